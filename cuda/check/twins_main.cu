@@ -365,6 +365,7 @@ int main(int argc, char** argv) {
     checkCensus(c, left, right);
     checkRefinement(random, c, left, random.whole(0, kDisparityKinds - 1));
     checkHalfAndUpscale(random, c, left);
+    checkTemporal(random, c, left);
     SgmParameters parameters = randomParameters(random, small);
     if (large) parameters.numDisparities = std::min(parameters.numDisparities, 70);
     checkMatching(random, c, left, right, parameters);

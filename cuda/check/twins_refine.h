@@ -12,6 +12,7 @@
 #include "../refine/median/median_gpu.h"
 #include "../refine/repair/repair_gpu.h"
 #include "../refine/speckle/speckle_gpu.h"
+#include "../refine/temporal/temporal_gpu.h"
 #include "../refine/window_confidence/window_confidence_gpu.h"
 #include "../refine/boundary/boundary.h"
 #include "../refine/ambiguity/ambiguity.h"
@@ -120,6 +121,50 @@ inline void checkMeasuresAndRepair(Random& random, const Case& c, const std::vec
         "repair");
     expectSame(repaired, fetched(dRepaired), c.width, "repair" + what);
     expectSame(sure, fetched(dRepairedSure), c.width, "repair, confidence" + what);
+  }
+}
+
+/// Frames of a picture with noise, holes and jumps, some of them of another picture.
+inline void checkTemporal(Random& random, const Case& c, std::vector<uint8_t> picture) {
+  const size_t pixels = picture.size();
+  std::vector<int16_t> depths(pixels), mean(pixels), reference(pixels);
+  std::vector<uint8_t> weight(pixels);
+  random.fill(depths, 0, 2047);
+  DeviceBuffer<int16_t> dMean, dReference;
+  DeviceBuffer<uint8_t> dWeight, dMoved;
+  DeviceBuffer<uint32_t> dCount;
+  upload(dMean, mean);
+  upload(dReference, reference);
+  upload(dWeight, weight);
+  require(dMoved.allocate(static_cast<size_t>(temporalTiles(c.width)) * temporalTiles(c.height)), "temporal");
+  require(dCount.allocate(1), "temporal");
+  const auto viewOf = [&](auto* data) { return packedView(data, c.width, c.height); };
+  for (int frame = 0; frame < 7; ++frame) {
+    if (random.whole(0, 5) == 0) random.fill(picture, 0, 255);
+    std::vector<uint8_t> grey(picture);
+    for (uint8_t& value : grey) value = static_cast<uint8_t>(std::min(255, std::max(0, value + random.whole(-3, 3))));
+    for (int i = random.whole(0, 12); i > 0; --i) grey[random.whole(0, static_cast<int>(pixels) - 1)] ^= 128;
+    std::vector<int16_t> disparities(depths);
+    for (int16_t& value : disparities) {
+      const int what = random.whole(0, 9);
+      value =
+          what == 0 ? kInvalidDisparity : static_cast<int16_t>(value + random.whole(-17, 17) + (what == 1 ? 900 : 0));
+    }
+    DeviceBuffer<uint8_t> dGrey;
+    DeviceBuffer<int16_t> dDisparities;
+    upload(dGrey, grey);
+    upload(dDisparities, disparities);
+    temporalReference(viewOf(static_cast<const uint8_t*>(grey.data())), viewOf(disparities.data()),
+                      {viewOf(mean.data()), viewOf(weight.data()), viewOf(reference.data())});
+    require(gpu::temporal(dGrey.get(), dDisparities.get(),
+                          {viewOf(dMean.get()), viewOf(dWeight.get()), viewOf(dReference.get())}, dMoved.get(),
+                          dCount.get(), nullptr),
+            "temporal");
+    const std::string what = "mean over time, frame " + std::to_string(frame) + " " + c.name;
+    expectSame(disparities, fetched(dDisparities), c.width, what);
+    expectSame(mean, fetched(dMean), c.width, what + ", mean");
+    expectSame(weight, fetched(dWeight), c.width, what + ", weight");
+    expectSame(reference, fetched(dReference), c.width, what + ", reference");
   }
 }
 

@@ -41,6 +41,14 @@ export interface PipelineOptions {
 /** How long the end waits for frames that an output still holds, such as one for a broker that does not read. */
 const DRAIN_MS = 2000;
 
+/** A pause after which the picture may be another one: what the engine remembers of it is then forgotten. */
+const LONGEST_PAUSE_NS = 1_000_000_000n;
+
+/** Whether a capture time comes soon after the one before. A source that starts again, or whose clock is set back, does not. */
+export function followsTime(beforeNs: bigint | undefined, timestampNs: bigint): boolean {
+  return beforeNs !== undefined && timestampNs > beforeNs && timestampNs - beforeNs <= LONGEST_PAUSE_NS;
+}
+
 export class Pipeline {
   readonly stageTimes = STAGE_NAMES.map(() => new RunValues());
   /** To the end of the computation; what an output adds is its own. */
@@ -55,6 +63,8 @@ export class Pipeline {
   readonly #slots: SlotPool;
   #newest: FramePair | undefined;
   #newestArrivedNs = 0n;
+  /** Capture time of the pair that was submitted last. */
+  #submittedNs: bigint | undefined;
   /** Frames that the engine has. */
   #computing = 0;
   /** A frame is being offered: nothing is submitted before every output has seen it. */
@@ -110,6 +120,7 @@ export class Pipeline {
 
   /** Gives back the pair that waits: it is of a source that is no longer used. */
   forgetWaiting(): void {
+    this.#submittedNs = undefined;
     if (this.#newest === undefined) return;
     this.drops.add("sourceChanged");
     const pair = this.#newest;
@@ -148,9 +159,15 @@ export class Pipeline {
 
   #submit(index: number, pair: FramePair, arrivedNs: bigint): void {
     const { engine } = this.#options;
+    const follows = followsTime(this.#submittedNs, pair.left.timestampNs);
+    this.#submittedNs = pair.left.timestampNs;
     try {
-      engine.submit(index, pair.left.data, pair.right.data, (error, result) =>
-        this.#computed(index, pair, arrivedNs, error, result),
+      engine.submit(
+        index,
+        pair.left.data,
+        pair.right.data,
+        (error, result) => this.#computed(index, pair, arrivedNs, error, result),
+        follows,
       );
     } catch (error) {
       this.#computing -= 1;

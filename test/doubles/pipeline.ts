@@ -40,8 +40,8 @@ export class HandSource implements PairSource {
     };
   }
 
-  /** Delivers the next pair and returns its sequence number. */
-  deliver(): number {
+  /** Delivers the next pair, captured now unless another time is given, and returns its sequence number. */
+  deliver(timestampNs = process.hrtime.bigint()): number {
     const sequence = this.#sequence++;
     const side = {
       data: new Uint8Array(8),
@@ -49,7 +49,7 @@ export class HandSource implements PairSource {
       height: 2,
       strideBytes: 4,
       format: "GREY",
-      timestampNs: process.hrtime.bigint(),
+      timestampNs,
       sequence,
     } as const;
     let releases = 0;
@@ -99,6 +99,8 @@ export class HandEngine implements NativeEngine {
   readonly stageMilliseconds = new Float64Array(STAGE_NAMES.length).fill(1);
   /** Slots submitted and not finished, oldest first. */
   readonly pending: { slot: number; onDone: (error: Error | null, result: FrameResult) => void }[] = [];
+  /** Whether each frame was said to follow the one before it. */
+  readonly follows: (boolean | undefined)[] = [];
   submitted = 0;
 
   constructor(slots: number) {
@@ -119,10 +121,12 @@ export class HandEngine implements NativeEngine {
     _left: Uint8Array,
     _right: Uint8Array,
     onDone: (error: Error | null, result: FrameResult) => void,
+    follows?: boolean,
   ): void {
     if (this.pending.some((job) => job.slot === slot)) throw new Error(`slot ${slot} was submitted twice`);
     this.submitted += 1;
     this.pending.push({ slot, onDone });
+    this.follows.push(follows);
   }
 
   /** Finishes the oldest frame. */

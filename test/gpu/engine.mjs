@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { median } from "../../bench/shared/statistics.mjs";
 import { createEngine, STAGE_NAMES } from "../../dist/cuda/index.js";
 import { framesOfMovingRows } from "../doubles/moving-rows.mjs";
+import { steadyFrames } from "../doubles/steady-frames.mjs";
 import { bentMap, computeHash, engineCases } from "../golden/engine-cases.mjs";
 
 const width = 640;
@@ -111,6 +112,7 @@ const cases = {
     refine: { ...refine, leftRight: false, median: false },
   },
   "filtered for noise": { denoise: "on" },
+  "averaged over time": { refine: { ...refine, temporal: true } },
   "nothing refined": { refine: { ...refine, leftRight: false, median: false } },
 };
 const results = ["left", "disparityQ4", "confidence", "depthMillimetres", "encodedDepth", "encodedDisparity"];
@@ -142,6 +144,22 @@ for (const [name, engineCase] of Object.entries(engineCases)) {
     { case: "rows that move in a run", equal },
     `rows that move in a run: ${equal ? "equal" : "DIFFERENT"}`,
   );
+}
+
+for (const [name, changes] of [
+  ["averaged over time", {}],
+  [
+    "averaged over time in a region at half resolution",
+    { region: { x: 30, y: 10, width: 100, height: 70 }, match: { halfResolution: true } },
+  ],
+]) {
+  const [expectedFrames, got] = [
+    await steadyFrames(createEngine, { ...changes, backend: "cpu" }),
+    await steadyFrames(createEngine, { ...changes, backend: "cuda" }),
+  ];
+  const equal = JSON.stringify(got.hashes) === JSON.stringify(expectedFrames.hashes);
+  if (!equal) ++failures;
+  say({ case: name, equal }, `${name}: ${equal ? "equal" : "DIFFERENT"}`);
 }
 
 /** Milliseconds from submit to done, one frame at a time, and what the stages take of them. */

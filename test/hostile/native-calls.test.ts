@@ -212,7 +212,7 @@ test("an engine that was opened for larger pictures than its session says", asyn
     Object.fromEntries(Object.keys(one).map((key) => [key, room()])),
   );
   const session = new native.Session(goodOptions() as never, slots as never, () => {}, opened);
-  expect(() => session.submit(0, pair.left, pair.right)).toThrow(/at least 262144 and 262144 bytes/);
+  expect(() => session.submit(0, pair.left, pair.right, true)).toThrow(/at least 262144 and 262144 bytes/);
   session.close();
 });
 

@@ -20,6 +20,7 @@ import { framesOfMovingRows } from "../doubles/moving-rows.mjs";
 import { needs } from "../doubles/needs.js";
 import { lastJson, runProgram } from "../doubles/program.js";
 import { expectSameImage } from "../doubles/stages.js";
+import { steadyFrames } from "../doubles/steady-frames.mjs";
 import { layeredPair } from "../doubles/stereo-pair.js";
 import { computeHash, engineCases, hashOf } from "../golden/engine-cases.mjs";
 
@@ -180,6 +181,21 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
       // Of each kind one hash, and one of the frame that is aligned while the rows are still moved.
       expect(got.appliedRows).toEqual([...Array(8).fill(0), ...Array(4).fill(2), 0]);
       expect(new Set(got.hashes).size).toBe(4);
+    });
+
+    test.each([
+      ["", {}],
+      [
+        " in a region at half resolution",
+        { region: { x: 30, y: 10, width: 100, height: 70 }, match: { halfResolution: true } },
+      ],
+    ])("and averages over time, two frames in work%s", async (_, changes) => {
+      const expected = await steadyFrames(createEngine, { ...changes, backend: "cpu" });
+      const got = await steadyFrames(createEngine, { ...changes, backend: "cuda" });
+      expect(got.hashes).toEqual(expected.hashes);
+      const repeatStage = { stage: "temporal", times: 3 };
+      const often = await steadyFrames(createEngine, { ...changes, backend: "cuda", repeatStage });
+      expect(often.hashes).toEqual(expected.hashes);
     });
 
     test("in each of two frames that are in work at once, in the order of submission", async () => {

@@ -23,7 +23,8 @@ inline I16 downU16(I16 v) {
 
 /// The grey levels b of a stripe's row.
 struct TemporalGreys {
-  alignas(64) int16_t columns[kTemporalColumns + 2 + kLanesI16];  // sums of three rows; [0] is the column before the stripe
+  alignas(
+      64) int16_t columns[kTemporalColumns + 2 + kLanesI16];  // sums of three rows; [0] is the column before the stripe
 
   TemporalGreys(ImageView<const uint8_t> grey, int32_t first, int32_t count, int32_t y) {
     const uint8_t* rows[3] = {grey.row(greater(y - 1, 0)), grey.row(y), grey.row(lesser(y + 1, grey.height - 1))};
@@ -130,8 +131,7 @@ void temporalMoved(ImageView<const uint8_t> grey, const TemporalState& state, Im
         const uint8_t* const weights = state.weight.row(y) + first;
         const int16_t* const references = state.reference.row(y) + first;
         int32_t x = 0;
-        for (; x + kLanesI16 <= count; x += kLanesI16)
-          countMoved(counts + x, greys.at(x), weights + x, references + x);
+        for (; x + kLanesI16 <= count; x += kLanesI16) countMoved(counts + x, greys.at(x), weights + x, references + x);
         if (x < count) {
           uint8_t lastWeights[kLanesI16] = {};
           int16_t lastReferences[kLanesI16] = {};
@@ -167,7 +167,8 @@ void temporalMean(ImageView<const uint8_t> grey, ImageView<int16_t> disparityQ4,
       uint8_t* const weights = state.weight.row(y) + first;
       int16_t* const references = state.reference.row(y) + first;
       int32_t x = 0;
-      for (; x + kLanesI16 <= count; x += kLanesI16) bringOn(greys.at(x), reset + x, disparities + x, means + x, weights + x, references + x);
+      for (; x + kLanesI16 <= count; x += kLanesI16)
+        bringOn(greys.at(x), reset + x, disparities + x, means + x, weights + x, references + x);
       if (x < count) {
         int16_t lastDisparities[kLanesI16] = {}, lastMeans[kLanesI16] = {}, lastReferences[kLanesI16] = {};
         uint8_t lastWeights[kLanesI16] = {};

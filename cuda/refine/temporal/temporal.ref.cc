@@ -78,7 +78,8 @@ void temporalReference(ImageView<const uint8_t> grey, ImageView<int16_t> dispari
       int16_t& disparity = disparityQ4.row(y)[x];
       const Remembered one = next(read(state, x, y), reset, disparity, greyAround(grey, x, y));
       write(state, x, y, one);
-      disparity = one.frames == 0 ? kInvalidDisparity : static_cast<int16_t>((one.mean + 8 - ((one.mean + 8) & 15)) / 16);
+      disparity =
+          one.frames == 0 ? kInvalidDisparity : static_cast<int16_t>((one.mean + 8 - ((one.mean + 8) & 15)) / 16);
     }
   }
 }

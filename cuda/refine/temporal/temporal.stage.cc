@@ -11,9 +11,10 @@ namespace depthwatt {
 namespace {
 
 constexpr Setting kSettings[] = {
-    flag("refine.temporal", false,
-         "Averages the disparity over the last frames wherever nothing moves: less flicker, at the price of results that depend on "
-         "the frames before."),
+    flag(
+        "refine.temporal", false,
+        "Averages the disparity over the last frames wherever nothing moves: less flicker, at the price of results that depend on "
+        "the frames before."),
 };
 
 /// The state of a whole image.
@@ -32,11 +33,8 @@ struct TemporalMemory {
 class TemporalOnCpu final : public CpuStage {
  public:
   TemporalOnCpu(const StageTask& task, const CpuContext& cpu)
-      : width_(task.width),
-        height_(task.height),
-        kernels_(kernelsFor<TemporalKernels>(cpu.instructionSet)),
-        workers_(cpu.workers),
-        memory_(pixels()),
+      : width_(task.width), height_(task.height), kernels_(kernelsFor<TemporalKernels>(cpu.instructionSet)),
+        workers_(cpu.workers), memory_(pixels()),
         moved_(static_cast<size_t>(temporalTiles(width_)) * static_cast<size_t>(temporalTiles(height_))),
         repetitions_(task.frame.repeatedStage == kTemporalStage ? task.frame.repetitions : 1),
         before_(repetitions_ > 1 ? pixels() : 0) {}

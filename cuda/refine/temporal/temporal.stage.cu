@@ -41,8 +41,7 @@ class TemporalMemory {
 class TemporalOnGpu final : public GpuStage {
  public:
   explicit TemporalOnGpu(const StageTask& task)
-      : width_(task.width),
-        height_(task.height),
+      : width_(task.width), height_(task.height),
         repetitions_(task.frame.repeatedStage == kTemporalStage ? task.frame.repetitions : 1) {}
 
   Status open() {

@@ -253,3 +253,28 @@ test("a frame that is lost with its backend is counted and replaced, and the run
   expect(pipeline.drops.snapshot()).toEqual({ backendLost: 2 });
   expect([...source.released].sort()).toEqual([0, 1, 2, 3, 4]);
 });
+
+test("a pair follows the one before unless time goes back, pauses for more than a second, or the source changes", () => {
+  const { source, engine, pipeline } = start();
+  const second = 1_000_000_000n;
+  const deliver = (timestampNs: bigint) => {
+    source.deliver(timestampNs);
+    engine.finish();
+  };
+  for (const at of [
+    5n * second,
+    5n * second + 1n,
+    6n * second + 1n,
+    7n * second + 2n,
+    2n * second,
+    2n * second,
+  ])
+    deliver(at);
+  expect(engine.follows).toEqual([false, true, true, false, false, false]);
+  source.deliver(2n * second + 5n);
+  source.deliver(2n * second + 6n);
+  pipeline.forgetWaiting();
+  engine.finish();
+  deliver(2n * second + 7n);
+  expect(engine.follows.slice(6)).toEqual([true, false]);
+});

@@ -104,6 +104,12 @@ export const ERROR_CATALOGUE = {
     "The cameras do not lie to each other as their calibration says.",
     "Fasten the cameras and calibrate again; health.correct takes a small change off meanwhile.",
   ),
+  PAIR_UNRECTIFIED: entry(
+    3,
+    false,
+    "The images show the same scene, but not on the same rows, and no calibration was given.",
+    "Give the calibration of these cameras (--calibration FILE, calibration.file); 'depthwatt calibrate' makes one.",
+  ),
   PAIR_SWAPPED: entry(
     3,
     false,

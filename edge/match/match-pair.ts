@@ -2,7 +2,7 @@
 // Matches pairs of pictures, each by itself: its own size, its own engine, nothing left over from the pair before. `match` and `batch`
 // go through here, so that their results are the same.
 import { type EnginePicture, readEnginePicture } from "../../camera/index.js";
-import { DepthwattError } from "../../core/index.js";
+import { DepthwattError, hasCode } from "../../core/index.js";
 import {
   type Algorithm,
   type EngineInfo,
@@ -13,9 +13,11 @@ import {
   withoutColours,
 } from "../../cuda/index.js";
 import type { Config } from "../config/index.js";
+import type { InputLayout } from "../contracts/rig.js";
 import { configuredCalibration } from "../pipeline/calibration.js";
 import { engineOptionsOf } from "../pipeline/engine-options.js";
 import { geometryOf, type PipelineGeometry, uncalibrated } from "../pipeline/geometry.js";
+import { Examiner, type Limits, lookGeometryOf, type PairProblem } from "../rig/health/index.js";
 
 export interface Matched {
   width: number;
@@ -34,6 +36,8 @@ export interface Matched {
 export interface OpenedPair {
   width: number;
   height: number;
+  geometry: PipelineGeometry;
+  layout: InputLayout;
   left: EnginePicture;
   right: EnginePicture;
   engine: NativeEngine;
@@ -116,10 +120,29 @@ export async function openPair(
   };
   const known = points ? geometry : { ...geometry, depth: undefined };
   const options = engineOptionsOf(config, { description }, known, points ? { points } : {});
-  return { width, height, left, right, engine: await openEngine(options), points: options.points };
+  const engine = await openEngine(options);
+  return { width, height, geometry, layout: description, left, right, engine, points: options.points };
 }
 
 const bytesOf = ({ data }: EnginePicture) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+
+/**
+ * Finds out why little of a pair was matched, or whether both images are one.
+ * @returns undefined where nothing is wrong, or the images are too small to tell
+ */
+export function examinePair(pair: OpenedPair, limits: Limits): PairProblem | undefined {
+  try {
+    const examiner = new Examiner(pair.layout, lookGeometryOf(pair.geometry));
+    examiner.add({ left: bytesOf(pair.left), right: bytesOf(pair.right) });
+    return examiner.finish(limits).problem;
+  } catch (error) {
+    if (hasCode(error, "ENGINE_PARAMETER")) return undefined;
+    throw error;
+  }
+}
+
+export const isOneImage = ({ left, right }: OpenedPair): boolean =>
+  Buffer.compare(bytesOf(left), bytesOf(right)) === 0;
 
 /** Matches and refines, and closes the pair. @throws DepthwattError ENGINE_FAILED */
 export async function computePair(pair: OpenedPair): Promise<Matched> {

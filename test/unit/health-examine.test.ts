@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verdict of check-calibration over a rig that has turned, in short; test/long-rig has every angle and every mistake.
+import { join } from "node:path";
 import { expect, test } from "vitest";
-import { greyPairLayout, SceneRenderer, sceneCalibration } from "../../camera/index.js";
+import {
+  calibratePairs,
+  greyPairLayout,
+  readEnginePicture,
+  SceneRenderer,
+  sceneCalibration,
+} from "../../camera/index.js";
 import { loadNative } from "../../edge/contracts/native.js";
-import { geometryOf } from "../../edge/pipeline/geometry.js";
+import { geometryOf, type PipelineGeometry, uncalibrated } from "../../edge/pipeline/geometry.js";
+import { listPairs, lookForBoard } from "../../edge/rig/calibrate/index.js";
 import { Examiner } from "../../edge/rig/health/examine.js";
 import { lookGeometryOf } from "../../edge/rig/health/look-options.js";
+import { needsData } from "../doubles/needs.js";
 
 const SIZE = { width: 480, height: 360 };
 const calibrated = lookGeometryOf(geometryOf(sceneCalibration(SIZE), 0));
@@ -26,6 +35,60 @@ test("a right camera that has turned by 0.2 degrees is found, and swapped images
   const swapped = examiner();
   swapped.add({ left: pair.right, right: pair.left });
   expect(swapped.finish(LIMITS)).toMatchObject({ figures: undefined, problem: { code: "PAIR_SWAPPED" } });
+});
+
+test("images as captured, without a calibration, are not rectified: nothing has moved", async () => {
+  const renderer = new SceneRenderer(loadNative(), SIZE);
+  const { left, right } = await renderer.frame(0);
+  renderer.close();
+  const raw = new Examiner(
+    greyPairLayout(SIZE.width, SIZE.height),
+    lookGeometryOf(uncalibrated(SIZE.width, SIZE.height)),
+  );
+  raw.add({ left: left.data as Uint8Array, right: right.data as Uint8Array });
+  expect(raw.finish(LIMITS).problem).toMatchObject({
+    code: "PAIR_UNRECTIFIED",
+    text: expect.stringMatching(/^the images are not rectified/),
+    hint: expect.stringContaining("--calibration FILE"),
+  });
+});
+
+needsData("calib/opencv_chessboard").suite("pairs of a chessboard", (folder) => {
+  const pairs = ["01", "02", "03", "04", "05", "06", "07", "08", "09", "11", "12", "13", "14"].map((name) =>
+    Promise.all(
+      ["left", "right"].map(async (side) => {
+        const { data } = await readEnginePicture(join(folder, `${side}${name}.jpg`), false);
+        return data as Uint8Array;
+      }),
+    ),
+  );
+  const size = { width: 640, height: 480 };
+
+  async function codes(geometry: PipelineGeometry, swapped = false) {
+    const found: (string | undefined)[] = [];
+    for (const pair of pairs) {
+      const [left, right] = (await pair) as [Uint8Array, Uint8Array];
+      const one = new Examiner(greyPairLayout(size.width, size.height), lookGeometryOf(geometry));
+      one.add(swapped ? { left: right, right: left } : { left, right });
+      found.push(one.finish(LIMITS).problem?.code);
+    }
+    return [...new Set(found)];
+  }
+
+  test("without a calibration each is unrectified", async () => {
+    expect(await codes(uncalibrated(size.width, size.height))).toEqual(["PAIR_UNRECTIFIED"]);
+  });
+
+  test("with the calibration made of them each fits, and swapped ones are named", async () => {
+    const native = loadNative();
+    const named = await listPairs({ left: `${folder}/left*.jpg`, right: `${folder}/right*.jpg` });
+    const wanted = { pattern: "chessboard", squareMetres: 0.025 } as const;
+    const { seen, board, imageSize } = await lookForBoard(native, named, wanted, () => {});
+    const { calibration } = await calibratePairs(native, seen, { board, lens: "radtan", imageSize });
+    const geometry = geometryOf(calibration, 0);
+    expect(await codes(geometry)).toEqual([undefined]);
+    expect(await codes(geometry, true)).toEqual(["PAIR_SWAPPED"]);
+  });
 });
 
 test("flat images have no figures", () => {

@@ -24,11 +24,21 @@ import {
 } from "../../cli/options.js";
 import { note, printJson, printLine } from "../../cli/output.js";
 import { type SettingOptions, settingFlags, withSettingFlags } from "../../cli/setting-flags.js";
-import { computePair, type Matched, openPair, readPair } from "../../match/match-pair.js";
+import {
+  computePair,
+  examinePair,
+  isOneImage,
+  type Matched,
+  openPair,
+  readPair,
+} from "../../match/match-pair.js";
 import { adaptationFigures, rowsTooFarApart } from "../../pipeline/adaptation.js";
 import { matchParameters } from "../../pipeline/parameters.js";
 
 const SETTINGS = ["calibration", "algorithm", "numDisparities", "minDisparity", "backend"] as const;
+
+/** Below it the pair is examined: rectified pairs of one scene have more, if the search reaches their disparities. */
+const LITTLE_MATCHED_PERCENT = 50;
 
 interface MatchOptions extends ConfigOptions, SettingOptions<(typeof SETTINGS)[number]> {
   output?: string;
@@ -62,10 +72,14 @@ async function match(leftFile: string, rightFile: string, options: MatchOptions)
   const { config } = configOf(options, settingFlags(options));
   const colours = cloud && config.points.colour === "rgb";
   const pictures = await readPair(leftFile, rightFile, config.match.algorithm, note, colours);
-  const matched = await computePair(await openPair(config, pictures, note, cloud));
+  const opened = await openPair(config, pictures, note, cloud);
+  const matched = await computePair(opened);
   const { width, height, disparityQ4, milliseconds, validPercent, matchedPercent, info } = matched;
   const tooFar = rowsTooFarApart(info);
   if (tooFar !== undefined) note(`warning: ${tooFar}`);
+  const isDoubtful = matchedPercent < LITTLE_MATCHED_PERCENT || isOneImage(opened);
+  const problem = isDoubtful ? examinePair(opened, config.health) : undefined;
+  if (problem !== undefined) note(`warning: ${problem.code}: ${problem.text}. ${problem.hint}`);
   const disparity = disparityFromQ4(disparityQ4, width, height);
   if (matched.points !== undefined) await writeCloud(options.output!, matched.points, width * height);
   else if (options.output !== undefined) await writeDisparity(options.output, disparity);
@@ -87,6 +101,7 @@ async function match(leftFile: string, rightFile: string, options: MatchOptions)
       validPercent: Math.round(validPercent * 1000) / 1000,
       matchedPercent: Math.round(matchedPercent * 1000) / 1000,
       ...adaptationFigures(info),
+      problem: problem ?? null,
       minDisparity,
       numDisparities,
       parameters: { halfResolution, ...parametersOf(used), refine: config.refine },

@@ -28,6 +28,10 @@ export interface Examination {
 const MAX_WIDTH = 1600;
 /** Pairs on which the ways to mount cameras wrongly are tried. */
 const TRIED = 3;
+/** From fewer features, a rotation must exceed its limit by so many standard deviations: their errors are alike. */
+const FEW_FEATURES = 200;
+const SURE_DEVIATIONS = 3;
+const SUIT_NO_RIG: readonly string[] = ["PAIR_UNRELATED", "PAIR_UNRECTIFIED"];
 
 /** A rig that has only moved is rarely so far off. */
 const SUSPICIOUS_ROWS = 4;
@@ -90,14 +94,14 @@ export class Examiner {
   /** Ends it. At least one pair was added. */
   finish(limits: Limits): Examination {
     this.#aligner.close();
-    const { view, calibrated, disparityOffset } = this.#geometry;
+    const { view, calibrated } = this.#geometry;
     const pairs = this.#looks.length;
-    const found = problemOf(this.#looks, disparityOffset);
+    const found = problemOf(this.#looks, this.#geometry);
     if (found !== undefined) {
       return {
         pairs,
         figures: undefined,
-        problem: found.code === "PAIR_UNRELATED" ? this.#tryOthers(found) : found,
+        problem: SUIT_NO_RIG.includes(found.code) ? this.#tryOthers(found) : found,
       };
     }
     if (this.#identical > 0) {
@@ -171,22 +175,33 @@ export class Examiner {
       exchanged ? aligner.look(right, left) : aligner.look(left, right),
     );
     aligner.close();
-    const trouble = problemOf(looks, geometry.disparityOffset);
+    const trouble = problemOf(looks, geometry);
     if (trouble !== undefined && trouble.code !== "PAIR_SWAPPED") return undefined;
     const rows = looks.reduce((sum, { p95Rows }) => sum + p95Rows / looks.length, 0);
     return { disparity: typicalDisparity(looks), rows };
   }
 }
 
-/** RIG_MOVED where the cameras lie further from the calibration than the limits allow. */
+/** Returns one standard deviation of the total rotation, degrees: that of its angles, each by its share of the total. */
+function deviationOf({ rotationDegrees, deviationDegrees }: AlignmentFigures): number {
+  const parts = (["pitch", "yaw", "roll"] as const).flatMap((angle) => {
+    const [value, deviation] = [rotationDegrees[angle], deviationDegrees[angle]];
+    return typeof value === "number" && typeof deviation === "number" ? [value * deviation] : [];
+  });
+  return rotationDegrees.total > 0 ? Math.hypot(...parts) / rotationDegrees.total : 0;
+}
+
+/** Returns a problem where the rows or angles exceed the limits. */
 function misaligned(
   figures: AlignmentFigures,
   { maxRows, maxDegrees }: Limits,
   calibrated: boolean,
 ): PairProblem | undefined {
-  if (figures.rows.p95 <= maxRows && figures.rotationDegrees.total <= maxDegrees) return undefined;
+  const margin = figures.features < FEW_FEATURES ? SURE_DEVIATIONS * deviationOf(figures) : 0;
+  const turned = figures.rotationDegrees.total - margin;
+  if (figures.rows.p95 <= maxRows && turned <= maxDegrees) return undefined;
   const found = inWords(figures);
   return calibrated
     ? problem("RIG_MOVED", `the cameras do not lie as they were calibrated: ${found}`)
-    : problem("RIG_MOVED", `the images are not rectified, or not well: ${found}`);
+    : problem("PAIR_UNRECTIFIED", `the images are not rectified, or not well: ${found}`);
 }

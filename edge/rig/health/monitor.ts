@@ -110,8 +110,8 @@ export class RigMonitor {
     this.#cpuMs += look.cpuMs;
     // The first look says what looks cost.
     this.#nextMs = Math.max(this.#nextMs, now + COST_TIMES * look.cpuMs);
-    const { view, calibrated, disparityOffset } = this.#geometry;
-    const alone = problemOf([look], disparityOffset);
+    const { view, calibrated } = this.#geometry;
+    const alone = problemOf([look], this.#geometry);
     if (alone !== undefined) {
       this.#recent = [];
       this.#figures = undefined;
@@ -132,10 +132,13 @@ export class RigMonitor {
   }
 
   #moved({ rows, rotationDegrees }: AlignmentFigures): PairProblem | undefined {
-    const share = this.#problem?.code === "RIG_MOVED" ? ENDS_BELOW : 1;
+    const code = this.#geometry.calibrated ? "RIG_MOVED" : "PAIR_UNRECTIFIED";
+    const share = this.#problem?.code === code ? ENDS_BELOW : 1;
     const { maxRows, maxDegrees } = this.#limits;
     if (rows.p95 <= share * maxRows && rotationDegrees.total <= share * maxDegrees) return undefined;
-    return problem("RIG_MOVED", `the rig has moved: ${inWords({ rows, rotationDegrees })}`);
+    const found = inWords({ rows, rotationDegrees });
+    const text = code === "RIG_MOVED" ? "the rig has moved" : "the images are not rectified, or not well";
+    return problem(code, `${text}: ${found}`);
   }
 
   /** A verdict of one look: it holds when it has been said long enough. */

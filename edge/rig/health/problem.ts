@@ -3,6 +3,7 @@
 import type { AlignmentLook } from "../../../camera/index.js";
 import { ERROR_CATALOGUE, type ErrorCode, mean } from "../../../core/index.js";
 import { typicalDisparity } from "./figures.js";
+import type { LookGeometry } from "./look-options.js";
 
 export interface PairProblem {
   code: ErrorCode;
@@ -24,13 +25,25 @@ const FEWEST_CORNERS = 30;
 /** Features below which a pair says nothing, and their share of those that suit one rig. */
 const FEWEST_FEATURES = 24;
 const LEAST_SHARE = 0.4;
+/** A repeated pattern such as a chessboard pairs many features wrongly: so many that suit one rig are no chance. */
+const MANY_FEATURES = 48;
+const LEAST_SHARE_OF_MANY = 0.25;
+/** Features, and their share of the corners, from which on the images show one scene: two scenes share a tenth at most by chance. */
+const ONE_SCENE_FEATURES = 48;
+const ONE_SCENE_SHARE = 0.15;
 /** Edges of the sharper image may be so many times as sharp. */
 const MAX_SHARPNESS_RATIO = 1.8;
 /** What lies far away may have a disparity a little below 0 in a rig that is slightly off. */
 const SWAPPED_PIXELS = -2;
 
-/** @param disparityOffset of the rectification: 0 where both images have one principal point */
-export function problemOf(looks: readonly AlignmentLook[], disparityOffset = 0): PairProblem | undefined {
+/**
+ * Returns what is wrong with the images, if anything.
+ * @param rectification disparityOffset is 0 where both images have one principal point
+ */
+export function problemOf(
+  looks: readonly AlignmentLook[],
+  { disparityOffset, calibrated }: Pick<LookGeometry, "disparityOffset" | "calibrated">,
+): PairProblem | undefined {
   const average = (pick: (look: AlignmentLook) => number) => mean(looks.map(pick));
   const corners = [average((look) => look.leftCorners), average((look) => look.rightCorners)] as const;
   const sharpness = [average((look) => look.leftSharpness), average((look) => look.rightSharpness)] as const;
@@ -56,11 +69,17 @@ export function problemOf(looks: readonly AlignmentLook[], disparityOffset = 0):
   }
   const features = average((look) => look.features);
   const kept = average((look) => look.kept);
-  if (kept < FEWEST_FEATURES || kept < LEAST_SHARE * features) {
-    const found = `${Math.round(corners[0])} corners of the left image, ${Math.round(features)} found in the right one`;
+  const leastShare = kept < MANY_FEATURES ? LEAST_SHARE : LEAST_SHARE_OF_MANY;
+  if (kept < FEWEST_FEATURES || kept < leastShare * features) {
+    const found = `of ${Math.round(corners[0])} corners of the left image, ${Math.round(features)} found in the right one, ${Math.round(kept)} suit one position of the cameras`;
+    const isOneScene = features >= ONE_SCENE_FEATURES && features >= ONE_SCENE_SHARE * corners[0];
+    if (isOneScene && !calibrated)
+      return problem("PAIR_UNRECTIFIED", `the images are not rectified: ${found}`);
     return problem(
       "PAIR_UNRELATED",
-      `the images do not show the same scene: of ${found}, ${Math.round(kept)} suit one position of the cameras`,
+      isOneScene
+        ? `the images do not suit the calibration: ${found}`
+        : `the images do not show the same scene${calibrated ? "" : ", or are far from rectified"}: ${found}`,
     );
   }
   if (typicalDisparity(looks) + disparityOffset < SWAPPED_PIXELS) {

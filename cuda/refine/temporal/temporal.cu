@@ -8,11 +8,14 @@ namespace {
 
 constexpr int kColumns = 128;  // of a block, and its threads: 16 tiles side by side
 
-/// The state in device memory, rows of `width` pixels.
+/// The state in device memory, rows of `width` pixels, and what moved in its tiles.
 struct DeviceState {
   int16_t* mean;
   uint8_t* weight;
   int16_t* reference;
+  uint8_t* moved;
+  uint32_t* movedCount;
+  int32_t tilesAcross, tilesDown;
 };
 
 /// Sums of three greys along a row, replicated at its ends.
@@ -35,15 +38,14 @@ __device__ void downTile(const GreyRows& rows, int32_t tileY, Visit visit) {
   int32_t above = rows.sum(first - 1), here = rows.sum(first);
   for (int32_t y = first; y < end; ++y) {
     const int32_t below = rows.sum(y + 1);
-    visit(static_cast<size_t>(y) * rows.width + rows.x, temporalGrey(above + here + below));
+    visit(static_cast<size_t>(y) * rows.width + rows.x, (16 * (above + here + below) + 4) / 9);
     above = here;
     here = below;
   }
 }
 
 __global__ void __launch_bounds__(kColumns)
-    movedKernel(const uint8_t* __restrict__ grey, DeviceState state, int32_t width, int32_t height,
-                uint8_t* __restrict__ moved, uint32_t* __restrict__ movedCount) {
+    movedKernel(const uint8_t* __restrict__ grey, DeviceState state, int32_t width, int32_t height) {
   const int32_t x = blockIdx.x * kColumns + threadIdx.x;
   uint32_t count = 0;
   if (x < width) {
@@ -54,8 +56,8 @@ __global__ void __launch_bounds__(kColumns)
   }
   for (int lanes = 1; lanes < kTemporalTile; lanes *= 2) count += __shfl_xor_sync(0xffffffffu, count, lanes);
   if (x < width && x % kTemporalTile == 0) {
-    moved[static_cast<size_t>(blockIdx.y) * temporalTiles(width) + x / kTemporalTile] = static_cast<uint8_t>(count);
-    if (count > 0) atomicAdd(movedCount, count);
+    state.moved[static_cast<size_t>(blockIdx.y) * state.tilesAcross + x / kTemporalTile] = static_cast<uint8_t>(count);
+    if (count > 0) atomicAdd(state.movedCount, count);
   }
 }
 
@@ -66,15 +68,14 @@ __device__ int32_t sharedOut(int32_t e, int32_t parts) {
 
 __global__ void __launch_bounds__(kColumns)
     meanKernel(const uint8_t* __restrict__ grey, int16_t* __restrict__ disparityQ4, DeviceState state, int32_t width,
-               int32_t height, const uint8_t* __restrict__ moved, const uint32_t* __restrict__ movedCount) {
+               int32_t height) {
   const int32_t x = blockIdx.x * kColumns + threadIdx.x;
   if (x >= width) return;
-  const int32_t across = temporalTiles(width), down = temporalTiles(height);
   const int32_t tileX = x / kTemporalTile, tileY = blockIdx.y;
-  bool reset = static_cast<int64_t>(kFrameShare) * *movedCount > static_cast<int64_t>(width) * height;
-  for (int32_t v = max(tileY - 1, 0); v <= min(tileY + 1, down - 1); ++v) {
-    for (int32_t u = max(tileX - 1, 0); u <= min(tileX + 1, across - 1); ++u)
-      reset = reset || moved[static_cast<size_t>(v) * across + u] >= kTileMoved;
+  bool reset = static_cast<int64_t>(kFrameShare) * *state.movedCount > static_cast<int64_t>(width) * height;
+  for (int32_t v = max(tileY - 1, 0); v <= min(tileY + 1, state.tilesDown - 1); ++v) {
+    for (int32_t u = max(tileX - 1, 0); u <= min(tileX + 1, state.tilesAcross - 1); ++u)
+      reset = reset || state.moved[static_cast<size_t>(v) * state.tilesAcross + u] >= kTileMoved;
   }
   downTile(GreyRows(grey, width, height, x), tileY, [&](size_t at, int32_t b) {
     const int32_t disparity = disparityQ4[at];
@@ -107,12 +108,13 @@ __global__ void __launch_bounds__(kColumns)
 Status temporal(const uint8_t* grey, int16_t* disparityQ4, const TemporalState& state, uint8_t* moved,
                 uint32_t* movedCount, cudaStream_t stream) {
   const int32_t width = state.mean.width, height = state.mean.height;
-  const DeviceState device = {state.mean.data, state.weight.data, state.reference.data};
+  const DeviceState device = {state.mean.data, state.weight.data,    state.reference.data, moved,
+                              movedCount,      temporalTiles(width), temporalTiles(height)};
   const dim3 blocks((width + kColumns - 1) / kColumns, temporalTiles(height));
   DEPTHWATT_CUDA(cudaMemsetAsync(movedCount, 0, sizeof(uint32_t), stream));
-  movedKernel<<<blocks, kColumns, 0, stream>>>(grey, device, width, height, moved, movedCount);
+  movedKernel<<<blocks, kColumns, 0, stream>>>(grey, device, width, height);
   DEPTHWATT_TRY(launched("movedKernel"));
-  meanKernel<<<blocks, kColumns, 0, stream>>>(grey, disparityQ4, device, width, height, moved, movedCount);
+  meanKernel<<<blocks, kColumns, 0, stream>>>(grey, disparityQ4, device, width, height);
   return launched("meanKernel");
 }
 

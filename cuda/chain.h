@@ -97,6 +97,18 @@ class Chain {
   }
   StageTask task() const { return {p_, window_, width_, height_, search_}; }
 
+  /// Checks that each stage reads the disparity at the size that the stage before it leaves, and that the last stage leaves the whole
+  /// images. A kFailed names both stages.
+  Status check() const {
+    Stage before = kMatchStage;
+    for (const Step& step : steps_) {
+      if (step.stage <= kMatchStage) continue;
+      if (!sameSize(facts(before).leaves, facts(step.stage).reads)) return wrongSize(before, step.stage);
+      if (facts(step.stage).writes != kWritesOther) before = step.stage;
+    }
+    return sameSize(facts(before).leaves, Scale::kWhole) ? Status() : wrongSize(before, kStageCount);
+  }
+
   /// Bytes of a buffer, 0 where nothing needs it.
   size_t bytes(Buffer buffer) const {
     const size_t whole = pixelsOf(Scale::kWhole), window = pixelsOf(Scale::kWindow),
@@ -318,6 +330,17 @@ class Chain {
     return fitsResult ? result : b;
   }
 
+  bool sameSize(Scale one, Scale other) const {
+    return widthOf(one) == widthOf(other) && heightOf(one) == heightOf(other);
+  }
+  /// next: kStageCount for the result.
+  Status wrongSize(Stage stage, Stage next) const {
+    const Scale found = facts(stage).leaves, expected = next == kStageCount ? Scale::kWhole : facts(next).reads;
+    const std::string reader = next == kStageCount ? "the result has" : std::string(facts(next).name) + " reads";
+    return named(stage, Status::error(Code::kFailed, "Expected a disparity of %dx%d, which %s; it leaves %dx%d.",
+                                      widthOf(expected), heightOf(expected), reader.c_str(), widthOf(found),
+                                      heightOf(found)));
+  }
   size_t pixelsOf(Scale scale) const {
     return static_cast<size_t>(widthOf(scale)) * static_cast<size_t>(heightOf(scale));
   }

@@ -34,6 +34,8 @@ class CpuBackend final : public Backend {
       : p_(parameters), set_(set), workers_(threads), chain_(p_, WindowForm::kView) {}
 
   Status open() {
+    const Status sizes = chain_.check();
+    if (!sizes.ok()) return sizes;
     memory_.denoised = false;
     for (int buffer = 0; buffer < kScratchCount; ++buffer) {
       scratch_[buffer].resize(chain_.bytes(static_cast<Buffer>(buffer)));

@@ -100,6 +100,7 @@ class GpuBackend final : public Backend {
     }
     // A board has few CPU cores and counts joules: there the waiting thread sleeps.
     const unsigned how = cudaEventDisableTiming | (facts.integrated ? cudaEventBlockingSync : 0u);
+    DEPTHWATT_TRY(chain_.check());
     DEPTHWATT_TRY(openStages());
     for (FrameInWork& inWork : work_) {
       DEPTHWATT_TRY(openFrame(inWork));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every matcher, one line each: its folder and word, and what its names in C++ begin with. matchers.ts is the same list for
-// TypeScript.
+// Every matcher, one line each: its folder and word, and what its names in C++ begin with. A new matcher is its folder and a line
+// here.
 #pragma once
 
 #define DEPTHWATT_MATCHERS(MATCHER) \

@@ -337,9 +337,9 @@ class Chain {
   Status wrongSize(Stage stage, Stage next) const {
     const Scale found = facts(stage).leaves, expected = next == kStageCount ? Scale::kWhole : facts(next).reads;
     const std::string reader = next == kStageCount ? "the result has" : std::string(facts(next).name) + " reads";
-    return named(stage, Status::error(Code::kFailed, "Expected a disparity of %dx%d, which %s; it leaves %dx%d.",
-                                      widthOf(expected), heightOf(expected), reader.c_str(), widthOf(found),
-                                      heightOf(found)));
+    return named(stage,
+                 Status::error(Code::kFailed, "Expected a disparity of %dx%d, which %s; it leaves %dx%d.",
+                               widthOf(expected), heightOf(expected), reader.c_str(), widthOf(found), heightOf(found)));
   }
   size_t pixelsOf(Scale scale) const {
     return static_cast<size_t>(widthOf(scale)) * static_cast<size_t>(heightOf(scale));

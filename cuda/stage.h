@@ -4,7 +4,8 @@
 //
 //   x.stage.cc   const StageFacts& xFacts();
 //                Status openXOnCpu(const StageTask&, const CpuContext&, std::unique_ptr<CpuStage>*);
-//   x.stage.cu   namespace gpu: Status openXOnGpu(const StageTask&, std::unique_ptr<GpuStage>*);  see device/gpu_stage.h
+//   x.stage.cu   namespace gpu: Status openXOnGpu(const StageTask&, std::unique_ptr<GpuStage>*);  see device/gpu_stage.h.
+//                Absent: the CUDA backend refuses settings with this stage on, and "auto" takes the CPU.
 #pragma once
 
 #include <cstring>

@@ -178,7 +178,7 @@ export const SUITES: readonly Suite[] = [
     name: "long-additions",
     files: ["test/integration/toy-"],
     budgetSeconds: 200,
-    for: "copies of the tree with a matcher, a source, an output or a command more",
+    for: "copies of the tree with a toy of every kind: stage, matcher, parameter, source, output, command, setting, board, sensor",
   },
   {
     name: "long-vm",

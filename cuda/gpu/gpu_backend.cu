@@ -31,7 +31,9 @@
 namespace depthwatt {
 namespace gpu {
 
-#define DEPTHWATT_DECLARE(name, Name) Status open##Name##OnGpu(const StageTask&, std::unique_ptr<GpuStage>*);
+// Weak: null where no file defines it.
+#define DEPTHWATT_DECLARE(name, Name) \
+  __attribute__((weak)) Status open##Name##OnGpu(const StageTask&, std::unique_ptr<GpuStage>*);
 DEPTHWATT_STAGES(DEPTHWATT_DECLARE)
 #undef DEPTHWATT_DECLARE
 
@@ -172,7 +174,11 @@ class GpuBackend final : public Backend {
     }
     for (int i = 0; i < kStageCount; ++i) {
       const Stage stage = static_cast<Stage>(i);
-      if (chain_.runs(stage)) DEPTHWATT_TRY(chain_.named(stage, kOpen[stage](chain_.task(), &stages_[stage])));
+      if (!chain_.runs(stage)) continue;
+      if (kOpen[stage] == nullptr)
+        return Status::error(Code::kBackendUnavailable, "CUDA unavailable: it has no kernels for the stage %.40s.",
+                             chain_.facts(stage).name);
+      DEPTHWATT_TRY(chain_.named(stage, kOpen[stage](chain_.task(), &stages_[stage])));
     }
     return {};
   }

@@ -121,8 +121,12 @@ export class Pipeline {
   /** Gives back the pair that waits: it is of a source that is no longer used. */
   forgetWaiting(): void {
     this.#submittedNs = undefined;
+    this.#dropWaiting("sourceChanged");
+  }
+
+  #dropWaiting(cause: string): void {
     if (this.#newest === undefined) return;
-    this.drops.add("sourceChanged");
+    this.drops.add(cause);
     const pair = this.#newest;
     this.#newest = undefined;
     pair.release();
@@ -255,11 +259,7 @@ export class Pipeline {
 
   /** What is not computed by now has no slot to go to: a sink holds them all. */
   #giveUpWaiting(): void {
-    if (this.#newest !== undefined && this.#computing === 0) {
-      this.drops.add("notSent");
-      this.#newest.release();
-      this.#newest = undefined;
-    }
+    if (this.#computing === 0) this.#dropWaiting("notSent");
     this.#drained = true;
     this.#advance();
   }
@@ -275,8 +275,7 @@ export class Pipeline {
   #fail(error: Error): void {
     this.#ending = true;
     clearTimeout(this.#drainTimer);
-    this.#newest?.release();
-    this.#newest = undefined;
+    this.#dropWaiting("notSent");
     const settle = this.#settle;
     this.#settle = undefined;
     this.#options.source.stop().then(

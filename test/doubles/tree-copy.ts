@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// A copy of the project with something added, built and run for itself: how a matcher, a source or an output of one's own gets
-// in. Objects are taken over, so that only what was added is compiled.
+// A copy of the project with something added, built and run for itself. It takes over the compiled objects, so that only what was
+// added is compiled.
 import { execFile, spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -25,8 +34,8 @@ interface Ended {
 export class TreeCopy {
   readonly #folder = mkdtempSync(join(tmpdir(), "depthwatt-tree-"));
   readonly root = sameDepthBelow(this.#folder);
-  /** Files of the project that were changed, in order: what an addition costs outside its own folder. */
-  readonly changed: string[] = [];
+  /** Files of the project that were changed, in order. */
+  #changed: string[] = [];
 
   constructor() {
     const listed = spawnSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
@@ -41,9 +50,29 @@ export class TreeCopy {
       mkdirSync(dirname(to), { recursive: true });
       cpSync(join(project, path), to, { recursive: true, preserveTimestamps: true, force: true });
     }
-    symlinkSync(join(project, "node_modules"), join(this.root, "node_modules"));
+    this.#linkModules();
     for (const made of ["build", "dist"])
       cpSync(join(project, made), join(this.root, made), { recursive: true, preserveTimestamps: true });
+  }
+
+  /** Links every package. node-addon-api is copied, because its real path is in the compiler's command, and objects are kept only
+   * if the command is the same. */
+  #linkModules(): void {
+    const from = join(project, "node_modules");
+    mkdirSync(join(this.root, "node_modules"));
+    for (const name of readdirSync(from)) {
+      const to = join(this.root, "node_modules", name);
+      if (name === "node-addon-api")
+        cpSync(join(from, name), to, { recursive: true, preserveTimestamps: true });
+      else symlinkSync(join(from, name), to);
+    }
+  }
+
+  /** Adds something. @returns the files of the project that it changed outside its own folder */
+  add(addition: (tree: TreeCopy) => void): readonly string[] {
+    this.#changed = [];
+    addition(this);
+    return this.#changed;
   }
 
   /** A new file of the addition. */
@@ -59,7 +88,7 @@ export class TreeCopy {
     if (parts.length !== 2)
       throw new Error(`${path}: expected ${JSON.stringify(from)} once, found it ${parts.length - 1} times`);
     writeFileSync(join(this.root, path), parts.join(to));
-    if (!this.changed.includes(path)) this.changed.push(path);
+    if (!this.#changed.includes(path)) this.#changed.push(path);
   }
 
   /** @param what "build" for addon and TypeScript, "build:ts" where nothing native was added */

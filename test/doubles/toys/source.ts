@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A source of one's own, as CONTRIBUTING says: a folder and a line in the list, then `depthwatt run --source toy`.
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { TreeCopy } from "../doubles/tree-copy.js";
+// A toy source: its folder and one line in edge/sources/list.ts.
+import type { TreeCopy } from "../tree-copy.js";
 
 const SETTINGS = `// SPDX-License-Identifier: Apache-2.0
 // Settings of the toy.
@@ -73,38 +72,9 @@ export const toy = defineSource({
 });
 `;
 
-let tree: TreeCopy;
-beforeAll(async () => {
-  tree = new TreeCopy();
+export function addSource(tree: TreeCopy): void {
   tree.put("edge/sources/toy/settings.ts", SETTINGS);
   tree.put("edge/sources/toy/open.ts", OPEN);
-  tree.replace(
-    "edge/sources/list.ts",
-    "export { synthetic }",
-    'export { toy } from "./toy/open.js";\nexport { synthetic }',
-  );
-  await tree.build("build:ts");
-}, 960_000);
-afterAll(() => tree.remove());
-
-const RUN = ["run", "--source", "toy", "--broker", "none", "--json", "--set", "match.numDisparities=16"];
-
-test("three pairs in, three frames out, and one file outside its folder has changed", () => {
-  const { stdout, stderr, status } = tree.run(...RUN);
-  expect(status, stderr).toBe(0);
-  const figures = JSON.parse(stdout.trim().split("\n").at(-1)!);
-  expect(figures).toMatchObject({ frames: 3, width: 64, height: 32, drops: {} });
-  expect(figures.validPercent).toBeGreaterThan(90);
-  expect(tree.changed).toEqual(["edge/sources/list.ts"]);
-}, 120_000);
-
-test("its settings, its name in help and its refusals came with it", () => {
-  expect(tree.run("config", "explain", "source.toy.disparity").stdout).toContain("from 0 to 15 (px)");
-  expect(tree.run("run", "--help").stdout).toContain("toy");
-  const wrong = tree.run(...RUN, "--set", "source.toy.disparity=16");
-  expect(wrong.status).toBe(2);
-  expect(wrong.stderr).toContain("source.toy.disparity");
-  const left = tree.run(...RUN, "--left", "x");
-  expect(left.stderr).toContain('expected "command", "replay" or "v4l2" beside --left, got "toy"');
-  expect(tree.run(...RUN.with(2, "toyy")).stderr).toContain('did you mean "toy"?');
-}, 120_000);
+  const next = "export { v4l2 }";
+  tree.replace("edge/sources/list.ts", next, `export { toy } from "./toy/open.js";\n${next}`);
+}

@@ -180,7 +180,7 @@ test("a failing engine ends the run with its error, and the source is stopped", 
   engine.finish(new DepthwattError("ENGINE_FAILED", "the device was lost"));
   await expect(ended).rejects.toMatchObject({ code: "ENGINE_FAILED" });
   expect(source.stopped).toBe(true);
-  expect(pipeline.drops.snapshot()).toEqual({ engineFailed: 1 });
+  expect(pipeline.drops.snapshot()).toEqual({ engineFailed: 1, notSent: 1 });
   expect([...source.released].sort()).toEqual([0, 1]);
 });
 

@@ -3,7 +3,9 @@
 import { describe, expect, test } from "vitest";
 import { DepthwattError } from "../../../core/index.js";
 import { type ConfigRequest, loadConfig } from "../../../edge/config/index.js";
-import { kindOfPath } from "../../../edge/sources/section.js";
+import { SETTING_BY_KEY } from "../../../edge/config/schema.js";
+import { either } from "../../../edge/config/words.js";
+import { kindOfPath, SOURCE_KINDS } from "../../../edge/sources/section.js";
 
 const load = ({ environment, ...request }: ConfigRequest) =>
   loadConfig({ environment: { DEPTHWATT_BOARD: "none", ...environment }, ...request }).config.source;
@@ -17,6 +19,11 @@ function refusal(request: ConfigRequest): DepthwattError {
   }
   throw new Error("expected a refusal");
 }
+
+/** The sources that have this setting. */
+const kindsWith = (name: string) =>
+  SOURCE_KINDS.filter((kind) => SETTING_BY_KEY.has(`source.${kind}.${name}`));
+const inWords = (kinds: readonly string[]) => either(kinds.map((kind) => JSON.stringify(kind)));
 
 const sides = {
   left: { flag: "--left", value: "l" },
@@ -51,7 +58,7 @@ describe("shared flags go to the chosen source", () => {
     const error = refusal({ sourceFlags: { left: sides.left } });
     expect([error.code, error.message]).toEqual([
       "CONFIG_INVALID",
-      'source.kind (from --left): expected "command", "replay" or "v4l2" beside --left, got "synthetic"',
+      `source.kind (from --left): expected ${inWords(kindsWith("left"))} beside --left, got "synthetic"`,
     ]);
   });
 });
@@ -64,9 +71,7 @@ describe("the kind", () => {
   ])("%s is refused and %s is named", (value, near) => {
     const error = refusal({ flags: { "source.kind": { flag: "--source", value } }, sourceFlags: sides });
     expect(error.code).toBe("CONFIG_INVALID");
-    expect(error.message).toMatch(
-      /^source\.kind \(from --source\): expected "command", "mcap", "replay", "synthetic" or "v4l2", got /,
-    );
+    expect(error.message).toContain(`source.kind (from --source): expected ${inWords(SOURCE_KINDS)}, got `);
     expect(error.message).toContain(`got "${value}"; did you mean "${near}"?`);
   });
 

@@ -217,7 +217,7 @@ test.each(formats)("still pictures have the engine's colours: %s", (format) => {
 const COLOUR_MATCHERS = ALGORITHMS.filter(readsColours);
 
 test("esaw, esmp, sad and pyramid read colours", () => {
-  expect(COLOUR_MATCHERS).toEqual(["esaw", "esmp", "sad", "pyramid"]);
+  expect(COLOUR_MATCHERS).toEqual(expect.arrayContaining(["esaw", "esmp", "sad", "pyramid"]));
 });
 
 describe("a pair of pictures", () => {

@@ -19,8 +19,11 @@ export interface HttpRoutes {
 }
 
 export interface PasswordCheck {
-  /** "wait": too many wrong ones lately, so this one was not compared. */
-  check(given: string): "right" | "wrong" | "wait";
+  /**
+   * @param address the client's: each has its own limit of wrong passwords
+   * @returns "wait": too many wrong ones lately, so this one was not compared
+   */
+  check(given: string, address: string): "right" | "wrong" | "wait";
 }
 
 export interface HttpAccess {

@@ -1,34 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
-// One password for whoever may look: compared in constant time, guessed at most a few times a second.
+// The password of the HTTP server: compared in constant time; each address has a few guesses a second.
 import { createHash, timingSafeEqual } from "node:crypto";
+import { isIPv6 } from "node:net";
 import type { PasswordCheck } from "../contracts/http.js";
 
-/** Wrong guesses that all clients together have before they wait, and how fast they come back. */
+/** Wrong guesses that an address has before it waits, and how fast they come back. */
 const MAX_WRONG = 10;
 const FORGET_ONE_MS = 1000;
+/** Addresses with a count of their own. Further ones share a count, so that no network of machines guesses without end. */
+const MAX_ADDRESSES = 64;
+const ALL_OTHERS = "others";
 
 const digest = (text: string) => createHash("sha256").update(text).digest();
+
+/** What one machine can choose its address from: a provider gives each customer 2^64 addresses of IPv6 and more. */
+function networkOf(address: string): string {
+  const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
+  if (mapped !== undefined) return mapped;
+  if (!isIPv6(address)) return address;
+  const [head = "", tail] = address.split("::");
+  const groups = head === "" ? [] : head.split(":");
+  const omitted = tail === undefined ? 0 : 8 - groups.length - (tail === "" ? 0 : tail.split(":").length);
+  const filled = [...groups, ...Array<string>(omitted).fill("0"), ...(tail || "").split(":")];
+  return filled.slice(0, 4).join(":");
+}
+
+interface Guesses {
+  wrong: number;
+  sinceMs: number;
+}
 
 export class PasswordGate implements PasswordCheck {
   readonly #expected: Buffer;
   readonly #now: () => number;
-  #wrong = 0;
-  #sinceMs: number;
+  /** Of each network that has guessed wrong lately. */
+  readonly #guesses = new Map<string, Guesses>();
 
   constructor(password: string, now: () => number = () => performance.now()) {
     this.#expected = digest(password);
     this.#now = now;
-    this.#sinceMs = now();
   }
 
-  check(given: string): "right" | "wrong" | "wait" {
-    const forgotten = Math.floor((this.#now() - this.#sinceMs) / FORGET_ONE_MS);
-    this.#wrong = Math.max(0, this.#wrong - forgotten);
-    this.#sinceMs += forgotten * FORGET_ONE_MS;
-    if (this.#wrong >= MAX_WRONG) return "wait";
-    // Digests are of one length, so that timing tells nothing about the password's.
+  check(given: string, address: string): "right" | "wrong" | "wait" {
+    this.#forget();
+    const own = networkOf(address);
+    const isCounted = this.#guesses.has(own) || this.#guesses.size < MAX_ADDRESSES;
+    const network = isCounted ? own : ALL_OTHERS;
+    const guesses = this.#guesses.get(network) ?? { wrong: 0, sinceMs: this.#now() };
+    if (guesses.wrong >= MAX_WRONG) return "wait";
+    // Digests have one length, so that the time reveals nothing of the password's.
     if (timingSafeEqual(digest(given), this.#expected)) return "right";
-    this.#wrong++;
+    guesses.wrong++;
+    this.#guesses.set(network, guesses);
     return "wrong";
+  }
+
+  #forget(): void {
+    const now = this.#now();
+    for (const [network, guesses] of this.#guesses) {
+      const forgotten = Math.floor((now - guesses.sinceMs) / FORGET_ONE_MS);
+      guesses.wrong -= forgotten;
+      guesses.sinceMs += forgotten * FORGET_ONE_MS;
+      if (guesses.wrong <= 0) this.#guesses.delete(network);
+    }
   }
 }

@@ -185,7 +185,7 @@ export class HttpServer implements HttpRoutes {
     const { gate } = this.#options;
     if (gate === undefined) return true;
     const given = passwordOf(request);
-    const found = given === undefined ? "none" : gate.check(given);
+    const found = given === undefined ? "none" : gate.check(given, request.socket.remoteAddress ?? "");
     if (found === "right") return true;
     if (found === "wait") sendText(response, 429, "Too many wrong passwords. Wait a few seconds.");
     else {

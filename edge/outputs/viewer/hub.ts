@@ -169,7 +169,7 @@ export class Hub {
 
   #login(client: PageClient, password: string): void {
     if (client.admitted) return;
-    const found = this.#options.gate?.check(password) ?? "right";
+    const found = this.#options.gate?.check(password, this.#clients.get(client) ?? "") ?? "right";
     client.admitted = found === "right";
     if (found === "right") this.#tellAll(client);
     else client.say({ type: "password", reason: found });

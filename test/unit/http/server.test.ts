@@ -162,11 +162,44 @@ test("a port that is taken: auto takes another, a number is an error that says s
 test("wrong passwords run into a limit that time lifts, and the right one goes through", () => {
   let now = 0;
   const gate = new PasswordGate("correct horse", () => now);
-  expect(gate.check("correct horse")).toBe("right");
-  for (let i = 0; i < 10; i++) expect(gate.check(`wrong ${i}`)).toBe("wrong");
-  expect(gate.check("correct horse")).toBe("wait");
+  const check = (given: string) => gate.check(given, "192.0.2.1");
+  expect(check("correct horse")).toBe("right");
+  for (let i = 0; i < 10; i++) expect(check(`wrong ${i}`)).toBe("wrong");
+  expect(check("correct horse")).toBe("wait");
   now += 1000;
-  expect(gate.check("correct horse")).toBe("right");
-  expect(gate.check("wrong")).toBe("wrong");
-  expect(gate.check("wrong")).toBe("wait");
+  expect(check("correct horse")).toBe("right");
+  expect(check("wrong")).toBe("wrong");
+  expect(check("wrong")).toBe("wait");
+});
+
+test("wrong passwords lock out their own address, however long they go on", () => {
+  let now = 0;
+  const gate = new PasswordGate("correct horse", () => now);
+  for (let second = 0; second < 3600; second++, now += 1000) {
+    while (gate.check("wrong", "192.0.2.1") !== "wait");
+    expect(gate.check("correct horse", "192.0.2.2")).toBe("right");
+  }
+  // One machine of IPv6 has 2^64 addresses, and one of IPv4 may be written in two ways.
+  for (const address of ["192.0.2.1", "2001:db8:0:7::1"]) while (gate.check("wrong", address) !== "wait");
+  for (const address of ["2001:db8:0:7:ffff::2", "2001:db8:0:7:1:2:3:4", "::ffff:192.0.2.1"])
+    expect(gate.check("correct horse", address)).toBe("wait");
+  for (const address of ["2001:db8:0:8::1", "2001:db8::7:0:0:1", "::1"])
+    expect(gate.check("correct horse", address)).toBe("right");
+});
+
+test("many addresses have a bounded number of guesses together", () => {
+  let now = 0;
+  const gate = new PasswordGate("correct horse", () => now);
+  const guesses = () => {
+    let compared = 0;
+    for (let n = 0; n < 20_000; n++)
+      if (gate.check("wrong", `10.0.${n >> 8}.${n & 255}`) !== "wait") compared++;
+    return compared;
+  };
+  // 64 addresses once, and ten of all others together.
+  expect(guesses()).toBe(64 + 10);
+  now += 1000;
+  expect(guesses()).toBeLessThanOrEqual(64 + 10);
+  now += 20_000;
+  expect(gate.check("correct horse", "10.0.77.7")).toBe("right");
 });

@@ -41,7 +41,7 @@ test("on loopback everybody may look, unless there is a password", async () => {
   expect(open.gate).toBeUndefined();
   expect(await (await fetch(open.server.url as string)).text()).toBe("home\n");
   const guarded = await access(`http.passwordFile=${passwordFile("correct horse")}`);
-  expect(guarded.gate?.check("correct horse")).toBe("right");
+  expect(guarded.gate?.check("correct horse", "127.0.0.1")).toBe("right");
 });
 
 test("with a password every path of every output asks for it by itself; the page's files, which tell nothing, do not", async () => {

@@ -106,6 +106,22 @@ needs("mosquitto").suite("a broker that refuses", () => {
     expect(made.counters().drops.refused).toBeGreaterThan(0);
   });
 
+  test("message_size_limit below the documents: a failure, and frames are not counted as published", async () => {
+    const { made, notices } = publisher(await broker(["message_size_limit 100"]));
+    await made.firstAttempt;
+    made.info({ text: "x".repeat(1000) });
+    made.state("online", "x");
+    await until("the refusal", () => made.failure !== undefined);
+    await sendSome(made, 10);
+    expect(made.failure).toMatchObject({
+      code: "BROKER_REFUSED",
+      hint: expect.stringContaining("message_size_limit"),
+    });
+    // The first one asks.
+    expect(made.counters()).toMatchObject({ published: 1, drops: { refused: 9 } });
+    expect(notices.join()).toContain("message_size_limit");
+  });
+
   test("max_qos 0 is named, with what to change", async () => {
     const mosquitto = await startMosquitto({ listenerSettings: ["max_qos 0"] });
     cleanups.push(() => mosquitto.stop());

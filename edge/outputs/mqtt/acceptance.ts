@@ -21,6 +21,8 @@ export class Acceptance {
   readonly #topics = new Map<string, Asked>();
   readonly #underway = new Map<number, string>();
   #unused: ReadonlySet<string> = new Set();
+  /** The client misreads everything that follows a packet that it could not read. */
+  #isDeaf = false;
   readonly #brokerUrl: string;
   readonly #onRefused: (error: DepthwattError) => void;
   readonly #now: () => number;
@@ -39,6 +41,7 @@ export class Acceptance {
   forget(): void {
     this.#topics.clear();
     this.#underway.clear();
+    this.#isDeaf = false;
   }
 
   /** Nothing is published to these topics from now on: what the broker said of them, or will say of what is underway, is over. */
@@ -61,6 +64,7 @@ export class Acceptance {
   ask(topic: string, messageId: number): void {
     this.#topics.set(topic, { atMs: this.#now(), code: this.#topics.get(topic)?.code ?? 0 });
     this.#underway.set(messageId, topic);
+    if (this.#isDeaf) this.answer(messageId, UNREADABLE);
   }
 
   /** @returns whether the message was one that asked */
@@ -72,9 +76,16 @@ export class Acceptance {
     return true;
   }
 
-  /** The client could not read a packet. Mosquitto 2.0 answers what is above its message_size_limit in a way of its own. */
-  unreadable(): void {
-    for (const messageId of [...this.#underway.keys()]) this.answer(messageId, UNREADABLE);
+  /**
+   * The client could not read a packet, and reads none until it connects again. Mosquitto 2.0 answers what is above its
+   * message_size_limit with a code that MQTT 5 does not allow there.
+   * @param document a topic whose newest value the broker has not acknowledged
+   */
+  unreadable(document: string | undefined): void {
+    this.#isDeaf = true;
+    const messageIds = [...this.#underway.keys()];
+    for (const messageId of messageIds) this.answer(messageId, UNREADABLE);
+    if (messageIds.length === 0 && document !== undefined) this.judge(document, UNREADABLE);
   }
 
   judge(topic: string, code: number): void {

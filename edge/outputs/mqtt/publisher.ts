@@ -92,7 +92,7 @@ class MqttPublisher implements Publisher {
         this.#acceptance.forget();
         client.on("error", () => {
           // The connection's own errors end it; a packet that cannot be read leaves it open.
-          if (!client.stream.destroyed) this.#acceptance.unreadable();
+          if (!client.stream.destroyed) this.#acceptance.unreadable(this.#retained.unanswered);
         });
         client.on("packetreceive", (packet) => this.#takeAnswer(client, packet));
         client.on("message", (topic, payload, { retain }) => this.#takeState(topic, payload, retain));

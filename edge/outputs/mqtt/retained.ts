@@ -5,6 +5,7 @@ import type { MqttClient } from "mqtt";
 export class RetainedTopics {
   readonly #values = new Map<string, string>();
   readonly #changed = new Set<string>();
+  readonly #unanswered = new Set<string>();
 
   /** Keeps only the newest value of a topic, however often it changes while the broker is away. */
   set(topic: string, value: string): void {
@@ -12,8 +13,15 @@ export class RetainedTopics {
     this.#changed.add(topic);
   }
 
+  /** Marks every topic for a new connection. */
   markAll(): void {
+    this.#unanswered.clear();
     for (const topic of this.#values.keys()) this.#changed.add(topic);
+  }
+
+  /** The topic whose newest value has waited longest for the broker's acknowledgement. */
+  get unanswered(): string | undefined {
+    return this.#unanswered.values().next().value;
   }
 
   /** Publishes a topic once more, though its value is the same. */
@@ -33,7 +41,9 @@ export class RetainedTopics {
     for (const topic of this.#changed) {
       const value = this.#values.get(topic) ?? "";
       if (!fits(topic, value)) continue;
+      this.#unanswered.add(topic);
       client.publish(topic, value, { qos: 1, retain: true }, (error) => {
+        this.#unanswered.delete(topic);
         const code = (error as { code?: unknown } | undefined)?.code;
         // A failure without a number means that the connection broke: markAll() on the next one makes up for it.
         if (!error || typeof code === "number") onAnswer(topic, error ? (code as number) : 0);

@@ -170,6 +170,52 @@ needs("mosquitto").suite("publisher against Mosquitto", () => {
     expect(json(messages, "state").at(-1)?.state).toBe("stopped");
   });
 
+  test.each([4, 5] as const)(
+    "documents that another client removes or replaces are renewed, MQTT %i",
+    async (protocolVersion) => {
+      const { url } = await broker();
+      const messages = await subscriber(url, "depthwatt/test/+");
+      const made = publisher(url, { protocolVersion });
+      made.info({ version: "1" });
+      made.state("online", "running");
+      await until("both", () => messages.length === 2);
+      messages.length = 0;
+      const publish = (leaf: string, text: string) =>
+        messages.client.publishAsync(`depthwatt/test/${leaf}`, text, { retain: true });
+      await publish("info", "");
+      await publish("state", "null");
+      await until("their renewals", () => messages.length === 4);
+      const renewed = messages.filter(({ packet }) => packet.qos === 0 && packet.payload.length > 4);
+      expect(renewed.map(({ payload }) => JSON.parse(payload.toString()))).toEqual(
+        expect.arrayContaining([{ version: "1" }, expect.objectContaining({ state: "online" })]),
+      );
+      // Its own value, and what was there when it came, are no reason to publish again.
+      await sleep(300);
+      expect(messages).toHaveLength(4);
+      // Removed once more within 5 seconds: renewed when they are over.
+      await publish("info", "");
+      await until("its second renewal", () => messages.length === 6);
+    },
+    20_000,
+  );
+
+  test("3000 forged states are answered with a few renewals", async () => {
+    const { url } = await broker();
+    const messages = await subscriber(url, "depthwatt/test/state");
+    const made = publisher(url);
+    made.state("online", "running");
+    await until("online", () => messages.length === 1);
+    const { runId } = json(messages, "state")[0] as { runId?: number };
+    const began = performance.now();
+    const forged = JSON.stringify({ state: "offline", reason: "forged", runId: 1 });
+    for (let count = 0; count < 3000; count++)
+      await messages.client.publishAsync("depthwatt/test/state", forged, { qos: 0, retain: true });
+    const last = () => json(messages, "state").at(-1) as { runId?: number };
+    await until("the last word is its own", () => messages.length > 3000 && last().runId === runId);
+    const own = json(messages, "state").filter(({ state }) => state === "online");
+    expect(own.length).toBeLessThanOrEqual(3 + (performance.now() - began) / 5000);
+  }, 30_000);
+
   test("a link that takes nothing: calls stay short, two buffers are held, the rest is counted", async () => {
     const mosquitto = await broker();
     const proxy = await startTcpProxy(mosquitto.port);

@@ -17,7 +17,7 @@ import { Acceptance } from "./acceptance.js";
 import { expirySeconds, frameProperties } from "./frame-properties.js";
 import type { PublishDropCause, Publisher, PublisherCounters, PublisherOptions } from "./publisher-types.js";
 import { RetainedTopics } from "./retained.js";
-import { judgeState } from "./rivals.js";
+import { documentIn, judgeState } from "./rivals.js";
 import {
   makeStreamQueues,
   messageBytes,
@@ -95,9 +95,10 @@ class MqttPublisher implements Publisher {
           if (!client.stream.destroyed) this.#acceptance.unreadable(this.#retained.unanswered);
         });
         client.on("packetreceive", (packet) => this.#takeAnswer(client, packet));
-        client.on("message", (topic, payload, { retain }) => this.#takeState(topic, payload, retain));
-        // Who may not read it cannot be told of rivals: no harm done.
-        client.subscribe(this.#topics.state, { qos: 1 }, () => {});
+        client.on("message", (topic, payload, { retain }) => this.#takeDocument(topic, payload, retain));
+        // If subscribing is forbidden, a second publisher and a removed document cannot be detected. That is harmless.
+        const { state, info, cameraInfo } = this.#topics;
+        client.subscribe([state, info, cameraInfo], { qos: 1 }, () => {});
         this.#retained.markAll();
         this.#flush();
       },
@@ -175,20 +176,27 @@ class MqttPublisher implements Publisher {
     if (this.#acceptance.answer(messageId, reasonCode)) client.messageIdProvider.deallocate(messageId);
   }
 
+  /** @param retained kept by the broker from before this connection, which publishes its own documents first */
+  #takeDocument(topic: string, payload: Uint8Array, retained: boolean): void {
+    if (topic === this.#topics.state) this.#takeState(topic, payload, retained);
+    else if (!retained && documentIn(payload) === undefined) this.#renew(topic);
+  }
+
+  #renew(topic: string): void {
+    if (this.#closing !== undefined) return;
+    this.#retained.renew(topic, () => this.#flush());
+  }
+
   #takeState(topic: string, payload: Uint8Array, retained: boolean): void {
-    if (topic !== this.#topics.state) return;
     const said = judgeState(payload, this.#runId, retained);
-    if (said === "ours" || said === "nothing") return;
+    if (!retained && (said === "broken" || said === "rivalEnded")) this.#renew(topic);
+    if (said === "ours" || said === "broken" || said === "ended") return;
     this.#notice(
       "rival",
       said === "older"
         ? `another run is still 'online' on ${topic}: if it runs, give each its own device name (--device)`
         : `another depthwatt publishes as ${topic.slice(0, -"/state".length)}: give each its own device name (--device)`,
     );
-    if (said !== "rivalEnded") return;
-    // It has ended and said so in our name.
-    this.#retained.mark(topic);
-    this.#flush();
   }
 
   /** Sends what may be sent now: changed retained topics first, then each stream's newest frame. */
@@ -342,6 +350,7 @@ class MqttPublisher implements Publisher {
   }
 
   async #shutDown(): Promise<void> {
+    this.#retained.close();
     this.state("stopped", "depthwatt was stopped");
     for (const queue of Object.values(this.#queues)) queue.dropWaiting("closed");
     await this.#connection.end(CLOSE_GRACE_MS);

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every newcomer must find at the broker: kept here and published again on each connect, because a broker may forget.
+// What every newcomer must find at the broker: kept here and published again on each connect, because a broker may forget, and
+// when another client has removed or replaced it.
 import type { MqttClient } from "mqtt";
+
+/** Between two renewals of a topic: another client that keeps replacing it must not make this one publish as often. */
+const RENEWAL_MS = 5000;
 
 export class RetainedTopics {
   readonly #values = new Map<string, string>();
   readonly #changed = new Set<string>();
   readonly #unanswered = new Set<string>();
+  readonly #renewedMs = new Map<string, number>();
+  readonly #renewals = new Map<string, NodeJS.Timeout>();
 
   /** Keeps only the newest value of a topic, however often it changes while the broker is away. */
   set(topic: string, value: string): void {
@@ -24,9 +30,28 @@ export class RetainedTopics {
     return this.#unanswered.values().next().value;
   }
 
-  /** Publishes a topic once more, though its value is the same. */
-  mark(topic: string): void {
-    if (this.#values.has(topic)) this.#changed.add(topic);
+  /**
+   * Publishes a topic once more, though its value is the same: at once, or 5 seconds after the last time.
+   * @param publish called when the topic is among the changed ones
+   */
+  renew(topic: string, publish: () => void): void {
+    if (!this.#values.get(topic) || this.#renewals.has(topic)) return;
+    const dueMs = (this.#renewedMs.get(topic) ?? Number.NEGATIVE_INFINITY) + RENEWAL_MS;
+    const renewal = setTimeout(
+      () => {
+        this.#renewals.delete(topic);
+        this.#renewedMs.set(topic, performance.now());
+        this.#changed.add(topic);
+        publish();
+      },
+      Math.max(0, dueMs - performance.now()),
+    );
+    this.#renewals.set(topic, renewal);
+  }
+
+  /** Gives up the renewals that are due later. */
+  close(): void {
+    for (const renewal of this.#renewals.values()) clearTimeout(renewal);
   }
 
   /**

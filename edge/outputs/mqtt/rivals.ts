@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Another publisher under the same device name: known by the runId in its state. Readers would take the two for one stream, and
-// the one that ends would set the other's state.
+// What other clients publish to the topics of this device. Another publisher under the same device name is known by the runId in its
+// state. Readers would take the two for one stream, and the one that ends would set the other's state.
 
-/** What a message on this device's state topic says about others. */
-export type StateMessage = "ours" | "nothing" | "rival" | "rivalEnded" | "older";
+/** What a message on this device's state topic says about others. "broken": it was removed, or is no state. */
+export type StateMessage = "ours" | "broken" | "rival" | "rivalEnded" | "older" | "ended";
+
+/** Returns the JSON object in a message; an empty one removes a retained value. */
+export function documentIn(payload: Uint8Array): object | undefined {
+  try {
+    const document: unknown = JSON.parse(new TextDecoder().decode(payload));
+    return typeof document === "object" && document !== null ? document : undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 /**
  * @param retained kept by the broker from before: what an earlier run left, or another that still runs has said
  */
 export function judgeState(payload: Uint8Array, runId: number, retained: boolean): StateMessage {
-  let document: unknown;
-  try {
-    document = JSON.parse(new TextDecoder().decode(payload));
-  } catch {
-    return "nothing";
-  }
-  const { state, runId: theirs } = Object(document) as { state?: unknown; runId?: unknown };
-  if (typeof theirs !== "number" || typeof state !== "string") return "nothing";
+  const document: { state?: unknown; runId?: unknown } = documentIn(payload) ?? {};
+  const { state, runId: theirs } = document;
+  if (typeof theirs !== "number" || typeof state !== "string") return "broken";
   if (theirs === runId) return "ours";
   const runs = state === "online" || state === "degraded";
-  if (retained) return runs ? "older" : "nothing";
+  if (retained) return runs ? "older" : "ended";
   return runs ? "rival" : "rivalEnded";
 }

@@ -48,6 +48,7 @@ enum Buffer {
   kConfidenceResult,
   kDepthResult,
   kPointsResult,
+  kDroppedResult,
   kBufferCount
 };
 constexpr Buffer kNoBuffer = kBufferCount;
@@ -138,14 +139,15 @@ class Chain {
       case kConfidenceB: return used_[buffer] ? matched : 0;
       case kWindowDisparity: return used_[buffer] ? window * sizeof(int16_t) : 0;
       case kWindowConfidence: return used_[buffer] ? window : 0;
-      case kKeptDisparity: return p_.repetitions > 1 ? matched * sizeof(int16_t) : 0;
-      case kKeptConfidence: return p_.repetitions > 1 ? matched : 0;
+      case kKeptDisparity: return keptPixels() * sizeof(int16_t);
+      case kKeptConfidence: return keptPixels();
       case kLeftResult:
       case kConfidenceResult: return whole;
       case kLeftRgbResult: return p_.leftRgb ? whole * sizeof(Rgb8) : 0;
       case kDisparityResult: return whole * sizeof(int16_t);
       case kDepthResult: return p_.hasGeometry ? whole * sizeof(uint16_t) : 0;
       case kPointsResult: return p_.makesPoints ? whole * pointBytes(p_.points) : 0;
+      case kDroppedResult: return runs(kThresholdStage) ? kDropCauses * sizeof(int32_t) : 0;
       case kBufferCount: break;
     }
     return 0;
@@ -180,6 +182,7 @@ class Chain {
     images.confidenceOut = view<uint8_t>(step.confidenceOut, memory);
     images.depthMillimetres = rectified<uint16_t>(memory.buffers[kDepthResult], Scale::kWhole);
     images.points = memory.buffers[kPointsResult];
+    images.dropped = reinterpret_cast<int32_t*>(memory.buffers[kDroppedResult]);
     images.depthBody = memory.depthBody;
     images.disparityBody = memory.disparityBody;
     return images;
@@ -193,8 +196,8 @@ class Chain {
     const StageFacts& stage = facts(step.stage);
     const bool changesInput = stage.inPlace != 0 || stage.clobbersInput;
     const RefinedImages input = {images.disparityIn, images.confidenceIn};
-    const RefinedImages kept = {packed<int16_t>(memory.buffers[kKeptDisparity], Scale::kMatched),
-                                packed<uint8_t>(memory.buffers[kKeptConfidence], Scale::kMatched)};
+    const RefinedImages kept = {packed<int16_t>(memory.buffers[kKeptDisparity], stage.reads),
+                                packed<uint8_t>(memory.buffers[kKeptConfidence], stage.reads)};
     Status status;
     if (runs > 1 && changesInput) status = keep(input, kept);
     for (int32_t i = 0; i < runs && status.ok(); ++i) {
@@ -344,6 +347,8 @@ class Chain {
   size_t pixelsOf(Scale scale) const {
     return static_cast<size_t>(widthOf(scale)) * static_cast<size_t>(heightOf(scale));
   }
+  /// Of the repeated stage's input.
+  size_t keptPixels() const { return p_.repetitions > 1 ? pixelsOf(facts(p_.repeatedStage).reads) : 0; }
   int32_t widthOf(Scale scale) const {
     return scale == Scale::kWhole ? p_.width : scale == Scale::kWindow ? window_.width : width_;
   }

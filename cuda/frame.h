@@ -13,6 +13,7 @@
 #include "match/matcher.h"
 #include "output/depth/depth.h"
 #include "output/points/points.h"
+#include "refine/threshold/threshold.h"
 #include "setting.h"
 #include "stages.h"
 
@@ -117,6 +118,7 @@ struct FrameOutput {
   size_t encodedDisparityBytes = 0;
   int32_t validPixels = 0;
   int32_t matchedPixels = 0;                   ///< pixels whose disparity was matched, not filled
+  int32_t droppedPixels[kDropCauses] = {};     ///< pixels that the threshold dropped, by cause
   double stageMilliseconds[kStageCount] = {};  ///< NaN: the stage did not run, or was not timed
 };
 

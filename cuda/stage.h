@@ -119,6 +119,7 @@ struct StageImages {
   ImageView<uint8_t> confidenceIn, confidenceOut;
   ImageView<uint16_t> depthMillimetres;
   uint8_t* points = nullptr;
+  int32_t* dropped = nullptr;  ///< [kDropCauses] pixels that the threshold dropped
   EncodedBody depthBody, disparityBody;
 };
 

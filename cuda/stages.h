@@ -19,6 +19,7 @@
   STAGE(temporal, Temporal)                 \
   STAGE(upscale, Upscale)                   \
   STAGE(region, Region)                     \
+  STAGE(threshold, Threshold)               \
   STAGE(depth, Depth)                       \
   STAGE(points, Points)                     \
   STAGE(encode, Encode)

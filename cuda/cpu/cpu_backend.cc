@@ -94,7 +94,7 @@ class CpuBackend final : public Backend {
   int threads() const override { return workers_.count(); }
 
  private:
-  void give(const FrameInput& input, const FrameOutput& output) {
+  void give(const FrameInput& input, FrameOutput& output) {
     memory_.captured[0] = input.left;
     memory_.captured[1] = input.right;
     memory_.buffers[kLeftResult] = output.left;
@@ -103,6 +103,7 @@ class CpuBackend final : public Backend {
     memory_.buffers[kConfidenceResult] = output.confidence;
     memory_.buffers[kDepthResult] = reinterpret_cast<uint8_t*>(output.depthMillimetres);
     memory_.buffers[kPointsResult] = output.points;
+    memory_.buffers[kDroppedResult] = reinterpret_cast<uint8_t*>(output.droppedPixels);
     bodyBytes_[0] = bodyBytes_[1] = 0;
     memory_.depthBody = {p_.encodeDepth != Encoding::kNone ? output.encodedDepth : nullptr, &bodyBytes_[0]};
     memory_.disparityBody = {p_.encodeDisparity != Encoding::kNone ? output.encodedDisparity : nullptr, &bodyBytes_[1]};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory that is taken at open and given back when its owner goes.
+// Device memory, and page-locked host memory, that are taken at open and given back when their owner goes.
 #pragma once
 
 #include <cstddef>
@@ -28,6 +28,24 @@ class DeviceBuffer {
  private:
   T* data_ = nullptr;
   size_t bytes_ = 0;
+};
+
+/// A value in page-locked host memory: the target of an asynchronous copy.
+template <class T>
+class HostValue {
+ public:
+  HostValue() = default;
+  ~HostValue() {
+    if (data_ != nullptr) cudaFreeHost(data_);
+  }
+  HostValue(const HostValue&) = delete;
+  HostValue& operator=(const HostValue&) = delete;
+
+  Status allocate() { return cudaStatus(cudaMallocHost(reinterpret_cast<void**>(&data_), sizeof(T)), "page-locked memory"); }
+  T* get() const { return data_; }
+
+ private:
+  T* data_ = nullptr;
 };
 
 }  // namespace depthwatt

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "../device/device_buffer.h"
 #include "../output/rvl/rvl_gpu.h"
 
 namespace depthwatt {
@@ -22,27 +23,20 @@ struct EncodedImage {
 
 class EncodedDownload {
  public:
-  EncodedDownload() = default;
-  ~EncodedDownload() {
-    if (bytes_ != nullptr) cudaFreeHost(bytes_);
-  }
-  EncodedDownload(const EncodedDownload&) = delete;
-  EncodedDownload& operator=(const EncodedDownload&) = delete;
-
   Status open(size_t pixels) {
     bound_ = 4 * rvlWords(pixels);
     expected_ = std::min(bound_, pixels);
-    return cudaStatus(cudaMallocHost(reinterpret_cast<void**>(&bytes_), sizeof *bytes_), "page-locked memory");
+    return bytes_.allocate();
   }
   Status queue(const EncodedImage& image, uint8_t* to, cudaStream_t stream) {
-    DEPTHWATT_TRY(cudaStatus(cudaMemcpyAsync(bytes_, image.bytes.get(), sizeof *bytes_, cudaMemcpyDeviceToHost, stream),
+    DEPTHWATT_TRY(cudaStatus(cudaMemcpyAsync(bytes_.get(), image.bytes.get(), sizeof(uint32_t), cudaMemcpyDeviceToHost, stream),
                              "copy of an encoded length"));
     return cudaStatus(cudaMemcpyAsync(to, image.words.get(), expected_, cudaMemcpyDeviceToHost, stream),
                       "copy of an encoded image");
   }
   /// When the queued copies are done.
   Status finish(const EncodedImage& image, uint8_t* to, size_t* bytes, cudaStream_t stream) {
-    *bytes = *bytes_;
+    *bytes = *bytes_.get();
     if (*bytes > expected_) {
       const uint8_t* const from = reinterpret_cast<const uint8_t*>(image.words.get());
       DEPTHWATT_TRY(cudaStatus(
@@ -55,7 +49,7 @@ class EncodedDownload {
   }
 
  private:
-  uint32_t* bytes_ = nullptr;
+  HostValue<uint32_t> bytes_;
   size_t expected_ = 0, bound_ = 0;
 };
 

@@ -7,6 +7,7 @@
 // kernels, so that its bytes are copied, and points are made by kernels; raw disparity is prepared by run()'s own thread.
 #include "gpu_backend.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -70,6 +71,10 @@ struct FrameInWork {
   DeviceBuffer<uint8_t> raw[2];  ///< a copy of each captured image, where kernels do not read the captured one
   DeviceBuffer<uint8_t> results[kBufferCount];
   EncodedImage rvlDepth, rvlDisparity;
+  struct Dropped {
+    int32_t pixels[kDropCauses];
+  };
+  HostValue<Dropped> dropped;  ///< where the threshold runs
   FrameMemory memory;
   EncodedDownload encodedDepth, encodedDisparity;
   StepEvents steps;
@@ -139,11 +144,12 @@ class GpuBackend final : public Backend {
     DEPTHWATT_TRY(
         cudaStatus(cudaEventSynchronize(inWork.downloaded), "a frame's kernels and copies (cudaEventSynchronize)"));
     if (timed) DEPTHWATT_TRY(inWork.steps.read(chain_.steps(), output.stageMilliseconds));
+    if (chain_.runs(kThresholdStage)) std::copy_n(inWork.dropped.get()->pixels, kDropCauses, output.droppedPixels);
     return finishEncoding(inWork, output);
   }
 
   void attach(const FrameOutput& output) override {
-    for (int buffer = kScratchCount; buffer < kBufferCount; ++buffer)
+    for (int buffer = kScratchCount; buffer < kDroppedResult; ++buffer)
       memory_.add(resultOf(output, buffer), chain_.bytes(static_cast<Buffer>(buffer)));
     const size_t pixels = static_cast<size_t>(p_.width) * p_.height;
     if (p_.encodeDepth == Encoding::kRvl) memory_.add(output.encodedDepth, rvlBound(pixels));
@@ -196,6 +202,7 @@ class GpuBackend final : public Backend {
       DEPTHWATT_TRY(inWork.results[buffer].allocate(bytes));
       inWork.memory.buffers[buffer] = inWork.results[buffer].get();
     }
+    if (chain_.runs(kThresholdStage)) DEPTHWATT_TRY(inWork.dropped.allocate());
     if (p_.encodeDepth == Encoding::kRvl) {
       DEPTHWATT_TRY(inWork.rvlDepth.open(pixels));
       DEPTHWATT_TRY(inWork.encodedDepth.open(pixels));
@@ -292,9 +299,9 @@ class GpuBackend final : public Backend {
     for (int buffer = kScratchCount; buffer < kBufferCount; ++buffer) {
       const DeviceBuffer<uint8_t>& from = inWork.results[buffer];
       if (from.bytes() == 0) continue;
-      DEPTHWATT_TRY(cudaStatus(
-          cudaMemcpyAsync(resultOf(output, buffer), from.get(), from.bytes(), cudaMemcpyDeviceToHost, download_),
-          "copy of a result"));
+      void* const to = buffer == kDroppedResult ? inWork.dropped.get() : resultOf(output, buffer);
+      DEPTHWATT_TRY(cudaStatus(cudaMemcpyAsync(to, from.get(), from.bytes(), cudaMemcpyDeviceToHost, download_),
+                               "copy of a result"));
     }
     if (p_.encodeDepth == Encoding::kRvl)
       DEPTHWATT_TRY(inWork.encodedDepth.queue(inWork.rvlDepth, output.encodedDepth, download_));

@@ -23,6 +23,14 @@ const searchFits: Rule = ({ match: { minDisparity, numDisparities } }) =>
         text: `expected match.minDisparity + match.numDisparities to be at most 2047, got ${minDisparity + numDisparities}`,
       };
 
+const depthLimitsAreOrdered: Rule = ({ depth: { minMetres, maxMetres } }) =>
+  maxMetres === 0 || minMetres <= maxMetres
+    ? undefined
+    : {
+        keys: ["depth.minMetres", "depth.maxMetres"],
+        text: `expected at most depth.maxMetres, ${maxMetres}, or depth.maxMetres = 0 for no limit, got ${minMetres}`,
+      };
+
 /** The matcher's own rules, which the addon knows. Without the addon nothing can be matched, and opening an engine says so. */
 const matcherIsWhole: Rule = ({ match }) => {
   try {
@@ -93,6 +101,7 @@ const RULES: readonly Rule[] = [
   rosPointsAreMetres,
   namesAreTopics,
   searchFits,
+  depthLimitsAreOrdered,
   matcherIsWhole,
   sourceIsChosen,
   sourceIsWhole,

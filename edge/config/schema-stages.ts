@@ -97,6 +97,12 @@ export const regionSection = section(
 
 export const refineSection = section("What follows matching.", shapeOf("refine"), "live");
 
+export const depthSection = section(
+  "Which depths are published. A pixel outside the limits is invalid in every output.",
+  shapeOf("depth"),
+  "live",
+);
+
 export const pointsSection = section(
   "Points in space, for the outputs that take them and for match -o FILE.ply.",
   shapeOf("points"),

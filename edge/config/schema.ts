@@ -12,6 +12,7 @@ import { calibrationSection } from "./schema-calibration.js";
 import { logSection } from "./schema-log.js";
 import { powerSection } from "./schema-power.js";
 import {
+  depthSection,
   engineSection,
   matchSection,
   pointsSection,
@@ -52,6 +53,7 @@ export const configSchema = section("All settings of depthwatt.", {
   match: matchSection,
   region: regionSection,
   refine: refineSection,
+  depth: depthSection,
   points: pointsSection,
   engine: engineSection,
   outputs: outputsSection,

@@ -21,7 +21,7 @@ export type EngineWishes = Partial<
 
 /**
  * @throws DepthwattError CONFIG_INVALID: a region that begins outside, an instruction set that this CPU lacks, points in
- *   colours of a camera without; CALIBRATION_MISSING: points without a calibration
+ *   colours of a camera without; CALIBRATION_MISSING: points or depth limits without a calibration
  */
 export function engineOptionsOf(
   config: Config,
@@ -44,6 +44,7 @@ export function engineOptionsOf(
     rightStrideBytes,
     match: matchParameters(config.match),
     refine: config.refine,
+    depth: depthLimits(config.depth, depth),
     ...adaptationOptions(config),
     ...regionParameters(config.region, geometry),
     ...(depth && { geometry: depth }),
@@ -56,6 +57,15 @@ export function engineOptionsOf(
     ...(source.inputMemory && { inputMemory: source.inputMemory }),
     ...config.engine,
   };
+}
+
+function depthLimits(limits: Config["depth"], geometry: PipelineGeometry["depth"]): Config["depth"] {
+  const key = (["minMetres", "maxMetres"] as const).find((name) => limits[name] > 0);
+  if (key === undefined || geometry !== undefined) return limits;
+  throw new DepthwattError(
+    "CALIBRATION_MISSING",
+    `depth.${key} = ${limits[key]} needs the focal length and the baseline of a calibration, and there is none`,
+  );
 }
 
 function pointsParameters(

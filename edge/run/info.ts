@@ -31,6 +31,7 @@ export function runtimeInfo(config: Config, { board, source, input, engine, heal
     algorithm,
     parameters: { match: { ...shared, ...parametersOf(engine.match) }, refine: config.refine },
     region: engine.options.region ?? null,
+    depth: config.depth,
     width: input.geometry.width,
     height: input.geometry.height,
     correction: health.correction,

@@ -38,8 +38,8 @@ export interface BrokenRule {
 export interface NativeSession {
   readonly info: EngineInfo;
   /**
-   * Outcome of each slot's newest frame, 4 + STAGE_NAMES.length numbers a slot: encodedDepthBytes, encodedDisparityBytes,
-   * validPixels, matchedPixels, then milliseconds of each stage (NaN = off).
+   * Outcome of each slot's newest frame, numbers of each slot: encodedDepthBytes, encodedDisparityBytes, validPixels,
+   * matchedPixels, the dropped pixels of each of DROP_CAUSES, the milliseconds of each of STAGE_NAMES (NaN = off).
    */
   readonly outcomes: Float64Array;
   setRightMap(call: { map: Int32Array }): void;

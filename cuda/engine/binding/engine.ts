@@ -11,6 +11,7 @@ import {
   type SlotMemory,
 } from "./addon.js";
 import {
+  DROP_CAUSES,
   ENCODED_HEADROOM_BYTES,
   type EngineInfo,
   type EngineOptions,
@@ -20,7 +21,8 @@ import {
   pointBytes,
 } from "./native.js";
 
-const OUTCOME_NUMBERS = 4 + STAGE_NAMES.length;
+const STAGES_AT = 4 + DROP_CAUSES.length;
+const OUTCOME_NUMBERS = STAGES_AT + STAGE_NAMES.length;
 
 /** Native errors carry the catalogue's code; here they get its hint. */
 function coded(error: unknown): Error {
@@ -129,6 +131,7 @@ class SessionEngine implements NativeEngine {
       encodedDisparityBytes: 0,
       validPixels: 0,
       matchedPixels: 0,
+      droppedPixels: { filled: 0, lowConfidence: 0, tooNear: 0, tooFar: 0 },
     }));
     try {
       this.#session = new native.Session(
@@ -162,7 +165,7 @@ class SessionEngine implements NativeEngine {
   compute(left: Uint8Array, right: Uint8Array): Promise<FrameResult> {
     return new Promise((resolve, reject) => {
       this.submit(0, left, right, (error, result) =>
-        error === null ? resolve({ ...result }) : reject(error),
+        error === null ? resolve(structuredClone(result)) : reject(error),
       );
     });
   }
@@ -198,7 +201,10 @@ class SessionEngine implements NativeEngine {
     result.encodedDisparityBytes = this.#outcomes[at + 1] as number;
     result.validPixels = this.#outcomes[at + 2] as number;
     result.matchedPixels = this.#outcomes[at + 3] as number;
-    this.stageMilliseconds.set(this.#outcomes.subarray(at + 4, at + OUTCOME_NUMBERS));
+    DROP_CAUSES.forEach((cause, i) => {
+      result.droppedPixels[cause] = this.#outcomes[at + 4 + i] as number;
+    });
+    this.stageMilliseconds.set(this.#outcomes.subarray(at + STAGES_AT, at + OUTCOME_NUMBERS));
     if (error !== null) this.framesInFlight = this.info.framesInFlight;
     waiting.onDone(error === null ? null : coded(error), result);
   }

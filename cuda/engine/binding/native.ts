@@ -22,6 +22,9 @@ export interface MatchParameters extends MatcherValues {
 /** The settings refine.*, in the units of the settings; one that is left out has its default. */
 export type RefineSettings = Partial<SectionSettings<"refine">>;
 
+/** The settings depth.*, metres; 0 or absent: no limit. */
+export type DepthLimits = Partial<SectionSettings<"depth">>;
+
 /** Depth Z = focalPixels * baselineMetres / (disparity + disparityOffsetPixels), metres. */
 export interface DepthGeometry {
   focalPixels: number;
@@ -90,6 +93,8 @@ export interface EngineOptions {
   denoise?: "auto" | "off" | "on";
   match: MatchParameters;
   refine: RefineSettings;
+  /** Needs `geometry` if it has a limit. */
+  depth?: DepthLimits;
   /** Absent: no depth can be computed (depthMillimetres stays empty). */
   geometry?: DepthGeometry;
   /** Whether the rectified left image's colours are a result too. Of a camera without colours they are its grey three times. */
@@ -140,6 +145,11 @@ export interface EngineSlot {
   readonly points: Uint8Array;
 }
 
+/** Why a pixel was dropped; of several causes the first. */
+export const DROP_CAUSES = ["filled", "lowConfidence", "tooNear", "tooFar"] as const;
+
+export type DroppedPixels = Record<(typeof DROP_CAUSES)[number], number>;
+
 /** What came of one submitted frame. */
 export interface FrameResult {
   slot: number;
@@ -150,6 +160,8 @@ export interface FrameResult {
   validPixels: number;
   /** Those of them that were matched: the others are filled. Matching halves, it is half pixels that were. */
   matchedPixels: number;
+  /** Pixels that refine.minConfidence, depth.minMetres and depth.maxMetres dropped, by cause. */
+  droppedPixels: DroppedPixels;
 }
 
 export interface EngineInfo {

@@ -5,6 +5,8 @@
 
 #include <uv.h>
 
+#include <algorithm>
+
 #include "../engine.h"
 #include "../frame_threads.h"
 #include "../../../core/napi/arguments.h"
@@ -16,7 +18,7 @@ namespace depthwatt {
 namespace {
 
 constexpr size_t kHeadroomBytes = 128;  // ENCODED_HEADROOM_BYTES of native.ts
-constexpr int kOutcomeNumbers = 4 + kStageCount;
+constexpr int kOutcomeNumbers = 4 + kDropCauses + kStageCount;
 
 /// Opens an engine on a thread of Node's pool: its memory takes tens of milliseconds, in which frames of another one go on.
 class EngineOpening : public Napi::AsyncWorker {
@@ -264,7 +266,9 @@ void Session::deliver() {
       outcome[1] = static_cast<double>(output.encodedDisparityBytes);
       outcome[2] = output.validPixels;
       outcome[3] = output.matchedPixels;
-      for (int i = 0; i < kStageCount; ++i) outcome[4 + i] = output.stageMilliseconds[i];
+      double* const dropped = outcome + 4;
+      std::copy_n(output.droppedPixels, kDropCauses, dropped);
+      std::copy_n(output.stageMilliseconds, kStageCount, dropped + kDropCauses);
     }
     --outstanding_;
     keepLoopAlive();

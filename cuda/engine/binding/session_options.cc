@@ -127,7 +127,7 @@ EngineParameters engineParametersOf(const Napi::Object& options) {
   p.halfResolution = booleanOf(match, "halfResolution");
   p.matcher = matcherChoiceOf(match, p.halfResolution);
   p.settings = stageSettingsOf(options, p.halfResolution);
-  for (const char* section : {"refine", "rectify", "region"}) requireKnownNames(options, p.settings, section);
+  for (const char* section : {"refine", "rectify", "region", "depth"}) requireKnownNames(options, p.settings, section);
   p.adaptation = adaptationOf(p.settings);
   p.region = {p.at("region.x"), p.at("region.y"), p.at("region.width"), p.at("region.height")};
   p.search = {p.at("match.minDisparity"), p.at("match.numDisparities")};

@@ -22,7 +22,7 @@ export type ResultFormat = "pfm" | "png";
 
 /** All that a result depends on beside its pictures. */
 export function choiceOf(config: Config, format: ResultFormat): object {
-  const { match, refine, rectify, region, calibration } = config;
+  const { match, refine, rectify, region, depth, calibration } = config;
   const { file, ...how } = calibration;
   const files = file?.split(",").map((path) => readText(path.trim()));
   const used = matchParameters(match);
@@ -34,6 +34,7 @@ export function choiceOf(config: Config, format: ResultFormat): object {
     refine,
     rectify,
     region,
+    depth,
     calibration: { ...how, files },
   };
 }

@@ -32,7 +32,7 @@ const MIN_FRAMES = 20;
 const PEER_ROUNDS = 5;
 const PEER_SECONDS = 0.4;
 /** Settings that change what is computed, or by whom. */
-const COMPUTED = /^(match|refine|rectify|region|engine)\./;
+const COMPUTED = /^(match|refine|rectify|region|depth|engine)\./;
 /** A frame of the scene in which the moving object is near. */
 const SCENE_FRAME = 40;
 

@@ -756,6 +756,38 @@ export const STAGE_FACTS = [
       },
     ],
   },
+  {
+    name: "threshold",
+    settings: [
+      {
+        key: "refine.minConfidence",
+        kind: "fraction",
+        low: 0,
+        high: 1,
+        default: 0,
+        description:
+          "Drops pixels whose confidence, as a share of 255, is below this. With refine.confidence = probability, 0.9 keeps pixels that are right with a probability of at least 90 %. Any value above 0 also drops filled pixels. 0: off.",
+      },
+      {
+        key: "depth.minMetres",
+        kind: "fraction",
+        low: 0,
+        high: 1000,
+        default: 0,
+        unit: "m",
+        description: "Drops pixels that are nearer than this. 0: off. Needs a calibration.",
+      },
+      {
+        key: "depth.maxMetres",
+        kind: "fraction",
+        low: 0,
+        high: 1000,
+        default: 0,
+        unit: "m",
+        description: "Drops pixels that are farther away than this. 0: off. Needs a calibration.",
+      },
+    ],
+  },
   { name: "depth", settings: [] },
   {
     name: "points",

@@ -13,6 +13,8 @@
 #include "../refine/repair/repair_gpu.h"
 #include "../refine/speckle/speckle_gpu.h"
 #include "../refine/temporal/temporal_gpu.h"
+#include "../refine/threshold/threshold_gpu.h"
+#include "../refine/threshold/threshold_limits.h"
 #include "../refine/window_confidence/window_confidence_gpu.h"
 #include "../refine/boundary/boundary.h"
 #include "../refine/ambiguity/ambiguity.h"
@@ -124,6 +126,31 @@ inline void checkMeasuresAndRepair(Random& random, const Case& c, const std::vec
   }
 }
 
+inline void checkThreshold(Random& random, const Case& c, std::vector<int16_t> disparities) {
+  std::vector<uint8_t> confidence(disparities.size());
+  random.fill(confidence, 0, random.whole(1, 255));
+  ThresholdParameters p;
+  p.minConfidence = random.whole(0, 3) == 0 ? 0 : random.whole(1, 255);
+  p.minMillimetres = random.whole(0, 1) == 0 ? 0 : random.whole(1, 2000);
+  p.maxMillimetres = random.whole(0, 1) == 0 ? 0 : random.whole(2000, 60000);
+  p.focalPixels = random.whole(300, 3000), p.baselineMetres = 0.12, p.disparityOffsetPixels = random.whole(-20, 20);
+  std::vector<int32_t> dropped(kDropCauses);
+  DeviceBuffer<int16_t> dDisparities;
+  DeviceBuffer<uint8_t> dConfidence;
+  DeviceBuffer<int32_t> dDropped;
+  upload(dDisparities, disparities);
+  upload(dConfidence, confidence);
+  upload(dDropped, std::vector<int32_t>(kDropCauses, 7));
+  thresholdReference(p, packedView(disparities.data(), c.width, c.height),
+                     packedView(confidence.data(), c.width, c.height), dropped.data());
+  require(gpu::threshold(thresholdLimitsOf(p), dDisparities.get(), dConfidence.get(), dDropped.get(),
+                         c.width * c.height, nullptr),
+          "threshold");
+  expectSame(disparities, fetched(dDisparities), c.width, "threshold " + c.name);
+  expectSame(confidence, fetched(dConfidence), c.width, "threshold, confidence " + c.name);
+  expectSame(dropped, fetched(dDropped), kDropCauses, "threshold, dropped pixels " + c.name);
+}
+
 /// Frames of a picture with noise, holes and jumps, some of them of another picture.
 inline void checkTemporal(Random& random, const Case& c, std::vector<uint8_t> picture) {
   const size_t pixels = picture.size();
@@ -205,6 +232,7 @@ inline void checkAmbiguity(Random& random, const Case& c, const std::vector<int1
 inline void checkRefinement(Random& random, const Case& c, const std::vector<uint8_t>& grey, int kind) {
   std::vector<int16_t> disparities = disparitiesOf(random, c, kind);
   checkSpeckle(random, c, disparities);
+  checkThreshold(random, c, disparities);
   checkMeasuresAndRepair(random, c, grey, disparities);
   checkAmbiguity(random, c, disparities);
   std::vector<uint8_t> confidence(grey.size());

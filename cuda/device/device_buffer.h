@@ -41,7 +41,9 @@ class HostValue {
   HostValue(const HostValue&) = delete;
   HostValue& operator=(const HostValue&) = delete;
 
-  Status allocate() { return cudaStatus(cudaMallocHost(reinterpret_cast<void**>(&data_), sizeof(T)), "page-locked memory"); }
+  Status allocate() {
+    return cudaStatus(cudaMallocHost(reinterpret_cast<void**>(&data_), sizeof(T)), "page-locked memory");
+  }
   T* get() const { return data_; }
 
  private:

@@ -29,8 +29,9 @@ class EncodedDownload {
     return bytes_.allocate();
   }
   Status queue(const EncodedImage& image, uint8_t* to, cudaStream_t stream) {
-    DEPTHWATT_TRY(cudaStatus(cudaMemcpyAsync(bytes_.get(), image.bytes.get(), sizeof(uint32_t), cudaMemcpyDeviceToHost, stream),
-                             "copy of an encoded length"));
+    DEPTHWATT_TRY(
+        cudaStatus(cudaMemcpyAsync(bytes_.get(), image.bytes.get(), sizeof(uint32_t), cudaMemcpyDeviceToHost, stream),
+                   "copy of an encoded length"));
     return cudaStatus(cudaMemcpyAsync(to, image.words.get(), expected_, cudaMemcpyDeviceToHost, stream),
                       "copy of an encoded image");
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What has been counted since the start of a run: numbers that only grow, for whoever makes rates of them.
-import type { StageName } from "../../cuda/index.js";
+import type { DroppedPixels, StageName } from "../../cuda/index.js";
 import type { PowerFigures } from "../../power/index.js";
 import type { TimeCountsSnapshot } from "./time-counts.js";
 
@@ -24,6 +24,8 @@ export interface RunTotals {
   frames: number;
   /** Pixels that were asked for; those with a disparity, filled ones among them; those found by matching. */
   pixels: { asked: number; valid: number; matched: number };
+  /** Pixels that refine.minConfidence, depth.minMetres and depth.maxMetres dropped, by cause. */
+  droppedPixels: DroppedPixels;
   /** Every stage that has run. */
   stages: Partial<Record<StageName, TimeCountsSnapshot>>;
   /** From capture to the end of the computation. */

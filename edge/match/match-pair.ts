@@ -5,10 +5,12 @@ import { type EnginePicture, readEnginePicture } from "../../camera/index.js";
 import { DepthwattError, hasCode } from "../../core/index.js";
 import {
   type Algorithm,
+  type DroppedPixels,
   type EngineInfo,
   type NativeEngine,
   openEngine,
   type PointsParameters,
+  perCause,
   readsColours,
   withoutColours,
 } from "../../cuda/index.js";
@@ -27,6 +29,8 @@ export interface Matched {
   validPercent: number;
   /** Before filling. */
   matchedPercent: number;
+  /** Of all pixels, by cause. */
+  droppedPercent: DroppedPixels;
   info: EngineInfo;
   /** Where they were asked for. */
   points?: { bytes: Uint8Array; form: PointsParameters } | undefined;
@@ -118,7 +122,8 @@ export async function openPair(
     leftStrideBytes: strideBytes,
     rightStrideBytes: strideBytes,
   };
-  const known = points ? geometry : { ...geometry, depth: undefined };
+  const limitsDepth = config.depth.minMetres > 0 || config.depth.maxMetres > 0;
+  const known = points || limitsDepth ? geometry : { ...geometry, depth: undefined };
   const options = engineOptionsOf(config, { description }, known, points ? { points } : {});
   const engine = await openEngine(options);
   return { width, height, geometry, layout: description, left, right, engine, points: options.points };
@@ -148,7 +153,7 @@ export const isOneImage = ({ left, right }: OpenedPair): boolean =>
 export async function computePair(pair: OpenedPair): Promise<Matched> {
   const { width, height, left, right, engine, points: form } = pair;
   try {
-    const { validPixels, matchedPixels } = await engine.compute(bytesOf(left), bytesOf(right));
+    const { validPixels, matchedPixels, droppedPixels } = await engine.compute(bytesOf(left), bytesOf(right));
     const milliseconds = engine.stageMilliseconds.reduce((sum, ms) => (Number.isNaN(ms) ? sum : sum + ms), 0);
     const disparityQ4 = engine.slots[0]?.disparityQ4.slice() as Int16Array;
     return {
@@ -158,6 +163,7 @@ export async function computePair(pair: OpenedPair): Promise<Matched> {
       milliseconds,
       validPercent: (100 * validPixels) / (width * height),
       matchedPercent: (100 * matchedPixels) / (width * height),
+      droppedPercent: perCause((cause) => (100 * droppedPixels[cause]) / (width * height)),
       info: engine.info,
       ...(form && { points: { bytes: engine.slots[0]!.points.slice(), form } }),
     };

@@ -3,7 +3,14 @@
 // pair that goes no further is counted by cause. No pixel is touched here.
 import type { FramePair, PairSource } from "../../camera/index.js";
 import { DepthwattError } from "../../core/index.js";
-import { type EngineSlot, type FrameResult, type NativeEngine, STAGE_NAMES } from "../../cuda/index.js";
+import {
+  DROP_CAUSES,
+  type EngineSlot,
+  type FrameResult,
+  type NativeEngine,
+  perCause,
+  STAGE_NAMES,
+} from "../../cuda/index.js";
 import { ageMs, type ComputedFrame, type Encodings, type FrameSink } from "../contracts/computed-frame.js";
 import { CountsByCause, Rate, RunValues } from "../contracts/statistics.js";
 import { SlotPool } from "./slots.js";
@@ -58,6 +65,7 @@ export class Pipeline {
   frames = 0;
   validPixels = 0;
   matchedPixels = 0;
+  readonly droppedPixels = perCause(() => 0);
   askedPixels = 0;
   readonly #options: PipelineOptions;
   readonly #slots: SlotPool;
@@ -213,6 +221,7 @@ export class Pipeline {
     this.frames += 1;
     this.validPixels += result.validPixels;
     this.matchedPixels += result.matchedPixels;
+    for (const cause of DROP_CAUSES) this.droppedPixels[cause] += result.droppedPixels[cause];
     this.askedPixels += askedPixels;
     this.rate.add(performance.now());
     const frame: ComputedFrame = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one shape of `run --json` and of the metrics topic. What cannot be known is {available: false, reason}.
-import type { Algorithm, EngineInfo, StageName } from "../../cuda/index.js";
+import type { Algorithm, DroppedPixels, EngineInfo, StageName } from "../../cuda/index.js";
 import type { PowerFigures, Unavailable } from "../../power/index.js";
 import type { StageFigures } from "../contracts/totals.js";
 import type { GovernorFigures } from "../governor/figures.js";
@@ -31,6 +31,8 @@ export interface RunFigures {
   /** Pixels with a disparity, filled ones among them; pixels whose disparity was found by matching. */
   validPercent: number | Unavailable;
   matchedPercent: number | Unavailable;
+  /** Pixels that refine.minConfidence, depth.minMetres and depth.maxMetres dropped, by cause. */
+  droppedPercent: DroppedPixels | Unavailable;
   /** How far the images are apart in rows and how noisy they are, and what is done about it. */
   verticalOffset: AdaptationFigures["verticalOffset"];
   noise: AdaptationFigures["noise"];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collects the figures of a run from everything that counts: the pipeline, the source, the outputs, the meter.
 import type { PairSource, SourceCounters } from "../../camera/index.js";
-import { type EngineOptions, type NativeEngine, STAGE_NAMES } from "../../cuda/index.js";
+import { type EngineOptions, type NativeEngine, perCause, STAGE_NAMES } from "../../cuda/index.js";
 import type { Meter, PowerFigures } from "../../power/index.js";
 import { known } from "../contracts/known.js";
 import type { RunTotals, StageFigures } from "../contracts/totals.js";
@@ -95,6 +95,7 @@ export class Reporter {
       height,
       validPercent: share(pipeline.validPixels),
       matchedPercent: share(pipeline.matchedPixels),
+      droppedPercent: this.#droppedPercent(),
       ...adaptationFigures(engineInfo),
       health: this.#options.health(),
       stages,
@@ -119,16 +120,23 @@ export class Reporter {
       if (times !== undefined && times.count > 0) stages[name] = times.counts();
     }
     const { outputs: byOutput, drops } = outputs.totals();
-    const { askedPixels: asked, validPixels: valid, matchedPixels: matched } = pipeline;
+    const { askedPixels: asked, validPixels: valid, matchedPixels: matched, droppedPixels } = pipeline;
     return {
       frames: pipeline.frames,
       pixels: { asked, valid, matched },
+      droppedPixels: { ...droppedPixels },
       stages,
       latency: pipeline.latency.counts(),
       outputs: byOutput,
       drops: collectDrops(pipeline, source.counters(), drops),
       power: this.#power("run"),
     };
+  }
+
+  #droppedPercent(): RunFigures["droppedPercent"] {
+    const { frames, askedPixels, droppedPixels } = this.#options.pipeline;
+    if (frames === 0) return { available: false, reason: "no frame has been computed yet" };
+    return perCause((cause) => round((100 * droppedPixels[cause]) / askedPixels));
   }
 
   /** What became of the frames: changes until the outputs are closed. */

@@ -75,7 +75,7 @@ export async function computeFrame(pair: Pair, options: EngineOptions): Promise<
     for (let frame = 0; frame < 2; ++frame) {
       result = await new Promise<FrameResult>((resolve, reject) => {
         engine.submit(0, pair.left, pair.right, (error, done) =>
-          error ? reject(error) : resolve({ ...done }),
+          error ? reject(error) : resolve(structuredClone(done)),
         );
       });
       // A backend may time the stages of some frames only, but of the first.

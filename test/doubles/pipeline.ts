@@ -139,6 +139,7 @@ export class HandEngine implements NativeEngine {
       encodedDisparityBytes: 0,
       validPixels: 8,
       matchedPixels: 6,
+      droppedPixels: { filled: 1, lowConfidence: 0, tooNear: 0, tooFar: 0 },
     });
   }
 

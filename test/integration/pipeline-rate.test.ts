@@ -54,6 +54,7 @@ function makeEngine(): NativeEngine {
         encodedDisparityBytes: 0,
         validPixels: 1,
         matchedPixels: 1,
+        droppedPixels: { filled: 0, lowConfidence: 0, tooNear: 0, tooFar: 0 },
       };
       setTimeout(() => onDone(null, result), COMPUTE_MS);
     },

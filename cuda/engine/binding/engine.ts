@@ -18,6 +18,7 @@ import {
   type EngineSlot,
   type FrameResult,
   type NativeEngine,
+  perCause,
   pointBytes,
 } from "./native.js";
 
@@ -131,7 +132,7 @@ class SessionEngine implements NativeEngine {
       encodedDisparityBytes: 0,
       validPixels: 0,
       matchedPixels: 0,
-      droppedPixels: { filled: 0, lowConfidence: 0, tooNear: 0, tooFar: 0 },
+      droppedPixels: perCause(() => 0),
     }));
     try {
       this.#session = new native.Session(

@@ -148,7 +148,14 @@ export interface EngineSlot {
 /** Why a pixel was dropped; of several causes the first. */
 export const DROP_CAUSES = ["filled", "lowConfidence", "tooNear", "tooFar"] as const;
 
-export type DroppedPixels = Record<(typeof DROP_CAUSES)[number], number>;
+export type DropCause = (typeof DROP_CAUSES)[number];
+
+export type DroppedPixels = Record<DropCause, number>;
+
+/** One number for each cause. */
+export function perCause(value: (cause: DropCause) => number): DroppedPixels {
+  return Object.fromEntries(DROP_CAUSES.map((cause) => [cause, value(cause)])) as DroppedPixels;
+}
 
 /** What came of one submitted frame. */
 export interface FrameResult {

@@ -12,10 +12,8 @@ struct ThresholdVectors {
   I16 minConfidence, lowestQ4, highestQ4, drops;  ///< drops: -1 in all lanes if a confidence can be too low
 
   explicit ThresholdVectors(const ThresholdLimits& limits)
-      : minConfidence(splatI16(limits.minConfidence)),
-        lowestQ4(splatI16(limits.lowestQ4)),
-        highestQ4(splatI16(limits.highestQ4)),
-        drops(splatI16(limits.minConfidence > 0 ? -1 : 0)) {}
+      : minConfidence(splatI16(limits.minConfidence)), lowestQ4(splatI16(limits.lowestQ4)),
+        highestQ4(splatI16(limits.highestQ4)), drops(splatI16(limits.minConfidence > 0 ? -1 : 0)) {}
 
   void apply(int16_t* disparityQ4, uint8_t* confidence, I16 counts[kDropCauses]) const {
     const I16 disparity = loadI16(disparityQ4), sure = loadBytesAsI16(confidence);
@@ -32,7 +30,7 @@ struct ThresholdVectors {
     drop(kDroppedNear, lessI16(highestQ4, disparity));
     drop(kDroppedFar, lessI16(disparity, lowestQ4));
     storeI16(disparityQ4, selectI16(gone, splatI16(kInvalidDisparity), disparity));
-    keepBytes(confidence, equalI16(gone, splatI16(0)));
+    keepBytes(confidence, selectI16(invalid, invalid, equalI16(gone, splatI16(0))));
   }
 };
 

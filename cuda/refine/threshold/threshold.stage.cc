@@ -28,9 +28,10 @@ Status check(const EngineParameters& p) {
                          "Expected a calibration where depth.minMetres or depth.maxMetres limits the depth, got none.");
   }
   if (max > 0 && min > max) {
-    return Status::error(Code::kParameter,
-                         "Expected depth.minMetres to be at most depth.maxMetres, %g m, or depth.maxMetres = 0; got %g m.",
-                         max / 1000.0, min / 1000.0);
+    return Status::error(
+        Code::kParameter,
+        "Expected depth.minMetres to be at most depth.maxMetres, %g m, or depth.maxMetres = 0; got %g m.", max / 1000.0,
+        min / 1000.0);
   }
   return {};
 }
@@ -39,8 +40,7 @@ class ThresholdOnCpu final : public CpuStage {
  public:
   ThresholdOnCpu(const StageTask& task, const CpuContext& cpu)
       : limits_(thresholdLimitsOf(thresholdParametersOf(task.frame))),
-        threshold_(kernelsFor<ThresholdKernels>(cpu.instructionSet).threshold),
-        height_(task.frame.height),
+        threshold_(kernelsFor<ThresholdKernels>(cpu.instructionSet).threshold), height_(task.frame.height),
         workers_(cpu.workers) {}
 
   Status run(const StageImages& images) override {

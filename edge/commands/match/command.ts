@@ -12,7 +12,7 @@ import {
 } from "../../../camera/index.js";
 import { plyOfPoints } from "../../../core/frame/ply.js";
 import { DepthwattError, writeBeside } from "../../../core/index.js";
-import { parametersOf } from "../../../cuda/index.js";
+import { DROP_CAUSES, parametersOf, perCause } from "../../../cuda/index.js";
 import {
   type ConfigOptions,
   checkOutputs,
@@ -61,6 +61,14 @@ async function writeCloud(
   }
 }
 
+/** What the limits dropped, for the line of results; empty where they dropped nothing. */
+function droppedText(droppedPercent: Matched["droppedPercent"]): string {
+  const words = { filled: "filled", lowConfidence: "low confidence", tooNear: "too near", tooFar: "too far" };
+  const causes = DROP_CAUSES.filter((cause) => droppedPercent[cause] > 0);
+  const parts = causes.map((cause) => `${droppedPercent[cause].toFixed(1)} % ${words[cause]}`);
+  return parts.length === 0 ? "" : `; dropped: ${parts.join(", ")}`;
+}
+
 async function match(leftFile: string, rightFile: string, options: MatchOptions): Promise<void> {
   const cloud = options.output !== undefined && extname(options.output).toLowerCase() === ".ply";
   if (options.output !== undefined && !cloud) checkDisparityName(options.output, ".pfm, .png or .ply");
@@ -74,7 +82,8 @@ async function match(leftFile: string, rightFile: string, options: MatchOptions)
   const pictures = await readPair(leftFile, rightFile, config.match.algorithm, note, colours);
   const opened = await openPair(config, pictures, note, cloud);
   const matched = await computePair(opened);
-  const { width, height, disparityQ4, milliseconds, validPercent, matchedPercent, info } = matched;
+  const { width, height, disparityQ4, milliseconds, info } = matched;
+  const { validPercent, matchedPercent, droppedPercent } = matched;
   const tooFar = rowsTooFarApart(info);
   if (tooFar !== undefined) note(`warning: ${tooFar}`);
   const isDoubtful = matchedPercent < LITTLE_MATCHED_PERCENT || isOneImage(opened);
@@ -100,6 +109,7 @@ async function match(leftFile: string, rightFile: string, options: MatchOptions)
       milliseconds: Math.round(milliseconds * 1000) / 1000,
       validPercent: Math.round(validPercent * 1000) / 1000,
       matchedPercent: Math.round(matchedPercent * 1000) / 1000,
+      droppedPercent: perCause((cause) => Math.round(droppedPercent[cause] * 1000) / 1000),
       ...adaptationFigures(info),
       problem: problem ?? null,
       minDisparity,
@@ -111,7 +121,7 @@ async function match(leftFile: string, rightFile: string, options: MatchOptions)
   printLine(
     `${width}x${height}, ${algorithm}, disparities ${minDisparity} to ${minDisparity + numDisparities - 1}, ` +
       `${info.backend} (${info.instructionSet}): ${milliseconds.toFixed(2)} ms, ` +
-      `${validPercent.toFixed(1)} % valid, ${matchedPercent.toFixed(1)} % matched`,
+      `${validPercent.toFixed(1)} % valid, ${matchedPercent.toFixed(1)} % matched${droppedText(droppedPercent)}`,
   );
   if (options.output === undefined && options.color === undefined) {
     printLine("nothing was written: give -o OUT.pfm, -o CLOUD.ply or --color OUT.png");

@@ -130,6 +130,22 @@ export const FAMILIES: readonly Family[] = [
     },
   },
   {
+    name: "depthwatt_dropped_pixels",
+    type: "counter",
+    help: "Pixels dropped by refine.minConfidence, depth.minMetres and depth.maxMetres, by cause.",
+    samples: ({ totals }) => byLabel("cause", totals?.droppedPixels, (count) => count),
+    panel: {
+      title: "Share of pixels dropped by limits",
+      lines: [
+        {
+          expr: `${rate("depthwatt_dropped_pixels_total")} / ignoring (cause, kind) group_left () ${rate("depthwatt_pixels_total", 'kind="asked"')}`,
+          legend: "{{instance}} {{cause}}",
+        },
+      ],
+      unit: "percentunit",
+    },
+  },
+  {
     name: "depthwatt_stage_duration_seconds",
     type: "histogram",
     unit: "seconds",

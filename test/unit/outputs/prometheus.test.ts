@@ -129,6 +129,7 @@ test("power, rails, idle and temperatures that are known stand with their units"
       totals: {
         frames: 7,
         pixels: { asked: 100, valid: 90, matched: 80 },
+        droppedPixels: { filled: 10, lowConfidence: 0, tooNear: 0, tooFar: 0 },
         stages: {},
         outputs: {},
         latency: new TimeCounts().snapshot(),
@@ -149,6 +150,7 @@ test("power, rails, idle and temperatures that are known stand with their units"
     "depthwatt_frames_total 7",
     'depthwatt_drops_total{cause="left.late"} 3',
     'depthwatt_pixels_total{kind="matched"} 80',
+    'depthwatt_dropped_pixels_total{cause="filled"} 10',
   ])
     expect(text.split("\n")).toContain(line);
   expect(text).not.toContain("VDD_CPU");

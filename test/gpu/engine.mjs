@@ -148,6 +148,7 @@ for (const [name, engineCase] of Object.entries(engineCases)) {
 
 for (const [name, changes] of [
   ["averaged over time", {}],
+  ["averaged over time, confidence limited", { refine: { temporal: true, minConfidence: 0.9 } }],
   [
     "averaged over time in a region at half resolution",
     { region: { x: 30, y: 10, width: 100, height: 70 }, match: { halfResolution: true } },

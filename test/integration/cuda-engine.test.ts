@@ -87,6 +87,10 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
     const RGB = { leftFormat: "RGB8", rightFormat: "RGB8" } as const;
     const plain = { leftRight: false, speckleSize: 0, fill: "off", boundary: false, median: false } as const;
     const region = { x: 41, y: 7, width: 31, height: 22 };
+    const limits = {
+      refine: { ...base.refine, minConfidence: 0.9 },
+      depth: { minMetres: 2, maxMetres: 5 },
+    };
     const cases: Record<string, EngineOptions> = {
       "4 paths, everything refined": withMatch({}),
       "2 paths": withMatch({ paths: 2 }),
@@ -108,6 +112,8 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
       "cbca at half resolution": withMatch({ algorithm: "cbca", halfResolution: true }),
       "cbca in a region": withMatch({ algorithm: "cbca", halfResolution: true }, { region }),
       "a region, nothing refined": withMatch({}, { region, refine: { ...base.refine, ...plain } }),
+      "confidence and depth limits": withMatch({}, limits),
+      "limits, in a region at half resolution": withMatch({ halfResolution: true }, { region, ...limits }),
       "two rows apart": withMatch({}, { verticalOffset: 2 }),
       "rows apart, in a region at half resolution": withMatch(
         { halfResolution: true },
@@ -163,13 +169,20 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
       expect(Buffer.compare(clouds[0]!, clouds[1]!)).toBe(0);
     });
 
-    test.each(["speckle", "fill", "match", "rectify"] as const)("with %s run 3 times", async (stage) => {
-      const options = withMatch({}, { repeatStage: { stage, times: 3 } });
+    test.each([
+      ["speckle", {}],
+      ["fill", {}],
+      ["match", {}],
+      ["rectify", {}],
+      ["threshold", { region, ...limits }],
+    ] as const)("with %s run 3 times", async (stage, changes) => {
+      const options = withMatch({}, { ...changes, repeatStage: { stage, times: 3 } });
       const expected = await computeFrame(pair, options);
       const got = await computeFrame(pair, { ...options, backend: "cuda" });
       expectSameImage(got.disparityQ4, expected.disparityQ4, pair.width, "disparity");
       expectSameImage(got.confidence, expected.confidence, pair.width, "confidence");
       expect(got.stages).toContain(stage);
+      expect(got.result.droppedPixels).toEqual(expected.result.droppedPixels);
     });
 
     test("while rows move: a left map is read from the first time on that rows are lost", async () => {

@@ -84,9 +84,11 @@ async function match(leftFile: string, rightFile: string, options: MatchOptions)
   const matched = await computePair(opened);
   const { width, height, disparityQ4, milliseconds, info } = matched;
   const { validPercent, matchedPercent, droppedPercent } = matched;
-  const tooFar = rowsTooFarApart(info);
-  if (tooFar !== undefined) note(`warning: ${tooFar}`);
-  const isDoubtful = matchedPercent < LITTLE_MATCHED_PERCENT || isOneImage(opened);
+  const rows = rowsTooFarApart(info);
+  if (rows !== undefined) note(`warning: ${rows}`);
+  const { lowConfidence, tooNear, tooFar } = droppedPercent;
+  const matchedBeforeLimits = matchedPercent + lowConfidence + tooNear + tooFar;
+  const isDoubtful = matchedBeforeLimits < LITTLE_MATCHED_PERCENT || isOneImage(opened);
   const problem = isDoubtful ? examinePair(opened, config.health) : undefined;
   if (problem !== undefined) note(`warning: ${problem.code}: ${problem.text}. ${problem.hint}`);
   const disparity = disparityFromQ4(disparityQ4, width, height);

@@ -245,6 +245,12 @@ export const ERROR_CATALOGUE = {
     "There is no memory for what the settings ask for.",
     "Use smaller images or fewer disparities ('match.numDisparities'), or give the process more memory.",
   ),
+  FILES_EXHAUSTED: entry(
+    4,
+    true,
+    "The limit of open files is reached, of this process or of the whole machine.",
+    "Raise it: 'ulimit -n 1024' in the shell, or LimitNOFILE=1024 in the service's unit.",
+  ),
   FRAME_LOST: entry(
     4,
     true,

@@ -486,9 +486,9 @@ class Frame:
     def values(self):
         """float32 [height, width] in the unit of `header.quantity`; NaN where there is no value."""
         header, counts = self.header, self.counts
-        values = counts * np.float32(header.unit_scale)
-        if header.value_offset:
-            values += np.float32(header.value_offset)
+        # In doubles, as the other readers. A scale that overflows gives inf, without a warning.
+        with np.errstate(all="ignore"):
+            values = (counts.astype(np.float64) * header.unit_scale + header.value_offset).astype(np.float32)
         if header.invalid_rule == "zero":
             values[counts == 0] = np.nan
         return values

@@ -4,6 +4,7 @@ import { Command } from "commander";
 import { COMMANDS, type CommandEntry } from "../commands/list.js";
 import { VERSION } from "../contracts/version.js";
 import { DEFAULT_COLUMNS, formatItem, helpColumns, helpText } from "./help.js";
+import { checkOpenFilesLimit } from "./open-files.js";
 import { reportError } from "./report-error.js";
 
 const EPILOGUE = `
@@ -48,6 +49,11 @@ function withoutHelpCommand(words: readonly string[]): readonly string[] {
 
 /** Runs one command line to its end. @returns the exit code */
 export async function runCommandLine(given: readonly string[]): Promise<number> {
+  try {
+    checkOpenFilesLimit();
+  } catch (error) {
+    return reportError(error, "depthwatt");
+  }
   const words = withoutHelpCommand(given);
   const program = await buildProgram(words.find((word) => !word.startsWith("-")) ?? "");
   try {

@@ -28,11 +28,13 @@ function say(message: string, hint: string, code: string): void {
   note(`${paint("bold", "hint:", process.stderr)} ${printable(redactUrl(hint))}`);
 }
 
-/** Errors that the addon makes carry a code of the catalogue without being of our class. */
+/** Errors of the addon carry a code of the catalogue without being of our class; those of Node that no code of ours caught. */
 function catalogued(error: unknown): DepthwattError | undefined {
   if (error instanceof DepthwattError) return error;
   if (!(error instanceof Error)) return undefined;
   const { code } = error as { code?: unknown };
+  if (code === "EMFILE" || code === "ENFILE")
+    return new DepthwattError("FILES_EXHAUSTED", `cannot open another file: ${error.message}`, { cause: error });
   if (typeof code !== "string" || !Object.hasOwn(ERROR_CATALOGUE, code)) return undefined;
   return new DepthwattError(code as ErrorCode, error.message, { cause: error });
 }

@@ -14,7 +14,14 @@ import { createPublisher } from "../../edge/outputs/mqtt/publisher.js";
 import { makeFrame, sleep } from "../doubles/frames.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs, PYTHON } from "../doubles/needs.js";
-import { fuzzedMessages, goldenMessages, joined, reseal, verdict } from "../doubles/readers/corpus.js";
+import {
+  fuzzedMessages,
+  goldenMessages,
+  hostileMessages,
+  joined,
+  reseal,
+  verdict,
+} from "../doubles/readers/corpus.js";
 import { seededRandom } from "../doubles/rvl-pictures.js";
 
 const root = packageRoot();
@@ -77,6 +84,7 @@ describe("the corpus", () => {
     const whole = texts.filter((text) => text.startsWith("ok")).length;
     expect(whole).toBeGreaterThan(200);
     expect(texts.length - whole).toBeGreaterThan(200);
+    expect(hostileMessages().length).toBeGreaterThan(5000);
   });
 });
 
@@ -84,7 +92,7 @@ needs("paho", "numpy").suite("the Python reader", () => {
   test.each(["c", "numpy"] as const)(
     "reads golden frames and refuses what we refuse, RVL by %s",
     (decoder) => {
-      const messages = [...goldenMessages(), ...fuzzedMessages(4000, seed)];
+      const messages = [...goldenMessages(), ...hostileMessages(), ...fuzzedMessages(4000, seed)];
       const [by, ...said] = python(decoder, written("frames", messages));
       expect(by).toBe(decoder);
       expect(mismatches(messages, said, true)).toEqual([]);
@@ -166,7 +174,7 @@ needs("toolchain").suite("the C++ reader", () => {
     execFileSync("g++", [...flags, ...sanitizers, "test/doubles/readers/read_frames.cc", "-o", program], {
       cwd: root,
     });
-    const messages = [...goldenMessages(), ...fuzzedMessages(40_000, seed)];
+    const messages = [...goldenMessages(), ...hostileMessages(), ...fuzzedMessages(40_000, seed)];
     const ran = spawnSync(program, [written("cpp", messages)], { encoding: "utf8", maxBuffer: 64 << 20 });
     expect(ran.stderr, `seed ${seed}`).toBe("");
     expect(mismatches(messages, ran.stdout.trim().split("\n"), false)).toEqual([]);

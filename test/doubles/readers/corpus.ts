@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages for readers in other languages, good and bad, and what depthwatt's own reader makes of each.
 import { readFileSync } from "node:fs";
-import { decodeBody, decodePoints } from "../../../clients/javascript/src/decode.js";
+import { decodeBody, decodePoints, toValues } from "../../../clients/javascript/src/decode.js";
 import { crc32 } from "../../../core/frame/crc32.js";
+import { type FieldName, FRAME_FIELDS } from "../../../core/frame/frame-format.js";
 import { parseFrame } from "../../../core/frame/payload.js";
 import { seededRandom } from "../rvl-pictures.js";
 
@@ -42,6 +43,57 @@ export function fuzzedMessages(count: number, seed: number): Uint8Array[] {
   });
 }
 
+/** What each field is set to, beside the values of good frames: borders, codes that nothing has, numbers that are none. */
+const HOSTILE = {
+  u8: [0, 1, 2, 3, 4, 5, 6, 7, 127, 255],
+  u16: [0, 1, 2, 7, 8, 16, 24, 0x7fff, 0xffff],
+  u32: [0, 1, 2, 4096, 16_384, 16_385, 0x7fff_ffff, 0xffff_ffff],
+  u64: [0n, 1n, (1n << 63n) - 1n, 1n << 63n, (1n << 64n) - 1n],
+  i64: [0n, 1n, (1n << 63n) - 1n, -(1n << 63n), -1n],
+  f64: [Number.NaN, Infinity, -Infinity, 0, -0, -1, 5e-324, 1e-45, 1e39, Number.MAX_VALUE],
+} as const;
+const SIDES = [1, 2, 1024, 4096, 16_384] as const;
+
+function setField(message: Uint8Array, name: FieldName, value: number | bigint): Uint8Array {
+  const [offset, , type] = FRAME_FIELDS[name];
+  const view = new DataView(message.buffer, message.byteOffset, message.byteLength);
+  if (type === "u8") view.setUint8(offset, Number(value));
+  else if (type === "u16") view.setUint16(offset, Number(value), true);
+  else if (type === "u32") view.setUint32(offset, Number(value), true);
+  else if (type === "f64") view.setFloat64(offset, Number(value), true);
+  else view.setBigUint64(offset, BigInt.asUintN(64, BigInt(value)), true);
+  return message;
+}
+
+/**
+ * Frames of which one field, both sides, or the length is hostile, with a CRC that is right again: truncated anywhere, longer than they
+ * say, of 16384 x 16384 pixels in a hundred bytes, of another version, with NaN for a scale.
+ */
+export function hostileMessages(): Uint8Array[] {
+  return goldenMessages().flatMap((golden) => {
+    const names = Object.keys(FRAME_FIELDS) as FieldName[];
+    const fields = names.flatMap((name) =>
+      HOSTILE[FRAME_FIELDS[name][2]].map((value) => {
+        const message = setField(golden.slice(), name, value);
+        return name === "bodyBytes" || name === "crc32" ? message : reseal(message);
+      }),
+    );
+    const sizes = SIDES.flatMap((width) =>
+      SIDES.map((height) => reseal(setField(setField(golden.slice(), "width", width), "height", height))),
+    );
+    const bodies = [0, 1, 3, 4, 8, 19, 20, 21, golden.length - 97].filter(
+      (bytes) => bytes < golden.length - 96,
+    );
+    const cuts = [
+      ...Array.from({ length: 97 }, (_, bytes) => golden.slice(0, bytes)),
+      ...bodies.map((bytes) => reseal(golden.slice(0, 96 + bytes))),
+      reseal(new Uint8Array([...golden, 0])),
+      reseal(new Uint8Array([...golden, ...golden])),
+    ];
+    return [...fields, ...sizes, ...cuts];
+  });
+}
+
 /** [u32 length][bytes] ..., as read_frames reads them. */
 export function joined(messages: readonly Uint8Array[]): Buffer {
   return Buffer.concat(
@@ -55,7 +107,10 @@ export function joined(messages: readonly Uint8Array[]): Buffer {
 
 const MAX_PIXELS = 1 << 20;
 
-/** "ok WIDTH HEIGHT NUMBER REDUCTION CRC-OF-COUNTS" (points: two CRCs and their frame), or "refused"; `image`: its body is a PNG or JPEG file. */
+/** A NaN has many forms. */
+const plain = (values: Float32Array) => values.map((value) => (Number.isNaN(value) ? -1e9 : value));
+
+/** "ok WIDTH HEIGHT NUMBER REDUCTION CRC-OF-COUNTS CRC-OF-VALUES" (points: two CRCs and their frame), or "refused"; `image`: its body is a PNG or JPEG file. */
 export function verdict(message: Uint8Array): { text: string; image: boolean } {
   let image = false;
   try {
@@ -64,13 +119,13 @@ export function verdict(message: Uint8Array): { text: string; image: boolean } {
     const facts = `ok ${header.width} ${header.height} ${header.frameNumber} ${header.reduction}`;
     if (header.points !== undefined) {
       const { positions, colours } = decodePoints(header, body, { maxPixels: MAX_PIXELS });
-      // A NaN has many forms.
-      const places = positions.map((place) => (Number.isNaN(place) ? -1e9 : place));
-      const sums = `${crc32(new Uint8Array(places.buffer))} ${crc32(colours)}`;
+      const sums = `${crc32(new Uint8Array(plain(positions).buffer))} ${crc32(colours)}`;
       return { text: `${facts} ${sums} ${header.points.frame}`, image };
     }
     const counts = decodeBody(header, body, { maxPixels: MAX_PIXELS });
-    return { text: `${facts} ${crc32(new Uint8Array(counts.buffer))}`, image };
+    const values = plain(toValues(header, counts));
+    const sums = [counts, values].map(({ buffer }) => crc32(new Uint8Array(buffer))).join(" ");
+    return { text: `${facts} ${sums}`, image };
   } catch {
     return { text: "refused", image };
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads messages ([u32 length][bytes] ...) with clients/cpp/depthwatt_frame.h; prints "ok WIDTH HEIGHT NUMBER REDUCTION CRC-OF-COUNTS",
-// "unsupported" for image files, or "refused". Each message lies in memory of its own, so that a sanitizer sees its end.
+// Reads messages ([u32 length][bytes] ...) with clients/cpp/depthwatt_frame.h; prints "ok WIDTH HEIGHT NUMBER REDUCTION CRC-OF-COUNTS
+// CRC-OF-VALUES", "unsupported" for image files, or "refused". Each message lies in memory of its own, so that a sanitizer sees its end.
 #include <cstdio>
 #include <memory>
 #include <vector>
@@ -11,12 +11,18 @@ namespace {
 
 constexpr size_t kMaxPixels = size_t{1} << 20;
 
+/// A NaN has many forms.
+float plain(float value) { return std::isnan(value) ? -1e9f : value; }
+
 template <typename T>
-depthwatt::Fault unpack(const depthwatt::Frame& frame, uint32_t& sum) {
+depthwatt::Fault unpack(const depthwatt::Frame& frame, uint32_t& sum, uint32_t& sumOfValues) {
   const std::unique_ptr<T[]> counts(new T[frame.elements()]);
   const depthwatt::Fault fault = depthwatt::decode(frame, counts.get(), frame.elements());
-  if (fault == depthwatt::Fault::none)
-    sum = depthwatt::crc32(reinterpret_cast<const uint8_t*>(counts.get()), frame.elements() * sizeof(T));
+  if (fault != depthwatt::Fault::none) return fault;
+  sum = depthwatt::crc32(reinterpret_cast<const uint8_t*>(counts.get()), frame.elements() * sizeof(T));
+  std::vector<float> values;
+  for (size_t i = 0; i < frame.elements(); ++i) values.push_back(plain(frame.value(counts[i])));
+  sumOfValues = depthwatt::crc32(reinterpret_cast<const uint8_t*>(values.data()), values.size() * sizeof(float));
   return fault;
 }
 
@@ -26,8 +32,7 @@ void readPoints(const depthwatt::Frame& frame) {
   std::vector<float> places;
   std::vector<uint8_t> colours;
   for (const depthwatt::Point& point : points) {
-    // A NaN has many forms.
-    for (const float place : {point.x, point.y, point.z}) places.push_back(std::isnan(place) ? -1e9f : place);
+    for (const float place : {point.x, point.y, point.z}) places.push_back(plain(place));
     for (const uint8_t colour : {point.red, point.green, point.blue}) colours.push_back(colour);
   }
   std::printf("ok %u %u %u %u %u %u %s\n", frame.width, frame.height, frame.frameNumber, frame.reduction,
@@ -39,7 +44,7 @@ void readPoints(const depthwatt::Frame& frame) {
 void read(const uint8_t* message, size_t bytes) {
   depthwatt::Frame frame;
   depthwatt::Fault fault = depthwatt::parseFrame(message, bytes, frame);
-  uint32_t sum = 0;
+  uint32_t sum = 0, values = 0;
   if (fault == depthwatt::Fault::none && frame.pixels() > kMaxPixels) fault = depthwatt::Fault::room;
   if (fault == depthwatt::Fault::none && frame.stream == depthwatt::Stream::points) {
     readPoints(frame);
@@ -47,11 +52,11 @@ void read(const uint8_t* message, size_t bytes) {
   }
   if (fault == depthwatt::Fault::none)
     fault = frame.element == depthwatt::Element::u8 || frame.element == depthwatt::Element::rgb8
-                ? unpack<uint8_t>(frame, sum)
-            : frame.element == depthwatt::Element::u16 ? unpack<uint16_t>(frame, sum)
-                                                       : unpack<float>(frame, sum);
+                ? unpack<uint8_t>(frame, sum, values)
+            : frame.element == depthwatt::Element::u16 ? unpack<uint16_t>(frame, sum, values)
+                                                       : unpack<float>(frame, sum, values);
   if (fault == depthwatt::Fault::none)
-    std::printf("ok %u %u %u %u %u\n", frame.width, frame.height, frame.frameNumber, frame.reduction, sum);
+    std::printf("ok %u %u %u %u %u %u\n", frame.width, frame.height, frame.frameNumber, frame.reduction, sum, values);
   else std::puts(fault == depthwatt::Fault::encoding ? "unsupported" : "refused");
 }
 

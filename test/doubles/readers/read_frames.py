@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads messages ([u32 length][bytes] ...) with clients/python/depthwatt.py; prints a line for each, or times them.
 
-read_frames.py FILE            one line a message: "ok WIDTH HEIGHT NUMBER REDUCTION CRC-OF-COUNTS", or "refused";
-                               of points the CRCs of places and of colours, and the frame that they are in
+read_frames.py FILE            one line a message: "ok WIDTH HEIGHT NUMBER REDUCTION CRC-OF-COUNTS CRC-OF-VALUES", or
+                               "refused"; of points the CRCs of places and of colours, and the frame that they are in
 read_frames.py FILE SECONDS    unpacks the first message to metres again and again; prints decoder and frames a second
 """
 
@@ -28,6 +28,11 @@ def messages():
         at += 4 + size
 
 
+def plain_crc(values):
+    """A NaN has many forms."""
+    return zlib.crc32(numpy.where(numpy.isnan(values), numpy.float32(-1e9), values).tobytes())
+
+
 def read(message):
     header, body = depthwatt.parse_frame(message)
     return depthwatt.Frame("", header, body, max_pixels=1 << 20)
@@ -50,10 +55,8 @@ else:
             facts = ["ok", header.width, header.height, header.frame_number, header.reduction]
             if header.stream == "points":
                 xyz, colours = frame.xyz, frame.colours
-                # A NaN has many forms.
-                sums = zlib.crc32(numpy.where(numpy.isnan(xyz), numpy.float32(-1e9), xyz).tobytes())
-                print(*facts, sums, zlib.crc32(colours.tobytes()), header.point_frame)
+                print(*facts, plain_crc(xyz), zlib.crc32(colours.tobytes()), header.point_frame)
             else:
-                print(*facts, zlib.crc32(frame.counts.tobytes()))
+                print(*facts, zlib.crc32(frame.counts.tobytes()), plain_crc(frame.values))
         except depthwatt.FrameError:
             print("refused")

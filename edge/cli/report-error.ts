@@ -34,7 +34,9 @@ function catalogued(error: unknown): DepthwattError | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code } = error as { code?: unknown };
   if (code === "EMFILE" || code === "ENFILE")
-    return new DepthwattError("FILES_EXHAUSTED", `cannot open another file: ${error.message}`, { cause: error });
+    return new DepthwattError("FILES_EXHAUSTED", `cannot open another file: ${error.message}`, {
+      cause: error,
+    });
   if (typeof code !== "string" || !Object.hasOwn(ERROR_CATALOGUE, code)) return undefined;
   return new DepthwattError(code as ErrorCode, error.message, { cause: error });
 }

@@ -181,7 +181,10 @@ export function refusedProtocol(error: unknown): boolean {
 }
 
 function translationOf(code: unknown, url: string, wasUp: boolean): Translation | undefined {
-  if (typeof code === "number") return BY_CONNACK[code];
+  if (typeof code === "number") {
+    const sentence = `${wasUp ? "ended" : "refused"} the connection with reason code ${code}`;
+    return BY_CONNACK[code] ?? unreachable(sentence, "Look into the broker's log.");
+  }
   const known = code === undefined ? BROKEN : BY_NODE_CODE[String(code)];
   if (known !== BROKEN || wasUp) return known;
   return /^(mqtts|wss):/.test(url) ? NO_HANDSHAKE : NO_ANSWER;

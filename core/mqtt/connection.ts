@@ -98,10 +98,15 @@ export class BrokerConnection {
       note({ code: connecting === true ? "ETIMEDOUT" : NO_CONNACK });
       client.stream.destroy();
     }, this.#options.answerMs ?? ANSWER_MS);
-    client.on("error", note);
-    // MQTT 5: why the broker is about to hang up.
+    client.on("error", (cause) => {
+      note(cause);
+      // The client misreads everything that follows a packet that it could not read.
+      if (!up) client.stream.destroy();
+    });
+    // MQTT 5: why the broker ends the connection; some brokers leave it to the client to close it.
     client.on("disconnect", ({ reasonCode }) => {
       if (reasonCode !== undefined && reasonCode >= 128) note({ code: reasonCode });
+      client.stream.destroy();
     });
     // mqtt passes on only those socket errors that carry a code.
     client.stream?.on("error", note);

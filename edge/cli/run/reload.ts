@@ -7,8 +7,18 @@ import { type Config, differences, type LoadedConfig } from "../../config/index.
 import type { Runtime } from "../../run/runtime.js";
 import type { Log } from "../log.js";
 
+function ownStat(): string | undefined {
+  try {
+    return readFileSync("/proc/self/stat", "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whether this process has a controlling terminal: only such a one is sent SIGHUP when a terminal is closed. */
-export function hasTerminal(stat = readFileSync("/proc/self/stat", "utf8")): boolean {
+export function hasTerminal(stat = ownStat()): boolean {
+  // Without /proc: as a service, which has none.
+  if (stat === undefined) return false;
   // After the name in parentheses, which may hold anything: state, ppid, pgrp, session, tty_nr (proc(5)).
   const [, , , , terminal] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return Number(terminal) !== 0;

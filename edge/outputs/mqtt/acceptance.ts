@@ -57,6 +57,11 @@ export class Acceptance {
     return asked === undefined || this.#now() - asked.atMs >= ASK_AGAIN_MS;
   }
 
+  /** Frames that asked and have no answer. */
+  get inFlight(): number {
+    return this.#underway.size;
+  }
+
   isRefused(topic: string): boolean {
     return (this.#topics.get(topic)?.code ?? 0) >= FIRST_REFUSAL && !this.isDue(topic);
   }

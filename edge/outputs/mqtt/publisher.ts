@@ -32,6 +32,8 @@ const DEFAULT_MAX_PAYLOAD_BYTES = 64 << 20;
 const PACKET_HEAD_ALLOWANCE = 1024;
 const CLOSE_GRACE_MS = 2000;
 const DEFAULT_PERIOD_MS = 1000 / 30;
+/** MQTT 5 section 3.2.2.3.3: what a broker takes that names no Receive Maximum. */
+const DEFAULT_RECEIVE_MAXIMUM = 65_535;
 
 /** @throws DepthwattError CONFIG_INVALID, CONFIG_UNREADABLE: URL, names, credential files. Nothing is thrown later. */
 export function createPublisher(options: PublisherOptions): Publisher {
@@ -50,11 +52,15 @@ class MqttPublisher implements Publisher {
   #periodMs: number;
   maxMessageBytes: number;
   #brokersBytes = Number.POSITIVE_INFINITY;
+  /** Messages with QoS 1 that the broker takes before it acknowledges one. */
+  #receiveMaximum = DEFAULT_RECEIVE_MAXIMUM;
   #client: MqttClient | undefined;
   #version: 4 | 5 = 5;
   #status: BrokerStatus = { connected: false, reason: "connecting" };
   #connections = 0;
   #closing: Promise<void> | undefined;
+  /** Called when every document has been sent, or the connection is gone. */
+  #onAllSent = () => {};
   readonly #noticed = new Set<string>();
   readonly #acceptance: Acceptance;
   /** Of the broker, where it is what the largest frame comes up against. */
@@ -89,6 +95,7 @@ class MqttPublisher implements Publisher {
         this.#version = version;
         this.#connections++;
         this.#takeLimit(connack.properties?.maximumPacketSize ?? MAX_REMAINING_LENGTH);
+        this.#receiveMaximum = connack.properties?.receiveMaximum ?? DEFAULT_RECEIVE_MAXIMUM;
         this.#acceptance.forget();
         client.on("error", () => {
           // The connection's own errors end it; a packet that cannot be read leaves it open.
@@ -173,7 +180,9 @@ class MqttPublisher implements Publisher {
   #takeAnswer(client: MqttClient, packet: Packet): void {
     if (packet.cmd !== "puback" || packet.messageId === undefined) return;
     const { messageId, reasonCode = 0 } = packet as { messageId: number; reasonCode?: number };
-    if (this.#acceptance.answer(messageId, reasonCode)) client.messageIdProvider.deallocate(messageId);
+    if (!this.#acceptance.answer(messageId, reasonCode)) return;
+    client.messageIdProvider.deallocate(messageId);
+    this.#flush();
   }
 
   /** @param retained kept by the broker from before this connection, which publishes its own documents first */
@@ -204,8 +213,13 @@ class MqttPublisher implements Publisher {
     const client = this.#client;
     if (client === undefined || client.stream.destroyed) return;
     if (this.#pendingBytes() <= this.#maxPendingBytes) {
-      this.#retained.publishChanged(client, this.#fits, (topic, code) => this.#acceptance.judge(topic, code));
+      const maxInFlight = this.#receiveMaximum - this.#acceptance.inFlight;
+      this.#retained.publishChanged(client, maxInFlight, this.#fits, (topic, code) => {
+        this.#acceptance.judge(topic, code);
+        this.#flush();
+      });
     }
+    if (!this.#retained.hasChanges) this.#onAllSent();
     for (const queue of Object.values(this.#queues)) {
       const next = queue.waiting;
       if (next === undefined || queue.sending !== undefined) continue;
@@ -231,7 +245,8 @@ class MqttPublisher implements Publisher {
     const topic = this.#topics.stream(frame.stream);
     const properties = this.#version === 5 ? frameProperties(frame, frameNumber, this.#periodMs) : undefined;
     let messageId: number | undefined;
-    if (this.#version === 5 && this.#acceptance.isDue(topic)) {
+    const mayAsk = this.#retained.inFlight + this.#acceptance.inFlight < this.#receiveMaximum;
+    if (this.#version === 5 && mayAsk && this.#acceptance.isDue(topic)) {
       messageId = client.messageIdProvider.allocate() ?? undefined;
       if (messageId !== undefined) this.#acceptance.ask(topic, messageId);
     }
@@ -280,6 +295,7 @@ class MqttPublisher implements Publisher {
 
   #dropAll(cause: "lost" | "closed"): void {
     this.#client = undefined;
+    this.#onAllSent();
     for (const queue of Object.values(this.#queues)) {
       if (queue.sending !== undefined) queue.settle(queue.sending, undefined);
       queue.dropWaiting(cause === "lost" ? "offline" : "closed");
@@ -350,10 +366,19 @@ class MqttPublisher implements Publisher {
   }
 
   async #shutDown(): Promise<void> {
+    const began = performance.now();
     this.#retained.close();
-    this.state("stopped", "depthwatt was stopped");
     for (const queue of Object.values(this.#queues)) queue.dropWaiting("closed");
-    await this.#connection.end(CLOSE_GRACE_MS);
+    // The broker may have to acknowledge other documents first.
+    let timer: NodeJS.Timeout | undefined;
+    const allSent = new Promise<void>((resolve) => {
+      this.#onAllSent = resolve;
+      timer = setTimeout(resolve, CLOSE_GRACE_MS);
+    });
+    this.state("stopped", "depthwatt was stopped");
+    if (this.#client !== undefined) await allSent;
+    clearTimeout(timer);
+    await this.#connection.end(Math.max(0, CLOSE_GRACE_MS - (performance.now() - began)));
     this.#dropAll("closed");
   }
 }

@@ -9,7 +9,8 @@ const RENEWAL_MS = 5000;
 export class RetainedTopics {
   readonly #values = new Map<string, string>();
   readonly #changed = new Set<string>();
-  readonly #unanswered = new Set<string>();
+  /** Messages that the broker has not acknowledged, oldest first. */
+  readonly #unanswered = new Set<{ topic: string }>();
   readonly #renewedMs = new Map<string, number>();
   readonly #renewals = new Map<string, NodeJS.Timeout>();
 
@@ -25,9 +26,17 @@ export class RetainedTopics {
     for (const topic of this.#values.keys()) this.#changed.add(topic);
   }
 
-  /** The topic whose newest value has waited longest for the broker's acknowledgement. */
+  /** The topic whose value has waited longest for the broker's acknowledgement. */
   get unanswered(): string | undefined {
-    return this.#unanswered.values().next().value;
+    return this.#unanswered.values().next().value?.topic;
+  }
+
+  get inFlight(): number {
+    return this.#unanswered.size;
+  }
+
+  get hasChanges(): boolean {
+    return this.#changed.size > 0;
   }
 
   /**
@@ -55,25 +64,29 @@ export class RetainedTopics {
   }
 
   /**
+   * @param maxInFlight messages that the broker takes before it acknowledges one; further topics wait
    * @param fits whether the broker takes a value of this size
    * @param onAnswer hears the broker's reason code, 0 where it took the value
    */
   publishChanged(
     client: MqttClient,
+    maxInFlight: number,
     fits: (topic: string, value: string) => boolean,
     onAnswer: (topic: string, code: number) => void,
   ): void {
     for (const topic of this.#changed) {
+      if (this.#unanswered.size >= maxInFlight) return;
+      this.#changed.delete(topic);
       const value = this.#values.get(topic) ?? "";
       if (!fits(topic, value)) continue;
-      this.#unanswered.add(topic);
+      const sent = { topic };
+      this.#unanswered.add(sent);
       client.publish(topic, value, { qos: 1, retain: true }, (error) => {
-        this.#unanswered.delete(topic);
+        this.#unanswered.delete(sent);
         const code = (error as { code?: unknown } | undefined)?.code;
         // A failure without a number means that the connection broke: markAll() on the next one makes up for it.
         if (!error || typeof code === "number") onAnswer(topic, error ? (code as number) : 0);
       });
     }
-    this.#changed.clear();
   }
 }

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// The publisher at brokers that use the rarer parts of MQTT 5, or break it: every frame is released and counted, the error names the
+// cause, and close() ends within its grace.
+import { afterEach, expect, test } from "vitest";
+import { FRAME_HEADROOM_BYTES } from "../../edge/outputs/mqtt/index.js";
+import { createPublisher } from "../../edge/outputs/mqtt/publisher.js";
+import { makeFrame, sleep } from "../doubles/frames.js";
+import {
+  CONNECT,
+  connack,
+  PUBLISH,
+  type Received,
+  type Script,
+  SUBSCRIBE,
+  startScriptedBroker,
+} from "../doubles/scripted-broker.js";
+
+const cleanups: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+const FRAMES = 8;
+
+async function run(script: Script) {
+  const broker = await startScriptedBroker(script);
+  cleanups.push(() => broker.close());
+  const made = createPublisher({ broker: broker.url, base: "depthwatt", device: "test" });
+  await made.firstAttempt;
+  made.info({ text: "x".repeat(300) });
+  made.cameraInfo({ text: "y".repeat(300) });
+  made.state("online", "running");
+  let released = 0;
+  for (let seed = 0; seed < FRAMES; seed++) {
+    const { buffer, bodyBytes, frame } = makeFrame(seed);
+    made.publish(buffer, FRAME_HEADROOM_BYTES, bodyBytes, frame, () => {
+      released++;
+    });
+    await sleep(20);
+  }
+  const { failure } = made;
+  const before = performance.now();
+  await made.close();
+  expect(performance.now() - before).toBeLessThan(3000);
+  expect(released).toBe(FRAMES);
+  const { published, drops } = made.counters();
+  const dropped = Object.values(drops).reduce((sum, count) => sum + count, 0);
+  expect(published + dropped).toBe(FRAMES);
+  const states = broker.packets.filter(({ topic }) => topic.endsWith("/state"));
+  return { broker, failure, published, states };
+}
+
+const isFrame = ({ type, topic }: Received) => type === PUBLISH && topic.endsWith("/depth");
+
+test("receive maximum 1: one message waits for its acknowledgement, and the last state leaves", async () => {
+  let inFlight = 0;
+  let most = 0;
+  const { published, states, failure } = await run((packet, session) => {
+    if (packet.type === CONNECT) session.send(connack(0, [0x21, 0, 1]));
+    else if (packet.qos === 1) {
+      most = Math.max(most, ++inFlight);
+      setTimeout(() => {
+        inFlight--;
+        session.answer(packet);
+      }, 30);
+    } else session.answer(packet);
+  });
+  expect(most).toBe(1);
+  expect(published).toBe(FRAMES);
+  expect(states).toHaveLength(2);
+  expect(failure).toBeUndefined();
+});
+
+test.each<[string, Script]>([
+  [
+    "late acknowledgements",
+    (packet, session) => void setTimeout(() => session.answer(packet), packet.type === PUBLISH ? 500 : 0),
+  ],
+  ["no acknowledgements", (packet, session) => packet.type !== PUBLISH && session.answer(packet)],
+  [
+    "topic aliases",
+    (packet, session) =>
+      packet.type === CONNECT ? session.send(connack(0, [0x22, 0, 10])) : session.answer(packet),
+  ],
+  [
+    "CONNACK in single bytes",
+    (packet, session) => {
+      if (packet.type !== CONNECT) session.answer(packet);
+      else for (const [index, byte] of connack().entries()) setTimeout(() => session.send(byte), 10 * index);
+    },
+  ],
+  [
+    "acknowledgements twice, and of unknown messages",
+    (packet, session) => {
+      session.answer(packet);
+      session.answer(packet.qos === 1 ? packet : { ...packet, type: 0 });
+      session.send(Buffer.of(0x40, 2, 0xab, 0xcd));
+    },
+  ],
+])("%s: every frame is published", async (_, script) => {
+  const { published, failure } = await run(script);
+  expect(published).toBe(FRAMES);
+  expect(failure).toBeUndefined();
+});
+
+test.each([1, 100, 1000])("a maximum packet size of %i: nothing larger is sent", async (limit) => {
+  const properties = [0x27, 0, 0, limit >> 8, limit & 255];
+  const { broker, failure } = await run((packet, session) =>
+    packet.type === CONNECT ? session.send(connack(0, properties)) : session.answer(packet),
+  );
+  const sizes = broker.packets.filter(({ type }) => type === PUBLISH).map(({ bytes }) => bytes.length);
+  expect(Math.max(0, ...sizes)).toBeLessThanOrEqual(limit);
+  expect(failure?.message).toContain(`takes packets of at most ${limit} bytes`);
+});
+
+test.each<[string, string, Script]>([
+  [
+    "a DISCONNECT without closing",
+    "keeps no retained messages",
+    (packet, session) =>
+      packet.type === PUBLISH ? session.send(Buffer.of(0xe0, 1, 0x9a)) : session.answer(packet),
+  ],
+  [
+    "a reason code without a sentence",
+    "ended the connection with reason code 147",
+    (packet, session) =>
+      packet.type === PUBLISH ? session.send(Buffer.of(0xe0, 1, 0x93)) : session.answer(packet),
+  ],
+  [
+    "an unknown CONNACK code",
+    "refused the connection with reason code 254",
+    (_, session) => session.send(connack(0xfe)),
+  ],
+  [
+    "bytes that are no MQTT",
+    "failed: ",
+    (packet, session) =>
+      packet.type === CONNECT
+        ? session.send(connack(), Buffer.alloc(6, 0xff))
+        : packet.type === SUBSCRIBE && session.answer(packet),
+  ],
+  [
+    "the connection cut at each frame",
+    "closed the connection",
+    (packet, session) => (isFrame(packet) ? session.socket.destroy() : session.answer(packet)),
+  ],
+])("%s: the error says %s", async (_, message, script) => {
+  const { failure } = await run(script);
+  expect(failure?.message).toContain(message);
+});

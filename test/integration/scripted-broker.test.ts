@@ -54,18 +54,18 @@ const isFrame = ({ type, topic }: Received) => type === PUBLISH && topic.endsWit
 
 test("receive maximum 1: one message waits for its acknowledgement, and the last state leaves", async () => {
   let inFlight = 0;
-  let most = 0;
+  let max = 0;
   const { published, states, failure } = await run((packet, session) => {
     if (packet.type === CONNECT) session.send(connack(0, [0x21, 0, 1]));
     else if (packet.qos === 1) {
-      most = Math.max(most, ++inFlight);
+      max = Math.max(max, ++inFlight);
       setTimeout(() => {
         inFlight--;
         session.answer(packet);
       }, 30);
     } else session.answer(packet);
   });
-  expect(most).toBe(1);
+  expect(max).toBe(1);
   expect(published).toBe(FRAMES);
   expect(states).toHaveLength(2);
   expect(failure).toBeUndefined();

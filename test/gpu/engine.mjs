@@ -3,7 +3,7 @@
 // bit, with the time of a frame alone and the rate of two in work. Needs a GPU and the plugin.
 //   node test/gpu/engine.mjs [--json]     one line of JSON for each case instead of words
 import { readFileSync } from "node:fs";
-import { median } from "../../bench/shared/statistics.mjs";
+import { median } from "../../dist/core/statistics.js";
 import { createEngine, STAGE_NAMES } from "../../dist/cuda/index.js";
 import { framesOfMovingRows } from "../doubles/moving-rows.mjs";
 import { steadyFrames } from "../doubles/steady-frames.mjs";

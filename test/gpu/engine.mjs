@@ -177,7 +177,7 @@ async function alone(engine) {
   const named = STAGE_NAMES.map((stage, at) => [stage, median(stages[at])]);
   return {
     submitToDoneMs: median(times),
-    stages: Object.fromEntries(named.filter(([, ms]) => ms !== undefined)),
+    stages: Object.fromEntries(named.filter(([, ms]) => !Number.isNaN(ms))),
   };
 }
 

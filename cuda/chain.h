@@ -89,7 +89,7 @@ class Chain {
     }
     return false;
   }
-  /// Whether results depend on the frames before.
+  /// Returns whether results depend on earlier frames.
   bool remembers() const {
     for (const Step& step : steps_) {
       if (facts(step.stage).remembers) return true;
@@ -347,7 +347,7 @@ class Chain {
   size_t pixelsOf(Scale scale) const {
     return static_cast<size_t>(widthOf(scale)) * static_cast<size_t>(heightOf(scale));
   }
-  /// Of the repeated stage's input.
+  /// Returns the pixels of the repeated stage's input; 0 if no stage is repeated.
   size_t keptPixels() const { return p_.repetitions > 1 ? pixelsOf(facts(p_.repeatedStage).reads) : 0; }
   int32_t widthOf(Scale scale) const {
     return scale == Scale::kWhole ? p_.width : scale == Scale::kWindow ? window_.width : width_;

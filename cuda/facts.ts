@@ -696,7 +696,7 @@ export const STAGE_FACTS = [
         kind: "flag",
         default: false,
         description:
-          "Averages the disparity over the last frames wherever nothing moves: less flicker, at the price of results that depend on the frames before.",
+          "Averages the disparity over the last frames, except where something moves. Turn it on to reduce flicker. Results then depend on earlier frames.",
       },
     ],
   },

@@ -93,9 +93,9 @@ size_t encodedBound(Encoding encoding, int32_t width, int32_t height);
 struct FrameInput {
   const uint8_t* left = nullptr;
   const uint8_t* right = nullptr;
-  bool follows = true;     ///< false: what stages remember of the frames before is forgotten first
-  uint64_t turn = 0;       ///< how many frames were begun before this one
-  Turns* turns = nullptr;  ///< where stages remember: told as soon as the frame behind this one may be queued
+  bool follows = true;     ///< false: stages first clear what they remember of earlier frames
+  uint64_t turn = 0;       ///< number of frames that were started before this one
+  Turns* turns = nullptr;  ///< set if a stage remembers: call pass() as soon as the next frame may be queued
 };
 
 /// Memory from which frames will be given to run(), such as a camera's buffers.

@@ -38,7 +38,7 @@ struct StageFacts {
   uint32_t writes = kWritesOther;
   uint32_t inPlace = 0;        ///< what of `writes` it changes where it stands; the rest goes to other memory
   bool clobbersInput = false;  ///< it uses its input's memory for what it writes apart
-  bool remembers = false;      ///< its result depends on the frames before: they are computed in order
+  bool remembers = false;      ///< the result depends on earlier frames, so frames are computed in order
   Scale reads = Scale::kMatched, leaves = Scale::kMatched;  ///< which images its disparity belongs to, before and after
   /// Whether the stage runs. Null: always.
   bool (*isOn)(const EngineParameters& p) = nullptr;
@@ -138,7 +138,7 @@ class CpuStage {
   virtual void adapt(const Adaptation&, const int32_t* leftMap, const int32_t* rightMap) {
     (void)leftMap, (void)rightMap;
   }
-  /// What it remembers of the frames before is of no use for the next one. Between frames only.
+  /// Clears what the stage remembers of earlier frames. Called between frames only.
   virtual void forget() {}
   /// False while an adaptation makes the stage unnecessary: frames then skip it.
   virtual bool active() const { return true; }

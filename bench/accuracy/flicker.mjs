@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much a disparity flickers and how much of it is wrong, with the mean over time and without:
+// Measures flicker and errors of the disparity with and without the temporal filter:
 //   node bench/accuracy/flicker.mjs [--set key=value]... [--machine NAME] [--load REMARK] [--out FILE]
-// Still pairs: the research sets (DEPTHWATT_DATA) with new noise of sigma 2 in every frame. Moving: the synthetic scene, whose truth is
-// known in every frame, with the noise of its sensors and with sigma 2 more.
+// Still pairs are those of the research sets (DEPTHWATT_DATA) with new noise of sigma 2 in every frame. The moving sequence is the
+// synthetic scene, which has a ground truth in every frame, with its sensor noise and with additional noise of sigma 2.
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { SceneRenderer, sceneView } from "../../dist/camera/index.js";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mean over time, one thread, VGA: every form on this machine, of frames that differ by noise.
+// Temporal filter, one thread, VGA: every form on this machine, on frames that differ by noise.
 import { bench, describe } from "vitest";
 import { matchedDisparities } from "../../test/doubles/disparities.js";
 import { native, Random, variants } from "../../test/doubles/stages.js";

@@ -88,7 +88,7 @@ async function textOfAsync(path: string): Promise<string> {
   }
 }
 
-/** Whether the path that could not be read is a folder. */
+/** Returns whether the path that could not be read is a folder. */
 const isFolder = (error: unknown): boolean => hasCode((error as Error).cause, "EISDIR");
 
 /** The files at this path: itself, or those of a folder. */

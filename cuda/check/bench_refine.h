@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times of the stages that refine a disparity, each by itself and one after the other, as graphs.
+// Times the refinement stages as graphs: each stage alone, then all of them in order.
 #pragma once
 
 #include <algorithm>

@@ -151,7 +151,7 @@ inline void checkThreshold(Random& random, const Case& c, std::vector<int16_t> d
   expectSame(dropped, fetched(dDropped), kDropCauses, "threshold, dropped pixels " + c.name);
 }
 
-/// Frames of a picture with noise, holes and jumps, some of them of another picture.
+/// Runs the temporal filter over frames with noise, holes, jumps and sudden changes of the whole image.
 inline void checkTemporal(Random& random, const Case& c, std::vector<uint8_t> picture) {
   const size_t pixels = picture.size();
   std::vector<int16_t> depths(pixels), mean(pixels), reference(pixels);

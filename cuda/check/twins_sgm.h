@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Twin of semi-global matching as a whole matcher: each matching cost, with the right view read off the left one's sums and
-// with a match of its own, against the composition of the stages' references.
+// from a separate match, against the references of its stages in order.
 #pragma once
 
 #include "../match/gpu_matcher.h"

@@ -24,7 +24,7 @@ class GpuStage {
     (void)leftMap, (void)rightMap, (void)requeue;
     return {};
   }
-  /// Queues on `stream`, outside the graph, that what it remembers of the frames before is of no use for the next one.
+  /// Queues the clearing of what the stage remembers of earlier frames on `stream`, outside the graph.
   virtual Status forget(cudaStream_t stream) {
     (void)stream;
     return {};

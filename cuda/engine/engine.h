@@ -77,7 +77,7 @@ class Engine {
   Status final_;             ///< not ok: no backend is left
   uint32_t generation_ = 0;  ///< backends so far
   std::atomic<uint32_t> framesOfBackend_{0};
-  bool remembers_ = false;  ///< a stage's results depend on the frames before
+  bool remembers_ = false;  ///< a stage's results depend on earlier frames
   Turns turns_;
   bool reopened_ = false;
   std::mutex adaptMutex_;             ///< frames are adapted to one after the other

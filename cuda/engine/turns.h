@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames whose results depend on those before them are queued in the order in which they were begun.
+// Keeps frames in the order in which they were started, for stages whose results depend on earlier frames.
 #pragma once
 
 #include <condition_variable>
@@ -10,12 +10,12 @@ namespace depthwatt {
 
 class Turns {
  public:
-  /// Until every frame that was begun before this one has passed its turn.
+  /// Waits until every frame that was started earlier has passed its turn.
   void wait(uint64_t turn) {
     std::unique_lock<std::mutex> lock(mutex_);
     passed_.wait(lock, [&] { return next_ >= turn; });
   }
-  /// May be called twice.
+  /// Lets the next frame start. May be called twice for the same turn.
   void pass(uint64_t turn) {
     {
       const std::lock_guard<std::mutex> lock(mutex_);

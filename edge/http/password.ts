@@ -33,7 +33,7 @@ interface Guesses {
 export class PasswordGate implements PasswordCheck {
   readonly #expected: Buffer;
   readonly #now: () => number;
-  /** Of each network that has guessed wrong lately. */
+  /** Recent wrong guesses by network. */
   readonly #guesses = new Map<string, Guesses>();
 
   constructor(password: string, now: () => number = () => performance.now()) {

@@ -29,7 +29,7 @@ export interface Matched {
   validPercent: number;
   /** Before filling. */
   matchedPercent: number;
-  /** Of all pixels, by cause. */
+  /** Percent of all pixels, by cause. */
   droppedPercent: DroppedPixels;
   info: EngineInfo;
   /** Where they were asked for. */

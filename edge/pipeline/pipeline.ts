@@ -48,10 +48,10 @@ export interface PipelineOptions {
 /** How long the end waits for frames that an output still holds, such as one for a broker that does not read. */
 const DRAIN_MS = 2000;
 
-/** A pause after which the picture may be another one: what the engine remembers of it is then forgotten. */
+/** After a longer pause the scene may have changed, so the engine must forget earlier frames. */
 const LONGEST_PAUSE_NS = 1_000_000_000n;
 
-/** Whether a capture time comes soon after the one before. A source that starts again, or whose clock is set back, does not. */
+/** Returns whether a capture time comes within a second after the previous one: false after a restart or if the clock was set back. */
 export function followsTime(beforeNs: bigint | undefined, timestampNs: bigint): boolean {
   return beforeNs !== undefined && timestampNs > beforeNs && timestampNs - beforeNs <= LONGEST_PAUSE_NS;
 }
@@ -71,7 +71,7 @@ export class Pipeline {
   readonly #slots: SlotPool;
   #newest: FramePair | undefined;
   #newestArrivedNs = 0n;
-  /** Capture time of the pair that was submitted last. */
+  /** Capture time of the last submitted pair. */
   #submittedNs: bigint | undefined;
   /** Frames that the engine has. */
   #computing = 0;

@@ -47,7 +47,7 @@ export class LiveSettings {
     return this.#governor;
   }
 
-  /** Whether the searched disparities or the region have changed since the start. */
+  /** Returns whether the searched disparities or the region have changed since the start. */
   get searchChanged(): boolean {
     const governed = this.#governor?.figures;
     return this.#searchChanged || (governed?.available === true && governed.changes > 0);

@@ -95,7 +95,7 @@ export class Runtime {
     return this.#settings.governor;
   }
 
-  /** Whether the searched disparities or the region have changed since the start. */
+  /** Returns whether the searched disparities or the region have changed since the start. */
   get searchChanged(): boolean {
     return this.#settings.searchChanged;
   }

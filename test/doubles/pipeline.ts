@@ -99,7 +99,7 @@ export class HandEngine implements NativeEngine {
   readonly stageMilliseconds = new Float64Array(STAGE_NAMES.length).fill(1);
   /** Slots submitted and not finished, oldest first. */
   readonly pending: { slot: number; onDone: (error: Error | null, result: FrameResult) => void }[] = [];
-  /** Whether each frame was said to follow the one before it. */
+  /** The argument `follows` of each submitted frame. */
   readonly follows: (boolean | undefined)[] = [];
   submitted = 0;
 

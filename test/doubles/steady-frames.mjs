@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A still picture of little contrast with noise, holes and something that moves, through an engine that averages over time: plain JavaScript, so that the
-// check on a GPU machine reads it too.
+// Runs a noisy, low-contrast sequence with one moving object through an engine with the temporal filter. Plain JavaScript, because the
+// GPU check imports it too.
 import { createHash } from "node:crypto";
 import { smallEngine } from "./small-engine.mjs";
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mean over time in the engine: bit for bit what the stage's definition makes of the frames without it, on every instruction set; what
-// makes it forget; and that a frame's result does not depend on how the frame was measured.
+// The temporal filter in the engine equals the reference applied to unfiltered frames, bit for bit, on every instruction set. Frames that
+// do not follow reset it, and measuring a stage does not change the result.
 import { describe, expect, test } from "vitest";
 import { createEngine, type EngineOptions } from "../../cuda/index.js";
 import { expectSameImage, native, variants } from "../doubles/stages.js";
@@ -36,7 +36,7 @@ describe.each(variants)("mean over time in the engine, %s", (instructionSet) => 
     for (const [frame, expected] of defined(raw.disparities).entries())
       expectSameImage(got.disparities[frame]!, expected, width, `frame ${frame}`);
     expect(got.hashes).not.toEqual(raw.hashes);
-    // Nothing is remembered in the first frame and in the one that does not follow.
+    // The first frame and the frame that does not follow start without a state.
     const first = [0, FORGOTTEN_BEFORE];
     expect(first.map((frame) => got.hashes[frame])).toEqual(first.map((frame) => raw.hashes[frame]));
   });

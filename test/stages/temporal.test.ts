@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Three witnesses for the mean over time: frames worked out by hand, properties, and twins against the definition.
+// Three witnesses for the temporal filter: frames worked out by hand, properties, and twins against the definition.
 import { describe, expect, test } from "vitest";
 import { AWKWARD_WIDTHS, expectSameImage, native, Random, variants } from "../doubles/stages.js";
 
@@ -156,7 +156,7 @@ describe.each(forms)("mean over time, %s: properties", (variant) => {
         grey,
         truth.map((value) => value + random.whole(-8, 8)),
       );
-    // Uniform over -8..8: a variance of 24. Of a mean that takes a ninth: 24 / 17, and rounding.
+    // Uniform over -8..8 has a variance of 24. A recursive mean with weight 1/9 reduces it to 24 / 17, plus rounding.
     expect(spread(last)).toBeLessThan(24 / 8);
   });
 });

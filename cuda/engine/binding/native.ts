@@ -210,8 +210,8 @@ export interface NativeEngine {
   /**
    * Starts one frame; the caller keeps `left` and `right` alive and unchanged until onDone. At most `slots` frames are
    * queued, computed in order on native threads. onDone is called on the JavaScript thread, in the order of submission. With
-   * follows: false where this pair does not come after the one before it, as when the source changed: what stages remember of
-   * earlier frames (refine.temporal) is then forgotten first. With
+   * Set `follows` to false if this pair does not come directly after the previous one, for example after the source changed:
+   * stages then clear what they remember of earlier frames (refine.temporal). With
    * the error FRAME_LOST this frame came to nothing and the engine goes on: info says with what. Any other error is final.
    * @throws DepthwattError ENGINE_PARAMETER (slot in use, buffer too small), ENGINE_FAILED after close()
    */

@@ -111,7 +111,7 @@ constexpr int32_t kFewWarpsPerScheduler = 3, kSchedulers = 4;
 constexpr int32_t kFewRowWarps = 8, kFewColumnWarps = 3;
 
 constexpr int32_t kWarp = 32;
-/// The largest block, and the one that kCrossRowBlocks and crossColumnBlocks count.
+/// Threads of the largest block. kCrossRowBlocks and crossColumnBlocks count blocks of this size.
 constexpr int32_t kMaxThreads = 128;
 /// The smallest block of rows, which no warp fills, for the longest arms that are planned at all.
 constexpr int32_t kMinRowThreads = 8;

@@ -38,7 +38,7 @@ struct Sweep {
   static constexpr int32_t kJoined = kUp ? kVector : kVector - 16;
   static constexpr int32_t kWords = F::kWords, kPlanes = 4 * kWords + 1, kOutside = 4 * kWords * kVector;
   static constexpr int32_t kEntries = kStripes == 0 ? 0 : (kStripes + 1) * kHalves;
-  /// Whether sums are of path costs, or of excesses because path costs would not fit.
+  /// True: the sums hold path costs. False: they hold excesses, because path costs would not fit.
   static constexpr bool kSumsPaths = kHalves == 2;
 
   int32_t stripes, width, height, steps, firstRow;

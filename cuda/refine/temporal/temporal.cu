@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mean over time on CUDA: one kernel counts what moved, another brings every pixel on. A thread takes a column of a tile.
+// The temporal filter on CUDA: one kernel counts the moved pixels of each tile, a second one updates every pixel. Each thread processes
+// one column of a tile.
 #include "temporal_gpu.h"
 
 namespace depthwatt {
 namespace gpu {
 namespace {
 
-constexpr int kColumns = 128;  // of a block, and its threads: 16 tiles side by side
+constexpr int kColumns = 128;  // columns and threads of a block: 16 tiles side by side
 
-/// The state in device memory, rows of `width` pixels, and what moved in its tiles.
+/// The state in device memory, rows of `width` pixels, and the moved pixels of each tile.
 struct DeviceState {
   int16_t* mean;
   uint8_t* weight;
@@ -18,7 +19,7 @@ struct DeviceState {
   int32_t tilesAcross, tilesDown;
 };
 
-/// Sums of three greys along a row, replicated at its ends.
+/// Sums three grey levels along a row; border pixels are replicated.
 struct GreyRows {
   const uint8_t* grey;
   int32_t width, height, left, x, right;
@@ -31,7 +32,7 @@ struct GreyRows {
   }
 };
 
-/// Calls visit(index, b) for the pixels of a thread's column, from the top of its tile down.
+/// Calls visit(index, b) for each pixel of a thread's column, from the top of the tile to its bottom.
 template <class Visit>
 __device__ void downTile(const GreyRows& rows, int32_t tileY, Visit visit) {
   const int32_t first = tileY * kTemporalTile, end = min(first + kTemporalTile, rows.height);

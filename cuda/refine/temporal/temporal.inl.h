@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector form of the mean over time; compiled once per instruction set.
+// Vector form of the temporal filter; compiled once per instruction set.
 //
-// Everything fits lanes of 16 bits: z - mean is cut at one beyond the gate before it is taken in 1/256 px, and the division by 2 to 9
-// is a multiplication by ceil(65536 / n), exact for what the gate lets through. A stripe of columns goes down the rows of a tile; what
-// is reset, and the columns' sums of three greys, lie in arrays of a stripe.
+// All values fit 16-bit lanes: z - mean is clamped to 17/16 px before it is converted to 1/256 px, and the division by 2 to 9 is a
+// multiplication by ceil(65536 / n), which is exact for differences within the gate. The code walks down stripes of columns. Arrays of
+// one stripe hold the reset flags and the column sums of three grey levels.
 
 #include "temporal.h"
 
@@ -21,7 +21,7 @@ inline I16 downU16(I16 v) {
   return mulHighU16(v, splatI16(static_cast<int16_t>(1 << (16 - kBits))));
 }
 
-/// The grey levels b of a stripe's row.
+/// Computes the grey levels b of one row of a stripe.
 struct TemporalGreys {
   alignas(
       64) int16_t columns[kTemporalColumns + 2 + kLanesI16];  // sums of three rows; [0] is the column before the stripe
@@ -49,7 +49,7 @@ struct TemporalGreys {
   }
 };
 
-/// What is remembered of a vector of pixels.
+/// The state of a vector of pixels.
 struct RememberedPixels {
   I16 mean, fraction, frames, misses, reference;
 
@@ -66,7 +66,7 @@ struct RememberedPixels {
   I16 known() const { return lessI16(splatI16(0), frames); }
 };
 
-/// e / (frames + 1), half away from 0, for frames of 1 to kTemporalFrames and |e| of at most kGateQ8.
+/// Returns e / (frames + 1), halves rounded away from 0, for frames from 1 to kTemporalFrames and |e| up to kGateQ8.
 inline I16 shareOf(I16 e, I16 frames) {
   const I16 parts = addI16(frames, splatI16(1));
   I16 inverse = splatI16(static_cast<int16_t>(65536 / 2));
@@ -79,7 +79,7 @@ inline I16 shareOf(I16 e, I16 frames) {
   return selectI16(lessI16(e, splatI16(0)), subI16(splatI16(0), share), share);
 }
 
-/// Brings a vector of pixels, its disparities and what is remembered of it, to this frame.
+/// Updates the state of a vector of pixels and replaces its disparities by the result.
 inline void bringOn(I16 grey, const int16_t* resets, int16_t* disparities, int16_t* means, uint8_t* weights,
                     int16_t* references) {
   static_assert(kGateQ8 == 16 * 16, "the difference is cut at 17 sixteenths of a pixel");
@@ -106,12 +106,12 @@ inline void bringOn(I16 grey, const int16_t* resets, int16_t* disparities, int16
   s.frames = selectI16(fresh, andI16(valid, one), selectI16(near, more, s.frames));
   s.misses = andNotI16(fresh, andNotI16(near, addI16(s.misses, andI16(far, one))));
   s.reference = selectI16(fresh, grey, addI16(s.reference, andI16(near, drift)));
-  // Of a pixel without a disparity the fraction is 0 and the mean kInvalidDisparity.
+  // A pixel without a disparity has fraction 0 and mean kInvalidDisparity, so the sum is invalid too.
   storeI16(disparities, subI16(s.mean, lessI16(splatI16(7), s.fraction)));
   s.store(means, weights, references);
 }
 
-/// Adds one to the counts of those of a vector of pixels that have moved.
+/// Increments the count of each column whose pixel has moved.
 inline void countMoved(int16_t* counts, I16 grey, const uint8_t* weight, const int16_t* reference) {
   const I16 known = lessI16(splatI16(15), loadBytesAsI16(weight));
   const I16 stored = loadI16(reference), before = subI16(stored, upI16<12>(downU16<12>(stored)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Definition of the mean over time, as in temporal.h, word for word.
+// Reference of the temporal filter, as defined in temporal.h.
 #include <algorithm>
 #include <cstdlib>
 #include <vector>
@@ -19,7 +19,7 @@ int32_t greyAround(ImageView<const uint8_t> grey, int32_t x, int32_t y) {
   return temporalGrey(sum);
 }
 
-/// A pixel's state, unpacked.
+/// The state of a pixel, unpacked.
 struct Remembered {
   int32_t mean, frames, misses, reference;
 };
@@ -36,7 +36,7 @@ void write(const TemporalState& state, int32_t x, int32_t y, const Remembered& o
   state.reference.row(y)[x] = static_cast<int16_t>(one.misses << 12 | one.reference);
 }
 
-/// a / b, halves away from 0.
+/// Returns a / b, with halves rounded away from 0.
 int32_t rounded(int32_t a, int32_t b) { return a < 0 ? -((-a + b / 2) / b) : (a + b / 2) / b; }
 
 Remembered next(const Remembered& before, bool reset, int32_t disparityQ4, int32_t grey) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mean over time as a stage: its setting, and on the CPU.
+// The temporal filter as a stage: its setting, and the stage on the CPU.
 #include <algorithm>
 #include <vector>
 
@@ -13,8 +13,8 @@ namespace {
 constexpr Setting kSettings[] = {
     flag(
         "refine.temporal", false,
-        "Averages the disparity over the last frames wherever nothing moves: less flicker, at the price of results that depend on "
-        "the frames before."),
+        "Averages the disparity over the last frames, except where something moves. Turn it on to reduce flicker. Results then "
+        "depend on earlier frames."),
 };
 
 /// The state of a whole image.
@@ -40,7 +40,7 @@ class TemporalOnCpu final : public CpuStage {
         before_(repetitions_ > 1 ? pixels() : 0) {}
 
   Status run(const StageImages& images) override {
-    // Repeated to be measured, each run starts from what the frame before left.
+    // A repeated stage starts each run from the state before the frame, so that the result stays the same.
     if (repetitions_ > 1) {
       if (runs_++ % repetitions_ == 0) before_ = memory_;
       else memory_ = before_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mean over time as a stage on CUDA.
+// The temporal filter as a stage on CUDA.
 #include "../../device/device_buffer.h"
 #include "../../device/gpu_stage.h"
 #include "temporal_gpu.h"
@@ -8,7 +8,7 @@ namespace depthwatt {
 namespace gpu {
 namespace {
 
-/// The state of a whole image, in one piece.
+/// The state of a whole image, in one allocation.
 class TemporalMemory {
  public:
   Status open(int32_t width, int32_t height) {
@@ -21,12 +21,12 @@ class TemporalMemory {
             packedView(means + pixels(), width_, height_)};
   }
   Status forget(cudaStream_t stream) {
-    return cudaStatus(cudaMemsetAsync(weights(), 0, pixels(), stream), "state of the mean over time");
+    return cudaStatus(cudaMemsetAsync(weights(), 0, pixels(), stream), "state of the temporal filter");
   }
   Status copyTo(const TemporalMemory& other, cudaStream_t stream) const {
     return cudaStatus(
         cudaMemcpyAsync(other.bytes_.get(), bytes_.get(), bytes_.bytes(), cudaMemcpyDeviceToDevice, stream),
-        "copy of the state of the mean over time");
+        "copy of the state of the temporal filter");
   }
   size_t bytes() const { return bytes_.bytes(); }
 
@@ -54,7 +54,7 @@ class TemporalOnGpu final : public GpuStage {
   }
 
   Status run(const StageImages& images, cudaStream_t stream) override {
-    // Repeated to be measured, each run starts from what the frame before left.
+    // A repeated stage starts each run from the state before the frame, so that the result stays the same.
     if (repetitions_ > 1) {
       const bool first = runs_++ % repetitions_ == 0;
       DEPTHWATT_TRY(first ? memory_.copyTo(before_, stream) : before_.copyTo(memory_, stream));

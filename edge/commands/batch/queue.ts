@@ -211,7 +211,7 @@ interface Work {
   unreadInARow: number;
 }
 
-/** Whether another machine may be able to read or write what this one cannot: a file is missing, a disk fails, files are too many. */
+/** Returns whether another machine may succeed where this one failed: a missing file, a failing disk, too many open files. */
 export function mayBeThisMachine({ code, cause }: DepthwattError): boolean {
   if (!SKIPPED_CODES.has(code)) return true;
   const { syscall, code: errno = "" } = (cause ?? {}) as NodeJS.ErrnoException;

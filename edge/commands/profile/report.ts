@@ -21,7 +21,7 @@ import { type StageEnergies, stageEnergies } from "./stage-energy.js";
 
 const STYLE = new URL("./report.css", import.meta.url);
 
-/** A colour per stage, readable on white and on black. Hues a golden angle apart: neighbours in the list differ most. */
+/** Returns one colour per stage, readable on white and on black. Hues are a golden angle apart, so that adjacent stages differ clearly. */
 export function stageColours(count: number): string[] {
   return Array.from(
     { length: count },

@@ -124,7 +124,7 @@ export class MqttOutput implements Output {
     this.#parts.publisher.info({ ...info, streams: this.#streams, limits, control: this.#control() });
   }
 
-  /** Whether requests are answered, so that a client need not wait for an answer to find out. */
+  /** True if requests are answered. Clients read it instead of waiting for a timeout. */
   #control(): { available: true } | Unavailable {
     const { door, context } = this.#parts;
     if (door !== undefined) return { available: true };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -32,9 +33,15 @@ enum class Encoding { kNone, kRvl, kRaw };
 /// The values of all stages' settings, in the order of stages.h.
 struct StageSettings {
   const StageFacts* const* stages = nullptr;  ///< kStageCount of them
+  std::vector<const char*> keys;
   std::vector<int32_t> values;
   /// The stored value of a setting (setting.h), kNoSuchSetting if there is none. A search by name: for open, not for frames.
-  int32_t at(const char* key) const;
+  int32_t at(const char* key) const {
+    for (size_t place = 0; place < keys.size(); ++place) {
+      if (std::strcmp(keys[place], key) == 0) return values[place];
+    }
+    return kNoSuchSetting;
+  }
 };
 
 struct EngineParameters {

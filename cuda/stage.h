@@ -56,16 +56,6 @@ struct StageFacts {
   }
 };
 
-inline int32_t StageSettings::at(const char* key) const {
-  size_t place = 0;
-  for (int stage = 0; stages != nullptr && stage < kStageCount; ++stage) {
-    for (int32_t i = 0; i < stages[stage]->settingCount; ++i, ++place) {
-      if (std::strcmp(stages[stage]->settings[i].key, key) == 0) return values[place];
-    }
-  }
-  return kNoSuchSetting;
-}
-
 /// What a stage is opened for.
 struct StageTask {
   const EngineParameters& frame;

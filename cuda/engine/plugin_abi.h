@@ -10,7 +10,7 @@
 namespace depthwatt {
 
 /// Raised with every change of this header, backend.h or a header they include.
-constexpr uint32_t kPluginAbiVersion = 22;
+constexpr uint32_t kPluginAbiVersion = 23;
 
 struct PluginTable {
   uint32_t abiVersion;

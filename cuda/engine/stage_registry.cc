@@ -21,6 +21,7 @@ StageSettings defaultStageSettings(bool halfResolution) {
   for (int stage = 0; stage < kStageCount; ++stage) {
     const StageFacts& facts = *settings.stages[stage];
     for (int32_t i = 0; i < facts.settingCount; ++i) {
+      settings.keys.push_back(facts.settings[i].key);
       settings.values.push_back(halfResolution ? facts.settings[i].fallbackAtHalf : facts.settings[i].fallback);
     }
   }

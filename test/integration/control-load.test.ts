@@ -179,6 +179,8 @@ const CHANGES: Record<string, Change> = {
   ...one("refine.boundary", false),
   ...one("refine.median", false),
   ...one("refine.rounds", 4),
+  ...one("refine.minConfidence", 1),
+  ...one("depth.minMetres", 65),
   ...one("calibration.crop", 1, { unseen: true }),
   ...one("calibration.lengthUnitMetres", 2),
   ...one("calibration.allowScaling", true, { unseen: true }),

@@ -262,7 +262,7 @@ export const captureCases = {
     const words = [
       "--left",
       LEFT,
-      mean,
+
       "--right",
       RIGHT,
       "--frames",

@@ -170,9 +170,9 @@ export const SUITES: readonly Suite[] = [
   },
   {
     name: "long-compilers",
-    files: ["test/integration/cuda-compilers.test.ts", "test/compilers/"],
-    budgetSeconds: 1150,
-    for: "the addon with g++ 9 to 14 and clang 14 to 19, the kernels with the oldest nvcc and the newest",
+    files: ["test/compilers/"],
+    budgetSeconds: 700,
+    for: "the addon with the oldest and newest g++ and clang, the kernels with the oldest nvcc",
   },
   {
     name: "long-additions",
@@ -203,6 +203,12 @@ export const SUITES: readonly Suite[] = [
     files: ["test/packages-apart/"],
     budgetSeconds: 1500,
     for: "the Debian packages of both architectures compiled twice, arm64's lived with under emulation",
+  },
+  {
+    name: "apart-compilers",
+    files: ["test/compilers-apart/"],
+    budgetSeconds: 900,
+    for: "the addon with the compilers between, the kernels with nvcc 13",
   },
   {
     name: "apart-service-page",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one list of error codes: docs/4-reference/errors.md is generated from it. Exit codes: 2 configuration or usage,
+// The one list of error codes: docs/reference/errors.md is generated from it. Exit codes: 2 configuration or usage,
 // 3 device, file or sensor, 4 engine, 5 broker, 70 a bug.
 
 interface CatalogueEntry {
@@ -29,7 +29,7 @@ export const ERROR_CATALOGUE = {
     2,
     false,
     "A key is not one of depthwatt's settings.",
-    "Check the spelling; docs/4-reference/config.md lists every key.",
+    "Check the spelling; docs/reference/config.md lists every key.",
   ),
   SETTING_NEEDS_RESTART: entry(
     2,
@@ -315,7 +315,7 @@ export const ERROR_CATALOGUE = {
     2,
     false,
     "A request to a running depthwatt is too large, no JSON, or does not fit its schema.",
-    "See docs/4-reference/mqtt.md for the form of requests; 'depthwatt get' and 'depthwatt set' make them.",
+    "See docs/reference/mqtt.md for the form of requests; 'depthwatt get' and 'depthwatt set' make them.",
   ),
   CONTROL_SECRET: entry(
     2,

@@ -138,10 +138,10 @@ async function putMade(project, tree, { version, date }) {
 }
 
 const DOCUMENTS = [
-  "docs/1-start/service.md",
-  "docs/4-reference/config.md",
-  "docs/4-reference/errors.md",
-  "docs/4-reference/mqtt.md",
+  "docs/start/service.md",
+  "docs/reference/config.md",
+  "docs/reference/errors.md",
+  "docs/reference/mqtt.md",
 ];
 
 function putDocuments(project, tree, { changelog, node }) {

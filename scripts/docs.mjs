@@ -184,7 +184,7 @@ function boardsPage({ loadBoards }) {
 From ${code("board-configs/")}, one row per power mode. A row is **measured** (depthwatt ran there), **published** (somebody
 else's program ran there) or **predicted** (nobody has; [how](../../board-configs/README.md#how-predictions-are-made)). A mode's
 watts are its name, not a measurement: no joules are claimed for a row that is not measured. To make a row measured,
-[send in figures](contribute.md).
+[send in figures](../guides/contribute.md).
 
 ${table(["board", "power mode", "matcher", "size, disparities", "frames per second", "kind"], rows)}
 
@@ -201,7 +201,7 @@ function metricsPage({ FAMILIES }) {
   return `${NOTICE}
 # Metrics for Prometheus
 
-What ${code("outputs.prometheus")} serves ([how to scrape it](../2-concepts/prometheus.md)). A figure that this machine cannot
+What ${code("outputs.prometheus")} serves ([how to scrape it](../guides/prometheus.md)). A figure that this machine cannot
 tell is absent, and ${code("depthwatt_unavailable")} says why; it is never 0.
 
 ${table(["metric", "type", "meaning"], rows)}
@@ -257,17 +257,20 @@ export async function generatePages(root) {
     load("edge/outputs/prometheus/dashboard.js"),
   ]);
   return {
-    "docs/notebook/sgm-on-the-cpu.md": withResultTables(root, "docs/notebook/sgm-on-the-cpu.md"),
-    "docs/2-concepts/accuracy.md": withResultTables(root, "docs/2-concepts/accuracy.md"),
-    "docs/4-reference/config.md": configPage(config),
-    "docs/4-reference/errors.md": errorsPage(base),
-    "docs/4-reference/commands.md": await commandsPage(program),
-    "docs/4-reference/presets.md": presetsPage(presets),
-    "docs/3-boards/boards.md": boardsPage(boards),
-    "docs/4-reference/metrics.md": metricsPage(families),
-    "docs/4-reference/dependencies.md": dependenciesPage(root),
-    "docs/2-concepts/prometheus/grafana-dashboard.json": `${JSON.stringify(dashboard.grafanaDashboard(), null, 2)}\n`,
-    "docs/2-concepts/prometheus/alert-rules.yaml": dashboard.alertRules(),
+    "docs/internals/notebook/sgm-on-the-cpu.md": withResultTables(
+      root,
+      "docs/internals/notebook/sgm-on-the-cpu.md",
+    ),
+    "docs/guides/accuracy.md": withResultTables(root, "docs/guides/accuracy.md"),
+    "docs/reference/config.md": configPage(config),
+    "docs/reference/errors.md": errorsPage(base),
+    "docs/reference/commands.md": await commandsPage(program),
+    "docs/reference/presets.md": presetsPage(presets),
+    "docs/reference/boards.md": boardsPage(boards),
+    "docs/reference/metrics.md": metricsPage(families),
+    "docs/reference/dependencies.md": dependenciesPage(root),
+    "docs/guides/prometheus/grafana-dashboard.json": `${JSON.stringify(dashboard.grafanaDashboard(), null, 2)}\n`,
+    "docs/guides/prometheus/alert-rules.yaml": dashboard.alertRules(),
   };
 }
 

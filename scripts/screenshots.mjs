@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes the pictures of the live page that the docs show: `depthwatt run` with the synthetic scene, seen in Debian's Chromium.
-// Words: --out DIR (default docs/2-concepts), --all for every tab and state at three widths in both
+// Words: --out DIR (default docs/guides), --all for every tab and state at three widths in both
 // themes, and a browser without WebGL.
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -15,7 +15,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { values } = scriptArguments({
   options: { out: { type: "string" }, all: { type: "boolean", default: false } },
 });
-const out = values.out ?? join(root, "docs/2-concepts");
+const out = values.out ?? join(root, "docs/guides");
 const profile = mkdtempSync(join(tmpdir(), "depthwatt-screenshots-"));
 
 // Where all is looked at, settings can be changed.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Error against time of every matcher and every preset on Middlebury v2, on this machine: `node bench/accuracy/pareto.mjs
-// [--plot docs/2-concepts/pareto.svg]` (needs DEPTHWATT_DATA). Cases take turns; of each scene the fastest of the frames
+// [--plot docs/guides/pareto.svg]` (needs DEPTHWATT_DATA). Cases take turns; of each scene the fastest of the frames
 // counts, because whatever else runs can only make one slower.
 import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";

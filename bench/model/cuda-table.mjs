@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers and resident warps of every kernel on every architecture, as docs/4-reference/cuda-kernels.md holds them.
+// Registers and resident warps of every kernel on every architecture, as docs/internals/cuda-kernels.md holds them.
 //   node bench/model/cuda-table.mjs [REPORT...]     renews the page from what build-cuda.mjs --report wrote; without one, it builds
 //                                               with nvcc 11.8, and with 13 where it is there
 import { execFileSync } from "node:child_process";
@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { FLAGS_11_8, fetchNvcc118 } from "../../test/setup/nvcc-11.8.mjs";
 
-const PAGE = new URL("../../docs/4-reference/cuda-kernels.md", import.meta.url);
+const PAGE = new URL("../../docs/internals/cuda-kernels.md", import.meta.url);
 
 /** Of a multiprocessor: registers, warps, blocks, bytes of shared memory (CUDA C++ Programming Guide, compute capabilities). */
 const LIMITS = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of docs/3-boards/predictions.md: every figure in it, and whether the test is passed, follows from what it is given.
+// The text of docs/internals/predictions.md: every figure in it, and whether the test is passed, follows from what it is given.
 import { median } from "../../dist/core/statistics.js";
 import { FITTED_PARTITIONS, FITTED_WIDTHS, LIMIT } from "./gpu-fit.mjs";
 import { slotsByClass } from "./sass-loops.mjs";
@@ -65,7 +65,7 @@ function instructionText(sass) {
   const classes = Object.entries(slotsByClass(orin.instructions, 87))
     .sort((a, b) => b[1] - a[1])
     .map(([name, slots]) => `${name} ${(slots / orin.cellsOfATurn).toFixed(1)}`);
-  return `The target for sm_87 was 6 slots, and it is missed by a factor of ${(orin.slotsPerCell / 6).toFixed(1)}. Of ${orin.slotsPerCell.toFixed(1)} slots a cell (8 lanes): ${classes.join(", ")}. The [notebook](../notebook/sgm-on-cuda.md#halving-the-slots-of-orins-walks) counts why half of it is out of reach.`;
+  return `The target for sm_87 was 6 slots, and it is missed by a factor of ${(orin.slotsPerCell / 6).toFixed(1)}. Of ${orin.slotsPerCell.toFixed(1)} slots a cell (8 lanes): ${classes.join(", ")}. The [notebook](notebook/sgm-on-cuda.md#halving-the-slots-of-orins-walks) counts why half of it is out of reach.`;
 }
 
 const COLUMNS = 120;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes docs/3-boards/predictions.md: node bench/model/predictions.mjs [RESULT...]. Results: the files of bench_main (kernels, frames,
+// Writes docs/internals/predictions.md: node bench/model/predictions.mjs [RESULT...]. Results: the files of bench_main (kernels, frames,
 // copies, alone and beside a stream) and the one of sass-cells.mjs; without any, those that the page names. See gpu-model.mjs.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
@@ -24,7 +24,7 @@ import { pageOf } from "./predictions-page.mjs";
  */
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-const PAGE = "docs/3-boards/predictions.md";
+const PAGE = "docs/internals/predictions.md";
 /** What the card's memory is sold for; boards' are taken to reach the same share of it. */
 const CARD_GIGABYTES_PER_SECOND = 4800;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables that pages show of the newest result files in bench/results/; each stands between two marks of its page, and the rest of
 // the page is written by hand.
+import { posix } from "node:path";
 import { filesBelow, readText } from "../../scripts/checks/tree.mjs";
 
 const cell = (text) => String(text).replaceAll("|", "\\|");
@@ -19,7 +20,7 @@ function newestResults(root, kind) {
   return [...newest.values()];
 }
 
-function speeds(root) {
+function speeds(root, linkTo) {
   const heads = ["size", "disparities", "paths", "engine, ms", "frames a second", "frames a second and watt"];
   return newestResults(root, "pipeline")
     .map(({ path, result: { machine, load, date, commit, rows } }) => {
@@ -35,7 +36,7 @@ function speeds(root) {
       const what = `${machine.processor}, ${machine.cores} cores, ${rows[0].instructionSet}`;
       const shown = measured ? cells : cells.map((row) => row.slice(0, -1));
       return (
-        `${what}: measured ${date} at [${commit}](../../${path}), load ${load.before.toFixed(1)} before.` +
+        `${what}: measured ${date} at [${commit}](${linkTo(path)}), load ${load.before.toFixed(1)} before.` +
         `${measured ? "" : "\nWatts cannot be measured there."}\n\n` +
         table(measured ? heads : heads.slice(0, -1), shown)
       );
@@ -51,7 +52,7 @@ function newestAccuracy(root) {
 
 const percent = (value) => (value === undefined ? "-" : value.toFixed(2));
 
-function accuracy(root) {
+function accuracy(root, linkTo) {
   const { path, result } = newestAccuracy(root);
   const keptOf = (score) =>
     score?.unfilled
@@ -73,7 +74,7 @@ function accuracy(root) {
     "depthwatt unfilled: % bad of what is kept, of % area",
     "OpenCV unfilled",
   ];
-  return `Measured ${result.date} at [${result.commit}](../../${path}):\n\n${table(heads, rows)}`;
+  return `Measured ${result.date} at [${result.commit}](${linkTo(path)}):\n\n${table(heads, rows)}`;
 }
 
 function regions(root) {
@@ -120,8 +121,9 @@ const TABLES = { speeds, accuracy, regions, perturbations, sparsification };
 
 /** The page with each of its marked tables made anew. */
 export function withResultTables(root, page) {
+  const linkTo = (path) => posix.relative(posix.dirname(page), path);
   return readText(root, page).replace(
     /(<!-- (\w+) -->\n)[\s\S]*?(<!-- \/\2 -->)/g,
-    (_, open, name, close) => `${open}${TABLES[name](root)}\n${close}`,
+    (_, open, name, close) => `${open}${TABLES[name](root, linkTo)}\n${close}`,
   );
 }

@@ -64,7 +64,7 @@ struct CellHalf2 {
   }
 };
 
-// Chosen by the number of instructions (docs/3-boards/predictions.md). Orin (8.x) and Thor (11.x) have a half-precision minimum
+// Chosen by the number of instructions (docs/internals/predictions.md). Orin (8.x) and Thor (11.x) have a half-precision minimum
 // and emulate the packed integer one in five instructions. Before 8.0 there is neither; two half-precision subtractions
 // replace the minimum. On an H200 uint16 was measured 1 to 6 % faster. Below 5.3 there is no half-precision arithmetic.
 #if defined(DEPTHWATT_CELL_HALF2) || defined(DEPTHWATT_CELL_SATURATING) || \

@@ -8,7 +8,7 @@ export const controlSection = section("Asking and changing a running depthwatt f
   enabled: setting(z.boolean(), {
     default: false,
     description:
-      "Answers requests over MQTT, and lets the live page change settings; docs/2-concepts/control.md says how.",
+      "Answers requests over MQTT, and lets the live page change settings; docs/guides/control.md says how.",
   }),
   authentication: setting(z.enum(["secret", "broker"]), {
     default: "secret",

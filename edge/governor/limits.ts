@@ -27,7 +27,7 @@ export interface Decision {
   reason: string;
 }
 
-/** Times and margins; the bounds in docs/2-concepts/governor.md follow from them. */
+/** Times and margins; the bounds in docs/guides/governor.md follow from them. */
 export const GOVERNOR_LIMITS = {
   /** Observations after a change that still belong to both levels. */
   settleMs: 1500,

@@ -4,13 +4,13 @@ import { posix } from "node:path";
 import { formatResult, RESULT_KEYS } from "../../bench/shared/result-file.mjs";
 import { filesBelow, lineAt, readText } from "./tree.mjs";
 
-const LIST = "docs/papers.md";
+const LIST = "docs/internals/papers.md";
 const isText = (path) => /\.(ts|mjs|h|cc|cu|cuh|md)$/.test(path);
 /** "(Hernandez-Juarez et al. 2016, eq. 3)": a name with a capital, perhaps more names, a year; or the number of a file of ours. */
 const CITATION =
   /\(((?:\p{Lu}[\p{L}-]+)(?: et al\.| and \p{Lu}[\p{L}-]+)?(?: (?:19|20)\d\d)?)(?:, (?:eq|section|sections|alg|table|fig)[^)]*)\)|\[papers\/\d+/gu;
 
-/** Every paper that code or a page cites stands in docs/papers.md, under the words it is cited by. */
+/** Every paper that code or a page cites stands in docs/internals/papers.md, under the words it is cited by. */
 export const papers = {
   name: "cited papers",
   run(root) {

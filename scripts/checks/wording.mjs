@@ -21,7 +21,7 @@ const named = (word) => {
 
 // A lane is one thread of a warp or one element of a vector register, and nothing else.
 const WARPS_AND_VECTORS =
-  /^(cuda|bench\/model)\/|^docs\/(notebook|decisions\/07)|\/(cuda|cuda-kernels|predictions)\.(md|test\.ts)$|^test\/doubles\/native\/warp\/|\/(cuda-kernels\.test\.ts|build-cuda\.mjs)$/;
+  /^(cuda|bench\/model)\/|^docs\/(internals\/notebook|decisions\/07)|\/(cuda|cuda-kernels|predictions)\.(md|test\.ts)$|^test\/doubles\/native\/warp\/|\/(cuda-kernels\.test\.ts|build-cuda\.mjs)$/;
 
 /**
  * `pattern` is searched for in pages and in sentences that users see, `inCode` in names and comments of all code, `inNames` in names
@@ -132,7 +132,7 @@ const OTHERS = [".c", ".hpp", ".py", ".json", ".service", ".yml", ".yaml", ".sh"
 
 /** Results were measured, and the checks and their tests have to name what they forbid. */
 const isExempt = (path) =>
-  /^bench\/results\/|^docs\/3-boards\/example|^test\/architecture\/|^scripts\/checks\//.test(path);
+  /^bench\/results\/|^docs\/guides\/example|^test\/architecture\/|^scripts\/checks\//.test(path);
 
 /** Code without comments and strings; what stands in a template's braces is code. Characters keep their places. */
 const namesIn = (source) =>

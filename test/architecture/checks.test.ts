@@ -72,9 +72,9 @@ const SOUND: Record<string, string> = {
   "bench/results/one/2026-01-02-0123abc-speed.json": RESULT,
   "README.md": "# Title\n\n[down](docs/page.md#a-part), [here](#title), [out](https://example.org)\n",
   "docs/page.md": "# Page\n\n## A part\n\n[measured](../bench/results/one/2026-01-02-0123abc-speed.json)\n",
-  "docs/2-concepts/accuracy.md": "# Accuracy\n",
-  "docs/notebook/sgm-on-the-cpu.md": "# SGM on the CPU\n",
-  "docs/papers.md":
+  "docs/guides/accuracy.md": "# Accuracy\n",
+  "docs/internals/notebook/sgm-on-the-cpu.md": "# SGM on the CPU\n",
+  "docs/internals/papers.md":
     "# Papers\n\n| cited as | paper |\n| --- | --- |\n| Known et al. 2001 | K. Known: a paper |\n\nSee (Known et al. 2001, eq. 1).\n",
   "package.json": '{"dependencies": {"some": "1.0.0"}}\n',
   "scripts/README.md": "# Scripts\n\nReasons are in `dependencies.json`.\n",
@@ -711,11 +711,11 @@ describe("checks", () => {
     );
     for (const [path, text] of Object.entries(await generatePages(root))) put(path, text as string);
     expect((await check.run(root)).problems).toEqual([]);
-    put("docs/4-reference/errors.md", "old\n");
-    rmSync(join(root, "docs/4-reference/config.md"));
+    put("docs/reference/errors.md", "old\n");
+    rmSync(join(root, "docs/reference/config.md"));
     expect((await check.run(root)).problems).toEqual([
-      "docs/4-reference/config.md is missing: run 'npm run docs'",
-      "docs/4-reference/errors.md is stale: run 'npm run docs'",
+      "docs/reference/config.md is missing: run 'npm run docs'",
+      "docs/reference/errors.md is stale: run 'npm run docs'",
     ]);
   });
 });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // More bad days of a program that runs: brokers that are silent, refuse a topic or know two of one name, a power sensor that is gone
-// for a while. Each comes back by itself, and it then holds what it held before. docs/2-concepts/bad-days.md names each.
+// for a while. Each comes back by itself, and it then holds what it held before. docs/guides/failures.md names each.
 import { execFileSync } from "node:child_process";
 import { chmodSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

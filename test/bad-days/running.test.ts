@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bad days of a program that runs: what it publishes and logs meanwhile, that it comes back by itself, and that it then holds what it
-// held before. docs/2-concepts/bad-days.md names each.
+// held before. docs/guides/failures.md names each.
 import { execFileSync, spawnSync } from "node:child_process";
 import { closeSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bad days at the start and at the end of a command: brokers that it may not talk to, signals at every stage, disks without room.
-// docs/2-concepts/bad-days.md names each.
+// docs/guides/failures.md names each.
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import {
   chmodSync,

@@ -88,7 +88,7 @@ needs("toolchain").suite("cost of capture", () => {
     expect(cost.cameraThreads).toBe(2);
     expect(cost.allocations).toBe(0);
     expect(cost.threadMicroseconds).toBeGreaterThan(0);
-    // 25 + 130 us with nothing else running (docs/2-concepts/cameras.md; the goal is 300), twice that beside an emulator: no limit
+    // 25 + 130 us with nothing else running (docs/guides/cameras.md; the goal is 300), twice that beside an emulator: no limit
     // here, where neighbours would decide.
     expect(cost.javascriptMicroseconds).toBeGreaterThan(0);
   });

@@ -8,7 +8,7 @@ import { until } from "../doubles/frames.js";
 import { type Running, startProgram } from "../doubles/program.js";
 
 const repository = resolve(import.meta.dirname, "../..");
-const page = readFileSync(join(repository, "docs/1-start/library.md"), "utf8");
+const page = readFileSync(join(repository, "docs/start/library.md"), "utf8");
 
 /** Heading, code, and the indented lines that follow the code. */
 const examples = [...page.matchAll(/^## (.+)\n[^#]*?^```js\n([\s\S]*?)^```\n\n((?: {4}.*\n)+)/gm)].map(

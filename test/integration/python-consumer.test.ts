@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Python consumer of docs/4-reference/mqtt.md, taken from the page and run as it stands there, against Mosquitto.
+// The Python consumer of docs/reference/mqtt.md, taken from the page and run as it stands there, against Mosquitto.
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -10,7 +10,7 @@ import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs, PYTHON } from "../doubles/needs.js";
 
 function documentedProgram(): string {
-  const page = readFileSync(new URL("../../docs/4-reference/mqtt.md", import.meta.url), "utf8");
+  const page = readFileSync(new URL("../../docs/reference/mqtt.md", import.meta.url), "utf8");
   const [consumer = "", decoder = ""] = [...page.matchAll(/```python\n([\s\S]*?)```/g)].map(
     ([, code]) => code!,
   );

@@ -11,7 +11,7 @@ import { freePort } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";
 import { lastJson, type Running, startProgram } from "../doubles/program.js";
 
-const RULES = new URL("../../docs/2-concepts/prometheus/alert-rules.yaml", import.meta.url).pathname;
+const RULES = new URL("../../docs/guides/prometheus/alert-rules.yaml", import.meta.url).pathname;
 
 needs("prometheus").suite("Prometheus", () => {
   const folder = mkdtempSync(join(tmpdir(), "depthwatt-prometheus-"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/1-start/service.md, followed line by line in a virtual machine whose init is systemd, from Debian packages to their purge.
+// docs/start/service.md, followed line by line in a virtual machine whose init is systemd, from Debian packages to their purge.
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ async function layOut(): Promise<Record<string, string>> {
   makeNewer(join(folder, "built", name), join(files, name), VERSION);
   makeNewer(join(folder, "built", name), join(files, "newer.deb"));
   await makeStandInPackage("amd64", compilers!, join(files, cudaName));
-  copyFileSync(join(project, "docs/1-start/service.md"), join(files, "service.md"));
+  copyFileSync(join(project, "docs/start/service.md"), join(files, "service.md"));
   writeFileSync(join(files, "settings.yaml"), SETTINGS);
   const names = [name, "newer.deb", cudaName, "service.md", "settings.yaml"];
   return Object.fromEntries(names.map((one) => [one, join(files, one)]));

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
-const page = readFileSync("docs/2-concepts/bad-days.md", "utf8");
+const page = readFileSync("docs/guides/failures.md", "utf8");
 
 function rowsOf(heading: string): string[][] {
   const from = page.indexOf(heading);

@@ -21,7 +21,7 @@ function slower(where: (row: { what: string; multiprocessors: number }) => boole
 describe("predictions of boards", () => {
   test("the page is what the result files give that it names", () => {
     expect(
-      readFileSync("docs/3-boards/predictions.md", "utf8"),
+      readFileSync("docs/internals/predictions.md", "utf8"),
       "renew it by: node bench/model/predictions.mjs",
     ).toBe(page());
   });

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { ERROR_CATALOGUE } from "../../core/index.js";
 import { SETTING_BY_KEY } from "../../edge/config/index.js";
 
-const page = readFileSync("docs/1-start/troubleshooting.md", "utf8");
+const page = readFileSync("docs/start/troubleshooting.md", "utf8");
 const program = ["core", "edge", "camera", "cuda", "power", "clients/javascript/src"]
   .flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: "utf8" }).map((file) => join(folder, file)),

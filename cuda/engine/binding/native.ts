@@ -52,7 +52,7 @@ export function pointBytes({ element, colours }: Pick<PointsParameters, "element
   return element === "float32" ? 16 : colours ? 10 : 8;
 }
 
-/** Body encoding of a published image: see docs/4-reference/mqtt.md. */
+/** Body encoding of a published image: see docs/reference/mqtt.md. */
 export type NativeEncoding = "rvl" | "raw";
 
 export interface Region {

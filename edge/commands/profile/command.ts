@@ -37,7 +37,7 @@ function kernelTimes(file: string) {
 function contribute(folder: string, kernels: ReturnType<typeof kernelTimes> | null): void {
   const file = join(folder, "contribution.json");
   writeWhole(file, `${JSON.stringify(contributionOf(readProfile(folder), kernels), null, 2)}\n`);
-  note(`${file} is ready to be sent in: see docs/3-boards/contribute.md.`);
+  note(`${file} is ready to be sent in: see docs/guides/contribute.md.`);
 }
 
 async function profile(

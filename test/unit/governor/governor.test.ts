@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The governor against modelled boards (constructed, fitted to none): the bounds that docs/2-concepts/governor.md states.
+// The governor against modelled boards (constructed, fitted to none): the bounds that docs/guides/governor.md states.
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { Governor } from "../../../edge/governor/governor.js";
@@ -260,7 +260,7 @@ describe("a recorded board: an H200's profile and the swings of its power", () =
     const run = governed({ otherWatts: load }, goal.budgetWatts);
     const title =
       "Recorded H200 (GPU watts), 240 Hz source, with its profile: another load of 25 W from 300 s to 600 s";
-    const file = join(import.meta.dirname, "../../../docs/2-concepts/governor-recorded.svg");
+    const file = join(import.meta.dirname, "../../../docs/guides/governor-recorded.svg");
     await expect(drawRun(run, goal, title)).toMatchFileSnapshot(file);
   });
 });
@@ -306,7 +306,7 @@ describe("trouble", () => {
 });
 
 describe("plots for the documentation", () => {
-  const docs = (name: string): string => join(import.meta.dirname, "../../../docs/2-concepts", name);
+  const docs = (name: string): string => join(import.meta.dirname, "../../../docs/guides", name);
 
   test("a load that comes and goes, learning", async () => {
     const goal = { budgetWatts: 12 };

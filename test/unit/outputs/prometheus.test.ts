@@ -172,7 +172,7 @@ test("names follow the conventions, and dashboard and alerts name only metrics t
 });
 
 test("the committed dashboard and rules are those of the list", () => {
-  const folder = new URL("../../../docs/2-concepts/prometheus/", import.meta.url);
+  const folder = new URL("../../../docs/guides/prometheus/", import.meta.url);
   expect(JSON.parse(readFileSync(new URL("grafana-dashboard.json", folder), "utf8"))).toEqual(
     grafanaDashboard(),
   );

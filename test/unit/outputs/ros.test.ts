@@ -125,7 +125,7 @@ test("a CameraInfo has its numbers at multiples of eight", () => {
 });
 
 test("the configuration of mqtt_client in the manual names what is published", () => {
-  const page = readFileSync(new URL("../../../docs/2-concepts/ros.md", import.meta.url), "utf8");
+  const page = readFileSync(new URL("../../../docs/guides/ros.md", import.meta.url), "utf8");
   const [, block = ""] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
   const { mqtt2ros } = parse(block)["/**/*"].ros__parameters.bridge;
   const types: Record<string, string> = {

@@ -199,10 +199,7 @@ describe("depthwatt's own JSON", () => {
   });
 
   test("the example in the documentation is read", () => {
-    const page = readFileSync(
-      new URL("../../../../docs/4-reference/calibration.md", import.meta.url),
-      "utf8",
-    );
+    const page = readFileSync(new URL("../../../../docs/guides/calibration.md", import.meta.url), "utf8");
     const example = /```json\n([\s\S]*?)```/.exec(page)![1]!;
     const { calibration, format } = loadStereoCalibration(write("example.json", example));
     expect(format).toBe("depthwatt JSON");

@@ -7,7 +7,7 @@ import { loadConfig } from "../../dist/edge/config/index.js";
 import { engineMatcher, readDataset, readScene } from "../../dist/edge/eval/index.js";
 
 const INVALID = -32_768;
-/** Filling takes the first columns of the search back: hardly a candidate has a rival there (decision 0802). */
+/** Filling takes the first columns of the search back: hardly a candidate has a rival there (decision 0034). */
 const COLUMNS_TAKEN_BACK = 8;
 const UNFILLED = ["refine.fill=off", "refine.boundary=false", "refine.median=false"];
 const UNCHECKED = [...UNFILLED, "refine.leftRight=false", "refine.speckleSize=0", "match.sgm.uniqueness=0"];

@@ -17,7 +17,7 @@ const MASKS = ["nonocc", "all", "disc"];
 /** Labels per scene as the papers count them: 450x375x60 for teddy and cones. */
 const LABELS = { tsukuba: 16, venus: 20, teddy: 60, cones: 60 };
 
-/** Table III; but b of ESMP, which is printed as 2.80: see docs/decisions/0702-exponential-steps.md. */
+/** Table III; but b of ESMP, which is printed as 2.80: see docs/decisions/0040-gaps-in-papers-are-filled-by-measurement.md. */
 const PRESETS = {
   "esaw-5": { steps: 5, base: 2.6, gammaColour: 17, gammaDistance: 36, tau: 12, lambda: 1, slope: 0, eta: 0 },
   "esaw-9": { steps: 9, base: 1.9, gammaColour: 17, gammaDistance: 36, tau: 12, lambda: 1, slope: 0, eta: 0 },

@@ -17,7 +17,7 @@ import { UNREFINED } from "../shared/unrefined.mjs";
 const LARGEST = 64;
 
 /**
- * Settings of section V, and what else was tried for b of ESMP (decision 0702).
+ * Settings of section V, and what else was tried for b of ESMP (decision 0040).
  * @type {Record<string, {algorithm: "esaw" | "esmp", parameters: Record<string, number>}>}
  */
 export const FORMS = {

@@ -43,7 +43,7 @@ export function distortFunction({ model, coefficients }: Distortion): Distort {
 /**
  * Five rounds of x <- (x_d - tangential(x)) / radial(x), which is what OpenCV's stereoRectify takes to frame the new
  * image; more rounds would be nearer to the true inverse and further from OpenCV's camera matrix. Only the framing
- * depends on it: the maps use the forward model (docs/decisions/0101).
+ * depends on it: the maps use the forward model (docs/decisions/0009).
  */
 function undistortBrown(coefficients: readonly number[], xd: number, yd: number): [number, number] {
   const [k1 = 0, k2 = 0, p1 = 0, p2 = 0, k3 = 0, k4 = 0, k5 = 0, k6 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0] =

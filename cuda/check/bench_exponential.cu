@@ -17,7 +17,7 @@ struct Preset {
   ExponentialParameters parameters;
 };
 
-/// Table III of Yu et al. 2010 (decision 0702 for esmp's base), and the same with gradients beside grey.
+/// Table III of Yu et al. 2010 (decision 0040 for esmp's base), and the same with gradients beside grey.
 std::vector<Preset> presets() {
   ExponentialParameters esaw;
   esaw.numDisparities = 60;

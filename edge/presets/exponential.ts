@@ -95,7 +95,7 @@ export const EXPONENTIAL_PRESETS: Readonly<Record<string, Preset>> = {
     },
     // One factor for the three, so that 16 bits hold the gradients too.
     improvedValues: { lambdaThousandths: 99, slopeThousandths: 660, capTenThousandths: 248 },
-    source: "Yu et al. 2010, table III, with base 1.80 for the 2.80 that is printed (decision 0702)",
+    source: "Yu et al. 2010, table III, with base 1.80 for the 2.80 that is printed (decision 0040)",
     published: 7.42,
     measured: { paper: 7.564, improved: 5.736 },
   }),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a matcher's task says to cross-based aggregation, the same for every backend, and what the matcher as a whole adds to it:
-// Chang and Maruyama with what decision 0803 fixes.
+// Chang and Maruyama with what decision 0040 fixes.
 #pragma once
 
 #include "../matcher.h"
@@ -8,7 +8,7 @@
 
 namespace depthwatt {
 
-/// Longest arm and grey difference of one region, by the scenes for tuning (decision 0803). The paper has arms of 41 x 61 at full
+/// Longest arm and grey difference of one region, by the scenes for tuning (decision 0040). The paper has arms of 41 x 61 at full
 /// and 21 x 31 at half resolution (section V), and 13 for both.
 constexpr int32_t kCbcaArm = 9, kCbcaArmAtHalf = 3;
 constexpr int32_t kCbcaSimilarity = 13, kCbcaSimilarityAtHalf = 30;

@@ -2,7 +2,7 @@
 // Window SAD: the sum of absolute colour differences over a window, the smallest wins                (Prehn 2007, section 5.2)
 //   cost      C(x, y, d) = min(255, sum over the six bytes of |L(x, y) - R(max(x - d, 0), y)|)    HsvPixel: weighted, in units
 //   sum       S(x, y, d) = sum over the window of C at its pixels, those outside the image replaced by the nearest inside (eq. 5.1)
-//   winner    the lowest d of the smallest S; every d of the search is a candidate (decision 0703). Sub-pixel and confidence as
+//   winner    the lowest d of the smallest S; every d of the search is a candidate (decision 0040). Sub-pixel and confidence as
 //             match/select has them.
 //   right     of pixel xr: the lowest d whose S(xr + d, y, d) is smallest, xr + d < width; kInvalidDisparity where there is none
 // in   left, right [height][width] HsvPixel.       out  SadResult, [height][width]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A region of interest on CUDA (decision 0805): its window cut out of both images, its result set into images of the whole size.
+// A region of interest on CUDA (decision 0036): its window cut out of both images, its result set into images of the whole size.
 #include "region_gpu.h"
 
 namespace depthwatt {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The region of interest as a stage (decision 0805): its settings, and on the CPU, where the window is a part of the whole images and
+// The region of interest as a stage (decision 0036): its settings, and on the CPU, where the window is a part of the whole images and
 // only the pixels around the region change.
 #include <algorithm>
 

@@ -64,7 +64,7 @@ describe("board configs", () => {
       if (!Array.isArray(recommended)) continue;
       for (const item of recommended) {
         expect(item.source.startsWith(item.kind), `${name}: ${item.source}`).toBe(true);
-        // Decision 0812: more paths cost more and give less.
+        // Decision 0033: more paths cost more and give less.
         if (item.kind === "predicted" && item.algorithm === "sgm") expect(item.paths, name).toBe(4);
         if ("value" in modes)
           expect(

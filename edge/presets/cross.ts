@@ -8,7 +8,7 @@ const RESULTS = "bench/results/amd-epyc-2-cores/2026-11-22-c2a61f9-presets.json"
 function chang(half: boolean, armX: number, armY: number, published: number, aloe: number): Preset {
   return {
     summary: `cross-based aggregation as Chang and Maruyama have it at ${half ? "half" : "full"} resolution: arms ${armX} x ${armY}, the matcher's own cross-check, median and bilateral estimation alone`,
-    source: `Chang and Maruyama, section V; delta 13 is TC of table II; what the paper leaves open: decision 0040`,
+    source: `Chang and Maruyama, section V; delta 13 is TC of table II; what the paper leaves open: cuda/match/cbca/README.md`,
     figures: [
       {
         of: "Middlebury v3 training, off by more than 2 px at full size",

@@ -38,13 +38,13 @@ export const SGM_PRESETS: Readonly<Record<string, Preset>> = {
   quality: {
     summary:
       "more accurate for more time: words of 62 bits, a right view of its own, two rounds of refinement",
-    source: "decisions 0033 and 0033, measured on the research data",
+    source: "measured on the research data (decision 0033)",
     figures: figures(4.882, 12.529, 8.253, 4.243, QUALITY_RESULTS),
     settings: QUALITY,
   },
   "quality-unfilled": {
     summary: "quality for maps with holes: larger penalties, and what was not matched stays empty",
-    source: "decision 0033, measured on the research data",
+    source: "measured on the research data (decision 0033)",
     figures: [
       {
         of: "17 scenes of five sets, off by more than the set's threshold, of the surest 80 %",

@@ -64,7 +64,7 @@ export const WINDOW_PRESETS: Readonly<Record<string, Preset>> = {
   pyramid: {
     summary:
       "window sums refined from small copies as table 7.3 of Prehn 2007 has them, nothing refined after",
-    source: "Prehn 2007, section 7.1; peakRatio: decision 0040",
+    source: "Prehn 2007, section 7.1; the thesis does not print peakRatio",
     figures: figures("7.3", [17.975, 25.619, 8.952, 18.278], [19.3, 26.5, 9.67, 20.3]),
     settings: {
       ...windows("pyramid", 7, OF_THE_TABLES),

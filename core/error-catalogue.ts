@@ -315,7 +315,7 @@ export const ERROR_CATALOGUE = {
     2,
     false,
     "A request to a running depthwatt is too large, no JSON, or does not fit its schema.",
-    "See docs/reference/mqtt.md for the form of requests; 'depthwatt get' and 'depthwatt set' make them.",
+    "See docs/reference/requests.md for the form of requests; 'depthwatt get' and 'depthwatt set' make them.",
   ),
   CONTROL_SECRET: entry(
     2,

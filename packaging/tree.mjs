@@ -142,6 +142,9 @@ const DOCUMENTS = [
   "docs/reference/config.md",
   "docs/reference/errors.md",
   "docs/reference/mqtt.md",
+  "docs/reference/frames.md",
+  "docs/reference/documents.md",
+  "docs/reference/requests.md",
 ];
 
 function putDocuments(project, tree, { changelog, node }) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a frame of depthwatt (docs/reference/mqtt.md): header, CRC, and the bodies raw, rvl and compressedDepth. C++17, this one
+// Reads a frame of depthwatt (docs/reference/frames.md): header, CRC, and the bodies raw, rvl and compressedDepth. C++17, this one
 // file, no library; allocates nothing and throws nothing. Bodies png and jpeg are image files for a library of their own.
 //
 //   depthwatt::Frame frame;

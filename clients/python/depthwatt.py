@@ -6,7 +6,7 @@
     for frame in Depthwatt("mqtt://127.0.0.1:1883"):
         print(frame.device, frame.header.frame_number, frame.metres[240, 320])
 
-The format is docs/reference/mqtt.md of the project. RVL bodies are unpacked by a few lines of C where there is a
+The format is docs/reference/frames.md of the project. RVL bodies are unpacked by a few lines of C where there is a
 compiler (cc), else by numpy; `rvl_decoder()` says which.
 """
 

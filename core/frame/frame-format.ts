@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The frame header as data: names, byte offsets, types and code numbers. payload.ts writes and parses by this table, and a
-// test holds docs/reference/mqtt.md against it.
+// test holds docs/reference/frames.md against it.
 
 /** Streams that carry frames, with their number on the wire. */
 export const STREAM_CODES = { depth: 1, disparity: 2, confidence: 3, left: 4, points: 5 } as const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A frame as bytes: a 96-byte little-endian header, then the body. Written in place into the headroom before a body, parsed
-// with every field checked. Layout: docs/reference/mqtt.md. Runs in Node and in a browser.
+// with every field checked. Layout: docs/reference/frames.md. Runs in Node and in a browser.
 import { DepthwattError } from "../errors.js";
 import { crc32 } from "./crc32.js";
 import {

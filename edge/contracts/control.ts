@@ -16,7 +16,7 @@ export interface RunControl {
     values: Record<string, SettingValue | undefined>;
     presets: readonly { name: string; summary: string }[];
   };
-  /** Serves one request of docs/reference/mqtt.md, at most ten a second; never rejects. `from`: who asks, as it is told. */
+  /** Serves one request of docs/reference/requests.md, at most ten a second; never rejects. `from`: who asks, as it is told. */
   perform(command: string, body: unknown, from: string): Promise<ControlAnswer>;
 }
 

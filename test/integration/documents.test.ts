@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The JSON documents of docs/reference/mqtt.md against those of a real run: the same keys, each of the same type.
+// The JSON documents of docs/reference/documents.md against those of a real run: the same keys, each of the same type.
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { needs } from "../doubles/needs.js";
 const NAMES = ["state", "info", "camera_info", "metrics"] as const;
 
 function documented(name: string): Record<string, unknown> {
-  const page = readFileSync(join(packageRoot(), "docs/reference/mqtt.md"), "utf8");
+  const page = readFileSync(join(packageRoot(), "docs/reference/documents.md"), "utf8");
   const text = new RegExp(`\`\`\`json ${name}\\n([\\s\\S]*?)\`\`\``).exec(page)?.[1];
   expect(text, `an example of ${name}`).toBeDefined();
   return JSON.parse(text ?? "");

@@ -62,7 +62,7 @@ needs("mosquitto").suite("a governed run against Mosquitto", () => {
       expect(second.parameters.match).toMatchObject({ paths: 4, numDisparities: 32, halfResolution: true });
       expect([second.width, second.height]).toEqual([first.width, first.height]);
       expect(new Set(seen.get("camera_info")!.map(String)).size).toBe(1);
-      // Offsets 16 and 20 of the header: width and height (docs/reference/mqtt.md).
+      // Offsets 16 and 20 of the header: width and height (docs/reference/frames.md).
       const sizes = seen.get("depth")!.map((frame) => `${frame.readUInt32LE(16)}x${frame.readUInt32LE(20)}`);
       expect(new Set(sizes)).toEqual(new Set([`${first.width}x${first.height}`]));
       const { governor } = JSON.parse(String(seen.get("metrics")!.at(-1)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Python consumer of docs/reference/mqtt.md, taken from the page and run as it stands there, against Mosquitto.
+// The Python consumer of docs/guides/readers.md, taken from the page and run as it stands there, against Mosquitto.
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -10,10 +10,10 @@ import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs, PYTHON } from "../doubles/needs.js";
 
 function documentedProgram(): string {
-  const page = readFileSync(new URL("../../docs/reference/mqtt.md", import.meta.url), "utf8");
-  const [consumer = "", decoder = ""] = [...page.matchAll(/```python\n([\s\S]*?)```/g)].map(
-    ([, code]) => code!,
-  );
+  const page = readFileSync(new URL("../../docs/guides/readers.md", import.meta.url), "utf8");
+  const [consumer = "", decoder = ""] = [...page.matchAll(/```python\n([\s\S]*?)```/g)]
+    .slice(-2)
+    .map(([, code]) => code!);
   const lines = consumer.trimEnd().split("\n");
   expect(lines.filter((line) => line.trim() !== "").length, "ten lines, as promised").toBeLessThanOrEqual(10);
   return [...lines.slice(0, -1), decoder, lines.at(-1)].join("\n");

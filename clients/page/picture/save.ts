@@ -37,7 +37,7 @@ export function screenshot(set: FrameSet, canvases: readonly HTMLCanvasElement[]
 
 const plain = (_key: string, value: unknown) => (typeof value === "bigint" ? String(value) : value);
 
-/** PNG files of 8 or 16 bit per stream (their counts, as docs/reference/mqtt.md has them), and one JSON file. */
+/** PNG files of 8 or 16 bit per stream (their counts, as docs/reference/frames.md has them), and one JSON file. */
 export async function snapshot(set: FrameSet): Promise<void> {
   const [{ zipSync, strToU8 }, { encode }] = await Promise.all([import("fflate"), import("fast-png")]);
   const files: Record<string, Uint8Array> = {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests of control as they travel (docs/reference/mqtt.md), signed with the secret that a person has typed. It is kept in
+// Requests of control as they travel (docs/reference/requests.md), signed with the secret that a person has typed. It is kept in
 // this page's memory and nowhere else, and never sent. Browsers have HMAC only for https; hence the library.
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";

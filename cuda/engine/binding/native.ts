@@ -52,7 +52,7 @@ export function pointBytes({ element, colours }: Pick<PointsParameters, "element
   return element === "float32" ? 16 : colours ? 10 : 8;
 }
 
-/** Body encoding of a published image: see docs/reference/mqtt.md. */
+/** Body encoding of a published image: see docs/reference/frames.md. */
 export type NativeEncoding = "rvl" | "raw";
 
 export interface Region {

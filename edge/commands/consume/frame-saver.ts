@@ -29,7 +29,7 @@ function cloudOf({ header, body }: ReceivedFrame, format: SaveFormat, form: Poin
   const { element, width, height } = header;
   const what = `${element === "f32" ? "metres" : "millimetres"}, ${form.frame} frame`;
   if (format === "raw")
-    return { ending: "raw", bytes: body, meaning: `points as in docs/reference/mqtt.md, ${what}` };
+    return { ending: "raw", bytes: body, meaning: `points as in docs/reference/frames.md, ${what}` };
   if (format !== "auto") {
     throw new DepthwattError("IMAGE_UNSUPPORTED", `expected pictures for ${format}, points are none`, {
       hint: "Use '--format auto' for PLY files, or '--format raw'.",

@@ -14,7 +14,7 @@ function streamSettings(name: string, encodings: readonly [string, ...string[]],
     enabled: setting(z.boolean(), { default: enabled, description: `Publishes ${name}.` }),
     encoding: setting(z.enum(encodings), {
       default: encodings[0],
-      description: "How the body of a frame is written; docs/reference/mqtt.md has the bytes.",
+      description: "How the body of a frame is written; docs/reference/frames.md has the bytes.",
     }),
     reduceToFit: setting(z.boolean(), {
       default: false,

@@ -135,7 +135,7 @@ export type FromPage =
   | { type: "watch"; device: string | undefined; streams: PictureStream[] }
   /** One more frame set may come. */
   | { type: "next" }
-  /** `payload` is the payload of such a request over MQTT (docs/reference/mqtt.md). */
+  /** `payload` is the payload of such a request over MQTT (docs/reference/requests.md). */
   | {
       type: "ask";
       id: number;

@@ -77,7 +77,7 @@ test("the signature is HMAC-SHA256 over the lines that the reference names", () 
 });
 
 test("the reference's example is signed as it says", () => {
-  const page = readFileSync("docs/reference/mqtt.md", "utf8");
+  const page = readFileSync("docs/reference/requests.md", "utf8");
   const example = JSON.parse(/```json signed request\n([\s\S]*?)```/.exec(page)![1]!);
   const request = { device: "depthwatt/robot-1", command: "get", text: example.signed as string };
   expect(example.signature).toBe(signatureOf("the secret of the manual", request));

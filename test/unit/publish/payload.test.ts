@@ -38,7 +38,7 @@ function resealed(message: Uint8Array, change: (view: DataView) => void): Uint8A
 
 describe("frame header", () => {
   test("every field lies where the document says, in the type that it says", () => {
-    const text = readFileSync(new URL("../../../docs/reference/mqtt.md", import.meta.url), "utf8");
+    const text = readFileSync(new URL("../../../docs/reference/frames.md", import.meta.url), "utf8");
     const rows = [...text.matchAll(/^\| (\d+) \| (\d+) \| (\w+) \| `(\w+)` \|/gm)].map(
       ([, offset, bytes, type, name]) => [name, [Number(offset), Number(bytes), type]],
     );
@@ -67,7 +67,7 @@ describe("frame header", () => {
   });
 
   test("the document's recorded example is what the code writes and reads", () => {
-    const text = readFileSync(new URL("../../../docs/reference/mqtt.md", import.meta.url), "utf8");
+    const text = readFileSync(new URL("../../../docs/reference/frames.md", import.meta.url), "utf8");
     const dump = /```hexdump\n([\s\S]*?)```/.exec(text)?.[1] ?? "";
     const hex = [...dump.matchAll(/^[0-9a-f]{4}((?: [0-9a-f]{2})+)/gm)].map(([, bytes]) => bytes).join("");
     const recorded = Uint8Array.from(hex.trim().split(" "), (byte) => Number.parseInt(byte, 16));

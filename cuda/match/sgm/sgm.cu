@@ -130,7 +130,7 @@ int costPixels(int padded) { return CostShape<64>::kPixels * 64 / padded; }
 /// Warps for each scheduler where two of them walk each line of a set.
 double warpsPerScheduler(int lines, int multiprocessors) { return 2.0 * lines / (4.0 * multiprocessors); }
 
-/// Lanes that walk a line of a set, as measured best on an H200, whole and in partitions (docs/guides/cuda.md): where a
+/// Lanes that walk a line of a set, as measured best on an H200, whole and in partitions (docs/guides/speed.md): where a
 /// scheduler has few walks the chain of dependent steps binds and 32 lanes are best; with many, the instructions bind.
 int lanesFor(int set, int padded, bool beside, int width, int height, int multiprocessors) {
   const double many = set == kRows || padded > 128 ? 12 : beside ? 4.5 : 6;

@@ -3,7 +3,14 @@
 // sentence. Shared by the publisher and the consumer; runs in Node and in a browser.
 import mqtt, { type IClientOptions, type IConnackPacket, type MqttClient } from "mqtt";
 import type { DepthwattError } from "../errors.js";
-import { brokerName, NO_CONNACK, refusedProtocol, translateBrokerError } from "./broker-errors.js";
+import {
+  brokerName,
+  NO_CONNACK,
+  PACKET_TOO_LARGE,
+  refusedProtocol,
+  translateBrokerError,
+} from "./broker-errors.js";
+import { LARGEST_PACKET_BYTES, PacketMeter } from "./packet-meter.js";
 
 export interface ConnectionOptions {
   url: string;
@@ -22,7 +29,7 @@ export interface ConnectionOptions {
   steadyMs?: number;
   /** How long a broker may take to answer an attempt; default 10 s. */
   answerMs?: number;
-  /** MQTT 5: a broker sends nothing larger. */
+  /** MQTT 5: the largest packet that the broker may send; default 1 MiB. MQTT 3.1.1 cannot tell the broker a limit. */
   maximumPacketBytes?: number;
 }
 
@@ -45,6 +52,7 @@ export interface ConnectionEvents {
 const KEEPALIVE_SECONDS = 15;
 const ANSWER_MS = 10_000;
 const STEADY_MS = 10_000;
+const MAXIMUM_PACKET_BYTES = 1 << 20;
 
 export class BrokerConnection {
   /** Outcome of the first attempt, counting a fall-back as the same one. */
@@ -110,6 +118,15 @@ export class BrokerConnection {
     });
     // mqtt passes on only those socket errors that carry a code.
     client.stream?.on("error", note);
+    // A broker that has closed its side reads nothing more; the socket would stay open until everything is written.
+    client.stream?.on("end", () => client.stream.destroy());
+    // Without this check, the client waits in vain for the rest of the packet, and reads nothing else, until the keepalive ends.
+    const meter = new PacketMeter(version === 5 ? this.#maximumPacketBytes : LARGEST_PACKET_BYTES);
+    client.stream?.prependListener("data", (bytes: Uint8Array) => {
+      if (meter.take(bytes)) return;
+      note({ code: PACKET_TOO_LARGE });
+      client.stream.destroy();
+    });
     client.on("close", () => {
       if (closed) return;
       closed = true;
@@ -124,8 +141,12 @@ export class BrokerConnection {
     });
   }
 
+  get #maximumPacketBytes(): number {
+    return this.#options.maximumPacketBytes ?? MAXIMUM_PACKET_BYTES;
+  }
+
   #clientOptions(version: 4 | 5): IClientOptions {
-    const { username, password, ca, cert, key, will, clientId, maximumPacketBytes } = this.#options;
+    const { username, password, ca, cert, key, will, clientId } = this.#options;
     const options: IClientOptions = {
       protocolVersion: version,
       clientId,
@@ -140,8 +161,7 @@ export class BrokerConnection {
       wsOptions: { perMessageDeflate: false },
     };
     if (will !== undefined) options.will = { ...will, payload: will.payload, qos: 1, retain: true } as never;
-    if (version === 5 && maximumPacketBytes !== undefined)
-      options.properties = { maximumPacketSize: maximumPacketBytes };
+    if (version === 5) options.properties = { maximumPacketSize: this.#maximumPacketBytes };
     return Object.assign(options, definedOnly({ username, password, ca, cert, key }));
   }
 

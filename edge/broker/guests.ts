@@ -2,7 +2,7 @@
 // Who is connected to the trial broker. Its places are few: where all are taken, the newcomer gets that of the guest who was
 // of no use for longest, and only where each is of use it is told that there is no room.
 import type { Duplex } from "node:stream";
-import { PacketMeter } from "./packet-meter.js";
+import { PacketMeter } from "../../core/mqtt/packet-meter.js";
 
 /** A guest who has neither subscribed nor published for so long makes room. */
 const OF_NO_USE_MS = 5000;

@@ -6,6 +6,7 @@ import type { MqttClient } from "mqtt";
 import { makeTopics } from "../../core/frame/topics.js";
 import { DepthwattError } from "../../core/index.js";
 import { BrokerConnection, type ConnectionOptions, uniqueClientId } from "../../core/mqtt/connection.js";
+import { LARGEST_PACKET_BYTES } from "../../core/mqtt/packet-meter.js";
 import type { ControlAnswer } from "../contracts/control.js";
 import type { Unavailable } from "../contracts/known.js";
 import { signatureOf } from "./signature.js";
@@ -125,7 +126,12 @@ export async function sendRequest(
         onStatus: ({ error }: { error?: DepthwattError }) => error && reject(error),
       };
       const protocolVersion = options.protocolVersion ?? "auto";
-      connection = new BrokerConnection({ url: broker, protocolVersion, clientId, ...credentials }, events);
+      // A snapshot is as large as its images.
+      const maximumPacketBytes = LARGEST_PACKET_BYTES;
+      connection = new BrokerConnection(
+        { url: broker, protocolVersion, clientId, maximumPacketBytes, ...credentials },
+        events,
+      );
     });
   } finally {
     await connection?.end(500);

@@ -78,7 +78,11 @@ export interface ScriptedBroker {
   close(): Promise<void>;
 }
 
-export async function startScriptedBroker(script: Script): Promise<ScriptedBroker> {
+/** @param onPart called with what has arrived of a packet that is not whole yet */
+export async function startScriptedBroker(
+  script: Script,
+  onPart?: (bytes: Buffer, session: Session) => unknown,
+): Promise<ScriptedBroker> {
   const packets: Received[] = [];
   const sockets = new Set<Socket>();
   let connections = 0;
@@ -100,7 +104,7 @@ export async function startScriptedBroker(script: Script): Promise<ScriptedBroke
       rest = Buffer.concat([rest, chunk]);
       for (let length = readLength(rest, 1); length !== undefined; length = readLength(rest, 1)) {
         const end = length.end + length.value;
-        if (rest.length < end) return;
+        if (rest.length < end) return void onPart?.(rest, session);
         const packet = parse(rest.subarray(0, end), length.end);
         rest = rest.subarray(end);
         packets.push(packet);

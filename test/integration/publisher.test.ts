@@ -149,6 +149,51 @@ needs("mosquitto").suite("publisher against Mosquitto", () => {
     expect(made.counters()).toMatchObject({ connections: 2, drops: { offline: 1 } });
   });
 
+  test("twenty restarts of the broker: each frame counted, documents retained after each, nothing accumulates", async () => {
+    let mosquitto = await broker();
+    const { port, url } = mosquitto;
+    const made = publisher(url, { longestPauseMs: 20 });
+    made.state("online", "running");
+    made.info({ version: "0" });
+    made.cameraInfo({ width: 640 });
+    await made.firstAttempt;
+    const frames: { released: number }[] = [];
+    const send = () => frames.push(hand(made, makeFrame(frames.length)));
+    const resources = () => process.getActiveResourcesInfo().length;
+    const listeners = () => process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0);
+    const held: [number, number][] = [];
+    for (let restart = 1; restart <= 20; restart++) {
+      send();
+      await mosquitto.stop(restart % 2 === 0 ? "SIGTERM" : "SIGKILL");
+      send();
+      await until("the loss is noticed", () => !made.counters().connected);
+      send();
+      mosquitto = await startMosquitto({ port });
+      await until("it is back", () => made.counters().connections === restart + 1);
+      send();
+      const reader = await mqtt.connectAsync(url, { protocolVersion: 5 });
+      const topics = new Set<string>();
+      reader.on("message", (topic) => topics.add(topic));
+      await reader.subscribeAsync("depthwatt/test/+");
+      await until("three documents", () =>
+        ["state", "info", "camera_info"].every((leaf) => topics.has(`depthwatt/test/${leaf}`)),
+      );
+      await reader.endAsync(true);
+      held.push([resources(), listeners()]);
+    }
+    await made.close();
+    await mosquitto.stop();
+    expect(frames.every(({ released }) => released === 1)).toBe(true);
+    const { published, drops } = made.counters();
+    expect(published + (drops.offline ?? 0) + (drops.lost ?? 0)).toBe(frames.length);
+    expect(drops.offline).toBeGreaterThanOrEqual(20);
+    // A leak of one thing at each restart is fifteen between the first five and the last five.
+    for (const kind of [0, 1] as const) {
+      const counts = held.map((one) => one[kind]);
+      expect(Math.max(...counts.slice(-5)), String(counts)).toBeLessThan(Math.max(...counts.slice(0, 5)) + 5);
+    }
+  }, 60_000);
+
   test("the will says offline when the link breaks; close says stopped", async () => {
     const mosquitto = await broker();
     const proxy = await startTcpProxy(mosquitto.port);

@@ -4,13 +4,14 @@
 import { afterEach, expect, test } from "vitest";
 import { FRAME_HEADROOM_BYTES } from "../../edge/outputs/mqtt/index.js";
 import { createPublisher } from "../../edge/outputs/mqtt/publisher.js";
-import { makeFrame, sleep } from "../doubles/frames.js";
+import { makeFrame, sleep, until } from "../doubles/frames.js";
 import {
   CONNECT,
   connack,
   PUBLISH,
   type Received,
   type Script,
+  type Session,
   SUBSCRIBE,
   startScriptedBroker,
 } from "../doubles/scripted-broker.js";
@@ -49,6 +50,43 @@ async function run(script: Script) {
   const states = broker.packets.filter(({ topic }) => topic.endsWith("/state"));
   return { broker, failure, published, states };
 }
+
+test.each<[string, (session: Session) => unknown]>([
+  ["closed", ({ socket }) => socket.end()],
+  ["reset", ({ socket }) => socket.resetAndDestroy()],
+  ["closed with a DISCONNECT", ({ socket }) => socket.end(Buffer.of(0xe0, 1, 0x8b))],
+])("a connection that is %s inside each frame: every frame is accounted for", async (_, cut) => {
+  let cuts = 0;
+  const broker = await startScriptedBroker(
+    (packet, session) => session.answer(packet),
+    (bytes, session) => {
+      if (bytes.length < 1 << 16 || session.socket.isPaused()) return;
+      cuts++;
+      session.socket.pause();
+      cut(session);
+    },
+  );
+  cleanups.push(() => broker.close());
+  const made = createPublisher({ broker: broker.url, base: "depthwatt", device: "test", longestPauseMs: 20 });
+  await made.firstAttempt;
+  made.state("online", "running");
+  // Larger than the buffers of both sockets.
+  const large = { ...makeFrame(0).frame, encoding: "raw", width: 4096, height: 2048 } as const;
+  const bodyBytes = 2 * large.width * large.height;
+  const buffer = new Uint8Array(FRAME_HEADROOM_BYTES + bodyBytes);
+  let released = 0;
+  for (let frame = 1; frame <= 3; frame++) {
+    made.publish(buffer, FRAME_HEADROOM_BYTES, bodyBytes, large, () => released++);
+    await until("the cut frame is released", () => released === frame);
+    await until("it is back", () => made.counters().connections === frame + 1);
+  }
+  await made.close();
+  expect(cuts).toBe(3);
+  expect(made.counters()).toMatchObject({ published: 0, drops: { lost: 3 } });
+  // Published anew at each connection.
+  const states = broker.packets.filter(({ topic }) => topic.endsWith("/state"));
+  expect(states.length).toBeGreaterThanOrEqual(4);
+});
 
 const isFrame = ({ type, topic }: Received) => type === PUBLISH && topic.endsWith("/depth");
 
@@ -136,8 +174,24 @@ test.each<[string, string, Script]>([
     "failed: ",
     (packet, session) =>
       packet.type === CONNECT
-        ? session.send(connack(), Buffer.alloc(6, 0xff))
+        ? session.send(connack(), Buffer.of(0xf5, 0))
         : packet.type === SUBSCRIBE && session.answer(packet),
+  ],
+  [
+    "a packet of 256 MB is announced",
+    "sends a packet that is larger than this client allows",
+    (packet, session) =>
+      isFrame(packet) ? session.send(Buffer.of(0x30, 0xff, 0xff, 0xff, 0x7f)) : session.answer(packet),
+  ],
+  [
+    "a length that MQTT does not know",
+    "sends a packet that is larger than this client allows",
+    (packet, session) => (isFrame(packet) ? session.send(Buffer.alloc(6, 0xff)) : session.answer(packet)),
+  ],
+  [
+    "another protocol at the port",
+    "does not speak MQTT at this port",
+    (_, session) => session.send(Buffer.alloc(6, 0xff)),
   ],
   [
     "the connection cut at each frame",

@@ -7,6 +7,7 @@ import { checkBaseTopic, checkDeviceName, splitTopic } from "../../../core/frame
 import { DepthwattError, isDepthwattError, redactBrokenUrl } from "../../../core/index.js";
 import { refusedSubscription } from "../../../core/mqtt/broker-errors.js";
 import { BrokerConnection, type BrokerStatus, uniqueClientId } from "../../../core/mqtt/connection.js";
+import { LARGEST_PACKET_BYTES } from "../../../core/mqtt/packet-meter.js";
 import { type Continuity, ContinuityByStream } from "./continuity.js";
 import {
   type Counts,
@@ -123,7 +124,14 @@ export class Consumer extends Emitter<ConsumerEvents> {
     if (typeof broker === "string") {
       const clientId = uniqueClientId("depthwatt-consumer");
       this.#connection = new BrokerConnection(
-        { url: broker, protocolVersion, clientId, longestPauseMs, ...credentials },
+        {
+          url: broker,
+          protocolVersion,
+          clientId,
+          longestPauseMs,
+          ...(streams.length > 0 && { maximumPacketBytes: LARGEST_PACKET_BYTES }),
+          ...credentials,
+        },
         {
           onUp: (client) => {
             this.#client = client;

@@ -26,6 +26,8 @@ export interface PublisherOptions {
   maxPendingBytes?: number;
   /** Frames whose message is larger are dropped as `oversize`. */
   maxPayloadBytes?: number;
+  /** Longest pause between two attempts to connect, milliseconds; default 30 000. */
+  longestPauseMs?: number;
   /** Nominal time between frames; MQTT 5 brokers forget a frame after three of them. */
   framePeriodMs?: number;
   /** Connected, or why not; called on every change. */

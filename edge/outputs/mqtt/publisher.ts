@@ -87,6 +87,7 @@ class MqttPublisher implements Publisher {
       protocolVersion: options.protocolVersion ?? "auto",
       clientId: options.clientId ?? uniqueClientId(`depthwatt-${options.device}`),
       will: { topic: this.#topics.state, payload: will },
+      ...(options.longestPauseMs !== undefined && { longestPauseMs: options.longestPauseMs }),
       ...readCredentials(options),
     };
     this.#connection = new BrokerConnection(connection, {

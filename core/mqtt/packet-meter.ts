@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows the packets of a byte stream by their fixed headers (MQTT section 2.2), so that one that will be too large is known by
-// its first five bytes and not when all of it lies in memory.
+// Follows the packets of a byte stream by their fixed headers (MQTT section 2.2), so that a packet that is too large is known by its
+// first five bytes and not only when all of it lies in memory.
+
+/** Largest packet of MQTT with its fixed header (MQTT 5 section 2.1.4). */
+export const LARGEST_PACKET_BYTES = 268_435_460;
 
 export class PacketMeter {
   #left = 0;
@@ -9,7 +12,7 @@ export class PacketMeter {
   #shift = 0;
   readonly #maxPacketBytes: number;
 
-  /** @param maxPacketBytes of a packet's remaining length */
+  /** @param maxPacketBytes size of a whole packet, as MQTT 5 counts it (section 3.1.2.11.4) */
   constructor(maxPacketBytes: number) {
     this.#maxPacketBytes = maxPacketBytes;
   }
@@ -31,7 +34,7 @@ export class PacketMeter {
         const byte = bytes[at++]!;
         this.#length += (byte & 0x7f) * 2 ** this.#shift;
         this.#shift += 7;
-        if (this.#length > this.#maxPacketBytes) return false;
+        if (1 + this.#shift / 7 + this.#length > this.#maxPacketBytes) return false;
         if (byte > 0x7f) {
           if (this.#shift >= 28) return false;
           continue;

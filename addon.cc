@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Node-API addon's entry: collects what each folder registers, and joins what folders may not include of each other.
-// All that reads napi.h is included here and compiled together: reading it takes a second, which a dozen files would each
-// spend in every installation. native-sources.mjs leaves out what is included here; a file that is not compiles on its own.
+// The entry point of the Node-API addon. It registers the exports of every folder and connects folders that may not
+// include each other. All files that include napi.h are included here and compiled together, because napi.h takes a
+// second to parse, which each of a dozen files would cost in every installation. native-sources.mjs leaves these files
+// out of the list of sources.
 
-// Before napi.h, for the whole addon. A worker thread that is terminated in the middle of a call can neither run JavaScript nor
-// take an exception: without the first, node-addon-api ends the process over it. With the second, what C++ throws itself, such
-// as std::bad_alloc, is an error in JavaScript and not the end of the process.
+// Both settings must precede napi.h and apply to the whole addon. A worker thread that is terminated during a call can
+// neither run JavaScript nor take an exception: without the first setting, node-addon-api would abort the process. With
+// the second one, C++ exceptions such as std::bad_alloc become JavaScript errors.
 #define NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS
 #define NODE_ADDON_API_CPP_EXCEPTIONS_ALL
 
@@ -29,8 +30,8 @@
 namespace depthwatt {
 namespace {
 
-/// camera/ must not include cuda/, so the rig alignment is given the engine's rectification here: the fastest that this CPU
-/// runs. Every instruction set computes the same bits.
+/// Rectifies for the rig alignment with the fastest code for this CPU. camera/ must not include cuda/, so it gets this
+/// function here. Every instruction set gives identical results.
 void rectifyForAlignment(const CapturedImage& image, const int32_t* map, ImageView<uint8_t> out) {
   const RectifyRows rectify = kernelsFor<RectifyKernels>(availableInstructionSets().front()).rectify;
   rectify({image.data, image.width, image.height, image.strideBytes, image.format}, map, out, 0, out.height);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A vector that begins at a cache line: a register of 64 bytes that is loaded from or stored to two lines takes twice as long.
+// A vector aligned to a cache line. A 64-byte register that is loaded or stored across two lines takes twice as long.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A large block of memory in a mapping of its own, which asks for huge pages.
+// A large block of memory in its own mapping, backed by huge pages if possible.
 #pragma once
 
 #include <sys/mman.h>
@@ -10,8 +10,8 @@
 
 namespace depthwatt {
 
-/// Not from malloc: MADV_HUGEPAGE stays with the addresses. In an arena whatever comes after the block would inherit it, and
-/// each byte that is touched there would cost 2 MiB.
+/// Owns a mapping. It does not use malloc, because MADV_HUGEPAGE applies to addresses: a later block of the arena would
+/// inherit it, and each byte touched there could cost 2 MiB.
 class HugePages {
  public:
   static constexpr size_t kBytes = size_t{2} << 20;
@@ -28,11 +28,11 @@ class HugePages {
     if (memory_ != nullptr) munmap(memory_, bytes_);
   }
 
-  /// At least `bytes` zeros, aligned to kBytes, not touched yet; get() is null where the system has no memory.
+  /// Returns at least `bytes` zeros, aligned to kBytes and not yet touched. get() returns null if there is no memory.
   static HugePages of(size_t bytes) {
     HugePages pages;
     const size_t length = (bytes + kBytes - 1) / kBytes * kBytes;
-    // The system aligns to small pages; what sticks out at both ends is given back.
+    // mmap aligns to small pages; return what exceeds the aligned block at both ends.
     void* mapped = mmap(nullptr, length + kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED) return pages;
     auto* start = static_cast<uint8_t*>(mapped);
@@ -41,7 +41,7 @@ class HugePages {
     munmap(start + before + length, kBytes - before);
     pages.memory_ = start + before;
     pages.bytes_ = length;
-    madvise(pages.memory_, length, MADV_HUGEPAGE);  // fewer misses in the address translation; no harm where refused
+    madvise(pages.memory_, length, MADV_HUGEPAGE);  // fewer TLB misses; ignored if refused
     return pages;
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A view of an image that somebody else owns: x to the right, y down, rows strideBytes apart.
+// A view of an image that another object owns: x to the right, y down, rows strideBytes apart.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ struct ImageView {
   int32_t height = 0;      ///< pixels
   size_t strideBytes = 0;  ///< at least width * sizeof(T)
 
-  // Always inlined: a copy compiled for one instruction set must not become the one that all callers share.
+  // Always inlined: the linker must not share a copy that was compiled for one instruction set.
   [[gnu::always_inline]] T* row(int32_t y) const {
     using Byte = std::conditional_t<std::is_const<T>::value, const uint8_t, uint8_t>;
     return reinterpret_cast<T*>(reinterpret_cast<Byte*>(data) + static_cast<size_t>(y) * strideBytes);
@@ -23,19 +23,19 @@ struct ImageView {
   ImageView<const T> asConst() const { return {data, width, height, strideBytes}; }
 };
 
-/// A view of rows that touch each other.
+/// Returns a view of contiguous rows.
 template <class T>
 ImageView<T> packedView(T* data, int32_t width, int32_t height) {
   return {data, width, height, static_cast<size_t>(width) * sizeof(T)};
 }
 
-/// A pixel in colours, as it stands in memory: rows of three bytes a pixel.
+/// A colour pixel of three bytes, in memory order.
 struct Rgb8 {
   uint8_t red, green, blue;
 };
 static_assert(sizeof(Rgb8) == 3, "three bytes, nothing between them");
 
-/// The only value of a disparity image that means "none", in disparityQ4 and in whole pixels alike.
+/// The invalid value of a disparity image, in disparityQ4 and in whole pixels.
 constexpr int16_t kInvalidDisparity = -32768;
 
 }  // namespace depthwatt

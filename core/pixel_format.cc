@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pixel format is called and how many bytes it takes; see pixel_format.h.
+// Names and sizes of pixel formats; see pixel_format.h.
 #include "pixel_format.h"
 
 #include <cstring>

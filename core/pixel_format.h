@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the bytes of a camera's image are laid out; pixel-format.ts says what each name means.
+// The memory layouts of camera images. core/pixel-format.ts describes each name.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace depthwatt {
 
-/// In the order of PixelFormat in core/pixel-format.ts: first those without colours.
+/// In the order of PixelFormat in core/pixel-format.ts: formats without colours first.
 // clang-format off: one line a family
 enum class PixelFormat : int32_t {
   kGrey, kY10, kY12, kY16, kYuyv, kUyvy, kNv12, kRgb8,
@@ -21,15 +21,15 @@ enum class PixelFormat : int32_t {
 
 constexpr size_t kMaxSourceBytes = (size_t{1} << 31) - 1;
 
-/// Bytes that are read of an image of this size and format; 0 where the size or the stride is impossible, or the image larger
-/// than kMaxSourceBytes. colours: they are read too, which matters to NV12 alone, whose chroma lies behind its luma: rows of
-/// the same stride, half as many, rounded up, each with a byte of U and of V for two columns.
+/// Returns the number of bytes that are read of an image. Returns 0 if the size or stride is impossible, or if the
+/// image is larger than kMaxSourceBytes. `colours` matters only for NV12, whose chroma follows its luma: half as many
+/// rows, rounded up, of the same stride, with one byte of U and V for two columns.
 size_t sourceBytes(int32_t width, int32_t height, size_t strideBytes, PixelFormat format, bool colours = false);
 
-/// Whether the engine can read colours from it: else they are its grey three times.
+/// Returns whether the engine can read colours from it. Otherwise red = green = blue = grey.
 inline bool hasColours(PixelFormat format) { return format >= PixelFormat::kYuyv; }
 
-/// The format that pixel-format.ts names so ("GREY", "YUYV", ...); false where there is none.
+/// Finds the format named `name` ("GREY", "YUYV", ...). Returns false if there is none.
 bool pixelFormatOf(const char* name, PixelFormat* format);
 
 }  // namespace depthwatt

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How native code says that something went wrong: a code and a sentence. It never prints, exits, aborts or throws.
+// The result of native code: a code and a sentence. Native code never prints, exits, aborts or throws.
 #pragma once
 
 #include <cstdarg>
@@ -7,18 +7,18 @@
 
 namespace depthwatt {
 
-/// Each value is one code of core/error-catalogue.ts; binding/errors.cc holds the pairing.
+/// Each value matches one code of core/error-catalogue.ts; napi/errors.cc maps them.
 enum class Code {
   kOk,
   kParameter,           ///< ENGINE_PARAMETER: a value outside its range
-  kBackendUnavailable,  ///< BACKEND_UNAVAILABLE: the backend or instruction set is not there
-  kFailed,              ///< ENGINE_FAILED: the computation could not be done
-  kMemoryExhausted,     ///< MEMORY_EXHAUSTED: there is no memory for it
-  kFrameLost,           ///< FRAME_LOST: this frame came to nothing, and the engine goes on
-  kDeviceUnavailable,   ///< DEVICE_UNAVAILABLE: the camera is not there, or went away
+  kBackendUnavailable,  ///< BACKEND_UNAVAILABLE: the backend or instruction set is missing
+  kFailed,              ///< ENGINE_FAILED: the computation failed
+  kMemoryExhausted,     ///< MEMORY_EXHAUSTED: out of memory
+  kFrameLost,           ///< FRAME_LOST: this frame has no result; the engine continues
+  kDeviceUnavailable,   ///< DEVICE_UNAVAILABLE: the camera is missing or was unplugged
   kDevicePermission,    ///< DEVICE_PERMISSION: the user may not open the camera
   kDeviceBusy,          ///< DEVICE_BUSY: another process streams from the camera
-  kDeviceUnsuitable,    ///< DEVICE_UNSUITABLE: the device cannot do what is asked
+  kDeviceUnsuitable,    ///< DEVICE_UNSUITABLE: the device cannot do what is requested
 };
 
 struct Status {

@@ -11,8 +11,8 @@
 namespace depthwatt {
 namespace {
 
-// Stages follow each other within microseconds; a sleeping thread takes tens of them to wake. So a worker watches for new
-// work for a while before it sleeps. Long enough to bridge two stages, short enough not to cost power between frames.
+// Stages follow each other within microseconds, and waking a thread takes tens of them. A worker therefore spins before
+// it sleeps: long enough to bridge two stages, short enough to save power between frames.
 constexpr int kSpins = 4000;
 
 inline void relax() {
@@ -72,7 +72,8 @@ void Workers::run(Call call, void* context) {
   }
   wake_.notify_all();
   call(context, 0);
-  // The pieces are of equal size: the others are nearly done. Yielding after a while keeps an oversubscribed machine alive.
+  // The pieces are of equal size, so the others are nearly done. Yielding after a while avoids livelock on an
+  // oversubscribed machine.
   for (int spins = 0; running_.load(std::memory_order_acquire) != 0; ++spins) {
     if (spins < kSpins) relax();
     else std::this_thread::yield();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fixed team of threads made at open. Giving it work neither allocates nor creates anything.
+// A fixed team of threads, created at open. Dispatching work neither allocates nor creates anything.
 #pragma once
 
 #include <atomic>
@@ -15,13 +15,13 @@
 
 namespace depthwatt {
 
-/// What is said where the system gives no thread.
+/// Returns the error for a system that cannot create a thread.
 Status noThread(const std::system_error& error);
 
 class Workers {
  public:
-  /// threads: 1 or more; the calling thread is one of them, so threads - 1 are started. They are named "dw-worker".
-  /// Throws std::system_error where the system gives no more threads.
+  /// Starts threads - 1 threads named "dw-worker"; the calling thread is the first of the team. @param threads 1 or
+  /// more. Throws std::system_error if the system cannot create a thread.
   explicit Workers(int threads);
   ~Workers();
   Workers(const Workers&) = delete;
@@ -29,8 +29,8 @@ class Workers {
 
   int count() const { return static_cast<int>(threads_.size()) + 1; }
 
-  /// Calls body(worker) once on each thread, worker = 0 (the caller) to count() - 1, and returns when all have returned.
-  /// Not reentrant: body must not use the same team.
+  /// Calls body(worker) once on each thread, with worker = 0 (the caller) to count() - 1, and returns when all have
+  /// returned. Not reentrant: body must not use the same team.
   template <class Body>
   void each(Body&& body) {
     using Plain = std::remove_reference_t<Body>;
@@ -38,7 +38,7 @@ class Workers {
         const_cast<void*>(static_cast<const void*>(&body)));
   }
 
-  /// Calls body(firstRow, endRow) so that [0, rows) is covered once, in one contiguous piece per thread.
+  /// Calls body(firstRow, endRow) for one contiguous piece of [0, rows) per thread.
   template <class Body>
   void rows(int32_t rows, Body&& body) {
     each([&](int worker) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the stages of a frame, once for both backends: which stages are on, how often, and in which memory each finds and leaves its
-// images. A backend allocates bytes(buffer) for every buffer, then runs steps() in order on images(step, memory).
-//
-// Disparity and confidence alternate between two buffers, planned from the last step backwards, so that the last one writes into the
-// frame's result: no step copies. Plain C++14: the plugin reads it too.
+// Runs the stages of a frame, for both backends: which stages are on, how often they run, and which memory each reads
+// and writes. A backend allocates bytes(buffer) for every buffer, then runs steps() in order on images(step, memory).
+// Disparity and confidence alternate between two buffers, planned from the last step backwards, so that the last step
+// writes into the frame's result without a copy. Plain C++14: the plugin reads it too.
 #pragma once
 
 #include <string>
@@ -14,10 +13,10 @@
 
 namespace depthwatt {
 
-/// Where stages find the window of the rectified images: as a view of them (host), or copied, with packed rows (device).
+/// How stages get the window of the rectified images: as a view (host), or as a copy with packed rows (device).
 enum class WindowForm { kView, kPacked };
 
-/// Memory for the images of a frame. Below kScratchCount it serves one frame after the other; the rest are the frame's results.
+/// The images of a frame. Buffers below kScratchCount are reused by every frame; the rest are the frame's results.
 enum Buffer {
   kRightGrey,
   kLeftRgb,
@@ -53,7 +52,7 @@ enum Buffer {
 };
 constexpr Buffer kNoBuffer = kBufferCount;
 
-/// The memory of one frame by Buffer, and what comes from outside.
+/// The memory of one frame by Buffer, and the frame's inputs.
 struct FrameMemory {
   uint8_t* buffers[kBufferCount] = {};
   const uint8_t* captured[2] = {};
@@ -63,7 +62,7 @@ struct FrameMemory {
 
 class Chain {
  public:
-  /// An image: a buffer, and which part of the rectified images it holds.
+  /// An image: a buffer, and the part of the rectified images in it.
   struct Place {
     Buffer buffer = kNoBuffer;
     Scale scale = Scale::kWhole;
@@ -73,7 +72,7 @@ class Chain {
     Place disparityIn, disparityOut, confidenceIn, confidenceOut;
   };
 
-  /// Of parameters that have been checked.
+  /// @param parameters must have been checked
   Chain(const EngineParameters& parameters, WindowForm form) : p_(parameters), form_(form) {
     listSteps();
     measure();
@@ -110,7 +109,7 @@ class Chain {
     return sameSize(facts(before).leaves, Scale::kWhole) ? Status() : wrongSize(before, kStageCount);
   }
 
-  /// Bytes of a buffer, 0 where nothing needs it.
+  /// Returns the bytes of a buffer, 0 if it is not needed.
   size_t bytes(Buffer buffer) const {
     const size_t whole = pixelsOf(Scale::kWhole), window = pixelsOf(Scale::kWindow),
                  matched = pixelsOf(Scale::kMatched);
@@ -188,8 +187,8 @@ class Chain {
     return images;
   }
 
-  /// Runs one step, as often as a measurement asks for, each time from the same input. run(): one run. keep(from, to): copies both
-  /// images of a pair {disparity, confidence}; what it costs is part of what is measured.
+  /// Runs one step as often as a measurement requests, each time from the same input. run(): one run. keep(from, to):
+  /// copies both images of a pair {disparity, confidence}; its cost is part of the measurement.
   template <class Run, class Keep>
   Status runStep(const Step& step, const StageImages& images, const FrameMemory& memory, Run&& run, Keep&& keep) const {
     const int32_t runs = step.stage == p_.repeatedStage ? p_.repetitions : 1;
@@ -212,21 +211,21 @@ class Chain {
     ImageView<uint8_t> confidence;
   };
 
-  /// An error of a stage, which says whose it is.
+  /// Returns the error of a stage, with its name.
   Status named(Stage stage, const Status& status) const {
     if (status.ok()) return status;
     return Status::error(status.code, "Stage %s: %s", facts(stage).name, std::string(status.message).c_str());
   }
 
  private:
-  /// Sets what is matched: which part of the rectified images, at which size, with which search.
-  ///   window            the whole images; with a region of interest its rows, and its columns with as many more to the left as the
-  ///                     largest disparity (where the image has them), so that its left edge finds its partners in the right image;
-  ///                     at half resolution from an even column and row on, so that its half pixels are those of the whole images;
-  ///                     for a local matcher (MatcherFacts::reach) everything that the region's results depend on
-  ///   full resolution   the window, and the search as it is
-  ///   half resolution   ceil(width / 2) x ceil(height / 2), and with h(v) = ceil(v / 2): the search [h(min), h(min + num)), so that
-  ///                     no doubled disparity lies outside [min, min + num)
+  /// Sets what is matched: the part of the rectified images, its size and the search.
+  ///   window            The whole images. With a region of interest: its rows, and its columns with as many more to the left as the
+  ///                     largest disparity (if the image has them), so that its left edge finds its partners in the right image; at
+  ///                     half resolution from an even column and row on, so that its half pixels are those of the whole images; for a
+  ///                     local matcher (MatcherFacts::reach) everything that the region's results depend on.
+  ///   full resolution   The window, and the search as given.
+  ///   half resolution   ceil(width / 2) x ceil(height / 2), and with h(v) = ceil(v / 2) the search [h(min), h(min + num)), so that no
+  ///                     doubled disparity is outside [min, min + num).
   void measure() {
     const int32_t end = p_.search.minDisparity + p_.search.numDisparities;
     search_ = p_.search;
@@ -255,12 +254,12 @@ class Chain {
     height_ = p_.halfResolution ? halfOf(window_.height) : window_.height;
   }
 
-  /// What a local matcher reads for the region's pixels, and for those that the refinement of the region reads. What the speckle
-  /// filter and filling look at has no bound and is not counted.
+  /// Widens the window by what a local matcher reads for the region's pixels, and for those that the region's
+  /// refinement reads. The speckle filter and filling have no bound and are not counted.
   void reachWindow() {
     const int32_t scale = p_.halfResolution ? 2 : 1;
     const MatchReach reach = p_.matcher.facts->reach(p_.matcher, search_, p_.at("refine.leftRight") != 0);
-    // At half resolution a pixel is the mean of three by three and doubled from two: one half pixel more.
+    // At half resolution a pixel is the mean of three by three and is doubled from two: one more half pixel.
     int32_t more = p_.halfResolution ? 1 : 0;
     for (const Step& step : steps_) more += facts(step.stage).reach;
     const int32_t step = scale * reach.step;
@@ -300,7 +299,7 @@ class Chain {
     }
   }
 
-  /// Gives every step its place for what it reads and writes of one kind of image, from the last step backwards.
+  /// Gives every step its memory for one kind of image, from the last step backwards.
   void route(StageOutput kind, Place Step::* in, Place Step::* out, Place place) {
     for (size_t i = steps_.size(); i-- > 0;) {
       Step& step = steps_[i];
@@ -311,14 +310,14 @@ class Chain {
       }
       step.*out = {place.buffer, stage.leaves};
       used_[place.buffer] = true;
-      // On the host the window is a part of the whole images, and only what lies around it changes.
+      // On the host the window is a part of the whole images, so only the pixels around it change.
       const bool placed = step.stage == kRegionStage && form_ == WindowForm::kView;
       if ((stage.inPlace & kind) == 0 && !placed) place.buffer = otherThan(place.buffer, stage.reads, kind);
       step.*in = {place.buffer, stage.reads};
     }
   }
 
-  /// Memory for the version of an image before the one that is in `buffer`.
+  /// Returns the buffer for the previous version of the image in `buffer`.
   Buffer otherThan(Buffer buffer, Scale scale, StageOutput kind) const {
     const bool disparity = kind == kWritesDisparity;
     const Buffer a = disparity ? kDisparityA : kConfidenceA, b = disparity ? kDisparityB : kConfidenceB;
@@ -336,7 +335,7 @@ class Chain {
   bool sameSize(Scale one, Scale other) const {
     return widthOf(one) == widthOf(other) && heightOf(one) == heightOf(other);
   }
-  /// next: kStageCount for the result.
+  /// @param next kStageCount for the result
   Status wrongSize(Stage stage, Stage next) const {
     const Scale found = facts(stage).leaves, expected = next == kStageCount ? Scale::kWhole : facts(next).reads;
     const std::string reader = next == kStageCount ? "the result has" : std::string(facts(next).name) + " reads";
@@ -360,7 +359,7 @@ class Chain {
   ImageView<T> packed(uint8_t* data, Scale scale) const {
     return data == nullptr ? ImageView<T>{} : packedView(reinterpret_cast<T*>(data), widthOf(scale), heightOf(scale));
   }
-  /// Of memory that holds the whole rectified images.
+  /// Returns a view of memory that holds the whole rectified images.
   template <class T>
   ImageView<T> rectified(uint8_t* data, Scale scale) const {
     const ImageView<T> whole = packed<T>(data, Scale::kWhole);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an engine is opened for, what a frame brings and what it leaves. Plain C++14: the plugin's sources include it too.
+// The parameters of an engine, and the input and output of a frame. Plain C++14: the plugin's sources include it too.
 #pragma once
 
 #include <cmath>
@@ -22,7 +22,7 @@ namespace depthwatt {
 
 struct StageFacts;
 
-/// A rectangle of the rectified images, pixels; a width of 0 is none.
+/// A rectangle of the rectified images, in pixels. A width of 0 means none.
 struct Region {
   int32_t x = 0, y = 0, width = 0, height = 0;
 };
@@ -32,7 +32,7 @@ enum class Encoding { kNone, kRvl, kRaw };
 
 /// The values of all stages' settings, in the order of stages.h.
 struct StageSettings {
-  const StageFacts* const* stages = nullptr;  ///< kStageCount of them
+  const StageFacts* const* stages = nullptr;  ///< kStageCount entries
   std::vector<const char*> keys;
   std::vector<int32_t> values;
   /// The stored value of a setting (setting.h), kNoSuchSetting if there is none. A search by name: for open, not for frames.
@@ -73,34 +73,34 @@ struct EngineParameters {
   int32_t at(const char* key) const { return settings.at(key); }
 };
 
-/// Whether the matcher reads an image's colours: 0 left, 1 right.
+/// Returns whether the matcher reads an image's colours: 0 left, 1 right.
 inline bool needsRgb(const EngineParameters& p, int side) {
   const ImagesNeeded images = p.matcher.facts->images;
   if (images == ImagesNeeded::kGreyAndLeftRgb) return side == 0 || p.at("refine.leftRight") != 0;
   return images == ImagesNeeded::kGreyAndRgb;
 }
 
-/// Whether the left image's colours are read for the points.
+/// Returns whether the points need the left image's colours.
 inline bool needsPointColours(const EngineParameters& p) { return p.makesPoints && p.points.colours; }
 
-/// Whether an image's colours are computed: for the matcher, for points, or as a result.
+/// Returns whether an image's colours are computed: for the matcher, for points, or as a result.
 inline bool computesRgb(const EngineParameters& p, int side) {
   return needsRgb(p, side) || (side == 0 && (p.leftRgb || needsPointColours(p)));
 }
 
-/// Bytes that are read of a captured image; 0 where the row stride cannot hold the width.
+/// Returns the bytes that are read of a captured image; 0 if the row stride cannot hold the width.
 inline size_t inputBytes(const EngineParameters& p, int side) {
   return side == 0 ? sourceBytes(p.inputWidth, p.inputHeight, p.leftStrideBytes, p.leftFormat, computesRgb(p, 0))
                    : sourceBytes(p.inputWidth, p.inputHeight, p.rightStrideBytes, p.rightFormat, computesRgb(p, 1));
 }
 
-/// Bytes that a body of this encoding can need at most.
+/// Returns the largest size of a body of this encoding, in bytes.
 size_t encodedBound(Encoding encoding, int32_t width, int32_t height);
 
 struct FrameInput {
   const uint8_t* left = nullptr;
   const uint8_t* right = nullptr;
-  bool follows = true;     ///< false: stages first clear what they remember of earlier frames
+  bool follows = true;     ///< false: stages first clear their memory of earlier frames
   uint64_t turn = 0;       ///< number of frames that were started before this one
   Turns* turns = nullptr;  ///< set if a stage remembers: call pass() as soon as the next frame may be queued
 };
@@ -111,7 +111,7 @@ struct InputMemory {
   size_t bytes = 0;
 };
 
-/// Memory of the caller, sized by EngineParameters; encoded buffers hold encodedBound() bytes. Null where not asked for.
+/// The caller's memory, sized by EngineParameters; encoded buffers hold encodedBound() bytes. Null if not requested.
 struct FrameOutput {
   uint8_t* left = nullptr;  ///< rectified grey
   Rgb8* leftRgb = nullptr;

@@ -10,7 +10,7 @@ namespace depthwatt {
 /// How a value is stored as a number: itself; a multiple of 1 / denominator; the word's index among the choices; 0 or 1.
 enum class SettingKind { kWhole, kFraction, kOneOf, kWord, kFlag };
 
-/// What half resolution makes of a value: the same; a length, ceil(v / 2); an area, ceil(v / 4).
+/// How half resolution changes a value: not at all; a length, ceil(v / 2); an area, ceil(v / 4).
 enum class AtHalf { kSame, kLength, kArea };
 
 /// The stored value of "auto".

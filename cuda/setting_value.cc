@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values against the facts of their settings; see setting_value.h.
+// Checks values against the facts of their settings; see setting_value.h.
 #include "setting_value.h"
 
 #include <cmath>
@@ -35,7 +35,7 @@ std::string shown(const GivenValue& value) {
   return value.kind == GivenValue::kWord ? "'" + value.word.substr(0, 40) + "'" : numberText(value.number);
 }
 
-/// False where the setting has no such value.
+/// Returns false if the setting does not accept the value.
 bool read(const Setting& setting, const GivenValue& value, int32_t* stored) {
   if (setting.automatic && value.kind == GivenValue::kWord && value.word == "auto") {
     *stored = kAutomatic;
@@ -54,7 +54,7 @@ bool read(const Setting& setting, const GivenValue& value, int32_t* stored) {
     case SettingKind::kFraction:
     case SettingKind::kOneOf: break;
   }
-  // Written so that a NaN is refused.
+  // Written so that NaN is rejected.
   if (value.kind != GivenValue::kNumber || !(std::fabs(value.number) <= 1e9)) return false;
   const double exact = value.number * setting.denominator, whole = std::round(exact);
   if (!setting.rounded && whole != exact) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a value that somebody gave for a setting, against the facts of the setting.
+// Parses a user's value for a setting, by the facts of the setting.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace depthwatt {
 
-/// A value as it was given, before its setting is looked up.
+/// A value as the user gave it, before its setting is looked up.
 struct GivenValue {
   enum { kNumber, kWord, kFlag } kind = kNumber;
   double number = 0;
@@ -18,13 +18,14 @@ struct GivenValue {
   bool flag = false;
 };
 
-/// The words or numbers of kOneOf and kWord.
+/// Returns the words or numbers of kOneOf and kWord.
 std::vector<std::string> choicesOf(const Setting& setting);
 
-/// "a, b or c".
+/// Returns "a, b or c".
 std::string listed(const std::vector<std::string>& words);
 
-/// Stores the value as the number that stands for it. kParameter: names the setting as `key`, what it accepts and what was given.
+/// Stores the number that represents the value. kParameter names the setting as `key`, the accepted values and the
+/// given one.
 Status readSetting(const Setting& setting, const std::string& key, const GivenValue& value, int32_t* stored);
 
 }  // namespace depthwatt

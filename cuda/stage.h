@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract of a stage: one step from captured images to published depth. A stage is a folder of the same shape everywhere, and
-// a line in stages.h. chain.h gives it its images and decides where they lie. Plain C++14: nvcc reads it too. For a stage x:
+// The contract of a stage: one step from captured images to published depth. A stage is a folder with the same files everywhere
+// and a line in stages.h. chain.h gives it its images. Plain C++14: nvcc reads it too. For a stage x:
 //
 //   x.stage.cc   const StageFacts& xFacts();
 //                Status openXOnCpu(const StageTask&, const CpuContext&, std::unique_ptr<CpuStage>*);
 //   x.stage.cu   namespace gpu: Status openXOnGpu(const StageTask&, std::unique_ptr<GpuStage>*);  see device/gpu_stage.h.
-//                Absent: the CUDA backend refuses settings with this stage on, and "auto" takes the CPU.
+//                Missing: the CUDA backend rejects settings with this stage on, and "auto" uses the CPU.
 #pragma once
 
 #include <cstring>
@@ -27,8 +27,8 @@ enum StageOutput : uint32_t {
   kWritesConfidence = 2,
 };
 
-/// The images whose disparity a stage reads: those that are matched (half size at half resolution), the window of the rectified
-/// images that is matched, or the whole rectified images.
+/// The images that a stage's disparity belongs to: the matched ones (half size at half resolution), the matched window
+/// of the rectified images, or the whole rectified images.
 enum class Scale { kMatched, kWindow, kWhole };
 
 struct StageFacts {
@@ -36,17 +36,18 @@ struct StageFacts {
   const Setting* settings = nullptr;
   int32_t settingCount = 0;
   uint32_t writes = kWritesOther;
-  uint32_t inPlace = 0;        ///< what of `writes` it changes where it stands; the rest goes to other memory
-  bool clobbersInput = false;  ///< it uses its input's memory for what it writes apart
+  uint32_t inPlace = 0;        ///< outputs of `writes` that it changes in place; the others go to other memory
+  bool clobbersInput = false;  ///< it overwrites its input, also for outputs that are not in place
   bool remembers = false;      ///< the result depends on earlier frames, so frames are computed in order
-  Scale reads = Scale::kMatched, leaves = Scale::kMatched;  ///< which images its disparity belongs to, before and after
-  /// Whether the stage runs. Null: always.
+  Scale reads = Scale::kMatched, leaves = Scale::kMatched;  ///< the images of its disparity, before and after
+  /// Returns whether the stage runs. Null: always.
   bool (*isOn)(const EngineParameters& p) = nullptr;
-  /// What ranges alone cannot tell: kParameter naming settings, or ok. Null: nothing.
+  /// Checks rules between settings: kParameter naming settings, or ok. Null: none.
   Status (*check)(const EngineParameters& p) = nullptr;
-  /// How often this stage and the neighbours with the same function run one after the other. Null: once.
+  /// Returns how often this stage and its neighbours with the same function run in turn. Null: once.
   int32_t (*rounds)(const EngineParameters& p) = nullptr;
-  /// How far from a pixel the result of one run depends on the input, pixels of the matched images.
+  /// The distance from a pixel within which the result of one run depends on the input, in pixels of the matched
+  /// images.
   int32_t reach = 0;
 
   template <size_t n>
@@ -56,14 +57,14 @@ struct StageFacts {
   }
 };
 
-/// What a stage is opened for.
+/// The parameters of an opened stage.
 struct StageTask {
   const EngineParameters& frame;
   Region window;                  ///< the part of the rectified images that is matched
-  int32_t width = 0, height = 0;  ///< of the images that are matched: the window's, or half of it
-  MatchSearch search;             ///< in their pixels
+  int32_t width = 0, height = 0;  ///< size of the matched images: the window's, or half of it
+  MatchSearch search;             ///< in pixels of the matched images
 
-  /// A setting's stored value, in pixels of the matched images.
+  /// Returns a setting's stored value, in pixels of the matched images.
   int32_t at(const char* key) const {
     const int32_t value = frame.at(key);
     if (!frame.halfResolution || value == kNoSuchSetting) return value;
@@ -87,24 +88,24 @@ struct StageTask {
   }
 };
 
-/// A rectified pair: 0 left, 1 right. Colours are empty (data = null) where nobody reads them.
+/// A rectified pair: 0 left, 1 right. Colours are empty (data = null) if no stage reads them.
 struct StereoImages {
   ImageView<uint8_t> grey[2];
   ImageView<Rgb8> rgb[2];
 };
 
-/// A result encoded for the wire; data is null where it is not asked for.
+/// A result encoded for the wire; data is null if it is not requested.
 struct EncodedBody {
   uint8_t* data = nullptr;
   uint32_t* bytes = nullptr;
 };
 
-/// The images of one run of a stage, in host or device memory. On the device all rows are packed.
+/// The images of one run of a stage, in host or device memory. Device rows are packed.
 struct StageImages {
   const uint8_t* captured[2] = {};
   StereoImages whole, window, matched;  ///< the rectified pair; its part that is matched; the images that are matched
-  ImageView<uint8_t> matcherGrey[2];    ///< what the matcher compares: matched.grey, or that denoised
-  ImageView<uint8_t> limit;             ///< what a confidence may be at most, per block (refine/blocks.h)
+  ImageView<uint8_t> matcherGrey[2];    ///< what the matcher compares: matched.grey, or its denoised version
+  ImageView<uint8_t> limit;             ///< the largest confidence allowed, per block (refine/blocks.h)
   ImageView<int16_t> disparityIn, disparityOut;  ///< 1/16 px; the same memory where the stage works in place
   ImageView<uint8_t> confidenceIn, confidenceOut;
   ImageView<uint16_t> depthMillimetres;
@@ -113,24 +114,25 @@ struct StageImages {
   EncodedBody depthBody, disparityBody;
 };
 
-/// What stages on the CPU compute with.
+/// The resources of CPU stages.
 struct CpuContext {
   InstructionSet instructionSet;
   Workers& workers;
 };
 
-/// An opened stage on the CPU. Everything is made when it is opened; run() allocates nothing.
+/// An opened CPU stage. It allocates everything when it is opened; run() allocates nothing.
 class CpuStage {
  public:
   virtual ~CpuStage() = default;
   virtual Status run(const StageImages& images) = 0;
-  /// From the next frame on. leftMap, rightMap: replace the maps it was opened with; null: as opened. Between frames only.
+  /// Applies an adaptation from the next frame on. leftMap and rightMap replace the maps given at open; null restores
+  /// those. Call between frames only.
   virtual void adapt(const Adaptation&, const int32_t* leftMap, const int32_t* rightMap) {
     (void)leftMap, (void)rightMap;
   }
-  /// Clears what the stage remembers of earlier frames. Called between frames only.
+  /// Clears the stage's memory of earlier frames. Call between frames only.
   virtual void forget() {}
-  /// False while an adaptation makes the stage unnecessary: frames then skip it.
+  /// Returns false if the adaptation makes the stage unnecessary: frames then skip it.
   virtual bool active() const { return true; }
   virtual size_t workspaceBytes() const { return 0; }
 };
@@ -154,7 +156,7 @@ class RowsStage final : public CpuStage {
 
 }  // namespace detail
 
-/// A stage that computes rows [first, end) of its result by itself: rows(images, first, end).
+/// A stage whose rows are independent: rows(images, first, end) computes rows [first, end).
 template <class Rows>
 std::unique_ptr<CpuStage> rowsStage(const CpuContext& cpu, int32_t height, Rows rows) {
   return std::unique_ptr<CpuStage>(new detail::RowsStage<Rows>(cpu.workers, height, std::move(rows)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every stage of a frame, one line each, in the order in which they run: the name in settings and times, and the beginning of its
-// names in C++. stage.h is the contract, chain.h runs them. A new stage is its folder and a line here.
+// Every stage of a frame, one line each, in the order in which they run: the name in settings and times, and the prefix
+// of its C++ names. stage.h is the contract, chain.h runs them. To add a stage, add its folder and a line here.
 #pragma once
 
 #define DEPTHWATT_STAGES(STAGE)             \

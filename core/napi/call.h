@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls into JavaScript from where no JavaScript is below: a libuv callback. Throws nothing, whatever state the environment is in.
+// Calls into JavaScript from libuv callbacks, which have no JavaScript frame below them. Never throws, whatever the
+// environment's state.
 #pragma once
 
 #include <napi.h>
@@ -8,12 +9,13 @@
 
 namespace depthwatt {
 
-/// An Error with the code of `status`, or null where it is ok; null too where the environment cannot make one any more.
+/// Returns an Error with the code of `status`. Returns null if the status is ok or the environment can no longer create
+/// one.
 napi_value errorOrNull(napi_env env, const Status& status);
 
-/// Calls `function` as libuv's callbacks do, microtasks included. What it throws is an uncaught exception, as from any other
-/// callback. In a worker thread that is being terminated nothing is called: there every Node-API call fails, and
-/// node-addon-api's exceptions would end the process, because nobody above a libuv callback catches them.
+/// Calls `function` as libuv's callbacks do, including microtasks. Its exceptions become uncaught exceptions. In a
+/// worker thread that is being terminated it calls nothing: every Node-API call fails there, and an exception of
+/// node-addon-api would end the process because no caller of a libuv callback catches it.
 void callBack(napi_env env, const Napi::FunctionReference& function, napi_async_context context, size_t count,
               const napi_value* arguments);
 

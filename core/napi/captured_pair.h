@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads how a captured pair lies in memory and how it is rectified: options that the engine and the rig alignment share.
+// Reads the memory layout and rectification of a captured pair: options that the engine and the rig alignment share.
 #pragma once
 
 #include <napi.h>
@@ -12,14 +12,14 @@
 
 namespace depthwatt {
 
-/// A property that names a pixel format.
+/// Returns a property that names a pixel format.
 PixelFormat formatOf(const Napi::Object& object, const char* name);
 
-/// A copy of an Int32Array property; empty where it is undefined.
+/// Returns a copy of an Int32Array property; empty if it is undefined.
 std::vector<int32_t> mapOf(const Napi::Object& object, const char* name);
 
-/// Reads sizes, formats, strides and rectification maps into the members of the same names. The caller's check() decides
-/// whether they suit each other.
+/// Reads sizes, formats, strides and rectification maps into the members of the same names. The caller's check()
+/// verifies their combination.
 template <typename Parameters>
 void readInput(const Napi::Object& options, Parameters& p) {
   p.inputWidth = integerOf(options, "inputWidth", -kAnyInt, kAnyInt);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns a native Status into the coded error that TypeScript throws: the one place where native failure meets JavaScript.
+// Turns a native Status into the coded JavaScript error that TypeScript throws. Every native failure passes through
+// here.
 #pragma once
 
 #include <napi.h>
@@ -8,13 +9,13 @@
 
 namespace depthwatt {
 
-/// The name in core/error-catalogue.ts.
+/// Returns the name in core/error-catalogue.ts.
 const char* catalogueCode(Code code);
 
-/// An Error whose `code` is one of core/error-catalogue.ts. core/errors.ts turns it into a DepthwattError.
+/// Returns an Error whose `code` is one of core/error-catalogue.ts. core/errors.ts turns it into a DepthwattError.
 Napi::Error errorOf(Napi::Env env, const Status& status);
 
-/// Throws errorOf(status) unless it is ok.
+/// Throws errorOf(status) unless the status is ok.
 void throwUnlessOk(Napi::Env env, const Status& status);
 
 }  // namespace depthwatt

@@ -16,14 +16,14 @@
 namespace depthwatt {
 namespace {
 
-/// 0 or an errno value.
+/// Returns 0 or an errno value.
 int sendDatagram(const std::string& address, const void* message, size_t bytes) {
   sockaddr_un target{};
   target.sun_family = AF_UNIX;
   if (address.empty() || address.size() >= sizeof target.sun_path) return ENAMETOOLONG;
   std::memcpy(target.sun_path, address.data(), address.size());
   if (target.sun_path[0] == '@') target.sun_path[0] = '\0';
-  // An abstract name ends where its length says, not at a NUL.
+  // The length ends an abstract name, not a NUL.
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + address.size());
 
   const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);

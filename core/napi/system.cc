@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clocks, locks of files and what Node's Unix sockets lack, for JavaScript; see system.h.
+// Clocks, file locks and Unix sockets for JavaScript; see system.h.
 #include "system.h"
 
 #include <malloc.h>
@@ -30,8 +30,8 @@ Napi::Value clocks(const Napi::CallbackInfo& info) {
   return now;
 }
 
-/// With its defaults the C library of GNU learns from each large block that is freed to keep such blocks in its arenas, up to 32 MB
-/// each. Engines of many sizes then leave holes that nothing else fits: hundreds of megabytes after some minutes.
+/// Returns freed memory to the system. By default glibc keeps large freed blocks in its arenas, up to 32 MB each.
+/// Engines of many sizes then leave holes of hundreds of megabytes after some minutes.
 Napi::Value giveMemoryBack(const Napi::CallbackInfo& info) {
   bool done = false;
 #ifdef __GLIBC__
@@ -42,8 +42,8 @@ Napi::Value giveMemoryBack(const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(info.Env(), done);
 }
 
-/// A lock of flock(2): the system takes it back when the file is closed, however the process ends. A file system that has no
-/// locks refuses nobody.
+/// Takes a lock of flock(2). The system releases it when the file is closed, also if the process crashes. On a file
+/// system without locks it always succeeds.
 Napi::Value lockFile(const Napi::CallbackInfo& info) {
   const bool isNumber = info.Length() == 1 && info[0].IsNumber();
   const bool locked = isNumber && flock(info[0].As<Napi::Number>().Int32Value(), LOCK_EX | LOCK_NB) == 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chain of stages on the CPU's cores, in memory allocated at open; see cpu_backend.h.
+// Runs the chain of stages on the CPU, in memory allocated at open; see cpu_backend.h.
 #include "cpu_backend.h"
 
 #include <algorithm>

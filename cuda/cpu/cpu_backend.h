@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stages on the CPU's own cores.
+// The CPU backend: runs every stage on the CPU.
 #pragma once
 
 #include <memory>

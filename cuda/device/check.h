@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CUDA error as a Status that names the call; evaluated once, never printed, never fatal.
+// Turns CUDA errors into a Status that names the call. A call is evaluated once; an error is never printed and never
+// fatal.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,7 +14,7 @@ inline Status cudaStatus(cudaError_t error, const char* what) {
   return Status::error(Code::kFailed, "CUDA: %s: %s (%s).", what, cudaGetErrorString(error), cudaGetErrorName(error));
 }
 
-/// After a launch: the kernel's own error, with its name.
+/// Returns the launch error of a kernel, with its name.
 inline Status launched(const char* kernel) { return cudaStatus(cudaGetLastError(), kernel); }
 
 /// Returns from the calling function with the Status of a CUDA call that failed.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory, and page-locked host memory, that are taken at open and given back when their owner goes.
+// Owners of device memory and of page-locked host memory. Both are allocated at open and freed by the destructor.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stage on the device, as the backend sees it; stage.h is the contract as a whole. Everything is allocated when it is opened.
+// The interface of a CUDA stage for the backend; stage.h is the whole contract. A stage allocates everything when it is
+// opened.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,24 +13,25 @@
 namespace depthwatt {
 namespace gpu {
 
-/// What run() queues is captured into a graph and replayed for every frame: kernels and asynchronous copies on `stream`, with the same
-/// pointers at every call. No allocation, no waiting, no default stream.
+/// run() queues kernels and asynchronous copies on `stream`, with the same pointers at every call. The backend captures
+/// them into a graph and replays it for every frame, so run() must not allocate, wait or use the default stream.
 class GpuStage {
  public:
   virtual ~GpuStage() = default;
   virtual Status run(const StageImages& images, cudaStream_t stream) = 0;
-  /// From the next frame on. leftMap, rightMap: replace the maps it was opened with; null: as opened. No kernel runs.
-  /// requeue: set where what run() queues changes, so that a captured graph has to be captured again.
+  /// Applies an adaptation from the next frame on. leftMap and rightMap replace the maps given at open; null restores
+  /// those. No kernel runs meanwhile. Sets `requeue` if run() now queues something else, so that the graph must be
+  /// captured again.
   virtual Status adapt(const Adaptation&, const int32_t* leftMap, const int32_t* rightMap, bool* requeue) {
     (void)leftMap, (void)rightMap, (void)requeue;
     return {};
   }
-  /// Queues the clearing of what the stage remembers of earlier frames on `stream`, outside the graph.
+  /// Queues on `stream`, outside the graph, the clearing of the stage's memory of earlier frames.
   virtual Status forget(cudaStream_t stream) {
     (void)stream;
     return {};
   }
-  /// Device memory held.
+  /// Returns the bytes of device memory held.
   virtual size_t bytes() const { return 0; }
 };
 
@@ -49,14 +51,14 @@ class LaunchStage final : public GpuStage {
 
 inline Status noMemoryForStage() { return Status::error(Code::kFailed, "Expected memory for a stage, there is none."); }
 
-/// A stage without memory of its own: launch(images, stream).
+/// A stage without memory: launch(images, stream).
 template <class Launch>
 Status launchStage(std::unique_ptr<GpuStage>* opened, Launch launch) {
   opened->reset(new (std::nothrow) detail::LaunchStage<Launch>(std::move(launch)));
   return *opened != nullptr ? Status() : noMemoryForStage();
 }
 
-/// A stage of type S, which is constructed from the task and opened.
+/// Opens a stage of type S, constructed from the task.
 template <class S>
 Status openStage(const StageTask& task, std::unique_ptr<GpuStage>* opened) {
   std::unique_ptr<S> stage(new (std::nothrow) S(task));

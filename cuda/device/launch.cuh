@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches that overlap (programmatic dependent launch, from 9.0 on): a kernel's blocks begin where the last ones of the kernel
-// before it on the stream end, or where these allow it, and wait by themselves before they read. Elsewhere a launch like any.
+// Launches that overlap (programmatic dependent launch, from 9.0 on): a kernel's blocks start while the previous kernel
+// of the stream ends, and wait in untilKernelBefore before they touch memory. On older devices this is a normal launch.
 #pragma once
 
 #include "check.h"
@@ -12,7 +12,7 @@ namespace gpu {
 #define DEPTHWATT_LAUNCHES_OVERLAP
 #endif
 
-/// Whether the kernel has been compiled with the waiting in it; PTX of an older architecture has not, whatever runs it.
+/// Returns whether the kernel was compiled with the wait. PTX of an older architecture lacks it on every device.
 inline bool waitsForKernelBefore(const void* kernel) {
 #ifdef DEPTHWATT_LAUNCHES_OVERLAP
   cudaFuncAttributes attributes = {};

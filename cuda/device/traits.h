@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What differs between architectures, chosen in one place: how two path costs are packed in a register, and how a warp finds
-// its minimum. Both packings can be forced on every architecture and give the same bits.
+// Differences between architectures, chosen in one place: the packing of two path costs in a register and the minimum
+// over a warp. Both packings can be forced on every architecture and give identical results.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -19,30 +19,30 @@ struct CellU16 {
   static __device__ __forceinline__ uint32_t pair(uint32_t value) { return value * 0x00010001u; }
   static __device__ __forceinline__ uint32_t min(uint32_t a, uint32_t b) { return __vminu2(a, b); }
   static __device__ __forceinline__ uint32_t max(uint32_t a, uint32_t b) { return __vmaxu2(a, b); }
-  // No half overflows: values stay below 2^15 + 2^11.
+  // No half overflows: values are below 2^15 + 2^11.
   static __device__ __forceinline__ uint32_t add(uint32_t a, uint32_t b) { return a + b; }
   static __device__ __forceinline__ uint32_t sub(uint32_t a, uint32_t b) { return a - b; }
-  /// Bytes 0 and 1 (high = 0) or 2 and 3 of a word as two values.
+  /// Returns bytes 0 and 1 (high = 0) or 2 and 3 of a word as two values.
   static __device__ __forceinline__ uint32_t fromBytes(uint32_t word, int high) {
     return __byte_perm(word, 0, high ? 0x4342 : 0x4140);
   }
-  /// Two pairs of values below 256 as four bytes.
+  /// Packs two pairs of values below 256 into four bytes.
   static __device__ __forceinline__ uint32_t toBytes(uint32_t low, uint32_t high) {
     return __byte_perm(low, high, 0x6420);
   }
 };
 
-/// Two uint16 in a word, computed with half-precision instructions. The bit pattern of an integer n up to 2048, read as a
-/// half-precision number, is n * 2^-24 exactly (below 1024 it is subnormal, which costs no time on a GPU). So sums and minima of
-/// the bit patterns are those of the integers, and nothing is converted. Above 2048 sums lose their lowest bits but keep
-/// their order; this happens only in sums that a minimum then discards, because path costs stay below 1087. HADD2 is native
-/// from sm_53 on, HMNMX2 from sm_80 on.
+/// Two uint16 in a word, computed with half-precision instructions. The bit pattern of an integer n up to 2048, read as
+/// a half-precision number, is exactly n * 2^-24 (below 1024 it is subnormal, which costs no time on a GPU), so sums
+/// and minima of patterns are those of the integers. Above 2048 sums lose their lowest bits but keep their order; this
+/// happens only in sums that a minimum then discards, because path costs are below 1087. HADD2 is native from sm_53 on,
+/// HMNMX2 from sm_80 on.
 struct CellHalf2 {
   static __device__ __forceinline__ __half2 as(uint32_t bits) { return *reinterpret_cast<__half2*>(&bits); }
   static __device__ __forceinline__ uint32_t bits(__half2 value) { return *reinterpret_cast<uint32_t*>(&value); }
   static __device__ __forceinline__ uint32_t pair(uint32_t value) { return value * 0x00010001u; }
 #if __CUDA_ARCH__ >= 800 && !defined(DEPTHWATT_CELL_SATURATING)
-  static constexpr uint32_t kInfinity = 0x78007800u;  ///< 32768: no sum reaches it, and it swallows what is added
+  static constexpr uint32_t kInfinity = 0x78007800u;  ///< 32768: no sum reaches it, and adding to it does not change it
   static __device__ __forceinline__ uint32_t min(uint32_t a, uint32_t b) { return bits(__hmin2(as(a), as(b))); }
   static __device__ __forceinline__ uint32_t max(uint32_t a, uint32_t b) { return bits(__hmax2(as(a), as(b))); }
 #else
@@ -88,16 +88,16 @@ constexpr int kWalkBlocks = 3;
 constexpr int kWalkBlocks = 2;
 #endif
 
-/// Blocks of the kernel that ends the rows and selects: 80 registers a thread, or 128. One less where four pairs a lane meet an
-/// adaptive P2.
+/// Blocks per multiprocessor of the kernel that finishes the rows and selects: 80 registers a thread, or 128. One less
+/// with four pairs a lane and adaptive P2.
 #if __CUDA_ARCH__ >= 900
 constexpr int kSelectBlocks = 6;
 #else
 constexpr int kSelectBlocks = 4;
 #endif
 
-/// Blocks per multiprocessor of the kernel that begins the rows. Without this bound the compiler uses so many registers that
-/// fewer blocks fit.
+/// Blocks per multiprocessor of the kernel that starts the rows. Without this bound the compiler uses too many
+/// registers.
 constexpr int firstBlocks(int pairs, bool adaptive) {
 #if __CUDA_ARCH__ >= 900
   return pairs == 4 ? 4 : pairs == 2 ? (adaptive ? 5 : 6) : 7;
@@ -106,8 +106,8 @@ constexpr int firstBlocks(int pairs, bool adaptive) {
 #endif
 }
 
-/// Blocks of match/sad's one kernel on a multiprocessor: 80 registers a thread, or 128 where it finds the right image's winners too.
-/// With 80 nvcc 13 spills two registers on 11.0. Before 8.0 the shared memory of one fits, or of two.
+/// Blocks per multiprocessor of match/sad's one kernel: 80 registers a thread, or 128 if it also finds the right
+/// image's winners. nvcc 13 spills two registers at 80 on 11.0. Before 8.0 shared memory limits it to one or two.
 constexpr int sadBlocks(bool right) {
 #if __CUDA_ARCH__ / 100 == 11
   (void)right;
@@ -120,14 +120,14 @@ constexpr int sadBlocks(bool right) {
 #endif
 }
 
-/// Blocks of match/sad's kernel that keeps its costs: 96 registers a thread. Elsewhere compilers spill at that, and one block alone
-/// waits at its barriers: there the kernel runs only where it is asked for (sadRingSuits).
+/// Blocks per multiprocessor of match/sad's kernel with a ring of costs: 96 registers a thread. Other compilers spill
+/// at 96, and a single block waits at its barriers; there the kernel runs only on request (sadRingSuits).
 #if __CUDA_ARCH__ >= 900 && __CUDA_ARCH__ / 100 != 11
 constexpr int kSadRingBlocks = 2;
 #else
 constexpr int kSadRingBlocks = 1;
 #endif
-/// Whether the wide form of it is compiled: only where the kernel suits, for elsewhere compilers spill. As C++ it always is.
+/// Whether the wide form of that kernel is compiled. Elsewhere compilers spill. Always true in C++ code.
 #if defined(__CUDACC__) && defined(__CUDA_ARCH__)
 constexpr bool kSadRingWide = kSadRingBlocks > 1;
 #else
@@ -135,22 +135,22 @@ constexpr bool kSadRingWide = true;
 #endif
 constexpr bool sadRingSuits(int major) { return major >= 9 && major != 11; }
 
-/// Blocks of 256 threads of refine/fill: 64 registers a thread, or 80 where compilers spill at that.
+/// Blocks of 256 threads of refine/fill: 64 registers a thread, or 80 where compilers spill at 64.
 #if __CUDA_ARCH__ / 100 == 11
 constexpr int kFillBlocks = 3;
 #else
 constexpr int kFillBlocks = 4;
 #endif
 
-/// Blocks of 512 threads of match/exponential's rounds on a multiprocessor: 64 registers a thread, or 128.
+/// Blocks of 512 threads of match/exponential's rounds per multiprocessor: 64 registers a thread, or 128.
 #if __CUDA_ARCH__ >= 800
 constexpr int kRoundBlocks = 2;
 #else
 constexpr int kRoundBlocks = 1;
 #endif
 
-/// How loads are prefetched. From 8.0 on they are asynchronous copies to shared memory, waited for in the order of issue, so
-/// several batches may be under way. Before 8.0 one batch is loaded into registers and then written to shared memory.
+/// How loads are prefetched. From 8.0 on they are asynchronous copies to shared memory, completed in order, so several
+/// batches may be in flight. Before 8.0 one batch is loaded into registers and then written to shared memory.
 #if __CUDA_ARCH__ >= 800
 constexpr bool kCopiesRunAlone = true;
 constexpr int kCopiesAhead = 2;
@@ -159,7 +159,8 @@ constexpr bool kCopiesRunAlone = false;
 constexpr int kCopiesAhead = 1;
 #endif
 
-/// Begins to copy 16 bytes, both places multiples of 16. Done after waitForCopies; other lanes see them after __syncwarp.
+/// Starts copying 16 bytes; both addresses are multiples of 16. The copy is complete after waitForCopies; other lanes
+/// see it after __syncwarp.
 __device__ __forceinline__ void copyAlone(void* shared, const void* global) {
 #if defined(__CUDACC__) && __CUDA_ARCH__ >= 800
   asm volatile(
@@ -170,13 +171,13 @@ __device__ __forceinline__ void copyAlone(void* shared, const void* global) {
   *reinterpret_cast<uint4*>(shared) = *reinterpret_cast<const uint4*>(global);
 #endif
 }
-/// What was copied since the last call becomes one group.
+/// Makes one group of the copies since the last call.
 __device__ __forceinline__ void groupCopies() {
 #if defined(__CUDACC__) && __CUDA_ARCH__ >= 800
   asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
-/// Until all groups but the kLater newest are there.
+/// Waits for all groups but the newest kLater.
 template <int kLater>
 __device__ __forceinline__ void waitForCopies() {
 #if defined(__CUDACC__) && __CUDA_ARCH__ >= 800
@@ -184,9 +185,9 @@ __device__ __forceinline__ void waitForCopies() {
 #endif
 }
 
-/// A barrier of some warps of a block, 1 to 15 (0 is __syncthreads'): opens when kThreads have arrived or joined, whole warps.
-/// What one has written before it arrives, those who join see after it opens. Numbers are constants: where they are not, a block
-/// takes all 16, and no more than four blocks fit on a multiprocessor.
+/// A barrier of some warps of a block, 1 to 15 (0 belongs to __syncthreads). It opens when kThreads threads, in whole
+/// warps, have arrived or joined. Writes before an arrival are visible to the threads that join. Numbers must be
+/// constants: otherwise a block reserves all 16, and at most four blocks fit a multiprocessor.
 template <int kBarrier, int kThreads>
 __device__ __forceinline__ void arriveAt() {
 #if defined(__CUDACC__) && defined(__CUDA_ARCH__)
@@ -204,7 +205,7 @@ __device__ __forceinline__ void joinAt() {
 #endif
 }
 
-/// Ones where a half's highest bit is set, in all of the half.
+/// Returns ones in every half whose highest bit is set.
 __device__ __forceinline__ uint32_t signsOf(uint32_t halves) {
 #if defined(__CUDACC__) && defined(__CUDA_ARCH__)
   uint32_t signs;
@@ -215,14 +216,15 @@ __device__ __forceinline__ uint32_t signsOf(uint32_t halves) {
 #endif
 }
 
-/// Until the kernel before this one on its stream is done and what it wrote is seen, where launches overlap (launch.cuh).
+/// Where launches overlap (launch.cuh): waits until the previous kernel on this stream has ended and its writes are
+/// visible.
 __device__ __forceinline__ void untilKernelBefore() {
 #if defined(__CUDACC__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 
-/// The same place; the compiler does not work it out anew each time that it is needed, which would cost more than a register.
+/// Returns the same address, and keeps the compiler from recomputing it at each use, which costs more than a register.
 __device__ __forceinline__ uint8_t* keptShared(uint8_t* shared) {
 #if defined(__CUDACC__) && defined(__CUDA_ARCH__)
   uint32_t at = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
@@ -243,7 +245,7 @@ __device__ __forceinline__ T* keptGlobal(T* global) {
   return global;
 }
 
-/// low | high << 16 in one instruction. Compilers that know how small both are take two.
+/// Returns low | high << 16 in one instruction. Compilers that know the ranges use two.
 __device__ __forceinline__ uint32_t pairOf(uint32_t low, uint32_t high) {
 #if defined(__CUDACC__) && defined(__CUDA_ARCH__)
   uint32_t pair;
@@ -254,7 +256,7 @@ __device__ __forceinline__ uint32_t pairOf(uint32_t low, uint32_t high) {
 #endif
 }
 
-/// Four values below 256 as the bytes of a word, in three instructions. Compilers that know how small they are take six.
+/// Packs four values below 256 into a word in three instructions. Compilers that know the ranges use six.
 __device__ __forceinline__ uint32_t bytesOf(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
 #if defined(__CUDACC__) && defined(__CUDA_ARCH__)
   uint32_t low, high, word;
@@ -267,7 +269,7 @@ __device__ __forceinline__ uint32_t bytesOf(uint32_t a, uint32_t b, uint32_t c, 
 #endif
 }
 
-/// Smallest of a word over the warp, on every lane.
+/// Returns the smallest word of the warp, on every lane.
 __device__ __forceinline__ uint32_t warpMin(uint32_t value) {
 #if __CUDA_ARCH__ >= 800
   return __reduce_min_sync(kFullWarp, value);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the computation of frames is adjusted by, between frames, to what the pairs look like. Plain C++14: the plugin reads it too.
+// How frames are adapted to the observed pairs: row offset and denoising, changed between frames. Plain C++14: the
+// plugin reads it too.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +9,7 @@
 
 namespace depthwatt {
 
-/// The row offset that a caller may ask for: further than pairs are searched for one.
+/// The largest row offset that a caller may set. The search of the pairs is narrower.
 constexpr int32_t kMaxQuarterRows = 64;
 
 enum class Denoise { kOff, kOn, kAuto };
@@ -23,9 +24,10 @@ struct AdaptationParameters {
 };
 
 struct Adaptation {
-  /// The right image is read so many quarter rows further down in its middle, and how many more at its right border than at its left.
+  /// Vertical offset of the right image in the middle of its columns, and how much it grows from the left border to the
+  /// right one.
   int32_t quarterRows = 0, quarterRowsOverWidth = 0;
-  int32_t smoothRange = 0;  ///< matched after a filter of this range, grey values (match/denoise); 0: as they are
+  int32_t smoothRange = 0;  ///< range of the filter before matching (prepare/denoise), grey values; 0: no filter
 };
 
 inline bool operator==(const Adaptation& a, const Adaptation& b) {
@@ -33,8 +35,9 @@ inline bool operator==(const Adaptation& a, const Adaptation& b) {
          a.smoothRange == b.smoothRange;
 }
 
-/// A rectification map that reads further down; of a map that is empty, the map that changes nothing else. 1/32 px: rectify.h.
-/// Column x reads 8 quarterRows + floor(8 quarterRowsOverWidth (2 x + 1 - width) / (2 width) + 1/2) of these further down.
+/// Returns a rectification map that reads further down. An empty map counts as the identity. Units are 1/32 px:
+/// rectify.h. Column x reads 8 quarterRows + floor(8 quarterRowsOverWidth (2 x + 1 - width) / (2 width) + 1/2) of these
+/// further down.
 inline std::vector<int32_t> mapFurtherDown(const std::vector<int32_t>& map, int32_t width, int32_t height,
                                            int32_t quarterRows, int32_t quarterRowsOverWidth = 0) {
   std::vector<int32_t> moved(map);
@@ -56,19 +59,21 @@ inline std::vector<int32_t> mapFurtherDown(const std::vector<int32_t>& map, int3
   return moved;
 }
 
-/// Whether a place, 1/32 px, lies more than half a row above or below a captured picture: nothing was seen there.
+/// Returns whether a place, in 1/32 px, is more than half a row above or below the captured image, where there are no
+/// pixels.
 inline bool outsideRows(int32_t place, int32_t capturedHeight) {
   return place < -16 || place > 32 * (capturedHeight - 1) + 16;
 }
 
-/// Maps that the images are read by in place of those that were opened.
+/// Maps that replace those given at open.
 struct MovedMaps {
   std::vector<int32_t> left, right;  ///< empty: as opened
 };
 
-/// The right map further down, and what follows for the left one. Where the right image is moved out of its captured picture the border
-/// row would stand in for what the left image goes on to show, and rows would be matched with what they never saw. There both images
-/// repeat, column by column, the nearest row that both have. What lay outside before stays as it is.
+/// Returns the right map moved down and the left map that this requires. Where the right map leaves its captured image,
+/// the border row would replace content that the left image still shows, and rows would be matched with false content.
+/// There both images repeat, column by column, the nearest row that both have. Places that were outside before do not
+/// change.
 inline MovedMaps mapsFurtherDown(const std::vector<int32_t>& left, const std::vector<int32_t>& right, int32_t width,
                                  int32_t height, int32_t capturedHeight, int32_t quarterRows,
                                  int32_t quarterRowsOverWidth = 0) {
@@ -78,7 +83,7 @@ inline MovedMaps mapsFurtherDown(const std::vector<int32_t>& left, const std::ve
   const auto outside = [&](const std::vector<int32_t>& map, int32_t x, int32_t y) {
     return outsideRows(map[at(x, y) + 1], capturedHeight);
   };
-  /// -1: none. Of two, the upper one.
+  /// Returns -1 if there is none, and the upper one of two.
   const auto nearestInside = [&](int32_t x, int32_t y) {
     for (int32_t away = 1; away < height; ++away) {
       if (y - away >= 0 && !outside(moved.right, x, y - away)) return y - away;

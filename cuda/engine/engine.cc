@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks the parameters, chooses the backend, and exchanges it when it fails; see engine.h.
+// Checks the parameters, chooses the backend, and replaces it when it fails; see engine.h.
 #include "engine.h"
 
 #include <cstring>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int32_t kMaxSide = 16384;
 
-/// A backend that has computed so many frames since it was opened again has earned another try.
+/// After this many frames, a reopened backend gets another try if it fails again.
 constexpr uint32_t kTrustedAfterFrames = 1000;
 
 Status checkSides(const char* what, int32_t width, int32_t height) {
@@ -63,8 +63,8 @@ Status check(const EngineParameters& p) {
   return checkStages(p);
 }
 
-/// Counts the values other than `none`, 16 bytes at a time: one by one would take 0.15 ms at 640x480, much of what CUDA needs for the
-/// whole frame. The lanes of a vector count to what their type holds, then are added up.
+/// Counts the values other than `none`, 16 bytes at a time: one by one would take 0.15 ms at 640x480, much of CUDA's
+/// time for the whole frame. Vector lanes count up to what their type holds and are then summed.
 template <class Value>
 int32_t countOther(const Value* values, int32_t count, Value none) {
   typedef Value Lanes __attribute__((vector_size(16)));
@@ -75,7 +75,7 @@ int32_t countOther(const Value* values, int32_t count, Value none) {
     for (int32_t step = 0; step < kMaxSteps && i + kLanes <= count; ++step, i += kLanes) {
       Lanes some;
       std::memcpy(&some, values + i, sizeof some);
-      counts -= some != none;  // a comparison that holds is -1
+      counts -= some != none;  // a true comparison is -1
     }
     for (int32_t lane = 0; lane < kLanes; ++lane) other += counts[lane];
   }
@@ -193,7 +193,7 @@ Status Engine::adapt(const FrameInput& input, Computing* by) {
     const std::shared_lock<std::shared_mutex> shared(backendMutex_);
     if (adaptedGeneration_ == generation_ + 1 && wanted == adapted_) return {};
   }
-  // No frame is in work behind this: the map may be exchanged.
+  // No frame is being computed while this lock is held, so the map may be replaced.
   const std::unique_lock<std::shared_mutex> alone(backendMutex_);
   if (!final_.ok() || !backend_) return {};
   *by = {generation_, onDevice_};
@@ -250,12 +250,12 @@ Status Engine::runInTurn(int place, const FrameInput& input, FrameOutput& output
 Status Engine::recover(uint32_t generation, const Status& failure) {
   const std::unique_lock<std::shared_mutex> alone(backendMutex_);
   if (!final_.ok()) return final_;
-  // The frame beside this one has failed for the same reason, and what could be done is done.
+  // Another frame failed for the same reason first, and the backend was already replaced.
   if (generation != generation_) return Status::error(Code::kFrameLost, "%s", state().reason.c_str());
   ++generation_;
   if (framesOfBackend_ >= kTrustedAfterFrames) reopened_ = false;
   std::string reason = failure.message;
-  // Before anything is opened: the broken one holds memory that the next one needs.
+  // Release first: the broken backend holds memory that the next one needs.
   backend_.reset();
   onDevice_ = false;
   if (!reopened_) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine: from two raw camera images to disparity, depth and an encoded body, whatever computes them. It chooses the
-// backend, and outlives its failure: CUDA is opened again once, then the CPU goes on where it may (decision 0005).
+// The engine: computes disparity, depth and encoded bodies from two raw camera images. It chooses the backend and
+// survives its failure: it reopens CUDA once and then falls back to the CPU if allowed (decision 0005).
 #pragma once
 
 #include <atomic>
@@ -15,10 +15,10 @@
 
 namespace depthwatt {
 
-/// Frames that any backend takes at once.
+/// The largest number of frames that a backend computes at once.
 constexpr int kMaxFramesInWork = 2;
 
-/// What computes, and why; changes only when a backend has failed.
+/// The current backend and the reason for it. Changes only when a backend has failed.
 struct EngineState {
   const char* backend = "cpu";
   std::string reason;
@@ -30,36 +30,38 @@ struct EngineState {
 
 class Engine {
  public:
-  /// kParameter names what is out of range; kBackendUnavailable says why an explicit choice cannot be met.
+  /// Opens an engine. kParameter names a value that is out of range; kBackendUnavailable gives the reason why a named
+  /// backend cannot run.
   static Status open(const EngineParameters& parameters, std::unique_ptr<Engine>* opened);
 
-  /// May be called by kMaxFramesInWork threads at once, each with a place of its own, 0 and up; where the backend
-  /// works on fewer frames at once they wait.
-  /// kFrameLost: this frame came to nothing, the engine goes on, and state() says with what. Any other error is final.
+  /// Computes one frame. kMaxFramesInWork threads may call it at once, each with its own place, from 0; they wait if
+  /// the backend takes fewer. kFrameLost: this frame has no result and the engine continues; state() has the new
+  /// backend. Any other error is final.
   Status run(int place, const FrameInput& input, FrameOutput& output);
 
-  /// Optional: names memory that run() will be given, before the first frame; detach() before it is freed, after the last.
+  /// Optional: announces memory that run() will get. Call it before the first frame, and detach() after the last one,
+  /// before the memory is freed.
   void attach(const FrameOutput& output);
   void attach(const InputMemory& input);
   void detach();
 
   const EngineParameters& parameters() const { return parameters_; }
   EngineState state() const;
-  /// From the next frame on the right image is read by this map, of the size of the one that it replaces.
+  /// Replaces the map of the right image from the next frame on. The size must be the same.
   Status setRightMap(std::vector<int32_t> map);
-  /// What the pairs look like and how the computation is adjusted to it; changes between frames.
+  /// Returns what was observed of the pairs and the current adaptation. Changes between frames.
   PairObservation observation() const;
 
  private:
-  /// What computed when something failed: by the time the failure is handled, another frame may have exchanged it.
+  /// The backend that computed a frame. Another frame may replace it before a failure is handled.
   struct Computing {
     uint32_t generation = 0;
     bool recoverable = false;
   };
 
   Status runInTurn(int place, const FrameInput& input, FrameOutput& output);
-  /// Looks at the pair where it is its turn. Then, or where a backend has just been opened, the backend learns what holds.
-  /// by: who did not, where it fails.
+  /// Observes the pair if it is due. Then, or after a backend was opened, applies the current adaptation to the
+  /// backend. @param by set to the backend that failed
   Status adapt(const FrameInput& input, Computing* by);
   Status openBackend();
   Status openCpu(const std::string& why);
@@ -70,23 +72,23 @@ class Engine {
   mutable std::mutex stateMutex_;
   EngineState state_;
 
-  std::shared_mutex backendMutex_;  ///< shared by frames in work, alone while the backend is exchanged
+  std::shared_mutex backendMutex_;  ///< shared by frames in work, exclusive while the backend is replaced
   std::mutex workMutex_[kMaxFramesInWork];
   std::unique_ptr<Backend> backend_;
-  bool onDevice_ = false;    ///< what a CPU's backend refuses is final
+  bool onDevice_ = false;    ///< an error of the CPU backend is final
   Status final_;             ///< not ok: no backend is left
   uint32_t generation_ = 0;  ///< backends so far
   std::atomic<uint32_t> framesOfBackend_{0};
   bool remembers_ = false;  ///< a stage's results depend on earlier frames
   Turns turns_;
   bool reopened_ = false;
-  std::mutex adaptMutex_;             ///< frames are adapted to one after the other
-  std::unique_ptr<PairWatch> watch_;  ///< null: nothing is watched or adjusted
-  Adaptation adapted_;                ///< what the backend knows
-  uint32_t adaptedGeneration_ = 0;    ///< 1 + the generation of the backend that knows it; 0: none
-  std::vector<int32_t> rightMap_;     ///< in place of the one that was opened, where turned_
+  std::mutex adaptMutex_;             ///< one frame is adapted at a time
+  std::unique_ptr<PairWatch> watch_;  ///< null: pairs are neither observed nor adapted to
+  Adaptation adapted_;                ///< what the backend has applied
+  uint32_t adaptedGeneration_ = 0;    ///< 1 + the generation of the backend that applied it; 0: none
+  std::vector<int32_t> rightMap_;     ///< replaces the map given at open if turned_
   std::atomic<bool> turned_{false};
-  MovedMaps moved_;  ///< what the backend reads in place of the maps
+  MovedMaps moved_;  ///< the maps that the backend reads instead
   std::vector<FrameOutput> outputs_;
   std::vector<InputMemory> inputs_;
 };

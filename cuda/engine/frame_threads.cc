@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See frame_threads.h. Per frame: a lock, a thread that is woken, and a call of wake().
+// See frame_threads.h. Each frame costs a lock, waking a thread, and a call of wake().
 #include "frame_threads.h"
 
 #include <pthread.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread for each frame that an engine takes at once ("dw-engine"), and the slots that its frames go through. Who submits is woken
-// when one is done, and takes it: neither allocates nor waits for a frame. Nothing of Node is in it.
+// One thread per concurrent frame of an engine ("dw-engine"), and the slots of the frames. The threads wake the
+// submitter when a frame is done, and the submitter takes it; neither allocates or waits for a frame. Independent of
+// Node.
 #pragma once
 
 #include <condition_variable>
@@ -14,7 +15,7 @@ namespace depthwatt {
 
 constexpr int kMaxSlots = 16;
 
-/// A first-in first-out list of slots; each slot stands in it at most once.
+/// A first-in first-out list of slots. Each slot is in it at most once.
 class SlotQueue {
  public:
   void push(int slot) { slots_[(head_ + count_++) % kMaxSlots] = slot; }
@@ -32,10 +33,10 @@ class SlotQueue {
   int count_ = 0;
 };
 
-/// start(), submit(), takeDone(), output() and stop() belong to one thread, the owner's.
+/// The owner's thread alone calls start(), submit(), takeDone(), output() and stop().
 class FrameThreads {
  public:
-  /// Called on a frame's thread, under the lock of the queue, when a frame is done: it must not call back.
+  /// Called on a frame's thread, under the queue's lock, when a frame is done. It must not call back.
   using Wake = void (*)(void* context);
 
   FrameThreads() = default;
@@ -43,15 +44,16 @@ class FrameThreads {
   FrameThreads(const FrameThreads&) = delete;
   FrameThreads& operator=(const FrameThreads&) = delete;
 
-  /// Once. The engine lives until stop().
+  /// Starts the threads. Call it once. The engine must live until stop().
   Status start(Engine& engine, Wake wake, void* context);
-  /// Where the results of a slot go, set before its first frame. Between submit() and takeDone() they belong to the threads.
+  /// Returns where a slot's results go, to be set before its first frame. Between submit() and takeDone() the threads
+  /// own them.
   FrameOutput& output(int slot) { return slots_[slot].output; }
-  /// @return false where the slot is still in use. The input lives until its frame is taken.
+  /// Submits a frame. The input must live until its frame is taken. @return false if the slot is still in use
   bool submit(int slot, const FrameInput& input);
-  /// The frame that was submitted first of those that are done. Its slot is free again. @return false where none is
+  /// Takes the finished frame that was submitted first, and frees its slot. @return false if there is none
   bool takeDone(int* slot, Status* status);
-  /// Waits for the frames in work. Those that wait are done with an error, and may be taken afterwards.
+  /// Waits for the frames being computed. Frames that wait finish with an error, and may be taken afterwards.
   void stop();
 
  private:
@@ -73,8 +75,8 @@ class FrameThreads {
   std::condition_variable waiting_;
   std::condition_variable turn_;
   SlotQueue queued_, done_;
-  uint64_t taken_ = 0;     // frames that a thread has begun
-  uint64_t finished_ = 0;  // frames that are done, or have failed: they end in the order in which they began
+  uint64_t taken_ = 0;     // frames that a thread has started
+  uint64_t finished_ = 0;  // finished or failed frames; frames end in the order in which they started
   bool stop_ = false;
   std::thread threads_[kMaxFramesInWork];
 };

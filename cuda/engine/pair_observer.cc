@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks at a pair every so many frames; see pair_observer.h.
+// Observes some of the pairs; see pair_observer.h.
 #include "pair_observer.h"
 
 #include <algorithm>
@@ -85,7 +85,8 @@ RowLine PairObserver::lineOf(const FrameInput& input, const RowBands& bands) {
           mapFurtherDown(p_.rightMap, p_.width, p_.height, first.middleQuarterRows, first.quarterRowsOverWidth));
   const RowBands through = this->bands();
   const RowLine rest = rowLineOf(through);
-  // Few samples of a noisy pair lie on a line by chance: then the words agree no better through it than over the best whole row.
+  // A few samples of a noisy pair may form a line by chance. Then the census agrees no better along it than at the best
+  // whole row.
   const RowOffsetSums before = sumsOf(bands), after = sumsOf(through);
   const int64_t best = *std::min_element(before.sums, before.sums + kRowOffsets);
   if (!rest.known || after.sums[kMaxRowOffset] * before.samples >= best * after.samples) return {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks at pairs beside the computation of frames; see pair_watch.h.
+// Observes pairs on a separate thread; see pair_watch.h.
 #include "pair_watch.h"
 
 #include <pthread.h>

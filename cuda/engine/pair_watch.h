@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// When pairs are looked at, and where: the first at once, so that a single pair is adjusted to itself; every later one on a
-// thread of its own, from a copy. What it says holds from the next pair on that is looked at, however fast or slow the thread is:
-// frames are the same bits on every machine, and no frame waits for a look while looks are quicker than frames.
+// Schedules the observation of pairs: the first pair synchronously, so that a single pair is adapted to itself; later
+// ones on a thread, from a copy. An estimate takes effect at the next observed pair, however fast the thread is, so
+// frames are identical on every machine. No frame waits while estimates are faster than the frames between them.
 #pragma once
 
 #include <condition_variable>
@@ -15,26 +15,26 @@ namespace depthwatt {
 
 class PairWatch {
  public:
-  /// Allocates, and where pairs are watched starts its thread: throws std::bad_alloc or std::system_error.
+  /// Allocates, and starts its thread if pairs are observed. Throws std::bad_alloc or std::system_error.
   PairWatch(const EngineParameters& parameters, InstructionSet set);
   ~PairWatch();
   PairWatch(const PairWatch&) = delete;
   PairWatch& operator=(const PairWatch&) = delete;
 
-  /// The next frame; gives what holds for it. One caller at a time, in the order of frames.
+  /// Takes the next frame and returns its adaptation. One caller at a time, in the order of frames.
   Adaptation take(const FrameInput& input);
-  /// The right image is read by this map from now on; what was estimated of its rows is forgotten.
+  /// Sets the map of the right image from now on, and discards the estimates of its rows.
   void read(const std::vector<int32_t>& rightMap);
-  /// What holds and why. Any thread.
+  /// Returns the current adaptation and its reason. Any thread may call it.
   PairObservation seen() const;
 
  private:
   void serve();
-  /// Until the look under way is over; its observation holds from here on.
+  /// Waits for the estimate in progress, and applies it.
   void finish();
 
   const bool watches_;
-  PairObserver observer_;  ///< the thread's while busy_
+  PairObserver observer_;  ///< owned by the thread while busy_
   std::vector<uint8_t> copies_[2];
   uint64_t frames_ = 0;
   mutable std::mutex mutex_;

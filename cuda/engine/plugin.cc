@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds, opens and questions the CUDA plugin; see plugin.h.
+// Finds, opens and checks the CUDA plugin; see plugin.h.
 #include "plugin.h"
 
 #include <dlfcn.h>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kLibrary = "libdepthwatt_cuda.so";
 
-/// The plugin lies beside the addon unless DEPTHWATT_CUDA_PLUGIN names another file.
+/// Returns the plugin's path: in the addon's folder unless DEPTHWATT_CUDA_PLUGIN names another file.
 std::string pluginPath() {
   const char* named = std::getenv("DEPTHWATT_CUDA_PLUGIN");
   if (named != nullptr && *named != '\0') return named;
@@ -42,8 +42,8 @@ std::string machineName(unsigned bits, unsigned machine) {
   return "ELF machine " + std::to_string(machine) + " of " + std::to_string(bits) + " bits";
 }
 
-/// Asked before dlopen, which says of a foreign library "No such file or directory" or nothing that helps. A file that is
-/// no ELF file, or cannot be read, is left to dlopen.
+/// Checks the architecture of the file before dlopen, whose message for a foreign library is "No such file or
+/// directory" or worse. Files that are not ELF, or not readable, are left to dlopen.
 Status checkMachine(const std::string& path) {
   unsigned char header[20];  // e_ident, e_type, e_machine
   std::FILE* file = std::fopen(path.c_str(), "rbe");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens the CUDA plugin, or says in one sentence why it cannot.
+// Opens the CUDA plugin, or returns one sentence that says why it cannot.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace depthwatt {
 
-/// Where the plugin was found and works: ok. Each refusal has its own sentence, kBackendUnavailable.
+/// Returns ok if the plugin exists and works, else kBackendUnavailable with a sentence for each cause.
 Status probeCudaPlugin();
 
 Status openCudaBackend(const EngineParameters& parameters, std::unique_ptr<Backend>* backend);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libdepthwatt_cuda.so exports: one function that gives one table. The addon never links CUDA; it opens this library
-// at run time, asks for the version first and for nothing else when that differs.
+// The interface of libdepthwatt_cuda.so: one function that returns one table. The addon never links CUDA. It opens this
+// library at run time and checks the version first; if that differs, it uses nothing else.
 #pragma once
 
 #include <memory>
@@ -9,12 +9,13 @@
 
 namespace depthwatt {
 
-/// Raised with every change of this header, backend.h or a header they include.
+/// Increase it with every change of this header, backend.h or a header that they include.
 constexpr uint32_t kPluginAbiVersion = 23;
 
 struct PluginTable {
   uint32_t abiVersion;
-  /// Ok where a device is there that this build has code for; else kBackendUnavailable with its own sentence.
+  /// Returns ok if there is a device that this build has code for, else kBackendUnavailable with a sentence for each
+  /// cause.
   Status (*probe)();
   Status (*open)(const EngineParameters& parameters, std::unique_ptr<Backend>* backend);
 };

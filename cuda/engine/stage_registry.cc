@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Facts of all stages, and their settings; see stage_registry.h.
+// Collects the facts of all stages, and their settings; see stage_registry.h.
 #include "stage_registry.h"
 
 namespace depthwatt {

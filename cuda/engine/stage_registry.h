@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stages of stages.h by their facts. Nothing else knows which there are.
+// Access to the stages of stages.h through their facts.
 #pragma once
 
 #include "../setting_value.h"
@@ -7,16 +7,17 @@
 
 namespace depthwatt {
 
-/// kStageCount of them.
+/// Returns kStageCount facts.
 const StageFacts* const* stageFacts();
 
-/// Every setting with its default.
+/// Returns every setting with its default.
 StageSettings defaultStageSettings(bool halfResolution);
 
-/// kParameter: names the setting, what it accepts and what was given; or says that no stage has it.
+/// Sets one value. kParameter names the setting, the accepted values and the given one, or reports that no stage has
+/// it.
 Status setStageSetting(StageSettings* settings, const std::string& key, const GivenValue& value);
 
-/// The stages' own rules.
+/// Checks the rules of each stage.
 Status checkStages(const EngineParameters& parameters);
 
 }  // namespace depthwatt

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brings an encoded image from the device. How long it is, only the device knows when the copy is queued: as much is copied as the
-// image before it needed, and an eighth more; the rest, where that was too little, when the length is known.
+// Copies an encoded image from the device. Its length is unknown when the copy is queued, so it copies an eighth more
+// than the previous image needed, and the rest, if any, when the length is known.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace depthwatt {
 namespace gpu {
 
-/// An encoded image on the device; nothing where it is not asked for.
+/// An encoded image on the device; empty if it is not requested.
 struct EncodedImage {
   DeviceBuffer<uint32_t> words, bytes;
 
@@ -35,7 +35,7 @@ class EncodedDownload {
     return cudaStatus(cudaMemcpyAsync(to, image.words.get(), expected_, cudaMemcpyDeviceToHost, stream),
                       "copy of an encoded image");
   }
-  /// When the queued copies are done.
+  /// Call it when the queued copies are done.
   Status finish(const EncodedImage& image, uint8_t* to, size_t* bytes, cudaStream_t stream) {
     *bytes = *bytes_.get();
     if (*bytes > expected_) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of a frame as one graph, captured once, and the events between its steps.
+// The kernels of a frame as one graph, captured once, and events between its steps.
 #pragma once
 
 #include <cmath>
@@ -11,8 +11,8 @@
 namespace depthwatt {
 namespace gpu {
 
-// Events inside a graph have times from CUDA 11.1 on; before it frames are queued kernel by kernel, as for a comparison with
-// DEPTHWATT_NO_GRAPH.
+// Events inside a graph have times from CUDA 11.1 on. Before it, and with DEPTHWATT_NO_GRAPH, frames are queued kernel
+// by kernel.
 #if CUDART_VERSION >= 11010 && !defined(DEPTHWATT_NO_GRAPH)
 constexpr bool kHasGraphs = true;
 #else
@@ -28,13 +28,13 @@ class FrameGraph {
   FrameGraph(const FrameGraph&) = delete;
   FrameGraph& operator=(const FrameGraph&) = delete;
 
-  /// `queue` queues work on `stream`, which is not done but remembered, in place of what was remembered before.
+  /// Captures the work that `queue` queues on `stream`. It replaces the previous capture and does not run.
   template <class Queue>
   Status capture(cudaStream_t stream, Queue&& queue) {
     cudaGraph_t graph = nullptr;
     if (frame_ != nullptr) cudaGraphExecDestroy(frame_);
     frame_ = nullptr;
-    // Of this thread alone: other engines of the process go on meanwhile.
+    // Capture only this thread: other engines of the process may work meanwhile.
     DEPTHWATT_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     Status status = queue();
     const Status ended = cudaStatus(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
@@ -56,7 +56,7 @@ class FrameGraph {
   cudaGraphExec_t frame_ = nullptr;
 };
 
-/// When each step of one frame ended.
+/// Records when each step of one frame ended.
 class StepEvents {
  public:
   StepEvents() = default;
@@ -76,11 +76,11 @@ class StepEvents {
     return {};
   }
 
-  /// captured: within a graph that is being captured, where an event would otherwise be a mere dependence.
+  /// @param captured within a graph that is being captured, where an event would otherwise only be a dependency
   Status begin(cudaStream_t stream, bool captured) { return record(begun_, stream, captured); }
   Status end(size_t step, cudaStream_t stream, bool captured) { return record(ends_[step], stream, captured); }
 
-  /// After the frame: adds the milliseconds of each step to those of its stage.
+  /// After the frame: adds each step's milliseconds to its stage.
   Status read(const std::vector<Chain::Step>& steps, double* stageMilliseconds) const {
     cudaEvent_t before = begun_;
     for (size_t i = 0; i < ends_.size(); ++i) {

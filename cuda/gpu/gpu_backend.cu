@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two frames in work on one device (decision 0005); see gpu_backend.h. Everything is made at open.
-//   upload    copies of captured images, where kernels do not read them where they are
-//   compute   the kernels of all frames, one frame after the other: a graph that was captured at open
-//   download  results to the caller's memory, while the next frame computes
-// run() queues a frame on the three, each joined to the one before it by an event, and waits. What travels as RVL is encoded by
-// kernels, so that its bytes are copied, and points are made by kernels; raw disparity is prepared by run()'s own thread.
+// Computes two frames at once on one device (decision 0005); see gpu_backend.h. Everything is created at open.
+//   upload    copies captured images, if kernels cannot read them in place
+//   compute   runs the kernels of all frames, one frame after the other: a graph captured at open
+//   download  copies results to the caller's memory while the next frame computes
+// run() queues a frame on the three streams, joined by events, and waits. Kernels encode RVL, so that only its bytes are copied, and
+// make points. run()'s own thread prepares raw disparity.
 #include "gpu_backend.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 #include "frame_graph.h"
 #include "host_memory.h"
 
-/// The stages of every so many frames are timed, from the first on; 0: never. On an H200 a frame whose eight stages are timed
+/// Times the stages of every so many frames, from the first on; 0: never. On an H200 a frame with eight timed stages
 /// takes 0.41 instead of 0.39 ms from submit to done, and with two frames in work 0.27 instead of 0.25 ms a frame.
 #ifndef DEPTHWATT_TIMED_EVERY
 #define DEPTHWATT_TIMED_EVERY 16
@@ -32,7 +32,7 @@
 namespace depthwatt {
 namespace gpu {
 
-// Weak: null where no file defines it.
+// Weak: null if no file defines it.
 #define DEPTHWATT_DECLARE(name, Name) \
   __attribute__((weak)) Status open##Name##OnGpu(const StageTask&, std::unique_ptr<GpuStage>*);
 DEPTHWATT_STAGES(DEPTHWATT_DECLARE)
@@ -47,8 +47,8 @@ Status (*const kOpen[])(const StageTask&, std::unique_ptr<GpuStage>*) = {DEPTHWA
 constexpr int kFramesInWork = 2;
 constexpr uint32_t kTimedEvery = DEPTHWATT_TIMED_EVERY;
 
-/// An error in a kernel ends the process's context for good; only this makes room for another. Other engines of the process
-/// had the same context and find out by themselves.
+/// Resets the device if its context is broken. An error in a kernel ends the process's context for good; only this
+/// makes room for another. Other engines of the process shared the context and get an error at their next call.
 struct LeavesNoBrokenContext {
   ~LeavesNoBrokenContext() {
     cudaGetLastError();
@@ -58,7 +58,7 @@ struct LeavesNoBrokenContext {
   }
 };
 
-/// What a frame in work has for itself.
+/// The memory of one frame in work.
 struct FrameInWork {
   FrameInWork() = default;
   FrameInWork(const FrameInWork&) = delete;
@@ -68,13 +68,13 @@ struct FrameInWork {
       if (event != nullptr) cudaEventDestroy(event);
     }
   }
-  DeviceBuffer<uint8_t> raw[2];  ///< a copy of each captured image, where kernels do not read the captured one
+  DeviceBuffer<uint8_t> raw[2];  ///< a copy of each captured image, if kernels do not read the captured one
   DeviceBuffer<uint8_t> results[kBufferCount];
   EncodedImage rvlDepth, rvlDisparity;
   struct Dropped {
     int32_t pixels[kDropCauses];
   };
-  HostValue<Dropped> dropped;  ///< where the threshold runs
+  HostValue<Dropped> dropped;  ///< if the threshold runs
   FrameMemory memory;
   EncodedDownload encodedDepth, encodedDisparity;
   StepEvents steps;
@@ -88,7 +88,7 @@ class GpuBackend final : public Backend {
 
   ~GpuBackend() override {
     const cudaStream_t streams[] = {upload_, compute_, download_};
-    // A frame that failed half way may have left copies behind.
+    // A frame that failed may have left copies in flight.
     for (cudaStream_t stream : streams) {
       if (stream != nullptr) cudaStreamSynchronize(stream);
     }
@@ -105,7 +105,7 @@ class GpuBackend final : public Backend {
     for (cudaStream_t* stream : {&upload_, &compute_, &download_}) {
       DEPTHWATT_CUDA(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking));
     }
-    // A board has few CPU cores and counts joules: there the waiting thread sleeps.
+    // A board has few CPU cores and saves power: there the waiting thread sleeps.
     const unsigned how = cudaEventDisableTiming | (facts.integrated ? cudaEventBlockingSync : 0u);
     DEPTHWATT_TRY(chain_.check());
     DEPTHWATT_TRY(openStages());
@@ -132,7 +132,7 @@ class GpuBackend final : public Backend {
 
   Status run(int index, const FrameInput& input, FrameOutput& output) override {
     FrameInWork& inWork = work_[index];
-    // What a backend before this one left to this thread: a launch would find it and take it for its own.
+    // Clear an error that an earlier backend left to this thread, or the next launch would report it as its own.
     cudaGetLastError();
     for (double& milliseconds : output.stageMilliseconds) milliseconds = std::nan("");
     const uint8_t* sources[2] = {};
@@ -217,12 +217,13 @@ class GpuBackend final : public Backend {
     return inWork.steps.open(chain_.steps().size());
   }
 
-  /// A repeated stage is queued kernel by kernel: a graph of 10000 runs would take longer to build than to measure.
+  /// A repeated stage is queued kernel by kernel: building a graph of 10000 runs would take longer than measuring it.
   bool replays() const { return kHasGraphs && p_.repetitions == 1; }
-  /// Where kernels read captured images at an address that changes from frame to frame, the graph begins after them.
+  /// The graph begins after rectification if kernels read captured images in place, because their address changes from
+  /// frame to frame.
   bool rectifiesInGraph() const { return memory_.path() != InputPath::kMapped; }
 
-  /// The steps [first, end).
+  /// Queues the steps [first, end).
   Status queueSteps(FrameInWork& inWork, size_t first, size_t end, bool timed, bool captured) {
     for (size_t i = first; i < end; ++i) {
       const Chain::Step& step = chain_.steps()[i];
@@ -345,7 +346,7 @@ class GpuBackend final : public Backend {
     return {};
   }
 
-  const LeavesNoBrokenContext last_{};  ///< the first member, so that it goes when everything else has gone
+  const LeavesNoBrokenContext last_{};  ///< the first member, so that it is destroyed last
   const EngineParameters p_;
   HostMemory memory_;
   cudaStream_t upload_ = nullptr, compute_ = nullptr, download_ = nullptr;
@@ -354,7 +355,7 @@ class GpuBackend final : public Backend {
   std::unique_ptr<GpuStage> stages_[kStageCount];
   FrameInWork work_[kFramesInWork];
   std::atomic<uint32_t> frames_{0};
-  std::mutex computeMutex_;  ///< a frame's kernels stand together
+  std::mutex computeMutex_;  ///< keeps one frame's kernels together
 };
 
 }  // namespace
@@ -365,7 +366,7 @@ Status openGpuBackend(const EngineParameters& parameters, std::unique_ptr<Backen
                          "CUDA unavailable: the instruction set %.20s was asked for, which is the CPU's.",
                          parameters.instructionSet.c_str());
   }
-  cudaGetLastError();  // what an engine that is gone left behind
+  cudaGetLastError();  // clear an error that a destroyed engine left
   std::unique_ptr<GpuBackend> opened(new (std::nothrow) GpuBackend(parameters));
   if (opened == nullptr) return Status::error(Code::kFailed, "Expected memory for the CUDA backend, there is none.");
   const Status status = opened->open();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stages on the first CUDA device.
+// The CUDA backend: runs the stages on the first CUDA device.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 namespace depthwatt {
 namespace gpu {
 
-/// kBackendUnavailable for what the CPU alone can do; kFailed where memory or the device says no.
+/// Opens it. kBackendUnavailable: only the CPU supports these settings. kFailed: memory or the device failed.
 Status openGpuBackend(const EngineParameters& parameters, std::unique_ptr<Backend>* backend);
 
 }  // namespace gpu

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The caller's memory that is known to the device: frames come from it and go to it without a copy of the driver's between.
+// The caller's memory, registered with the device, so that frames are copied to and from it without a copy in the
+// driver.
 #pragma once
 
 #include <vector>
@@ -23,7 +24,7 @@ inline Status readDeviceFacts(DeviceFacts* facts) {
   return {};
 }
 
-/// Where the system does not page-lock some memory, copies from it are slower and nothing else changes.
+/// If the system cannot page-lock some memory, copies from it are slower; nothing else changes.
 class HostMemory {
  public:
   HostMemory() = default;
@@ -34,7 +35,7 @@ class HostMemory {
   void setPath(InputPath path) { path_ = path; }
   InputPath path() const { return path_; }
 
-  /// Page-locks it; the kernels can read it where the path is kMapped.
+  /// Page-locks memory. Kernels can read it if the path is kMapped.
   void add(const void* memory, size_t bytes) {
     if (memory == nullptr || bytes == 0 || path_ == InputPath::kPlainCopy) return;
     void* const address = const_cast<void*>(memory);
@@ -47,10 +48,10 @@ class HostMemory {
         range.onDevice = static_cast<const uint8_t*>(mapped);
     }
     if (known) ranges_.push_back(range);
-    cudaGetLastError();  // a refusal here is no error of a later call
+    cudaGetLastError();  // clear the error: a later call must not report it
   }
 
-  /// Where kernels find it; null where they cannot.
+  /// Returns the device address, or null if kernels cannot read the memory.
   const uint8_t* onDevice(const uint8_t* memory, size_t bytes) const {
     for (const Range& range : ranges_) {
       const bool inside = memory >= range.data && memory + bytes <= range.data + range.bytes;

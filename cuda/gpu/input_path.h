@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a camera's image gets to the kernels. Free of CUDA, so that every answer has a test without a GPU.
+// Chooses how a camera's image reaches the kernels. Independent of CUDA, so that tests need no GPU.
 #pragma once
 
 namespace depthwatt {
 namespace gpu {
 
-/// kMapped: the kernel reads the camera's memory itself, page-locked and mapped: no copy at all.
-/// kPinnedCopy: a copy from page-locked memory, by the copy engine while kernels run.
-/// kPlainCopy: a copy from memory as it is, through the driver's own page-locked buffer.
+/// kMapped: the kernel reads the camera's memory, page-locked and mapped, without a copy.
+/// kPinnedCopy: the copy engine copies from page-locked memory while kernels run.
+/// kPlainCopy: a copy from pageable memory, through the driver's page-locked buffer.
 enum class InputPath { kMapped, kPinnedCopy, kPlainCopy };
 
-/// What the device says of itself.
+/// Properties of the device.
 struct DeviceFacts {
   bool integrated = false;           ///< cudaDevAttrIntegrated: CPU and GPU share their memory
   int major = 0, minor = 0;          ///< compute capability
@@ -18,9 +18,9 @@ struct DeviceFacts {
   bool mapsHostMemory = false;       ///< cudaDevAttrCanMapHostMemory
 };
 
-/// Boards are I/O coherent from compute capability 7.2 (Xavier) on. Before it (TX1, Nano: 5.3; TX2: 6.2) mapped memory is
-/// not cached by the CPU, which encodes from it and a camera's driver may write to it: a copy of 0.6 MB is the lesser
-/// evil, and cudaHostRegister is not there.
+/// Returns the path for a device. Boards are I/O coherent from compute capability 7.2 (Xavier) on. Before it (TX1,
+/// Nano: 5.3; TX2: 6.2) the CPU does not cache mapped memory, from which it encodes and to which a camera's driver may
+/// write, so copying 0.6 MB is faster; cudaHostRegister is missing there too.
 inline InputPath chooseInputPath(const DeviceFacts& facts) {
   if (!facts.registersHostMemory) return InputPath::kPlainCopy;
   if (!facts.integrated) return InputPath::kPinnedCopy;

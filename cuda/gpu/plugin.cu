@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// libdepthwatt_cuda.so: the one table that plugin_abi.h asks for, and the probe behind it.
+// The table of libdepthwatt_cuda.so that plugin_abi.h declares, and its probe.
 #include <cuda_runtime.h>
 
 #include "../engine/plugin_abi.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why CUDA cannot be used here, one sentence for each reason. Free of CUDA, so that every sentence has a test without a GPU.
+// The sentences that say why CUDA cannot be used, one for each cause. Independent of CUDA, so that tests need no GPU.
 #pragma once
 
 #include "../../core/status.h"
@@ -7,11 +7,11 @@
 namespace depthwatt {
 namespace gpu {
 
-/// What a probe found, in plain numbers. Versions as CUDA counts them: 13000 is 13.0.
+/// The findings of a probe. Versions as CUDA counts them: 13000 is 13.0.
 struct ProbeFindings {
-  int driverVersion = 0;  ///< 0 = there is no driver
+  int driverVersion = 0;  ///< 0 = no driver
   int runtimeVersion = 0;
-  bool driverAccepted = true;  ///< the runtime did not refuse the driver
+  bool driverAccepted = true;  ///< false: the runtime rejected the driver
   int devices = 0;
   bool codeForDevice = true;
   int major = 0, minor = 0;  ///< compute capability of device 0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of 16 bytes with AVX2: two per register. groups_scalar.h says what each name means.
+// Groups of 16 bytes with AVX2: two per register. groups_scalar.h documents each name.
 
 namespace {
 
@@ -161,7 +161,7 @@ inline uint64_t equalPlaces(Halves first, Halves second, Halves wanted) {
 
 inline Bytes andBytes(Bytes a, Bytes b) { return _mm256_and_si256(a, b); }
 using Differences = __m256i;
-/// Halves of 64 bits, `apart` numbers from one to the next.
+/// Stores 64-bit halves, `apart` numbers from one to the next.
 inline void storePairs(int32_t* out, ptrdiff_t apart, __m128i ab, __m128i cd) {
   _mm_storel_epi64(reinterpret_cast<__m128i*>(out), ab);
   _mm_storeh_pd(reinterpret_cast<double*>(out + apart), _mm_castsi128_pd(ab));

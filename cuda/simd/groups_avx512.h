@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of 16 bytes with AVX-512: four per register. groups_scalar.h says what each name means.
+// Groups of 16 bytes with AVX-512: four per register. groups_scalar.h documents each name.
 
 namespace {
 
@@ -148,7 +148,7 @@ inline Bytes pixelCosts(const void* own, const void* others) {
     return _mm512_or_si512(_mm512_ternarylogic_epi64(s0, s1, s2, 0xfe), s3);
   };
   const __m512i bytes = _mm512_packus_epi16(four(from), four(from + 256));
-  // Pixel l of eight k lies in lane l / 2, at 8 (k / 4) + 4 (l % 2) + k % 4.
+  // Pixel l of eight k is in lane l / 2, at 8 (k / 4) + 4 (l % 2) + k % 4.
   constexpr int64_t kFirst = 0x3430242014100400, kEach = 0x0101010101010101;
   const __m512i places =
       _mm512_setr_epi64(kFirst, kFirst + 8 * kEach, kFirst + kEach, kFirst + 9 * kEach, kFirst + 2 * kEach,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of 16 bytes with NEON: one per register. groups_scalar.h says what each name means.
+// Groups of 16 bytes with NEON: one per register. groups_scalar.h documents each name.
 
 namespace {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of 16 bytes, the shape of the sgm and select stages: a register holds kGroups of them, and nothing crosses from one
-// group to another. Here one group, as plain loops; every groups_*.h defines the same names.
+// Groups of 16 bytes, the layout of the sgm and select stages: a register holds kGroups of them, and no operation mixes
+// groups. This file has one group, as plain loops; every groups_*.h defines the same names.
 
 namespace {
 
 constexpr int32_t kGroups = 1;
-/// Byte cells save nothing where a loop handles them one by one, and would double what there is to compile.
+/// Byte cells gain nothing in a scalar loop and would double the code to compile.
 constexpr bool kHasByteCells = false;
 
 struct Bytes {
@@ -34,12 +34,12 @@ inline Bytes loadBytes(const void* p) {
   std::memcpy(&v, p, sizeof v);
   return v;
 }
-/// The same, read once however often it is used: a load that crosses cache lines costs two.
+/// Loads a register once, however often it is used: a load across cache lines costs two.
 inline Bytes loadBytesOnce(const void* p) { return loadBytes(p); }
 inline void storeBytes(void* p, Bytes v) { std::memcpy(p, &v, sizeof v); }
-/// To an aligned place that is not read again soon: past the caches where the CPU can.
+/// Stores to an aligned address that is not read again soon: past the caches if the CPU can.
 inline void storePast(void* p, Bytes v) { storeBytes(p, v); }
-/// Asks for the cache line at p.
+/// Prefetches the cache line at p.
 inline void fetchAhead(const void* p) { __builtin_prefetch(p); }
 // clang-format off: one line an operation
 inline Bytes splatBytes(uint8_t v) { return eachByte([&](int32_t) { return v; }); }
@@ -60,32 +60,32 @@ inline Bytes popcountBytes(Bytes v) {
     return (x + (x >> 4)) & 0x0f;
   });
 }
-/// `yes` where the mask is 0xff, `no` where it is 0.
+/// Returns `yes` where the mask is 0xff, `no` where it is 0.
 inline Bytes chooseBytes(Bytes mask, Bytes yes, Bytes no) {
   return eachByte([&](int32_t i) { return mask.of[i] != 0 ? yes.of[i] : no.of[i]; });
 }
-/// Byte i takes byte i - 1; byte 0 takes the filler's last.
+/// Byte i takes byte i - 1; byte 0 takes the filler's last byte.
 inline Bytes shiftUpBytes(Bytes v, Bytes filler) {
   return eachByte([&](int32_t i) { return i > 0 ? v.of[i - 1] : filler.of[15]; });
 }
-/// Byte i takes byte i + 1; byte 15 takes the filler's first.
+/// Byte i takes byte i + 1; byte 15 takes the filler's first byte.
 inline Bytes shiftDownBytes(Bytes v, Bytes filler) {
   return eachByte([&](int32_t i) { return i < 15 ? v.of[i + 1] : filler.of[0]; });
 }
-/// The smallest byte of each group, in all of its bytes.
+/// Returns the smallest byte of each group, in all of its bytes.
 inline Bytes lowestInGroupBytes(Bytes v) {
   uint8_t lowest = v.of[0];
   for (int32_t i = 1; i < 16; ++i) lowest = lesser(lowest, v.of[i]);
   return splatBytes(lowest);
 }
 
-/// words: kGroups (rounded up to fill 8 bytes at least). Byte b of word g fills group g of planes[b].
+/// Byte b of word g fills group g of planes[b]. @param words kGroups words, rounded up to 8 bytes at least
 inline void spreadWords(const uint32_t* words, Bytes* planes) {
   for (int32_t i = 0; i < 4; ++i) planes[i] = splatBytes(static_cast<uint8_t>(*words >> (8 * i)));
 }
 /// Byte g of `packed`, lowest first, fills group g.
 inline Bytes spreadBytes(uint32_t packed) { return splatBytes(static_cast<uint8_t>(packed)); }
-/// Four columns of kGroups rows, row g two pixels behind the row before: to[4][kGroups] = rows[g][at + i - 2 g].
+/// Reads four columns of kGroups rows, row g two pixels behind the row before: to[4][kGroups] = rows[g][at + i - 2 g].
 inline void interleaveWords(const uint32_t* const* rows, ptrdiff_t at, uint32_t* to) {
   std::memcpy(to, rows[0] + at, 4 * sizeof *to);
 }
@@ -97,12 +97,12 @@ inline Halves loadHalves(const void* p) {
   return v;
 }
 inline void storeHalves(void* p, Halves v) { std::memcpy(p, &v, sizeof v); }
-/// Value kLane of each group, side by side.
+/// Returns value kLane of each group, in order.
 template <int32_t kLane>
 inline void storeOneOfEach(uint16_t* p, Halves v) {
   *p = v.of[kLane];
 }
-/// Row g of 16 steps of kGroups values each.
+/// Stores row g of 16 steps of kGroups values each.
 inline void storeRowOf(uint16_t* row, const uint16_t* steps, int32_t) { std::memcpy(row, steps, 16 * sizeof *row); }
 inline Halves splatHalves(uint16_t v) { return eachHalf([&](int32_t) { return v; }); }
 inline Halves addHalves(Halves a, Halves b) { return eachHalf([&](int32_t i) { return a.of[i] + b.of[i]; }); }
@@ -116,7 +116,7 @@ inline Halves andHalves(Halves a, Halves b) { return eachHalf([&](int32_t i) { r
 inline Halves orHalves(Halves a, Halves b) { return eachHalf([&](int32_t i) { return a.of[i] | b.of[i]; }); }
 inline Halves shiftLeftHalves(Halves v, int32_t bits) { return eachHalf([&](int32_t i) { return v.of[i] << bits; }); }
 inline Halves shiftRightHalves(Halves v, int32_t bits) { return eachHalf([&](int32_t i) { return v.of[i] >> bits; }); }
-/// `yes` where a < b, else `no`.
+/// Returns `yes` where a < b, else `no`.
 inline Halves chooseLessHalves(Halves a, Halves b, Halves yes, Halves no) {
   return eachHalf([&](int32_t i) { return a.of[i] < b.of[i] ? yes.of[i] : no.of[i]; });
 }
@@ -134,7 +134,7 @@ inline Halves lowestInGroupHalves(Halves v) {
   for (int32_t i = 1; i < 8; ++i) lowest = lesser(lowest, v.of[i]);
   return splatHalves(lowest);
 }
-/// Bytes 0 to 7 (high: 8 to 15) of each group as halves.
+/// Returns bytes 0 to 7 (high: 8 to 15) of each group as halves.
 inline Halves widenLow(Bytes v) { return eachHalf([&](int32_t i) { return v.of[i]; }); }
 inline Halves widenHigh(Bytes v) { return eachHalf([&](int32_t i) { return v.of[i + 8]; }); }
 /// 0xffff where the byte is 0xff, 0 where it is 0.
@@ -144,7 +144,7 @@ inline Halves maskHigh(Bytes v) { return eachHalf([&](int32_t i) { return v.of[i
 /// values: kGroups of them; value g fills group g.
 inline Halves spreadHalves(const uint16_t* values) { return splatHalves(*values); }
 
-/// Two factors of 0 to 127 for weighLow and weighHigh: a first + b second, widened; the result stays below 32768.
+/// Two factors of 0 to 127 for weighLow and weighHigh: a first + b second, widened; the result is below 32768.
 struct Weights {
   int32_t first, second;
 };
@@ -160,15 +160,16 @@ inline Halves weighHigh(Bytes a, Bytes b, Weights w) {
 inline Weights differenceWeights() { return {1, -1}; }
 inline Halves differenceLow(Bytes a, Bytes b, Weights w) { return weighLow(a, b, w); }
 inline Halves differenceHigh(Bytes a, Bytes b, Weights w) { return weighHigh(a, b, w); }
-/// The bytes of which widenLow gives the first half of all values and widenHigh the second, in their order.
+/// Returns the bytes whose widenLow is the first half of all values and whose widenHigh is the second, in order.
 inline Bytes orderedForHalves(Bytes v) { return v; }
-/// Of one pixel of eight bytes and as many others as a register has bytes: the sums of their absolute differences, at most 255, in
-/// the order of orderedForHalves. Where kHasPixelCosts is false it is not called: a register sums no eight bytes at once.
+/// Returns the sums of absolute differences, at most 255, between one pixel of eight bytes and as many others as a
+/// register has bytes, in the order of orderedForHalves. Not called if kHasPixelCosts is false: the register cannot sum
+/// eight bytes at once.
 constexpr bool kHasPixelCosts = false;
 inline Bytes pixelCosts(const void*, const void*) { return {}; }
-/// The smallest value of a register.
+/// Returns the smallest value of a register.
 inline uint16_t lowestHalf(Halves v) { return lowestInGroupHalves(v).of[0]; }
-/// For each value of two registers whether it equals wanted's (all of which are the same): kPlaceBits bits, the first lowest.
+/// Compares each value of two registers with wanted's (all equal): kPlaceBits bits per value, the first lowest.
 constexpr int32_t kPlaceBits = 1;
 inline uint64_t equalPlaces(Halves first, Halves second, Halves wanted) {
   uint64_t bits = 0;
@@ -182,7 +183,7 @@ inline uint64_t equalPlaces(Halves first, Halves second, Halves wanted) {
 inline Bytes andBytes(Bytes a, Bytes b) {
   return eachByte([&](int32_t i) { return a.of[i] & b.of[i]; });
 }
-/// Sums of absolute differences, spread over a register.
+/// Sums of absolute differences in a register.
 struct Differences {
   uint32_t sum;
 };
@@ -193,13 +194,14 @@ inline Differences addDifferences(Differences sums, Bytes a, Bytes b) {
   return sums;
 }
 inline uint32_t totalOf(Differences sums) { return sums.sum; }
-/// How many sums a register has, of eight bytes each, in 64 bits; 0: it has others, and what follows is not called.
+/// How many 64-bit sums of eight bytes a register has. 0: none, and the functions below are not called.
 constexpr int32_t kDifferencesApart = 0;
-/// Each sum in the high half of its 64 bits too.
+/// Copies each sum into the high half of its 64 bits.
 inline Differences doubledDifferences(Differences sums) { return sums; }
-/// Low and high halves each by themselves.
+/// Adds low and high halves separately.
 inline Differences addDifferenceHalves(Differences a, Differences) { return a; }
-/// Of a, b, c and d, `apart` numbers from one to the next: the total of the low halves and, behind it, that of the high halves.
+/// Stores for each of a, b, c and d, `apart` numbers from one to the next, the total of the low halves and then that of
+/// the high halves.
 inline void storePairTotals(int32_t*, ptrdiff_t, Differences, Differences, Differences, Differences) {}
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small scalar functions for the stages' vector code. Standard templates are out there: an instance of std::min compiled for
-// AVX2 could be the copy that the linker keeps for everybody.
+// Scalar functions for the stages' vector code. It must not use standard templates: the linker could keep an instance
+// of std::min that was compiled for AVX2 and use it on every CPU.
 
 namespace {
 
@@ -14,14 +14,14 @@ constexpr T greater(T a, T b) {
   return a < b ? b : a;
 }
 
-/// Elements of what was just stored are read back one by one: without this the compiler takes them out of the register,
-/// which is several times as long.
+/// Keeps the compiler from extracting single elements of a stored vector from the register, which takes several times
+/// as long as reading them from memory.
 template <class T>
 [[gnu::always_inline]] inline void readFromMemory(T& stored) {
   asm volatile("" : "+m"(stored));
 }
 
-/// An address worked out once: the compiler then adds constants to it instead of working each one out anew.
+/// Returns an address that the compiler computes once, and to which it then adds constants.
 template <class T>
 [[gnu::always_inline]] inline T* settled(T* address) {
   asm("" : "+r"(address));
@@ -36,7 +36,8 @@ template <int32_t kFrom, int32_t kEnd, class Body>
   }
 }
 
-/// body(0) to body(kCount - 1) without a loop, so that arrays they index become registers; kCount 0: a loop to `count`.
+/// Calls body(0) to body(kCount - 1) without a loop, so that arrays they index become registers. kCount 0: a loop to
+/// `count`.
 template <int32_t kCount, class Body>
 [[gnu::always_inline]] inline void forEach(int32_t count, Body&& body) {
   if constexpr (kCount == 0) {

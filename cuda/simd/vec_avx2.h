@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vector vocabulary with 32 lanes of AVX2; vec_scalar.h says what each name means.
+// The vector functions with 32 lanes of AVX2; vec_scalar.h documents each name.
 
 namespace {
 
@@ -38,7 +38,7 @@ inline void storeInterleaved(uint32_t* out, U8 b0, U8 b1, U8 b2, U8 b3) {
   const __m256i low23 = _mm256_unpacklo_epi8(b2, b3), high23 = _mm256_unpackhi_epi8(b2, b3);
   const __m256i w0 = _mm256_unpacklo_epi16(low01, low23), w1 = _mm256_unpackhi_epi16(low01, low23);
   const __m256i w2 = _mm256_unpacklo_epi16(high01, high23), w3 = _mm256_unpackhi_epi16(high01, high23);
-  // Lower halves hold pixels 0-15, upper halves 16-31.
+  // Lower halves have pixels 0-15, upper halves 16-31.
   storeu(out, _mm256_permute2x128_si256(w0, w1, 0x20));
   storeu(out + 8, _mm256_permute2x128_si256(w2, w3, 0x20));
   storeu(out + 16, _mm256_permute2x128_si256(w0, w1, 0x31));
@@ -240,7 +240,7 @@ inline void storeFours(void* p, F32 a, F32 b, F32 c, I32 d) {
 inline I32 loadReversedTriplesI32(const uint8_t* p) {
   const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   const __m128i last = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 8));
-  // The upper half's first pixel begins at byte 12, which is its fourth.
+  // The upper half's first pixel starts at byte 12, which is its fourth.
   const __m256i places = _mm256_setr_epi8(2, 1, 0, -1, 5, 4, 3, -1, 8, 7, 6, -1, 11, 10, 9, -1, 6, 5, 4, -1, 9, 8, 7,
                                           -1, 12, 11, 10, -1, 15, 14, 13, -1);
   return _mm256_shuffle_epi8(_mm256_inserti128_si256(_mm256_castsi128_si256(first), last, 1), places);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vector vocabulary with 64 lanes of AVX-512 (F, BW, VL, VBMI, BITALG); vec_scalar.h says what each name means.
+// The vector functions with 64 lanes of AVX-512 (F, BW, VL, VBMI, BITALG); vec_scalar.h documents each name.
 
 namespace {
 
@@ -34,7 +34,7 @@ inline void storeInterleaved(uint32_t* out, U8 b0, U8 b1, U8 b2, U8 b3) {
   const __m512i low23 = _mm512_unpacklo_epi8(b2, b3), high23 = _mm512_unpackhi_epi8(b2, b3);
   const __m512i w0 = _mm512_unpacklo_epi16(low01, low23), w1 = _mm512_unpackhi_epi16(low01, low23);
   const __m512i w2 = _mm512_unpacklo_epi16(high01, high23), w3 = _mm512_unpackhi_epi16(high01, high23);
-  // Quarter q of w0..w3 holds pixels 16 q to 16 q + 15: a 4 x 4 transpose of quarters.
+  // Quarter q of w0..w3 has pixels 16 q to 16 q + 15: a 4 x 4 transpose of quarters.
   const __m512i a = _mm512_shuffle_i64x2(w0, w1, 0x44), b = _mm512_shuffle_i64x2(w2, w3, 0x44);
   const __m512i c = _mm512_shuffle_i64x2(w0, w1, 0xee), d = _mm512_shuffle_i64x2(w2, w3, 0xee);
   storeu(out, _mm512_shuffle_i64x2(a, b, 0x88));
@@ -162,7 +162,7 @@ inline bool anyAboveUnsignedI32(I32 a, I32 b) { return _mm512_cmpgt_epu32_mask(a
 constexpr int32_t kWindowBytes = 64;
 inline I32 pickI32(const uint8_t* a, const uint8_t* b, I32 offset, I32 second) {
   const __m512i low = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12));
-  // Bit 6 of a place says which row.
+  // Bit 6 of a place selects the row.
   const __m512i first = _mm512_shuffle_epi8(_mm512_add_epi32(offset, _mm512_slli_epi32(second, 6)), low);
   const __m512i places = _mm512_add_epi8(first, _mm512_set1_epi32(0x03020100));
   return _mm512_permutex2var_epi8(loadu(a), places, loadu(b));
@@ -199,7 +199,7 @@ inline void storeFours(void* p, F32 a, F32 b, F32 c, I32 d) {
   const __m512i x = _mm512_castps_si512(a), y = _mm512_castps_si512(b), z = _mm512_castps_si512(c);
   const __m512i xyLow = _mm512_unpacklo_epi32(x, y), xyHigh = _mm512_unpackhi_epi32(x, y);
   const __m512i zdLow = _mm512_unpacklo_epi32(z, d), zdHigh = _mm512_unpackhi_epi32(z, d);
-  // Of each quarter its points 0, 1, 2 and 3.
+  // Points 0, 1, 2 and 3 of each quarter.
   const __m512i p0 = _mm512_unpacklo_epi64(xyLow, zdLow), p1 = _mm512_unpackhi_epi64(xyLow, zdLow);
   const __m512i p2 = _mm512_unpacklo_epi64(xyHigh, zdHigh), p3 = _mm512_unpackhi_epi64(xyHigh, zdHigh);
   const __m512i near01 = _mm512_shuffle_i32x4(p0, p1, 0x44), far01 = _mm512_shuffle_i32x4(p0, p1, 0xee);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vector vocabulary with 16 lanes of NEON; vec_scalar.h says what each name means.
+// The vector functions with 16 lanes of NEON; vec_scalar.h documents each name.
 
 namespace {
 
@@ -72,7 +72,7 @@ inline uint8x16x4_t load64U8(const uint8_t* p) {
 }
 inline U8 lookUp64U8(const uint8_t* table, U8 index) { return vqtbl4q_u8(load64U8(table), index); }
 inline U8 lookUp256U8(const uint8_t* table, U8 index) {
-  // Indices that a quarter does not have keep what the one before gave.
+  // Indices outside a quarter keep the previous result.
   const uint8x16_t quarter = vdupq_n_u8(64);
   U8 found = vqtbl4q_u8(load64U8(table), index);
   for (int32_t part = 1; part < 4; ++part) {
@@ -146,7 +146,7 @@ inline I32 pairSumI32(I32 a, I32 b) {
   const int16x8_t x = vreinterpretq_s16_s32(a), y = vreinterpretq_s16_s32(b);
   return vpaddq_s32(vmull_s16(vget_low_s16(x), vget_low_s16(y)), vmull_high_s16(x, y));
 }
-/// NEON has no gather: four loads, each into its lane.
+/// NEON has no gather: four loads, one per lane.
 inline I32 gatherI32(const uint8_t* base, I32 offset) {
   const auto at = [&](int32_t place) {
     int32_t word;
@@ -169,7 +169,7 @@ inline bool anyAboveUnsignedI32(I32 a, I32 b) {
 }
 constexpr int32_t kWindowBytes = 16;
 inline I32 pickI32(const uint8_t* a, const uint8_t* b, I32 offset, I32 second) {
-  // Bit 4 of a place says which row.
+  // Bit 4 of a place selects the row.
   const uint32x4_t first = vreinterpretq_u32_s32(vaddq_s32(offset, vshlq_n_s32(second, 4)));
   const uint32x4_t places = vaddq_u32(vmulq_n_u32(first, 0x01010101u), vdupq_n_u32(0x03020100u));
   const uint8x16x2_t rows = {{vld1q_u8(a), vld1q_u8(b)}};

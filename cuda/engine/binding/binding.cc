@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engine puts on the addon's exports; see binding.h.
+// Adds the engine to the addon's exports; see binding.h.
 #include "binding.h"
 
 #include "../../simd/instruction_set.h"

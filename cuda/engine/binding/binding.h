@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts the engine on the addon's exports: Session, its stages, and what this machine can compute with. addon.ts has the types.
+// Adds the engine to the addon's exports: Session, its stages, and the backends of this machine. cuda/engine/native.ts
+// has the types.
 #pragma once
 
 #include <napi.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One engine, its threads and slots (frame_threads.h), and the memory of JavaScript that they work on. When a frame is done they wake
-// the JavaScript loop through uv_async, which neither allocates nor queues: what is done is taken from them, in the order of submission.
+// One engine with its threads and slots (frame_threads.h), and the JavaScript memory that they use. The threads wake
+// the JavaScript loop through uv_async, which neither allocates nor queues; the loop then takes finished frames in the
+// order of submission.
 #include "session.h"
 
 #include <uv.h>
@@ -20,7 +21,8 @@ namespace {
 constexpr size_t kHeadroomBytes = 128;  // ENCODED_HEADROOM_BYTES of native.ts
 constexpr int kOutcomeNumbers = 4 + kDropCauses + kStageCount;
 
-/// Opens an engine on a thread of Node's pool: its memory takes tens of milliseconds, in which frames of another one go on.
+/// Opens an engine on a thread of Node's pool. Allocating its memory takes tens of milliseconds, during which another
+/// engine may compute.
 class EngineOpening : public Napi::AsyncWorker {
  public:
   EngineOpening(Napi::Env env, EngineParameters parameters)
@@ -77,7 +79,7 @@ class Session : public Napi::ObjectWrap<Session> {
   size_t leftBytes_ = 0, rightBytes_ = 0;
   FrameThreads frames_;
   bool closed_ = false;
-  int outstanding_ = 0;  // submitted and not yet told to JavaScript
+  int outstanding_ = 0;  // submitted and not yet reported to JavaScript
 
   uv_async_t* async_ = nullptr;
   Napi::FunctionReference onDone_;
@@ -107,7 +109,7 @@ Session::Session(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Session>(inf
   } else {
     throwUnlessOk(env, Engine::open(parameters, &engine_));
   }
-  // Of the engine, not of the options: one that was opened before may be another than they say.
+  // Ask the engine, not the options: a given engine may have been opened with others.
   leftBytes_ = inputBytes(engine_->parameters(), 0);
   rightBytes_ = inputBytes(engine_->parameters(), 1);
   for (int slot = 0; slot < slotCount_; ++slot) {
@@ -137,7 +139,7 @@ Session::Session(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Session>(inf
   throw errorOf(env, started);
 }
 
-/// Kept until close(): the device must not know memory that is gone.
+/// Keeps the list until close(): the device must not use freed memory.
 void Session::bindInput(const Napi::Value& list) {
   if (list.IsUndefined()) return;
   const auto refuse = [&] {
@@ -185,10 +187,10 @@ void Session::bindSlot(int slot, const Napi::Object& memory) {
   engine_->attach(output);
 }
 
-/// A buffer that was transferred to a worker is memory of somebody else, or of nobody.
+/// Checks that the slot's memory was not transferred to a worker, which would leave it without a valid owner.
 void Session::requireSlotMemory(int slot) {
   const Napi::Value found = memory_.Value().Get(static_cast<uint32_t>(slot));
-  // What is no object has none of them.
+  // A value that is not an object has none of these properties.
   const auto memory = found.IsObject() ? found.As<Napi::Object>() : Napi::Object::New(found.Env());
   const FrameOutput& output = frames_.output(slot);
   const auto check = [&](const char* name, const void* bound) {
@@ -239,7 +241,7 @@ void Session::submit(const Napi::CallbackInfo& info) {
   keepLoopAlive();
 }
 
-/// The array behind `outcomes`; null where its buffer was transferred, or in an environment that ends.
+/// Returns the array of `outcomes`, or null if its buffer was transferred or the environment is ending.
 double* Session::outcomeNumbers(napi_env env) const {
   napi_value array = nullptr;
   void* data = nullptr;
@@ -249,13 +251,14 @@ double* Session::outcomeNumbers(napi_env env) const {
   return known && count == static_cast<size_t>(slotCount_ * kOutcomeNumbers) ? static_cast<double*>(data) : nullptr;
 }
 
-/// Tells JavaScript of every frame that is done. Runs on the JavaScript thread, below a libuv callback: it must not throw.
+/// Reports every finished frame to JavaScript. Runs on the JavaScript thread, below a libuv callback: it must not
+/// throw.
 void Session::deliver() {
   napi_env env = Env();
   napi_handle_scope scope = nullptr;
   if (napi_open_handle_scope(env, &scope) != napi_ok) return;
   for (;;) {
-    // Asked for each time: what is called back may have transferred it.
+    // Read again for every frame: a callback may have transferred the buffer.
     double* numbers = outcomeNumbers(env);
     int slot = -1;
     Status status;
@@ -291,7 +294,7 @@ void Session::shutDown() {
   closed_ = true;
   frames_.stop();
   if (engine_ != nullptr) engine_->detach();
-  // Its threads and memory now, not when the garbage collector, which knows nothing of their size, gets to it.
+  // Free threads and memory now. The garbage collector does not know their size and would do so late.
   engine_.reset();
   if (async_ != nullptr) {
     async_->data = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// native.Session: one engine on its own thread, seen from JavaScript. native.ts describes it.
+// native.Session: one engine on its own thread. native.ts documents it.
 #pragma once
 
 #include <napi.h>

@@ -20,7 +20,7 @@ Napi::Object objectOf(const Napi::Object& object, const char* name) {
   return value.As<Napi::Object>();
 }
 
-/// key: the setting's name in messages.
+/// @param key the setting's name in messages
 GivenValue givenValueOf(const Napi::Object& values, const std::string& name, const std::string& key) {
   const Napi::Value value = values.Get(name);
   GivenValue given;
@@ -78,7 +78,7 @@ Encoding encodingOf(const Napi::Object& object, const char* name) {
                 Status::error(Code::kParameter, "Expected rvl or raw for %s, got '%.40s'.", name, encoding.c_str()));
 }
 
-/// The value of every stage's setting "section.name" from options.section.name; its default where the section or the name is missing.
+/// Reads the value of every stage's setting "section.name" from options.section.name. Missing ones get their default.
 StageSettings stageSettingsOf(const Napi::Object& options, bool halfResolution) {
   StageSettings settings = defaultStageSettings(halfResolution);
   for (int stage = 0; stage < kStageCount; ++stage) {
@@ -97,7 +97,7 @@ StageSettings stageSettingsOf(const Napi::Object& options, bool halfResolution) 
   return settings;
 }
 
-/// A misspelled name would silently leave a default.
+/// Rejects unknown names, because a misspelled one would silently leave a default.
 void requireKnownNames(const Napi::Object& options, const StageSettings& settings, const char* section) {
   if (options.Get(section).IsUndefined()) return;
   const Napi::Array names = objectOf(options, section).GetPropertyNames();
@@ -114,7 +114,7 @@ AdaptationParameters adaptationOf(const StageSettings& settings) {
   const int32_t quarterRows = settings.at("rectify.verticalOffset");
   p.watchesRows = quarterRows == kAutomatic;
   if (!p.watchesRows) p.quarterRows = quarterRows;
-  // The words of match.denoise, in their order.
+  // In the order of the values of match.denoise.
   constexpr Denoise kDenoise[] = {Denoise::kAuto, Denoise::kOff, Denoise::kOn};
   p.denoise = kDenoise[settings.at("match.denoise")];
   return p;
@@ -162,7 +162,7 @@ EngineParameters engineParametersOf(const Napi::Object& options) {
   p.instructionSet = optionalStringOf(options, "instructionSet");
   if (!options.Get("repeatStage").IsUndefined()) {
     const Napi::Object repeat = objectOf(options, "repeatStage");
-    // Places in STAGE_NAMES, which is the order of stages.h.
+    // Indices into STAGE_NAMES, which has the order of stages.h.
     p.repeatedStage = static_cast<Stage>(integerOf(repeat, "stage", 0, kStageCount - 1));
     p.repetitions = integerOf(repeat, "times", -kAnyInt, kAnyInt);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// EngineOptions of native.ts as EngineParameters.
+// Reads the EngineOptions of native.ts into EngineParameters.
 #pragma once
 
 #include <napi.h>
@@ -9,16 +9,16 @@
 
 namespace depthwatt {
 
-/// Throws ENGINE_PARAMETER for what is missing or of the wrong type; ranges are checked by Engine::open.
+/// Throws ENGINE_PARAMETER if an option is missing or of the wrong type. Engine::open checks ranges.
 EngineParameters engineParametersOf(const Napi::Object& options);
 
-/// {algorithm, parameters?}: the matcher with the values that are given, each other one with its default.
+/// Reads {algorithm, parameters?}. Parameters that are not given get their default.
 MatcherChoice matcherChoiceOf(const Napi::Object& match, bool halfResolution);
 
-/// Properties frame ("camera" or "robot") and element ("float32" or "int16").
+/// Reads the properties frame ("camera" or "robot") and element ("float32" or "int16").
 void pointsFormOf(const Napi::Object& object, PointsParameters* parameters);
 
-/// "rvl" or "raw"; undefined gives kNone.
+/// Reads "rvl" or "raw"; undefined gives kNone.
 Encoding encodingOf(const Napi::Object& object, const char* name);
 
 }  // namespace depthwatt

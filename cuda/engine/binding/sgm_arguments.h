@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The properties of a call that sgm and select share.
+// Reads the arguments that sgm and select share.
 #pragma once
 
 #include "../../match/sgm/sgm.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of every stage for JavaScript, compiled together because reading napi.h takes a second.
+// The functions of every stage for JavaScript, compiled together because napi.h takes a second to parse.
 #include "stage_bindings.h"
 
 #include "../../../build/generated/stage_bindings.inl.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stages one by one, for tests and benchmarks: native.stages.x. Every function takes one object. Its property `variant` is
-// "reference" or an instruction set, and the function returns the name of what ran.
+// Exposes single stages to tests and benchmarks: native.stages.x. Every function takes one object. Its property
+// `variant` is "reference" or an instruction set, and the function returns the name of the variant that ran.
 #pragma once
 
 #include <napi.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which form of a stage's code a call from JavaScript runs.
+// Selects which form of a stage's code a call from JavaScript runs.
 #pragma once
 
 #include "../../../core/napi/arguments.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the calls of sad and pyramid share: threads?, width, height, minDisparity, numDisparities, windowWidth, windowHeight, subpixel,
-// left, right: Uint8Array of eight bytes a pixel, as hsv gives them, disparityQ4, disparity, rightDisparity: Int16Array,
-// confidence: Uint8Array.
+// Reads the arguments that sad and pyramid share: threads?, width, height, minDisparity, numDisparities, windowWidth,
+// windowHeight, subpixel, left, right (Uint8Array of eight bytes a pixel, from hsv), disparityQ4, disparity,
+// rightDisparity (Int16Array), confidence (Uint8Array).
 #pragma once
 
 #include <memory>
@@ -25,7 +25,7 @@ inline void readWindow(const Napi::Object& call, WindowParameters& p) {
   p.subpixel = booleanOf(call, "subpixel");
 }
 
-/// Runs the variant of the call. Stage: Sad or Pyramid.
+/// Runs the requested variant. Stage is Sad or Pyramid.
 template <class Stage, class Parameters>
 Napi::Value runWindow(const Napi::CallbackInfo& info, const Parameters& p,
                       void (*reference)(const Parameters&, const WindowImages&, const WindowResult&)) {

@@ -199,7 +199,10 @@ describe("depthwatt's own JSON", () => {
   });
 
   test("the example in the documentation is read", () => {
-    const page = readFileSync(new URL("../../../../docs/guides/calibration.md", import.meta.url), "utf8");
+    const page = readFileSync(
+      new URL("../../../../docs/reference/calibration-files.md", import.meta.url),
+      "utf8",
+    );
     const example = /```json\n([\s\S]*?)```/.exec(page)![1]!;
     const { calibration, format } = loadStereoCalibration(write("example.json", example));
     expect(format).toBe("depthwatt JSON");

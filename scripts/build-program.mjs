@@ -1,17 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bundles the command line and the broker's thread: dist/edge/cli/main.js and dist/edge/broker/broker-worker.js become entries
-// of dist/program, a few files instead of some 400 to find, read and compile at each start. Other programs import the modules that
-// tsc wrote. Does nothing where the bundle is newer than everything that it is made of.
+// Bundles the program: the command line, the library depthwatt and the threads become entries of dist/program, a few files instead
+// of some 400 to find, read and compile at each start. Copies the declarations of both libraries to dist/types. The package consists
+// of these files; the modules that tsc wrote serve tests and benchmarks. Does nothing if the bundle is newer than its sources.
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { builtinModules } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { copyTypes } from "./copy-types.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, "dist");
 const out = join(dist, "program");
 const notices = join(out, "NOTICES.txt");
-const ENTRIES = ["edge/cli/main", "edge/broker/broker-worker"];
+const ENTRIES = [
+  "edge/cli/main",
+  "edge/index",
+  "edge/broker/broker-worker",
+  "edge/outputs/mcap/recorder-thread",
+];
+/** The libraries that package.json exports. */
+const LIBRARIES = ["edge/index", "clients/javascript/src/index"];
 /** Libraries that go in, with what they import themselves; the others are found in node_modules, by the commands that use them. */
 const WITHIN = ["zod", "commander", "mqtt", "aedes", "ws"];
 /** What ws takes where it is installed; depthwatt does not. */
@@ -23,7 +31,9 @@ const newest = Math.max(
       .filter((name) => name.endsWith(".ts"))
       .map((name) => statSync(join(root, folder, name)).mtimeMs),
   ),
-  ...["package-lock.json", "scripts/build-program.mjs"].map((name) => statSync(join(root, name)).mtimeMs),
+  ...["package-lock.json", "scripts/build-program.mjs", "scripts/copy-types.mjs"].map(
+    (name) => statSync(join(root, name)).mtimeMs,
+  ),
 );
 const isBundled = (entry) => readFileSync(join(dist, `${entry}.js`), "utf8").includes("/program/");
 if (existsSync(notices) && statSync(notices).mtimeMs > newest && ENTRIES.every(isBundled)) process.exit(0);
@@ -82,6 +92,7 @@ const { output } = await vite.build({
     rollupOptions: {
       input: Object.fromEntries(ENTRIES.map((entry) => [entry, join(root, `${entry}.ts`)])),
       external: isOutside,
+      preserveEntrySignatures: "strict",
       output: { format: "es", entryFileNames: "[name].js", chunkFileNames: "program/[name]-[hash].js" },
     },
   },
@@ -102,4 +113,5 @@ function noticeOf(library) {
   const text = file === undefined ? "" : `\n${readFileSync(join(library, file), "utf8")}`;
   return `${name} ${version} (${license})\n${text}`;
 }
+copyTypes(dist, LIBRARIES, join(dist, "types"));
 writeFileSync(notices, [...libraries].sort().map(noticeOf).join("\n\n"));

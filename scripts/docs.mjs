@@ -179,12 +179,15 @@ function boardsPage({ loadBoards }) {
     .filter(({ recommended }) => !Array.isArray(recommended))
     .map(({ title, recommended }) => `- ${title}: ${recommended.unknown}`);
   return `${NOTICE}
-# What to ask of which board
+# Boards
 
-From ${code("board-configs/")}, one row per power mode. A row is **measured** (depthwatt ran there), **published** (somebody
-else's program ran there) or **predicted** (nobody has; [how](../../board-configs/README.md#how-predictions-are-made)). A mode's
-watts are its name, not a measurement: no joules are claimed for a row that is not measured. To make a row measured,
-[send in figures](../guides/contribute.md).
+This page lists the speed to expect of each board and power mode, from ${code("board-configs/")}. A row is one of:
+
+- **measured**: depthwatt ran there;
+- **predicted**: computed by [a model](../../board-configs/README.md#how-predictions-are-made), because depthwatt has not run there;
+- **published**: another program ran there, with a simpler pipeline. depthwatt with its default settings is slower.
+
+The watts of a power mode are its name, not a measurement. [Send in measurements](../guides/contribute.md) of your board.
 
 ${table(["board", "power mode", "matcher", "size, disparities", "frames per second", "kind"], rows)}
 

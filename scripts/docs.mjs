@@ -121,8 +121,13 @@ command is ${code("npx depthwatt COMMAND")}.
 ${sections.join("\n")}`;
 }
 
-function presetsPage({ PRESETS }) {
+function presetsPage({ PRESETS, PRESET_GROUPS }) {
   const all = Object.entries(PRESETS);
+  const list = (presets) =>
+    table(
+      ["preset", "what it is", "source of its values"],
+      Object.entries(presets).map(([name, { summary, source }]) => [code(name), summary, source]),
+    );
   const figures = all.flatMap(([name, preset]) =>
     preset.figures.map(({ of, unit, measured, published }) => [
       code(name),
@@ -144,12 +149,15 @@ function presetsPage({ PRESETS }) {
 A preset is settings under one name. ${code("--preset NAME")} of every command that reads settings takes one, and ${code("depthwatt presets")}
 lists them. Settings of a configuration file, of the environment and of flags win over the preset's, and the command says
 which. A running program takes one too: ${code("depthwatt set preset=NAME --device DEVICE")} changes all its settings between two
-frames; there only settings of the same request win. What a preset does not name stays as it is.
+frames; there only settings of the same request win. A setting that the preset does not name keeps its value.
 
-${table(
-  ["preset", "what it is", "source of its values"],
-  all.map(([name, { summary, source }]) => [code(name), summary, source]),
-)}
+## By use
+
+${list(PRESET_GROUPS.use)}
+
+## With the settings of papers
+
+${list(PRESET_GROUPS.paper)}
 
 ## Figures
 

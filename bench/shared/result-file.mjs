@@ -48,7 +48,7 @@ export function describeRun({ machine, load } = {}) {
   const changed = firstLine("git", "status", "--porcelain", "--untracked-files=no");
   return {
     machine: { name: machine ?? folder, processor: model, cores, memoryBytes: totalmem(), kernel: release() },
-    commit: `${firstLine("git", "rev-parse", "--short", "HEAD") ?? "unknown"}${changed ? "-dirty" : ""}`,
+    commit: `${firstLine("git", "rev-parse", "--short=7", "HEAD") ?? "unknown"}${changed ? "-dirty" : ""}`,
     date: new Date().toISOString().slice(0, 10),
     toolchain: { node: process.version, compiler: firstLine("g++", "--version") },
     powerMode: optional(() => readFileSync("/sys/firmware/acpi/platform_profile", "utf8")),

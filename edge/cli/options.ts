@@ -3,6 +3,7 @@
 import type { Argument, Command } from "commander";
 import { DepthwattError, isSameFile } from "../../core/index.js";
 import { type FlagValue, type LoadedConfig, loadConfig } from "../config/index.js";
+import { PRESET_GROUPS } from "../presets/index.js";
 import { kindOfPath } from "../sources/section.js";
 import { note } from "./output.js";
 
@@ -20,7 +21,7 @@ export function withConfig(command: Command, { preset = true } = {}): Command {
   if (preset)
     command.option(
       "--preset <name>",
-      "settings under one name (depthwatt presets lists them); explicit settings win",
+      `${Object.keys(PRESET_GROUPS.use).join(", ")}, or the settings of a paper (depthwatt presets lists them); explicit settings win`,
     );
   return command.option(
     "--set <key=value>",

@@ -2,6 +2,13 @@
 // Control of a run as outputs offer it to others: requests, and what they are answered with over MQTT and on the live page.
 import type { SettingDescription, SettingValue } from "./setting.js";
 
+/** A preset as a list of choices shows it: named after a use, or with the settings of a paper. */
+export interface PresetChoice {
+  name: string;
+  summary: string;
+  group: "use" | "paper";
+}
+
 /** What may be asked and changed of a run. Whoever offers it to others answers for who they are. */
 export interface RunControl {
   /** Why nothing may be changed; undefined: it may. */
@@ -14,7 +21,7 @@ export interface RunControl {
   settings(): {
     settings: SettingDescription[];
     values: Record<string, SettingValue | undefined>;
-    presets: readonly { name: string; summary: string }[];
+    presets: readonly PresetChoice[];
   };
   /** Serves one request of docs/reference/requests.md, at most ten a second; never rejects. `from`: who asks, as it is told. */
   perform(command: string, body: unknown, from: string): Promise<ControlAnswer>;

@@ -4,25 +4,27 @@
 import { DepthwattError, type ErrorCode } from "../../core/index.js";
 import { CROSS_PRESETS } from "./cross.js";
 import { EXPONENTIAL_PRESETS } from "./exponential.js";
-import type { Preset, PresetChoice } from "./preset.js";
+import { PRESET_GROUP_NAMES, type Preset, type PresetChoice, type PresetGroup } from "./preset.js";
 import { SGM_PRESETS } from "./semi-global.js";
+import { USE_PRESETS } from "./uses.js";
 import { WINDOW_PRESETS } from "./windows.js";
 
-export type { Figure, Preset, PresetChoice, PresetValue, Sourced } from "./preset.js";
+export type { Figure, Preset, PresetChoice, PresetGroup, PresetValue, Sourced } from "./preset.js";
+export { PRESET_GROUP_NAMES } from "./preset.js";
 
-export const PRESETS: Readonly<Record<string, Preset>> = {
-  ...SGM_PRESETS,
-  ...CROSS_PRESETS,
-  ...EXPONENTIAL_PRESETS,
-  ...WINDOW_PRESETS,
+/** Presets by group, in the order in which they are listed. */
+export const PRESET_GROUPS: Readonly<Record<PresetGroup, Readonly<Record<string, Preset>>>> = {
+  use: USE_PRESETS,
+  paper: { ...SGM_PRESETS, ...CROSS_PRESETS, ...EXPONENTIAL_PRESETS, ...WINDOW_PRESETS },
 };
+
+export const PRESETS: Readonly<Record<string, Preset>> = { ...PRESET_GROUPS.use, ...PRESET_GROUPS.paper };
 
 export const PRESET_NAMES = Object.keys(PRESETS);
 
-export const PRESET_CHOICES: readonly PresetChoice[] = Object.entries(PRESETS).map(([name, { summary }]) => ({
-  name,
-  summary,
-}));
+export const PRESET_CHOICES: readonly PresetChoice[] = PRESET_GROUP_NAMES.flatMap((group) =>
+  Object.entries(PRESET_GROUPS[group]).map(([name, { summary }]) => ({ name, summary, group })),
+);
 
 /** How a preset is asked for: what messages name, and the code of one that does not exist. */
 export interface PresetPlace {

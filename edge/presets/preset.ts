@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a preset is.
+import type { PresetChoice } from "../contracts/control.js";
+
+export type { PresetChoice };
 
 export type PresetValue = number | string | boolean;
 
@@ -18,11 +21,9 @@ export interface Sourced {
   from: string;
 }
 
-/** A preset as it is told to those who choose one. */
-export interface PresetChoice {
-  name: string;
-  summary: string;
-}
+/** Groups in the order in which they are listed. */
+export const PRESET_GROUP_NAMES = ["use", "paper"] as const satisfies readonly PresetChoice["group"][];
+export type PresetGroup = (typeof PRESET_GROUP_NAMES)[number];
 
 export interface Preset {
   /** What it is for, the rest of the sentence "NAME is ...". */

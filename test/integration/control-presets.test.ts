@@ -58,9 +58,7 @@ test("an unknown name gets the nearest, and a value that does not fit leaves all
   expect(await client.ask("set", { preset: "esaw9" })).toMatchObject({
     ok: false,
     code: "CONTROL_INVALID",
-    message: expect.stringMatching(
-      /^expected preset to be quality, .*, got "esaw9"; did you mean "esaw-9"\?$/,
-    ),
+    message: `expected preset to be ${PRESET_NAMES.join(", ")}, got "esaw9"; did you mean "esaw-9"?`,
   });
   expect(await client.ask("set", { preset: "__proto__" })).toMatchObject({ code: "CONTROL_INVALID" });
   expect(await client.ask("set", { preset: "" })).toMatchObject({ code: "CONTROL_INVALID" });

@@ -149,8 +149,14 @@ function Presets({ presets }: { presets: readonly PresetChoice[] }) {
             <option value="" disabled>
               {T.presetNone}
             </option>
-            {presets.map(({ name }) => (
-              <option key={name}>{name}</option>
+            {Object.entries(T.presetGroups).map(([group, label]) => (
+              <optgroup key={group} label={label}>
+                {presets
+                  .filter((preset) => (preset.group ?? "paper") === group)
+                  .map(({ name }) => (
+                    <option key={name}>{name}</option>
+                  ))}
+              </optgroup>
             ))}
           </select>
         </label>

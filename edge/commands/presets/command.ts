@@ -3,7 +3,9 @@
 import type { Command } from "commander";
 import { withExamples, withJson } from "../../cli/options.js";
 import { columns, paint, printJson, printLine, terminalWidth, wrap } from "../../cli/output.js";
-import { type Figure, PRESETS, type Preset } from "../../presets/index.js";
+import { type Figure, PRESET_GROUP_NAMES, PRESET_GROUPS, PRESETS, type Preset } from "../../presets/index.js";
+
+const HEADINGS = { use: "Presets by use", paper: "Presets with the settings of papers" };
 
 const indent = (text: string) => wrap(text, terminalWidth() - 2).map((line) => `  ${line}`);
 
@@ -31,11 +33,14 @@ function presets({ json }: { json?: boolean }): void {
     printJson(Object.entries(PRESETS).map(([name, preset]) => ({ name, ...preset })));
     return;
   }
-  for (const [index, [name, preset]] of Object.entries(PRESETS).entries()) {
-    if (index > 0) printLine();
-    print(name, preset);
+  for (const group of PRESET_GROUP_NAMES) {
+    printLine(HEADINGS[group]);
+    printLine();
+    for (const [name, preset] of Object.entries(PRESET_GROUPS[group])) {
+      print(name, preset);
+      printLine();
+    }
   }
-  printLine();
   printLine(paint("dim", "--json gives every preset's settings, and the file or table of each figure"));
 }
 

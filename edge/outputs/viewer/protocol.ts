@@ -2,9 +2,8 @@
 // What the live page and the program say to each other over their WebSocket, and the only module of the program that the page
 // imports. Text messages are JSON of these shapes; binary messages are frames exactly as on the MQTT streams (core/frame).
 import type { PictureStream } from "../../../core/frame/frame-format.js";
-import type { ControlAnswer } from "../../contracts/control.js";
+import type { ControlAnswer, PresetChoice } from "../../contracts/control.js";
 import type { SettingDescription } from "../../contracts/setting.js";
-import type { PresetChoice } from "../../presets/preset.js";
 
 /** The page checks the zones that are drawn on it as the settings do. */
 export { type Point, parseZones, type Zone } from "../derived/polygon.js";

@@ -104,6 +104,11 @@ test("the windows' figures are those of the tables", () => {
 });
 
 test.each([
+  [
+    "2026-11-25-ce2f1d5",
+    ["fast", "balanced", "dense"],
+    ["midd_v2", "midd_2005_2006_third", "midd_2014", "kitti2015"],
+  ],
   ["2026-11-23-777c5a6", ["quality"], ["midd_v2", "midd_2005_2006_third", "midd_2014", "kitti2015"]],
   ["2026-11-22-c2a61f9", ["sgm-2016"], ["midd_v2", "midd_2005_2006_third", "midd_2014", "kitti2015"]],
   ["2026-11-22-c2a61f9", ["chang-half", "chang-full"], ["midd_2006_aloe"]],
@@ -119,6 +124,32 @@ test.each([
     const measured = sets.map((set) => rows.find((row) => row.preset === preset && row.data === set)!.mean);
     expect(told, preset).toEqual(measured);
   }
+});
+
+test("balanced is the defaults", () => {
+  expect(loadConfig({ ...quiet, preset: "balanced" }).config).toEqual(loadConfig(quiet).config);
+});
+
+test("robot has the confidence limit and the figures of its result file, and meets its goal", () => {
+  const { figures, settings } = PRESETS.robot!;
+  const { from } = figures[0]!.measured!;
+  type LimitRow = {
+    what?: string;
+    minConfidence: number;
+    densityPercent: number;
+    wrongOfKeptPercent: number;
+  };
+  const { rows } = JSON.parse(readFileSync(from, "utf8")) as { rows: LimitRow[] };
+  const row = rows.find(({ what }) => what === "limit of the preset")!;
+  expect(Math.ceil((settings["refine.minConfidence"] as number) * 255)).toBe(
+    Math.round(row.minConfidence * 255),
+  );
+  expect(figures.map(({ measured }) => measured)).toEqual([
+    { value: row.wrongOfKeptPercent, from },
+    { value: row.densityPercent, from },
+  ]);
+  expect(row.wrongOfKeptPercent).toBeLessThanOrEqual(2);
+  expect(row.densityPercent).toBeGreaterThanOrEqual(60);
 });
 
 test("quality-unfilled is quality with holes, and has the figure of its result file", () => {

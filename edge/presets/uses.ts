@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Presets named after a use: speed, accuracy, density, a robot, a fixed camera.
+import { matcherOf } from "../../cuda/index.js";
+import type { Preset } from "./preset.js";
+import { REFINED } from "./refinement.js";
+import { researchFigures } from "./research-figures.js";
+
+const KEPT_RESULTS = "bench/results/amd-epyc-2-cores/2026-11-24-303cea9-kept-at-density.json";
+const RESULTS = "bench/results/amd-epyc-2-cores/2026-11-25-ce2f1d5-presets.json";
+const QUALITY_RESULTS = "bench/results/amd-epyc-2-cores/2026-11-23-777c5a6-presets.json";
+
+const BALANCED = {
+  "match.algorithm": "sgm",
+  "match.halfResolution": "auto",
+  ...Object.fromEntries(
+    matcherOf("sgm").parameters.map(({ key, default: value }) => [`match.sgm.${key}`, value]),
+  ),
+  ...REFINED,
+} as const;
+
+const QUALITY = {
+  "match.algorithm": "sgm",
+  "match.halfResolution": "auto",
+  "match.sgm.cost": "wideCensus",
+  "match.sgm.paths": 4,
+  "match.sgm.p1": 14,
+  "match.sgm.p2": 46,
+  "match.sgm.adaptiveP2": 8,
+  // Pixels that are not unique have a low confidence. Without the test 2 % more pixels are matched.
+  "match.sgm.uniqueness": 0,
+  "match.sgm.outsideCost": 14,
+  "match.sgm.rightView": "own",
+  "match.sgm.subpixel": true,
+  ...REFINED,
+  "refine.speckleSize": 40,
+  "refine.rounds": 2,
+} as const;
+
+export const USE_PRESETS: Readonly<Record<string, Preset>> = {
+  fast: {
+    summary: "matches at half resolution: about four times faster than balanced, less detail",
+    source: "measured on the research data (decision 0035)",
+    figures: researchFigures(RESULTS, 13.415, 22.578, 14.789, 4.775),
+    settings: { ...BALANCED, "match.halfResolution": true },
+  },
+  balanced: {
+    summary: "the default settings",
+    source: "measured on the research data (decision 0033)",
+    figures: researchFigures(RESULTS, 5.435, 13.79, 8.803, 3.987),
+    settings: BALANCED,
+  },
+  quality: {
+    summary:
+      "most accurate, about twice the time: 62-bit census, separate right-image match, two refinement passes",
+    source: "measured on the research data (decision 0033)",
+    figures: researchFigures(QUALITY_RESULTS, 4.882, 12.529, 8.253, 4.243),
+    settings: QUALITY,
+  },
+  dense: {
+    summary: "a depth for every pixel: fills pixels without a match, two refinement passes",
+    source: "measured on the research data (decision 0034)",
+    figures: researchFigures(RESULTS, 5.202, 13.712, 8.758, 3.97),
+    settings: { ...BALANCED, "refine.fill": "background", "refine.rounds": 2 },
+  },
+  robot: {
+    summary: "only pixels that are very likely right, nothing filled, averaged over time where nothing moves",
+    source: "measured on the research data (decision 0038)",
+    figures: [
+      {
+        of: "17 scenes of five sets, off by more than the set's threshold, of the pixels kept",
+        unit: "%",
+        measured: { value: 1.431, from: RESULTS },
+      },
+      {
+        of: "17 scenes of five sets, pixels kept",
+        unit: "%",
+        measured: { value: 66.266, from: RESULTS },
+      },
+    ],
+    settings: { ...BALANCED, "refine.minConfidence": 0.94, "refine.temporal": true },
+  },
+  "still-camera": {
+    summary:
+      "for a camera that does not move: averages over time where nothing moves, a fifth of the flicker",
+    source: "measured on the research data (decision 0039)",
+    figures: [],
+    settings: { ...BALANCED, "refine.temporal": true },
+  },
+  "quality-unfilled": {
+    summary: "quality for maps with holes: larger penalties, pixels without a match stay empty",
+    source: "measured on the research data (decision 0033)",
+    figures: [
+      {
+        of: "17 scenes of five sets, off by more than the set's threshold, of the surest 80 %",
+        unit: "%",
+        measured: { value: 2.831, from: KEPT_RESULTS },
+      },
+    ],
+    settings: {
+      ...QUALITY,
+      "match.sgm.p1": 20,
+      "match.sgm.p2": 63,
+      "match.sgm.adaptiveP2": 10,
+      "refine.speckleSize": 60,
+      "refine.speckleRange": 1,
+      "refine.fill": "off",
+    },
+  },
+};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two matchers over the stage exponential on CUDA: aggregation, then the left-right check; see exponential_matcher.h.
+// Runs esaw and esmp on CUDA: the stage exponential, then the left-right check; see exponential_matcher.h.
 #pragma once
 
 #include <new>
@@ -32,7 +32,7 @@ class ExponentialOnGpu final : public Matcher {
 
   Status compute(const MatcherImages& images, const MatcherResult& result, cudaStream_t stream) override {
     if (ownRightView_) {
-      // First, for the left image's results stand where these are written for the while.
+      // Must run first: it uses the buffers of the left image's results as scratch.
       DEPTHWATT_TRY(mirrorColumns(images.right, mirrored_[0].get(), width_, height_, stream));
       DEPTHWATT_TRY(mirrorColumns(images.left, mirrored_[1].get(), width_, height_, stream));
       DEPTHWATT_TRY(mirrorColumns(images.rightRgb, mirroredRgb_.get(), width_, height_, stream));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two matchers over the stage exponential, which differ in its parameters alone: aggregation, then the left-right check.
+// Runs the matchers esaw and esmp, which differ only in the parameters of the stage exponential: aggregation, then the
+// left-right check.
 #pragma once
 
 #include <vector>
@@ -14,7 +15,7 @@
 
 namespace depthwatt {
 
-// Settings that both matchers have.
+// Settings of both matchers.
 constexpr Setting kGradientTruncation = wholeNumber(
     "gradientTruncation", 0, 127, 0, "grey / 2",
     "Largest difference of horizontal gradients that counts. 0: gradients are not compared, as in the paper.");
@@ -26,7 +27,7 @@ constexpr Setting kRightView = word(
     "reads it from the left image's costs.");
 constexpr Setting kSubpixel = flag("subpixel", false, "Interpolates the winner to 1/16 px.");
 
-/// Both images exchanged and mirrored, with the colours of the right one.
+/// Both images exchanged and mirrored, with the right one's colours.
 struct MirroredImages {
   std::vector<uint8_t> left, right;
   std::vector<Rgb8> leftRgb;
@@ -70,7 +71,7 @@ class ExponentialOnCpu final : public CpuMatcher {
   void compute(const MatcherImages& images, const MatcherResult& result) override {
     const ImageView<int16_t> seenFromRight = task_.leftRight ? view(rightDisparity_) : ImageView<int16_t>{};
     if (mirrored_ != nullptr) {
-      // First, for the left image's results stand where these are written for the while.
+      // Must run first: it uses the buffers of the left image's results as scratch.
       workers_.rows(task_.height, [&](int32_t first, int32_t end) { mirrored_->make(images, first, end); });
       exponential_->compute(mirrored_->images(), {result.disparityQ4, view(mirroredDisparity_), {}, result.confidence});
       workers_.rows(task_.height, [&](int32_t first, int32_t end) {
@@ -101,7 +102,7 @@ class ExponentialOnCpu final : public CpuMatcher {
   const LeftRightRows leftRight_;
   Workers& workers_;
   std::vector<int16_t> disparity_, rightDisparity_, mirroredDisparity_;
-  std::unique_ptr<MirroredImages> mirrored_;  ///< null: no view of the right image's own
+  std::unique_ptr<MirroredImages> mirrored_;  ///< null unless rightView is own
   std::unique_ptr<Exponential> exponential_;
 };
 
@@ -113,7 +114,7 @@ inline Status openExponentialOnCpu(const ExponentialParameters& parameters, cons
   return status;
 }
 
-/// The same, composed of the stages' references.
+/// Computes the same from the references of the stages.
 inline void matchExponentialReference(const ExponentialParameters& parameters, const MatchTask& task,
                                       const MatcherImages& images, const MatcherResult& result) {
   const size_t pixels = static_cast<size_t>(task.width) * task.height;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the two matchers over the stage exponential match from the right image, for the left-right check. Plain C++14: nvcc reads it too.
-//   own       the same aggregation with the images exchanged and all of them mirrored, so that disparities have the same sign: the
-//             costs of the right image's pixels by the right image's weights, at the cost of another matching
-//   diagonal  the smallest of the left image's cells that lie on the right pixel: free, but its weights are the left image's
+// How esaw and esmp match from the right image, for the left-right check. Plain C++14: nvcc reads it too.
+//   own       aggregates again with the images exchanged and mirrored, so that disparities have the same sign: right costs with right
+//             weights, for twice the time
+//   diagonal  the smallest of the left image's cells on the right pixel's diagonal: free, but with the left image's weights
 #pragma once
 
 #include "matcher.h"

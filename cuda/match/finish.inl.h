@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a selection: sub-pixel, uniqueness and confidence from the sums around each winner. Included by the vector code of
-// match/sgm and match/sad, and compiled once per instruction set.
+// Finishes a selection: sub-pixel, uniqueness and confidence from the sums around each winner. The vector code of
+// match/sgm and match/sad includes it, so it is compiled once per instruction set.
 //
-// The quotients are those of whole numbers below 2^24 by whole numbers below 2^18, and smaller than 256: an IEEE single
-// division cannot round one up to the next whole number, so truncating it is the exact integer division.
+// Quotients are of whole numbers below 2^24 by whole numbers below 2^18, and smaller than 256. An IEEE single division
+// cannot round such a quotient up to the next whole number, so truncating it is the exact integer division.
 
 #pragma once
 
@@ -35,8 +35,9 @@ using Unsigned16 [[gnu::vector_size(kFinished * 2)]] = uint16_t;
   return __builtin_convertvector(__builtin_convertvector(a, Floats32) / __builtin_convertvector(b, Floats32), Words32);
 }
 
-/// In the order of the steps. seconds: S2 above stripeBits bits of no interest. disparityQ4 takes the place of S-, the
-/// winner's whole disparity that of d0, the confidence that of S2. Works on up to kFinished pixels more than `pixels`.
+/// Works in the order of steps. @param seconds S2 above stripeBits unused bits. disparityQ4 overwrites S-, the winner's
+/// whole disparity overwrites d0, and the confidence overwrites S2. May process up to kFinished pixels more than
+/// `pixels`.
 [[gnu::noinline]] void finishPixels(const SgmParameters parameters, int32_t invalidSum, int32_t stripeBits,
                                     const Picked picked, uint16_t* seconds, bool wantsSecond, int32_t pixels) {
   const Words32 zero = {}, one = zero + 1, invalid = zero + kInvalidDisparity;
@@ -48,7 +49,7 @@ using Unsigned16 [[gnu::vector_size(kFinished * 2)]] = uint16_t;
     if (parameters.subpixel) {
       const Words32 q = below + above - 2 * best;
       const Words32 curved = exists & (below < invalidSum) & (above < invalidSum) & (q > 0);
-      // 8 is added and taken off again: of a positive quotient, truncation is the floor.
+      // Add 8 and subtract it again: for a positive quotient, truncation is the floor.
       const Words32 quotient = dividedExactly(16 * (below - above) + 17 * q, chosen(curved, 2 * q, one));
       fine += chosen(curved, quotient - 8, zero);
     }

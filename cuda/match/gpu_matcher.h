@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A matcher on the device, as the backend sees it (matcher.h is the contract as a whole): everything is made when it is opened,
-// then it only queues work.
+// The interface of a CUDA matcher for the backend (matcher.h is the whole contract). It allocates everything when it is
+// opened and then only queues work.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,7 +10,7 @@
 namespace depthwatt {
 namespace gpu {
 
-/// Rectified images on the device, of the task's size, packed rows. rgb: null where the matcher does not need it.
+/// Rectified images on the device, of the task's size, with packed rows. rgb: null if the matcher does not need it.
 struct MatcherImages {
   const uint8_t* left;
   const uint8_t* right;
@@ -18,25 +18,25 @@ struct MatcherImages {
   const Rgb8* rightRgb;
 };
 
-/// Of the same size, on the device. Every pixel of both is written.
+/// Results of the same size on the device. The matcher writes every pixel of both.
 struct MatcherResult {
-  int16_t* disparityQ4;  ///< kInvalidDisparity where there is none
-  uint8_t* confidence;   ///< 0 where nothing was matched
+  int16_t* disparityQ4;  ///< kInvalidDisparity if there is none
+  uint8_t* confidence;   ///< 0 if nothing was matched
 };
 
-/// What compute() queues is captured into a graph and replayed for every frame: kernels and asynchronous copies on `stream`, or
-/// on streams of the matcher's own that an event has forked from it and another joins to it again. No allocation, no waiting,
-/// no default stream, and the same pointers at every call. The graph's frames run one after the other, so that one workspace
-/// serves all of them.
+/// compute() queues kernels and asynchronous copies on `stream`, or on the matcher's own streams, which events fork
+/// from it and join to it. The backend captures them into a graph and replays it for every frame, so compute() must not
+/// allocate, wait or use the default stream, and must use the same pointers at every call. Frames run one after the
+/// other, so one workspace is enough.
 class Matcher {
  public:
   virtual ~Matcher() = default;
   virtual Status compute(const MatcherImages& images, const MatcherResult& result, cudaStream_t stream) = 0;
-  /// Device memory held.
+  /// Returns the bytes of device memory held.
   virtual size_t bytes() const = 0;
 };
 
-/// kBackendUnavailable for a matcher without kernels; kFailed where memory or the device says no.
+/// Opens a matcher. kBackendUnavailable: it has no kernels. kFailed: memory or the device failed.
 Status openMatcher(const MatchTask& task, std::unique_ptr<Matcher>* matcher);
 
 }  // namespace gpu

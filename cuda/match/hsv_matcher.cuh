@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matchers sad and pyramid on CUDA around their stages: weighted hue, saturation and value before, the left-right check behind.
+// Runs sad and pyramid on CUDA: weighted hue, saturation and value, the stage, then the left-right check.
 #pragma once
 
 #include <new>
@@ -12,7 +12,7 @@
 namespace depthwatt {
 namespace gpu {
 
-/// Workspace: SadWorkspace or PyramidWorkspace. Result: what it computes to.
+/// @param Workspace SadWorkspace or PyramidWorkspace
 template <class Workspace, class Result>
 class HsvMatcherOnGpu final : public Matcher {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the matchers sad and pyramid share around their stages: weighted hue, saturation and value of both images before, the left-right
-// check behind.
+// Runs sad and pyramid on the CPU: weighted hue, saturation and value of both images, the stage, then the left-right
+// check.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@
 
 namespace depthwatt {
 
-/// The rule that the three weights of match.<name> are 1 to 100 % together.
+/// Checks that the three weights of match.<name> add up to 1 to 100 %.
 inline BrokenRule checkHsvWeights(const MatcherChoice& choice) {
   const HsvWeights w = hsvWeightsOf(choice);
   const int32_t sum = w.hue + w.saturation + w.value;
@@ -24,7 +24,7 @@ inline BrokenRule checkHsvWeights(const MatcherChoice& choice) {
                         "expected 1 to 100 %% for the three weights together, got %d", sum);
 }
 
-/// Stage: Sad or Pyramid. Images, Result: what it computes from and to.
+/// @param Stage Sad or Pyramid. Images and Result are its input and output.
 template <class Stage, class Images, class Result>
 class HsvMatcherOnCpu final : public CpuMatcher {
  public:
@@ -74,7 +74,7 @@ class HsvMatcherOnCpu final : public CpuMatcher {
   std::unique_ptr<Stage> stage_;
 };
 
-/// The same, composed of the stages' references. reference(images, result): the stage's.
+/// Computes the same from the references of the stages. reference(images, result) is the stage's.
 template <class Images, class Result, class Reference>
 void matchHsvReference(const MatchTask& task, const MatcherImages& images, const MatcherResult& result,
                        Reference reference) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of hsv, sad and pyramid share: a pixel as two words, and the difference of two pixels.
+// Shared CUDA code of hsv, sad and pyramid: a pixel as two words, and the difference of two pixels.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,7 +11,7 @@
 namespace depthwatt {
 namespace gpu {
 
-/// sum + the four bytes' absolute differences: one instruction from 7.0 on.
+/// Returns sum + the absolute differences of the four bytes: one instruction from 7.0 on.
 __device__ __forceinline__ uint32_t plusDifferences(uint32_t a, uint32_t b, uint32_t sum) {
 #if defined(__CUDACC__) && defined(__CUDA_ARCH__)
   uint32_t result;
@@ -25,7 +25,7 @@ __device__ __forceinline__ uint32_t plusDifferences(uint2 a, uint2 b, uint32_t s
   return plusDifferences(a.y, b.y, plusDifferences(a.x, b.x, sum));
 }
 
-/// Both images of a pair in one launch (hsv/hsv.h); device images, packed rows.
+/// Converts both images of a pair in one launch (hsv/hsv.h). Device images with packed rows.
 Status hsv(const HsvWeights& weights, const Rgb8* left, const Rgb8* right, HsvPixel* leftOut, HsvPixel* rightOut,
            int32_t width, int32_t height, cudaStream_t stream);
 

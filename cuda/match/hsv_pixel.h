@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the stages hsv, sad and pyramid share: a colour as bytes whose absolute differences add up to the difference of two pixels
-// (Prehn 2007, eq. 5.1: weighted hue, saturation and value).
+// The pixel of hsv, sad and pyramid: a colour as bytes whose absolute differences add up to the difference of two
+// pixels (Prehn 2007, eq. 5.1: weighted hue, saturation and value).
 #pragma once
 
 #include <cstdint>
 
 namespace depthwatt {
 
-/// Percent, 0 to 100 each, 1 to 100 together.
+/// Percent, 0 to 100 each, 1 to 100 in total.
 struct HsvWeights {
   int32_t hue = 30, saturation = 30, value = 30;
 };
 
-/// A weighted channel in units, halved so that each half is a byte; hue as a place on the rim of a square, so that it wraps.
-/// hsv/hsv.h has the equations.
+/// Each weighted channel in units, halved so that each half is a byte. Hue is a point on the rim of a square, so that
+/// it wraps. hsv/hsv.h has the equations.
 struct HsvPixel {
   uint8_t hueAcross, hueDown;
   uint8_t saturationLow, saturationHigh;
@@ -24,7 +24,7 @@ static_assert(sizeof(HsvPixel) == 8, "eight bytes: two words of four differences
 
 constexpr int32_t kHsvChannels = 6;
 
-/// Units in a weighted grey value: what keeps each channel's halves within a byte.
+/// Returns the units per weighted grey value, chosen so that each channel's halves fit a byte.
 inline int32_t hsvUnits(const HsvWeights& w) { return w.hue <= 50 && w.saturation <= 50 && w.value <= 50 ? 4 : 2; }
 
 }  // namespace depthwatt

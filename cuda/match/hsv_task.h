@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the weights among a matcher's settings say to the stage hsv, the same for every backend.
+// Turns a matcher's weights into parameters of the stage hsv, for every backend.
 #pragma once
 
 #include "hsv_pixel.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // native.stages.match({variant: "reference" | any instruction set, algorithm, parameters?, width, height, minDisparity,
 //   numDisparities, halfResolution?, leftRight?, threads?, left, right: Uint8Array, leftRgb?, rightRgb?: Uint8Array,
-//   disparityQ4: Int16Array, confidence: Uint8Array}): any matcher of the registry, as the engine opens it for images of this
-//   size and a search in their pixels. halfResolution: only says which defaults its parameters have. Colours are packed.
+//   disparityQ4: Int16Array, confidence: Uint8Array}): runs any matcher of the registry, as the engine opens it for images of this
+//   size and a search in their pixels. halfResolution only selects the defaults of its parameters. Colours are packed.
 #include "registry.h"
 
 #include "../engine/binding/session_options.h"

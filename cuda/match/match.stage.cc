@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matching as a stage: the settings that all matchers share, and the chosen matcher on the CPU.
+// The match stage: the settings that all matchers share, and the chosen matcher on the CPU.
 #include "../stage.h"
 #include "match_task.h"
 #include "registry.h"

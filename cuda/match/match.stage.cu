@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matching as a stage on CUDA: the chosen matcher.
+// The match stage on CUDA: the chosen matcher.
 #include "../device/gpu_stage.h"
 #include "gpu_matcher.h"
 #include "match_task.h"

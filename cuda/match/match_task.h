@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the match stage opens its matcher for, the same for both backends.
+// Builds the task of the match stage's matcher, for both backends.
 #pragma once
 
 #include "../stage.h"

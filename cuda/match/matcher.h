@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract of a whole matcher: from two rectified images to disparity and confidence. A matcher is a folder: its stages, and
-// adapters (x.cpu.cc, x.gpu.cu) that implement what stands here; matchers.h has one line for each. Plain C++14: nvcc reads it too.
+// The contract of a whole matcher: from two rectified images to disparity and confidence. A matcher is a folder with its stages and
+// adapters (x.cpu.cc, x.gpu.cu) that implement these functions, and a line in matchers.h. Plain C++14: nvcc reads it too.
 //
 //   x.cpu.cc          const MatcherFacts& xFacts();
 //                     Status openXOnCpu(const MatchTask&, InstructionSet, Workers&, std::unique_ptr<CpuMatcher>*);
-//   x.gpu.cu          namespace gpu: Status openXOnGpu(const MatchTask&, std::unique_ptr<Matcher>*);  see gpu_matcher.h. Absent: the
-//                     CUDA backend says that it has no kernels for it.
+//   x.gpu.cu          namespace gpu: Status openXOnGpu(const MatchTask&, std::unique_ptr<Matcher>*);  see gpu_matcher.h. Missing: the
+//                     CUDA backend reports that it has no kernels for it.
 //   x.matcher.ref.cc  void matchXReference(const MatchTask&, const MatcherImages&, const MatcherResult&);  the definition, composed
-//                     of the stages' references. May be absent.
+//                     of the stages' references. Optional.
 #pragma once
 
 #include <cstdarg>
@@ -29,23 +29,23 @@ namespace depthwatt {
 
 class Workers;
 
-/// In the words of TypeScript: "grey", "grey and left rgb", "grey and rgb". kGreyAndLeftRgb: the right image's colours too where
-/// the left-right check is asked for.
+/// TypeScript's names: "grey", "grey and left rgb", "grey and rgb". kGreyAndLeftRgb also needs the right image's
+/// colours for the left-right check.
 enum class ImagesNeeded { kGrey, kGreyAndLeftRgb, kGreyAndRgb };
 
-/// One step down of a quality ladder: the parameter is lowered to this value where it is higher.
+/// One step of a quality ladder: lowers the parameter to this value if it is higher.
 struct QualityStep {
   const char* key;
   int32_t value;
 };
 
-/// What the governor may give up before it halves resolution or search, best first.
+/// What the governor may lower before it halves resolution or search, best first.
 struct QualityLadder {
   const QualityStep* steps;
   int32_t count;
-  int32_t atHalf;       ///< so many steps stay taken where half resolution takes the others' place
-  const char* workKey;  ///< work per cell is in proportion to this parameter; null: to nothing
-  int32_t workPerCell;  ///< where workKey is null; 4 is that of sgm with 4 paths
+  int32_t atHalf;       ///< this many steps remain when half resolution replaces the others
+  const char* workKey;  ///< work per cell is proportional to this parameter; null: constant
+  int32_t workPerCell;  ///< used if workKey is null; 4 is sgm's with 4 paths
 };
 
 struct MatchSearch {
@@ -53,8 +53,8 @@ struct MatchSearch {
   int32_t numDisparities = 128;  ///< the search is [minDisparity, minDisparity + numDisparities)
 };
 
-/// How far from a pixel a local matcher looks at its images for that pixel's result, in their pixels: columns to the left and to the
-/// right, rows up and down. Its copies of the images begin at multiples of `step`.
+/// How far a local matcher reads its images for one pixel's result, in their pixels: columns to the left and right,
+/// rows up and down. Its copies of the images start at multiples of `step`.
 struct MatchReach {
   int32_t left, right, rows, step;
 };
@@ -65,14 +65,14 @@ struct MatcherFacts;
 struct MatcherChoice {
   const MatcherFacts* facts = nullptr;
   std::vector<int32_t> values;
-  /// The value of a parameter that the matcher has, else kNoSuchSetting, which no room accepts. Looked up by name: for open,
-  /// not for frames.
+  /// Returns the value of a parameter, else kNoSuchSetting, which no setting accepts. A search by name: for open, not
+  /// for frames.
   inline int32_t at(const char* key) const;
 };
 
-/// A rule between settings that does not hold. Empty: none is broken.
+/// A rule between settings that is broken. Empty: none is.
 struct BrokenRule {
-  std::vector<std::string> keys;  ///< dotted; the first is the one to change
+  std::vector<std::string> keys;  ///< dotted; change the first
   std::string text;               ///< "expected ..., got ..."
 
   bool empty() const { return keys.empty(); }
@@ -91,18 +91,20 @@ struct BrokenRule {
 };
 
 struct MatcherFacts {
-  const char* name;         ///< its folder, and its word in settings
+  const char* name;         ///< its folder, and its name in settings
   const char* description;  ///< the rest of the sentence "NAME is ..."
   ImagesNeeded images;
-  bool halfByDefault;  ///< match.halfResolution = auto means at half resolution
+  bool halfByDefault;  ///< match.halfResolution = auto means half resolution
   const Setting* parameters;
   int32_t parameterCount;
   QualityLadder ladder;
-  /// What ranges alone cannot tell: a rule between settings that does not hold, or an empty one. search: in pixels of the whole images.
+  /// Checks rules between settings. Returns an empty rule if none is broken. @param search in pixels of the whole
+  /// images
   BrokenRule (*check)(const MatcherChoice& choice, const MatchSearch& search, bool halfResolution);
-  /// It gives disparities that it did not match but estimated from others: those have confidence 0, all that it matched have more.
+  /// It also gives disparities that it estimated from others. Those have confidence 0, matched ones have more.
   bool estimates = false;
-  /// Of a matcher whose results near the border of a region are to be those of the whole images; null: a region is matched by itself.
+  /// Returns how far the matcher reads, so that a region's results equal those of the whole images. Null: a region is
+  /// matched alone.
   MatchReach (*reach)(const MatcherChoice& choice, const MatchSearch& search, bool leftRight) = nullptr;
 };
 
@@ -113,29 +115,28 @@ inline int32_t MatcherChoice::at(const char* key) const {
   return kNoSuchSetting;
 }
 
-/// What a matcher is opened for.
+/// The parameters of an opened matcher.
 struct MatchTask {
-  int32_t width = 0, height = 0;  ///< of the images that it gets
-  MatchSearch search;             ///< in their pixels
-  bool leftRight =
-      false;  ///< the check of refine/left_right is asked for; a matcher with a check of its own ignores it
+  int32_t width = 0, height = 0;  ///< size of its images
+  MatchSearch search;             ///< in pixels of its images
+  bool leftRight = false;         ///< run the check of refine/left_right; a matcher with its own check ignores this
   MatcherChoice matcher;
 };
 
-/// Rectified images of the task's size. rgb: data = null for an image whose colours the matcher does not need; where the camera
-/// has no colours, red = green = blue = grey.
+/// Rectified images of the task's size. rgb: data = null if the matcher does not need the colours. Without colours from
+/// the camera, red = green = blue = grey.
 struct MatcherImages {
   ImageView<const uint8_t> left, right;
   ImageView<const Rgb8> leftRgb, rightRgb;
 };
 
-/// Of the same size. Every pixel of both is written.
+/// Results of the same size. The matcher writes every pixel of both.
 struct MatcherResult {
-  ImageView<int16_t> disparityQ4;  ///< 1/16 px, absolute; kInvalidDisparity where there is none
-  ImageView<uint8_t> confidence;   ///< 0 where there is none, and where it was estimated (MatcherFacts::estimates)
+  ImageView<int16_t> disparityQ4;  ///< 1/16 px, absolute; kInvalidDisparity if there is none
+  ImageView<uint8_t> confidence;   ///< 0 if there is none, and for estimated ones (MatcherFacts::estimates)
 };
 
-/// Everything is made when it is opened; compute() allocates nothing.
+/// An opened CPU matcher. It allocates everything when it is opened; compute() allocates nothing.
 class CpuMatcher {
  public:
   virtual ~CpuMatcher() = default;

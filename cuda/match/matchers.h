@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every matcher, one line each: its folder and word, and what its names in C++ begin with. A new matcher is its folder and a line
-// here.
+// Every matcher, one line each: its folder and name in settings, and the prefix of its C++ names. To add a matcher, add
+// its folder and a line here.
 #pragma once
 
 #define DEPTHWATT_MATCHERS(MATCHER) \

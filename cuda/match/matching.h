@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the stages of match/ share beside the cost: the parameters of a search and the images it fills.
+// Shared by the stages of match/: the parameters of a search and the images of its results.
 #pragma once
 
 #include "../../core/image.h"
@@ -7,13 +7,13 @@
 namespace depthwatt {
 
 constexpr int32_t kMaxP2 = 1023;
-/// With this cost, cMax of cost/hamming.h, a candidate outside the right image is never a winner.
+/// With this cost (cost/hamming.h) a candidate outside the right image never wins.
 constexpr int32_t kNeverOutside = 63;
-/// Columns that have no more candidates than this inside the right image become holes where a candidate outside may win.
+/// Where a candidate outside may win, columns with no more candidates than this inside the right image become holes.
 constexpr int32_t kFewestCandidates = 8;
 constexpr int32_t kMinNumDisparities = 8;
 constexpr int32_t kMaxNumDisparities = 512;
-/// minDisparity + numDisparities may not exceed it: the largest disparity fits disparityQ4.
+/// The upper limit of minDisparity + numDisparities, so that the largest disparity fits disparityQ4.
 constexpr int32_t kMaxDisparity = 2047;
 
 struct SgmParameters {
@@ -26,23 +26,24 @@ struct SgmParameters {
   int32_t uniqueness = 0;        ///< percent, 0 to 99; 0 = no test
   bool subpixel = true;
   int32_t outsideCost =
-      kNeverOutside;  ///< of a candidate outside the right image, 0 to 63; below 63 it may win: select.h
+      kNeverOutside;  ///< cost of a candidate outside the right image, 0 to 63; below 63 it may win: select.h
 
-  int32_t words = 1;  ///< census words of a pixel, 1 or 2; their distances add up to the matching cost
+  int32_t words = 1;  ///< census words per pixel, 1 or 2; their distances add up to the matching cost
 
   bool outsideMayWin() const { return outsideCost < kNeverOutside; }
-  /// Columns at the left border that are holes whatever won there.
+  /// Returns the number of columns at the left border that are always holes.
   int32_t holeColumns(int32_t width) const {
     const int32_t few = minDisparity + kFewestCandidates;
     return !outsideMayWin() ? 0 : few < width / 8 ? few : width / 8;
   }
 };
 
-/// All of the images' size. rightDisparity and confidence may be empty (data = nullptr): then they are not computed.
+/// Results of the images' size. rightDisparity and confidence may be empty (data = nullptr): then they are not
+/// computed.
 struct SgmResult {
   ImageView<int16_t> disparityQ4;     ///< 1/16 px, absolute; kInvalidDisparity = none or not unique
   ImageView<int16_t> disparity;       ///< whole pixels: the left winner d0 before sub-pixel, for the left-right check
-  ImageView<int16_t> rightDisparity;  ///< whole pixels, seen from the right image; kInvalidDisparity = no candidate
+  ImageView<int16_t> rightDisparity;  ///< whole pixels, from the right image; kInvalidDisparity = no candidate
   ImageView<uint8_t> confidence;      ///< select.h
 };
 

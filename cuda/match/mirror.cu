@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Columns of an image in reverse order (mirror.h). One thread, one pixel.
+// Reverses the columns of an image (mirror.h). One thread per pixel.
 #include "mirror_gpu.h"
 
 namespace depthwatt {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images read from right to left: the right view's disparities are the left view's of the mirrored pair.
+// Mirrors images: the right view's disparities are the left view's of the mirrored pair.
 #pragma once
 
 #include "../../core/image.h"
 
 namespace depthwatt {
 
-/// Columns in reverse order.
+/// Reverses the columns.
 template <class Pixel>
 inline void mirrorColumns(ImageView<const Pixel> from, ImageView<Pixel> to, int32_t firstRow, int32_t endRow) {
   for (int32_t y = firstRow; y < endRow; ++y) {

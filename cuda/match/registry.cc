@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matchers of matchers.h on the CPU, and what is the same for the parameters of all of them; see registry.h.
+// The CPU matchers of matchers.h, and what all of them do with parameters; see registry.h.
 #include "registry.h"
 
 #include <new>
@@ -27,7 +27,7 @@ struct Entry {
 const Entry kEntries[] = {DEPTHWATT_MATCHERS(DEPTHWATT_ENTRY)};
 #undef DEPTHWATT_ENTRY
 
-/// Null where the facts come from somewhere else.
+/// Returns null if the facts are not a registered matcher's.
 const Entry* entryOf(const MatchTask& task) {
   for (const Entry& entry : kEntries) {
     if (&entry.facts() == task.matcher.facts) return &entry;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matchers of matchers.h on CUDA: those whose folder has an x.gpu.cu.
+// The CUDA matchers of matchers.h: those whose folder has an x.gpu.cu.
 #include "gpu_matcher.h"
 #include "matchers.h"
 
 namespace depthwatt {
 namespace gpu {
 
-// Weak: null where no file defines it.
+// Weak: null if no file defines it.
 #define DEPTHWATT_DECLARE(name, Name) \
   __attribute__((weak)) Status open##Name##OnGpu(const MatchTask& task, std::unique_ptr<Matcher>* matcher);
 DEPTHWATT_MATCHERS(DEPTHWATT_DECLARE)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What sad and pyramid share: both compare windows of weighted hue, saturation and value (Prehn 2007, section 5).
+// Shared by sad and pyramid, which compare windows of weighted hue, saturation and value (Prehn 2007, section 5).
 #pragma once
 
 #include "../../core/image.h"
@@ -8,7 +8,7 @@
 
 namespace depthwatt {
 
-/// Sides of a window are odd and within these.
+/// The sides of a window are odd and within these.
 constexpr int32_t kSmallestWindow = 3, kLargestWindow = 15;
 
 struct WindowParameters {
@@ -34,7 +34,8 @@ struct WindowResult {
 /// Returns kParameter with the name, the expected range and the value of the first wrong parameter, or ok.
 Status checkWindowParameters(const WindowParameters& parameters);
 
-/// The fast form on the CPU. The workspace is made once, at open, for one size, one set of parameters and one team of workers.
+/// The fast form on the CPU. It allocates its workspace at open, for one size, one set of parameters and one team of
+/// workers.
 class WindowMatcher {
  public:
   virtual ~WindowMatcher() = default;

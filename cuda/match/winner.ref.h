@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the references of the matchers share once a pixel's costs are known: match/select/select.h has the rules. Fast code has
-// its own.
+// Shared by the references of the matchers: selection from a pixel's costs, by the rules of match/select/select.h. Fast
+// code does not use it.
 #pragma once
 
 #include "../../core/image.h"
@@ -16,8 +16,8 @@ inline int32_t subpixelQ4(int64_t below, int64_t best, int64_t above) {
   return static_cast<int32_t>((2 * n + q) % (2 * q) < 0 ? quotient - 1 : quotient);
 }
 
-/// Selects the disparities of row y, where every disparity of the search is a candidate: winner, sub-pixel and confidence, and the
-/// right image's winner where the result has one.
+/// Selects the disparities of row y, where every disparity of the search is a candidate: winner, sub-pixel and
+/// confidence, and the right image's winner if the result has one.
 /// costs: [width][numDisparities]
 template <class Parameters, class Result>
 void selectRow(const Parameters& p, const int64_t* costs, int32_t y, const Result& result) {

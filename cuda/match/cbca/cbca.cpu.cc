@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cross-based matcher on the CPU (Chang and Maruyama, section III): cross, ground control points, median, bilateral estimation.
-// Halving before it and upscaling after it are the engine's stages.
+// The matcher cbca on the CPU (Chang and Maruyama, section III): cross, ground control points, median, bilateral
+// estimation. The engine's stages halve before it and upscale after it.
 #include "../../../core/workers.h"
 #include "../../refine/fill/fill.h"
 #include "../../refine/left_right/left_right.h"
@@ -28,7 +28,7 @@ constexpr Setting kParameters[] = {
                 "Largest step that bilateral estimation bridges with a straight line."),
 };
 
-/// A sum of a region's costs has 23 bits.
+/// Checks that a sum of a region's costs fits 23 bits.
 BrokenRule check(const MatcherChoice& choice, const MatchSearch&, bool) {
   const auto right = [&](const char* key, const char* left) {
     return choice.at(key) < 0 ? choice.at(left) : choice.at(key);
@@ -75,7 +75,7 @@ class CbcaOnCpu final : public CpuMatcher {
     return status;
   }
 
-  /// disparityQ4: every pixel has one where any has. confidence: 255 at ground control points, 0 elsewhere.
+  /// disparityQ4: every pixel has a value if any does. confidence: 255 at ground control points, 0 elsewhere.
   void compute(const MatcherImages& images, const MatcherResult& result) override {
     cross_->compute({images.left, images.right, view(disparity_), view(rightDisparity_)});
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cross-based matcher as a matcher on CUDA.
+// The matcher cbca on CUDA: its adapter.
 #include <new>
 
 #include "../gpu_matcher.h"

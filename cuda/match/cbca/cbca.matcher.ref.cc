@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The definition of the cross-based matcher as a whole: its stages' references, in the order of section III of the paper.
+// The definition of the whole matcher cbca: the references of its stages, in the order of section III of the paper.
 #include <vector>
 
 #include "../../refine/fill/fill.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a matcher's task says to cross-based aggregation, the same for every backend, and what the matcher as a whole adds to it:
-// Chang and Maruyama with what decision 0040 fixes.
+// Turns the settings of cbca into parameters of cross-based aggregation and of the matcher's other steps, for every
+// backend: Chang and Maruyama with the choices of decision 0040.
 #pragma once
 
 #include "../matcher.h"
@@ -8,12 +8,12 @@
 
 namespace depthwatt {
 
-/// Longest arm and grey difference of one region, by the scenes for tuning (decision 0040). The paper has arms of 41 x 61 at full
-/// and 21 x 31 at half resolution (section V), and 13 for both.
+/// Default longest arm and grey difference of a region, chosen on the development scenes (decision 0040). The paper has
+/// arms of 41 x 61 at full and 21 x 31 at half resolution (section V), and 13 for both.
 constexpr int32_t kCbcaArm = 9, kCbcaArmAtHalf = 3;
 constexpr int32_t kCbcaSimilarity = 13, kCbcaSimilarityAtHalf = 30;
 
-/// T: largest difference that bilateral estimation bridges, pixels.
+/// T: the largest difference that bilateral estimation bridges, in pixels.
 constexpr int32_t kCbcaThreshold = 3;
 
 inline CrossParameters crossParametersOf(const MatchTask& task) {
@@ -32,11 +32,11 @@ inline CrossParameters crossParametersOf(const MatchTask& task) {
 
 inline int32_t cbcaThresholdQ4Of(const MatchTask& task) { return 16 * task.matcher.at("threshold"); }
 
-/// Ground control points of two images' winners: both agree exactly (eq. 10).
+/// Finds the ground control points of two images' winners: both agree exactly (eq. 10).
 void groundControlPointsReference(ImageView<const int16_t> whole, ImageView<const int16_t> rightWhole,
                                   ImageView<int16_t> disparityQ4, ImageView<uint8_t> confidence);
 
-/// The whole matcher, composed of its stages' references.
+/// Runs the whole matcher from the references of its stages.
 void cbcaReference(const CrossParameters& cross, int32_t thresholdQ4, ImageView<const uint8_t> left,
                    ImageView<const uint8_t> right, ImageView<int16_t> disparityQ4, ImageView<uint8_t> confidence);
 

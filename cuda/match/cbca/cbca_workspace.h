@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cross-based matcher as a whole on a device (Chang and Maruyama): cross, ground control points, median, bilateral
-// estimation, as cbca.cpu.cc. Halving before it and upscaling after it are the engine's stages.
+// The whole matcher cbca on a device (Chang and Maruyama): cross, ground control points, median, bilateral estimation,
+// like cbca.cpu.cc. The engine's stages halve before it and upscale after it.
 #pragma once
 
 #include "../../device/device_buffer.h"
@@ -27,7 +27,7 @@ class CbcaWorkspace {
     return cross_.open(cross, width, height, tuning);
   }
 
-  /// disparityQ4: every pixel has one where any has. confidence: 255 at ground control points, 0 elsewhere.
+  /// disparityQ4: every pixel has a value if any does. confidence: 255 at ground control points, 0 elsewhere.
   Status compute(const uint8_t* left, const uint8_t* right, int16_t* disparityQ4, uint8_t* confidence,
                  cudaStream_t stream) {
     DEPTHWATT_TRY(cross_.compute(left, right, disparity_.get(), rightDisparity_.get(), stream));

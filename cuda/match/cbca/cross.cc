@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fast form of cross-based aggregation: arms and mini-census by rows, then each thread takes slices of sixteen disparities.
 //
-// A slice is one image's sixteen disparities over the whole image; no two slices share anything but what they read, and each
-// thread keeps the smallest key (sum, then disparity) of its own slices. Which thread took which slice cannot matter.
+// A slice is one image's sixteen disparities over the whole image. Slices share only their inputs, and each thread
+// keeps the smallest key (sum, then disparity) of its own slices, so the assignment of slices to threads has no effect
+// on the result.
 #include "cross.h"
 
 #include <atomic>

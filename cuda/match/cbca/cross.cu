@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cross-based aggregation on CUDA: features and arms of both images, then for each chunk of disparities sums along the rows
-// and down the columns of both images; see cross_plan.h, README.md has the counts.
+// Cross-based aggregation on CUDA: features and arms of both images, then for each chunk of disparities sums along the
+// rows and down the columns of both images; see cross_plan.h.
 #include <new>
 
 #include "../../device/device_buffer.h"
@@ -61,7 +61,7 @@ struct CrossDevice {
     costs = crossCostsOf(plan.parameters.lambdaDifference, plan.parameters.lambdaCensus);
     DEPTHWATT_TRY(table.allocate(sizeof costs.difference));
     DEPTHWATT_CUDA(cudaMemcpy(table.get(), costs.difference, sizeof costs.difference, cudaMemcpyHostToDevice));
-    // What lies beside and below the image is read (and not used) for ever, and written here only.
+    // Kernels read (and ignore) memory right of and below the image, so it is initialised once, here.
     for (DeviceBuffer<uint2>& one : features) {
       DEPTHWATT_TRY(one.allocate(words));
       DEPTHWATT_CUDA(cudaMemset(one.get(), 0, one.bytes()));
@@ -95,7 +95,7 @@ struct CrossDevice {
   CrossArguments arguments(int32_t chunk, int16_t* disparity, int16_t* rightDisparity) {
     CrossArguments a = {};
     for (int side = 0; side < 2; ++side) {
-      const int own = side == 0 ? 0 : 3, partner = side == 0 ? 1 : 2;  // the right image's problem: mirrored images
+      const int own = side == 0 ? 0 : 3, partner = side == 0 ? 1 : 2;  // the right image: mirrored images
       a.sides[side].own = features[own].get();
       a.sides[side].partner = features[partner].get();
       a.sides[side].armsX = reinterpret_cast<const uint2*>(armsX[side].get());
@@ -121,7 +121,7 @@ struct CrossDevice {
     return a;
   }
 
-  /// All chunks of `sides` images from `first` on.
+  /// Aggregates all chunks of `sides` images from `first` on.
   Status aggregate(int32_t first, int32_t sides, int16_t* disparity, int16_t* rightDisparity, cudaStream_t stream) {
     for (int32_t chunk = 0; chunk < plan.chunks; ++chunk) {
       CrossArguments a = arguments(chunk, disparity, rightDisparity);
@@ -191,7 +191,7 @@ Status CrossWorkspace::compute(const uint8_t* left, const uint8_t* right, int16_
   CrossDevice& d = *device_;
   DEPTHWATT_TRY(d.prepare(left, right, stream));
   if (d.plan.streams == 1) return d.aggregate(0, 2, disparity, rightDisparity, stream);
-  // One image's columns fill the multiprocessors that the other's rows leave at their end.
+  // One image's columns fill the multiprocessors that the other's rows leave idle at their end.
   DEPTHWATT_CUDA(cudaEventRecord(d.prepared, stream));
   DEPTHWATT_CUDA(cudaStreamWaitEvent(d.second, d.prepared, 0));
   DEPTHWATT_TRY(d.aggregate(0, 1, disparity, rightDisparity, stream));

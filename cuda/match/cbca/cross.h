@@ -23,9 +23,9 @@ namespace depthwatt {
 
 constexpr int32_t kMaxCrossCost = 254;
 constexpr int32_t kMaxArmX = 141, kMaxArmY = 61;
-/// Longest arm on CUDA, whose sums along a row are 16 bits and whose keys hold regions of 123 x 123.
+/// The longest arm on CUDA, where sums along a row have 16 bits and keys hold regions of 123 x 123.
 constexpr int32_t kMaxArmOnCuda = 61;
-/// A key holds a sum below 2^23 and an index of 9 bits: pixels of a region between arms of all four lengths.
+/// The largest region between arms of all four lengths, in pixels: a key holds a sum below 2^23 and an index of 9 bits.
 constexpr int32_t kMaxRegion = ((1 << 23) - 1) / kMaxCrossCost;
 /// Disparities that the fast form aggregates together.
 constexpr int32_t kCrossLanes = 16;
@@ -35,10 +35,10 @@ struct CrossParameters {
   int32_t numDisparities = 64;             ///< 1 to 512
   int32_t armX = 21, armY = 31;            ///< 0 to kMaxArmX, 0 to kMaxArmY; a region of at most kMaxRegion pixels
   int32_t similarity = 13;                 ///< 1 to 256
-  int32_t armXRight = -1, armYRight = -1;  ///< of the right image; -1: the left image's
+  int32_t armXRight = -1, armYRight = -1;  ///< the right image's; -1: the left image's
   int32_t lambdaDifference = kLambdaDifference, lambdaCensus = kLambdaCensus;  ///< kLeastLambda to kMaxLambda
 
-  /// side: 0 left, 1 right.
+  /// @param side 0 left, 1 right
   int32_t armXOf(int side) const { return side == 0 || armXRight < 0 ? armX : armXRight; }
   int32_t armYOf(int side) const { return side == 0 || armYRight < 0 ? armY : armYRight; }
   int32_t longestX() const { return armXOf(1) > armX ? armXOf(1) : armX; }
@@ -55,7 +55,7 @@ constexpr int32_t kKeyBias = -2147483647 - 1;
 
 Status checkCrossParameters(const CrossParameters& parameters);
 
-/// The definition: every sum is added up by itself. Slow: for small images.
+/// The definition: adds up every sum separately. Slow: use it for small images.
 void crossReference(const CrossParameters& parameters, const CrossImages& images);
 
 /// Lengths of a pixel's arms.
@@ -63,27 +63,27 @@ struct CrossArms {
   uint8_t left, right, up, down;
 };
 
-/// kCrossLanes disparities of one image: what an instruction set's kernel works on.
+/// kCrossLanes disparities of one image: the input and output of an instruction set's kernel.
 struct CrossSlice {
   ImageView<const uint8_t> own, other;              ///< grey
   ImageView<const uint8_t> ownCensus, otherCensus;  ///< mini-census
   const CrossArms* arms;                            ///< [height][width]
   int32_t direction;                                ///< -1: the partner of x is x - d; 1: x + d
-  int32_t firstDisparity;                           ///< of lane 0, absolute
-  int32_t firstIndex;                               ///< of lane 0, from the smallest disparity of the search
+  int32_t firstDisparity;                           ///< disparity of lane 0, absolute
+  int32_t firstIndex;                               ///< index of lane 0, from the smallest disparity of the search
   int32_t count;                                    ///< lanes in use
-  int32_t armY;                                     ///< of this image
+  int32_t armY;                                     ///< longest vertical arm of this image
   const CrossCosts* costs;
   int32_t* prefix;   ///< (width + 1) * kCrossLanes
   int32_t* columns;  ///< (2 armY + 2) * width * kCrossLanes
   int32_t* best;     ///< [height][width]: smallest key so far
 };
-/// One instruction set's.
+/// The table of one instruction set.
 struct CbcaKernels {
   void (*slice)(const CrossSlice& slice);
 };
 
-/// The fast form. The workspace is made once, at open, for one size, one set of parameters and one team.
+/// The fast form. It allocates its workspace at open, for one size, one set of parameters and one team.
 class Cross {
  public:
   static Status open(const CrossParameters& parameters, int32_t width, int32_t height, InstructionSet set,

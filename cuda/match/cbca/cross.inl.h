@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vector form of cross-based aggregation; compiled once per instruction set.
 //
-// kCrossLanes disparities of a pixel lie beside each other. A running sum along the row makes CAx the difference of two of its
-// entries, a running sum down the columns makes CA the same: whatever the arms' lengths, two subtractions. The columns' sums
-// live in a ring of 2 armY + 2 rows; row y - armY is finished when row y has been added.
+// kCrossLanes disparities of a pixel are contiguous. A running sum along the row makes CAx a difference of two of its
+// entries, and a running sum down the columns does the same for CA, so each takes one subtraction whatever the arms'
+// lengths. The column sums are in a ring of 2 armY + 2 rows; row y - armY is finished when row y has been added.
 
 #include "cross.h"
 #include "exponential_tables.h"
@@ -21,12 +21,12 @@ struct CrossLaneMasks {
 constexpr CrossLaneMasks kCrossLaneMasks;
 
 inline int32_t partnersInside(const CrossSlice& slice, int32_t x) {
-  // Lanes whose partner lies in the image come first: disparities rise, partners move away from the near border.
+  // Lanes whose partner is inside the image come first: with rising disparity, partners move away from the near border.
   const int32_t room = slice.direction < 0 ? x - slice.firstDisparity : slice.own.width - 1 - x - slice.firstDisparity;
   return lesser(greater(room + 1, 0), slice.count);
 }
 
-/// prefix[x + 1] = prefix[x] + the costs of x, for a whole row.
+/// Computes prefix[x + 1] = prefix[x] + the costs of x, for a whole row.
 inline void crossCosts(const CrossSlice& slice, int32_t y, const int32_t* miniCensusCosts) {
   const uint8_t* own = slice.own.row(y);
   const uint8_t* other = slice.other.row(y);

@@ -33,7 +33,7 @@ int32_t cost(const CrossCosts& costs, const CrossImages& images, int32_t x, int3
   return costs.difference[absolute(images.left.row(y)[x] - images.right.row(y)[xr])] + costs.census[distance];
 }
 
-/// Pixels in direction (dx, dy) that look like (x, y).
+/// Returns the number of similar pixels in direction (dx, dy) from (x, y).
 int32_t arm(ImageView<const uint8_t> image, int32_t x, int32_t y, int32_t dx, int32_t dy, int32_t maxLength,
             int32_t similarity) {
   int32_t length = 0;
@@ -46,7 +46,7 @@ int32_t arm(ImageView<const uint8_t> image, int32_t x, int32_t y, int32_t dx, in
   return length;
 }
 
-/// Winners of one image; partner(x, d) is the other image's column.
+/// Finds the winners of one image. partner(x, d) is the other image's column.
 template <class Cost>
 void winners(const CrossParameters& p, ImageView<const uint8_t> own, ImageView<int16_t> disparity, int32_t direction,
              Cost&& costOf) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums down the columns and the winners of one image on a device; see cross_plan.h for lanes and segments.
 //
-// A thread walks down its piece of a column with a running sum and a ring of the last 2 armY + 2 of them, which nobody else
-// reads. A warp holds whole pixels; each lane leaves the smallest key (sum, then disparity) of its eight disparities, and
-// every 16 rows the keys of a pixel are compared by one lane, one pixel to a lane.
+// A thread walks down its piece of a column with a running sum and a private ring of the last 2 armY + 2 sums. A warp
+// processes whole pixels; each lane stores the smallest key (sum, then disparity) of its eight disparities, and every
+// 16 rows one lane per pixel compares the pixel's keys.
 #pragma once
 
 #include "cross_rows.cuh"
@@ -12,7 +12,7 @@ namespace depthwatt {
 namespace gpu {
 namespace {
 
-/// Set in the key of a candidate that may not win; sums leave it free.
+/// Set in the key of a candidate that may not win. Sums do not use this bit.
 constexpr uint32_t kNoCandidate = 0x80000000u;
 
 __device__ __forceinline__ uint4 operator+(uint4 a, uint4 b) {
@@ -26,17 +26,19 @@ __device__ __forceinline__ uint4 crossLow(uint4 a) {
 }
 __device__ __forceinline__ uint4 crossHigh(uint4 a) { return make_uint4(a.x >> 16, a.y >> 16, a.z >> 16, a.w >> 16); }
 
-/// Bits 16 to 23 of four words.
+/// Returns bits 16 to 23 of four words.
 __device__ __forceinline__ uint32_t crossTops(uint4 a) {
   return __byte_perm(__byte_perm(a.x, a.y, 0x0062), __byte_perm(a.z, a.w, 0x0062), 0x5410);
 }
-/// Bits 0 to 23 of a disparity's sum, and others above them. pair: the word that its lower half is in; tops: its four's.
+/// Returns bits 0 to 23 of a disparity's sum, with other bits above them. @param pair the word with its lower half.
+/// @param tops the upper bits of its four
 template <int kPlace, bool kSecond>
 __device__ __forceinline__ uint32_t crossWhole(uint32_t pair, uint32_t tops) {
   return __byte_perm(pair, tops, (kSecond ? 0x4432u : 0x4410u) + 0x1100u * kPlace);
 }
 
-/// Smallest key of the region between two running sums; ids: of the eight disparities. Not for kSplit, which needs a third.
+/// Returns the smallest key of the region between two running sums. @param ids of the eight disparities. Not for
+/// kSplit, which needs a third sum.
 template <CrossSums kSums>
 __device__ __forceinline__ uint32_t crossKeyOf(const uint4* sums, const uint2* tops, uint32_t lower, uint32_t upper,
                                                const uint32_t (&ids)[8]) {
@@ -49,7 +51,7 @@ __device__ __forceinline__ uint32_t crossKeyOf(const uint4* sums, const uint2* t
     for (int i = 0; i < 4; ++i) best = min(best, min((words[i] << 16) + ids[i], (words[i] & 0xffff0000u) + ids[4 + i]));
     return best;
   }
-  // Below 2^22, so that the shift to the key takes the bits away in which a difference modulo 2^24 may be wrong.
+  // Below 2^22, so that the shift to the key removes the bits in which a difference modulo 2^24 may be wrong.
   const uint2 belowTops = tops[lower], aboveTops = tops[upper];
   const uint32_t wholes[8] = {crossWhole<0, false>(below.x, belowTops.x) - crossWhole<0, false>(above.x, aboveTops.x),
                               crossWhole<1, false>(below.y, belowTops.x) - crossWhole<1, false>(above.y, aboveTops.x),
@@ -64,7 +66,7 @@ __device__ __forceinline__ uint32_t crossKeyOf(const uint4* sums, const uint2* t
   return best;
 }
 
-/// The least key of a pixel's disparities of this chunk is known.
+/// Receives the smallest key of a pixel's disparities of this chunk.
 __device__ __forceinline__ void crossGiveWinner(const CrossArguments& a, int x, int y, uint32_t best) {
   const int side = a.firstSide + blockIdx.z;
   const size_t index = static_cast<size_t>(y) * a.width + x;
@@ -75,7 +77,7 @@ __device__ __forceinline__ void crossGiveWinner(const CrossArguments& a, int x, 
     return;
   }
   const int disparity = best >= kNoCandidate ? kInvalidDisparity : a.minDisparity + static_cast<int>(best & 511);
-  // The second problem is a mirrored one.
+  // The second side is mirrored.
   a.disparity[side][side == 0 ? index : index - x + (a.width - 1 - x)] = static_cast<int16_t>(disparity);
 }
 
@@ -118,7 +120,8 @@ struct CrossColumn {
   __device__ __forceinline__ uint32_t back(uint32_t from, uint32_t entries) const {
     return crossWrapped(from - entries * stride, size);
   }
-  /// Smallest key of a region whose arms are counted back from entry `from`; ids: of the eight disparities.
+  /// Returns the smallest key of a region whose arms are counted back from entry `from`. @param ids of the eight
+  /// disparities
   __device__ __forceinline__ uint32_t key(uint32_t from, uint32_t arms, uint32_t armY, const uint32_t (&ids)[8]) const {
     const uint32_t lower = back(from, arms & 255), upper = back(from, arms >> 8);
     if (kSums != CrossSums::kSplit) return crossKeyOf<kSums>(ring, tops, lower, upper, ids);
@@ -133,7 +136,7 @@ struct CrossColumn {
   }
 };
 
-/// Winners of up to kCrossKeyRows rows from `row` on, of a warp's columns.
+/// Finds the winners of up to kCrossKeyRows rows from `row` on, of a warp's columns.
 __device__ __forceinline__ void crossWinners(const CrossArguments& a, const uint32_t* keys, int firstColumn, int row,
                                              int rows) {
   __syncwarp();
@@ -163,7 +166,7 @@ __global__ void __launch_bounds__(128, crossColumnBlocks(kSums)) crossColumnsKer
                    static_cast<size_t>(entries) * blockDim.x * CrossColumn<kSums>::kEntryBytes / 4 +
                    warp * (kCrossKeyRows * kCrossKeyPitch);
   const int firstColumn = (blockIdx.x * warps + warp) * a.columnsPerWarp, group = lane % a.groups;
-  // Lanes that are left over and columns beyond the image work on the last one's sums; nobody looks at their keys.
+  // Spare lanes, and columns beyond the image, work on the last one's sums; their keys are ignored.
   const int x = min(firstColumn + lane / a.groups, a.width - 1);
   const int first = blockIdx.y * a.segment, end = min(first + a.segment, a.height), start = max(first - a.armY, 0);
 
@@ -189,14 +192,14 @@ __global__ void __launch_bounds__(128, crossColumnBlocks(kSums)) crossColumnsKer
     }
   };
   load(start);
-  int kept = 0;  // rows whose keys wait
+  int kept = 0;  // rows whose keys are pending
   for (int y4 = start; y4 < end + a.armY; y4 += kColumnsAhead) {
     uint4 along[kColumnsAhead];
     uint32_t reach[kColumnsAhead];
 #pragma unroll
     for (int i = 0; i < kColumnsAhead; ++i) along[i] = ahead[i], reach[i] = armsAhead[i];
     load(y4 + kColumnsAhead);
-    // Few warps fit beside long rings: there the sums of all rows are stored first, so that the keys' loads overlap.
+    // Few warps fit with long rings: there the sums of all rows are stored first, so that the keys' loads overlap.
     uint32_t from[kColumnsAhead];
     if (kTogether) {
 #pragma unroll

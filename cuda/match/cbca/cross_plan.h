@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How cross-based aggregation is cut into threads on a device: chosen once, at open. README.md has the counts behind it.
+// How cross-based aggregation is split into threads on a device: chosen once, at open.
 //   lane      eight disparities d..d+7 of one image: four words of two uint16 sums, word i holds d + i (low) and d + 4 + i
-//   groups    lanes that stand beside each other for one pixel; chunks of groups are aggregated one after the other
-//   segment   what one thread walks: a piece of a row (rows kernel) or of a column (columns kernel); it starts an arm's length
-//             before its first result, so that segments share nothing
+//   groups    the lanes of one pixel; chunks of groups are aggregated one after the other
+//   segment   the piece of a row (rows kernel) or of a column (columns kernel) that one thread walks; it starts an arm's length before
+//             its first result, so that segments share nothing
 #pragma once
 
 #include <cstddef>
@@ -14,68 +14,69 @@
 namespace depthwatt {
 
 constexpr int32_t kCrossLaneDisparities = 8;
-/// Rows whose keys the columns kernel keeps before it looks for the winners of all of them.
+/// Rows whose keys the columns kernel collects before it finds their winners.
 constexpr int32_t kCrossKeyRows = 16;
 constexpr int32_t kCrossKeyPitch = 33;
 
-/// The tile of pixels that a block of the preparing kernel makes features and arms for: 32 words of four pixels by 8 rows.
+/// The tile of pixels for which a block of the preparing kernel computes features and arms: 32 words of four pixels by
+/// 8 rows.
 constexpr int32_t kCrossTileRows = 8;
-/// Words in a row of it, with the longest arm (and the mini-census) to both sides and one more to join words over.
+/// Words in a row of the tile, with the longest arm (and the mini-census) on both sides and one more for words across
+/// its edge.
 constexpr int32_t crossTileMargin(int32_t armX) { return ((armX > 1 ? armX : 1) + 3) / 4 + 1; }
 constexpr int32_t crossTileWords(int32_t armX) { return 32 + 2 * crossTileMargin(armX); }
 
-/// How sums down a column are kept. All give the same result; the narrower, the faster.
+/// How sums down a column are stored. All give the same result; narrower ones are faster.
 enum class CrossSums {
   kShort,  ///< two uint16 a word: every sum is below 2^15
   kSplit,  ///< the same for each half of the arm, above the pixel and below it: every half's sum is below 2^16
   kWide,   ///< three bytes a disparity
 };
-/// Of a ring's entry, for a lane's eight disparities.
+/// Bytes of a ring's entry, for a lane's eight disparities.
 constexpr int32_t crossEntryBytes(CrossSums sums) { return sums == CrossSums::kWide ? 24 : 16; }
-/// Rows that a column's thread loads at a time, before it needs them. Few warps fit beside the rings of wide sums, so each has
-/// more loads on their way; the others would lose more to registers than they gain.
+/// Rows that a column's thread loads ahead. Few warps fit with the rings of wide sums, so each needs more loads in
+/// flight; elsewhere the registers would cost more than this gains.
 constexpr int32_t crossColumnsAhead(CrossSums sums) { return sums == CrossSums::kWide ? 8 : 4; }
 constexpr int32_t kCrossMaxColumnsAhead = 8;
-/// Entries of a column's ring beyond those that a region can reach: rows whose sums are stored before they are needed.
+/// Entries of a column's ring beyond a region's reach: rows whose sums are stored before they are needed.
 constexpr int32_t crossSpareEntries(CrossSums sums) {
   return sums == CrossSums::kWide ? crossColumnsAhead(sums) - 1 : 0;
 }
 
-/// Blocks of 128 threads that a multiprocessor's registers hold, and that the kernels are compiled for.
+/// Blocks of 128 threads per multiprocessor that the kernels are compiled for.
 constexpr int32_t kCrossRowBlocks = 8;
 constexpr int32_t crossColumnBlocks(CrossSums sums) { return sums == CrossSums::kShort ? 5 : 4; }
 
-/// A block may hold a whole row's or column's sums instead of rings (cross_whole.cuh). A warp makes a row's costs of eight
-/// disparities, a lane up to so many times four pixels of it; a thread takes so many rows of a column. More would not fit the
-/// registers.
+/// A block may hold a whole row's or column's sums instead of rings (cross_whole.cuh). Per thread: up to this many
+/// times four pixels of a row, and this many rows of a column. More would not fit the registers.
 constexpr int32_t kCrossWholeFours = 6, kCrossWholeRows = 16, kCrossWholeThreads = 512;
 constexpr size_t kCrossWholeTableBytes = 16 * 1024;
 
-/// A matter of speed alone: results are the same. 0 = chosen.
+/// Tuning affects only speed: results are the same. 0 = chosen.
 struct CrossTuning {
-  int32_t multiprocessors = 0;  ///< that the work will run on; 0 = the device's
-  int32_t groups = 0;           ///< lanes a pixel, 1 to 32
+  int32_t multiprocessors = 0;  ///< the work will run on this many; 0 = the device's
+  int32_t groups = 0;           ///< lanes per pixel, 1 to 32
   int32_t rowSegments = 0, columnSegments = 0;
-  int32_t rowThreads = 0, columnThreads = 0;  ///< of a block, multiples of 32
+  int32_t rowThreads = 0, columnThreads = 0;  ///< per block, multiples of 32
   int32_t rowsTogether = -1;                  ///< 0, 1 or -1
-  int32_t sums = -1;                          ///< a CrossSums that holds the sums, or -1
+  int32_t sums = -1;                          ///< a CrossSums wide enough, or -1
   int32_t whole = -1;   ///< sum of 1: whole rows, 2: whole columns, each where it fits; 0: rings; -1: chosen
-  int32_t streams = 0;  ///< 1: both images in one launch; 2: each on a stream of its own
+  int32_t streams = 0;  ///< 1: both images in one launch; 2: one stream each
 };
 
 struct CrossPlan {
-  CrossParameters parameters;          ///< armX, armY: the longest of both images, which everything is laid out for
+  CrossParameters parameters;          ///< armX, armY: the longest of both images, which determines the layout
   int32_t maxX[2] = {}, maxY[2] = {};  ///< longest arms of each image
   int32_t width = 0, height = 0;
-  /// Of four pixels, in a row of features or arms: the image, the longest arm, and what is read ahead.
+  /// Words of four pixels in a row of features or arms: the image, the longest arm, and what is read ahead.
   int32_t words = 0;
-  int32_t armRows = 0;                    ///< of arms down the columns: the same
+  int32_t armRows = 0;                    ///< the same for rows of arms down the columns
   int32_t groups = 0, chunks = 0;         ///< groups 0: the arms are too long for the device's shared memory
   int32_t ringRows = 0, ringColumns = 0;  ///< entries of the running sum along a row and down a column
   int32_t rowSegments = 0, rowSegmentPixels = 0, rowThreads = 0;
   bool rowsTogether = false;                     ///< cross_rows.cuh
   bool wholeRows = false, wholeColumns = false;  ///< cross_whole.cuh
-  int32_t wholeParts = 1;                        ///< that a row's groups are cut into
+  int32_t wholeParts = 1;                        ///< parts of a row's groups
   int32_t columnSegments = 0, columnSegmentRows = 0, columnThreads = 0;
   int32_t columnsPerWarp = 0;
   CrossSums sums = CrossSums::kWide;
@@ -84,11 +85,11 @@ struct CrossPlan {
   size_t sumWords() const { return static_cast<size_t>(width) * height * groups * 4; }  ///< of one image
 };
 
-/// What a plan is made for.
+/// Limits of a device.
 struct CrossDeviceLimits {
   int32_t multiprocessors;
-  size_t sharedBytes;  ///< of shared memory that a block may have
-  size_t volumeBytes;  ///< that both images' sums along x may have
+  size_t sharedBytes;  ///< shared memory per block, bytes
+  size_t volumeBytes;  ///< sums along x of both images, bytes
 };
 
 namespace crossPlanning {
@@ -100,28 +101,29 @@ inline int32_t within(int32_t value, int32_t low, int32_t high) {
 
 /// Bytes of a running sum along the row, for a lane's eight disparities.
 constexpr size_t kRowEntryBytes = 16;
-/// Keys that a warp of the columns kernel keeps.
+/// Bytes of the keys that a warp of the columns kernel collects.
 constexpr size_t kKeyBytes = kCrossKeyRows * kCrossKeyPitch * sizeof(uint32_t);
-/// Entries of a row's ring beyond those that a region can reach, where four steps are stored before the first is subtracted from.
+/// Entries of a row's ring beyond a region's reach, if four steps are stored before the first subtraction.
 constexpr int32_t kTogetherEntries = 3;
-/// Rings along the rows that leave a scheduler no more warps than this cannot hide their loads: steps are then stored together.
+/// Rings along the rows that leave a scheduler no more warps than this cannot hide their loads: steps are then stored
+/// together.
 constexpr int32_t kFewWarpsPerScheduler = 3, kSchedulers = 4;
-/// Rings that leave a multiprocessor fewer warps than these, of rows and of columns, are slower than whole rows and columns:
-/// measured faster at arms of 41 x 61, slower at 21 x 31.
+/// Rings that leave a multiprocessor fewer warps than these, of rows and of columns, are slower than whole rows and
+/// columns: measured faster at arms of 41 x 61, slower at 21 x 31.
 constexpr int32_t kFewRowWarps = 8, kFewColumnWarps = 3;
 
 constexpr int32_t kWarp = 32;
 /// Threads of the largest block. kCrossRowBlocks and crossColumnBlocks count blocks of this size.
 constexpr int32_t kMaxThreads = 128;
-/// The smallest block of rows, which no warp fills, for the longest arms that are planned at all.
+/// The smallest block of rows, less than a warp, for the longest arms that can be planned.
 constexpr int32_t kMinRowThreads = 8;
-/// Blocks that a multiprocessor holds at most, and the shared memory that CUDA takes for each beside its own.
+/// The largest number of blocks per multiprocessor, and the shared memory that CUDA reserves for each.
 constexpr int32_t kMaxBlocks = 32;
 constexpr size_t kReservedBytes = 1024;
 
-/// Chunks are two launches with an end of their own each: their number does not grow once so many lanes are busy.
+/// Each chunk costs two launches, so the number of chunks does not grow once this share of lanes is busy.
 constexpr int32_t kBusyPercent = 75;
-/// A segment's way in is two arms: shorter than so many arms, or pixels, it would be most of the segment.
+/// A segment's warm-up is two arms. Shorter than this many arms, or pixels, the warm-up would be most of the segment.
 constexpr int32_t kFewestArms = 4, kFewestPixels = 32;
 
 inline bool holds(CrossSums sums, const CrossParameters& p) {
@@ -131,7 +133,7 @@ inline bool holds(CrossSums sums, const CrossParameters& p) {
   return true;
 }
 
-/// Returns the narrowest sums that hold the largest region's, or those asked for where they do.
+/// Returns the narrowest sums that hold the largest region's, or the requested ones if they do.
 inline CrossSums chooseSums(const CrossParameters& p, int32_t asked) {
   if (asked >= 0 && holds(static_cast<CrossSums>(asked), p)) return static_cast<CrossSums>(asked);
   for (const CrossSums sums : {CrossSums::kShort, CrossSums::kSplit}) {
@@ -140,8 +142,8 @@ inline CrossSums chooseSums(const CrossParameters& p, int32_t asked) {
   return CrossSums::kWide;
 }
 
-/// Returns the lanes a pixel: a warp of the columns kernel holds whole pixels, so 32 / lanes of them. The fewest chunks that keep
-/// kBusyPercent of the lanes busy, or else the number that keeps the most.
+/// Returns the lanes per pixel. A warp of the columns kernel processes whole pixels, 32 / lanes of them. Takes the
+/// fewest chunks that keep kBusyPercent of the lanes busy, or else the number that keeps the most busy.
 inline int32_t chooseGroups(int32_t needed, int32_t maxGroups) {
   int32_t best = 1, bestUsed = 0;
   for (int32_t chunks = divided(needed, maxGroups); chunks <= needed; ++chunks) {
@@ -154,13 +156,13 @@ inline int32_t chooseGroups(int32_t needed, int32_t maxGroups) {
   return best;
 }
 
-/// Returns the blocks that a multiprocessor holds. byRegisters: blocks of kMaxThreads.
+/// Returns the blocks per multiprocessor. @param byRegisters blocks of kMaxThreads
 inline int32_t residentBlocks(int32_t byRegisters, int32_t threads, size_t blockBytes, size_t sharedBytes) {
   const auto byShared = static_cast<int32_t>((sharedBytes + kReservedBytes) / (blockBytes + kReservedBytes));
   return within(byRegisters * kMaxThreads / threads, 1, within(byShared, 1, kMaxBlocks));
 }
 
-/// Returns the threads of a block. Long arms leave room for few threads: smaller blocks, where an eighth more threads fit.
+/// Returns the threads of a block. Long arms allow few threads: it takes smaller blocks if an eighth more threads fit.
 inline int32_t chooseThreads(int32_t byRegisters, size_t threadBytes, size_t sharedBytes) {
   int32_t best = kMaxThreads, bestThreads = 0;
   for (int32_t threads = kMaxThreads; threads >= kWarp; threads /= 2) {
@@ -171,8 +173,8 @@ inline int32_t chooseThreads(int32_t byRegisters, size_t threadBytes, size_t sha
   return best;
 }
 
-/// Returns the number of segments: all blocks in as few turns as possible, each as short as possible, its way in included.
-/// blocks: for one segment; resident: blocks that the device holds.
+/// Returns the number of segments: all blocks in as few turns as possible, each as short as possible, warm-up included.
+/// @param blocks for one segment. @param resident blocks that the device holds
 inline int32_t chooseSegments(int32_t length, int32_t blocks, int32_t resident, int32_t arm) {
   const int32_t maxCount = divided(length, kFewestArms * arm > kFewestPixels ? kFewestArms * arm : kFewestPixels);
   int64_t least = -1;
@@ -184,7 +186,7 @@ inline int32_t chooseSegments(int32_t length, int32_t blocks, int32_t resident, 
   return best;
 }
 
-/// Makes a plan in steps, each of which needs those before it.
+/// Makes a plan in steps, each of which needs the previous ones.
 class Planner {
  public:
   Planner(const CrossParameters& given, int32_t width, int32_t height, const CrossDeviceLimits& limits,
@@ -211,10 +213,10 @@ class Planner {
   }
 
  private:
-  /// Bytes of a thread's ring.
+  /// Returns the bytes of a thread's ring.
   size_t rowBytes() const { return static_cast<size_t>(plan_.ringRows) * kRowEntryBytes; }
   size_t columnBytes() const { return static_cast<size_t>(plan_.ringColumns) * crossEntryBytes(plan_.sums); }
-  /// Bytes of a block of columns.
+  /// Returns the bytes of a block of columns.
   size_t columnsBytes(int32_t threads) const { return threads * columnBytes() + threads / kWarp * kKeyBytes; }
 
   void layOut() {
@@ -283,10 +285,10 @@ class Planner {
     return within(chooseSegments(length, blocks, resident, arm), 1, length);
   }
 
-  /// Whole rows and columns, where they fit: both of them, or those asked for.
+  /// Plans whole rows and columns if they fit: both, or the requested ones.
   void planWhole() {
-    // Rows: prefix sums of a warp's lanes, each with a spare entry behind its piece so that they meet no bank twice, and the
-    // first entry. Two blocks to a multiprocessor where the halves of a row's groups fit.
+    // Rows: prefix sums of a warp's lanes, each with a spare entry after its piece to avoid bank conflicts, and the
+    // first entry. Two blocks per multiprocessor if the halves of a row's groups fit.
     const int32_t fours = divided(plan_.width, 4 * kWarp);
     const size_t entries = static_cast<size_t>(kWarp) * (4 * fours + 1) + 1;
     const auto rowsBytes = [&](int32_t groups) { return groups * entries * kRowEntryBytes + kCrossWholeTableBytes; };
@@ -297,7 +299,7 @@ class Planner {
     const bool rowsFit = fours <= kCrossWholeFours && kWarp * plan_.groups <= kCrossWholeThreads &&
                          rowsBytes(rowGroups) <= limits_.sharedBytes;
 
-    // Columns: prefix sums of a column; behind them each piece's total, and then the keys, whose pitch is odd for the banks.
+    // Columns: prefix sums of a column, each piece's total, and the keys, whose pitch is odd because of the banks.
     const bool wide = !holds(CrossSums::kShort, plan_.parameters);
     const size_t entryBytes = crossEntryBytes(wide ? CrossSums::kWide : CrossSums::kShort);
     const int32_t pieces = divided(plan_.height, kCrossWholeRows);

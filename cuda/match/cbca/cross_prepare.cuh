@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mini-census and arms of both images on a device, as the two problems of cross_rows.cuh need them.
+// Computes mini-census and arms of both images on a device, in the layout that cross_rows.cuh reads.
 //
-// A thread works on four pixels beside each other, a byte each: one instruction compares all four with their neighbours i steps
-// away. Bit 7 of a byte says that its pixel's arm has not ended; what lies beyond the image is cut off at the end.
+// A thread computes four adjacent pixels, one byte each: one instruction compares all four with their neighbours i
+// steps away. Bit 7 of a byte means that its pixel's arm continues; arms are cut at the image's border at the end.
 #pragma once
 
 #include "cross_plan.h"
@@ -20,10 +20,10 @@ struct CrossPreparation {
   int32_t width, height, words, similarity;
   int32_t armX, armY;        ///< the longest of both images
   int32_t maxX[2], maxY[2];  ///< of each image
-  int32_t margin;            ///< words of the tile to each side
+  int32_t margin;            ///< words of the tile on each side
 };
 
-/// Bit 7 of each byte: a >= b.
+/// Returns bit 7 of each byte: a >= b.
 __device__ __forceinline__ uint32_t crossAtLeast(uint32_t a, uint32_t b) {
   const uint32_t low = (a | kTopBits) - (b & ~kTopBits);
   return ((a & ~b) | (~(a ^ b) & low)) & kTopBits;
@@ -35,7 +35,7 @@ struct CrossArmsOfFour {
   uint32_t alive, lengths;
   __device__ __forceinline__ CrossArmsOfFour(uint32_t own_, int similarity)
       : own(own_), maxDifference((similarity - 1) * 0x01010101u), alive(kTopBits), lengths(0) {}
-  /// false: all four have ended.
+  /// Returns false once all four have ended.
   __device__ __forceinline__ bool step(uint32_t there) {
     alive &= crossAtLeast(maxDifference, __vabsdiffu4(there, own));
     lengths += alive >> 7;
@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(256, 4) crossPrepareKernel(CrossPreparation p)
     }
   }
 
-  // Four steps a turn, so that each turn needs one new word; what is too long for the image's arms is cut off below.
+  // Four steps per iteration, so that each needs one new word; longer arms are cut below.
   CrossArmsOfFour left(own, p.similarity), right(own, p.similarity), up(own, p.similarity), down(own, p.similarity);
   uint32_t near = own;
   for (int word = 1, more = 1; more != 0 && 4 * word < maxX + 4; ++word) {

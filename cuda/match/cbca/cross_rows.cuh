@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matching costs and their sums along the rows on a device; see cross_plan.h for lanes and segments.
 //
-// A thread walks along its piece of a row. Its eight partners lie beside each other and move by one byte a step, so four
-// steps need one new word of grey and one of mini-census, and every step picks its bytes out of three words. Costs stay
-// bytes until the running sum, which is two uint16 a word modulo 2^32: a word is one whole number, low + 65536 high, so a
-// difference of two running sums is exact as long as both sums of the region fit 16 bits (at most 254 * 123).
+// A thread walks along its piece of a row. Its eight partners are contiguous and move by one byte per step, so four
+// steps need one new word of grey and one of mini-census, and every step extracts its bytes from three words. Costs
+// stay bytes until the running sum, which has two uint16 per word modulo 2^32: a word is one whole number, low + 65536
+// high, so a difference of two running sums is exact if both sums of the region fit 16 bits (at most 254 * 123).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -15,14 +15,14 @@
 namespace depthwatt {
 namespace gpu {
 
-/// One image's problem: find each pixel of `own` in `partner`, whose pixel x - d belongs to x and d. The right image's problem is
-/// the same one with both images mirrored.
+/// The matching of one image: find each pixel of `own` in `partner`, whose pixel x - d belongs to x and d. The right
+/// image is matched the same way with both images mirrored.
 struct CrossSide {
   const uint2* own;  ///< [height][words] four greys, four mini-censuses
   const uint2* partner;
-  /// Two bytes a pixel: steps back from the end of the longest arm to the region's ends. armsX: [height][words], right and
-  /// left, of four pixels; column x stands at x + armX, where the walk is when it needs them. armsY: [rows][width], lower and
-  /// upper; row y stands at y + armY.
+  /// Two bytes a pixel: steps back from the end of the longest arm to the region's ends. armsX: [height][words], right
+  /// and left, of four pixels; column x is stored at x + armX, where the walk is when it needs them. armsY:
+  /// [rows][width], lower and upper; row y is stored at y + armY.
   const uint2* armsX;
   const uint16_t* armsY;
   uint4* sums;  ///< [height][width][groups] sums along x of one chunk
@@ -40,9 +40,9 @@ struct CrossArguments {
   int32_t minDisparity, numDisparities;
   int32_t segment;  ///< pixels or rows
   int32_t columnsPerWarp;
-  int32_t fours;          ///< whole rows: that a lane makes
+  int32_t fours;          ///< whole rows: times four pixels per lane
   uint32_t pieceInverse;  ///< 2^20 / (4 fours) + 1
-  int32_t firstSide;      ///< of the launch
+  int32_t firstSide;      ///< first side of the launch
   bool firstChunk, lastChunk;
 };
 
@@ -50,7 +50,7 @@ namespace {
 
 constexpr uint32_t kOutside = kMaxCrossCost * 0x01010101u;
 
-/// How many of a nibble's three bits are set, for eight nibbles; then their sum in the low nibble of each byte.
+/// Counts the set bits of each of eight nibbles of three bits; then returns pairs' sums in the low nibble of each byte.
 __device__ __forceinline__ uint32_t crossDistances(uint32_t differing) {
   const uint32_t counts = differing - (differing >> 1 & 0x33333333u) - (differing >> 2 & 0x11111111u);
   return counts + (counts >> 4);
@@ -61,7 +61,7 @@ __device__ __forceinline__ uint32_t crossDistances(uint32_t differing) {
 __device__ __forceinline__ void crossCosts(const uint8_t* table, const CrossArguments& a, uint32_t differencesFirst,
                                            uint32_t differencesSecond, uint32_t differingFirst,
                                            uint32_t differingSecond, uint32_t& low, uint32_t& high) {
-  // Distances as selectors of bytes: what looks a table of seven up is one instruction for four of them.
+  // Distances become selectors of bytes: one instruction then looks up four of them in a table of seven.
   const uint32_t selectors =
       (crossDistances(differingFirst) & 0x07070707u) | (crossDistances(differingSecond) << 4 & 0x70707070u);
   low = __byte_perm(a.censusLow, a.censusHigh, selectors);
@@ -76,15 +76,16 @@ __device__ __forceinline__ void crossCosts(const uint8_t* table, const CrossArgu
           (cost(differencesSecond, 3) << 24);
 }
 
-/// Ones in the first n bytes, n of any sign and size.
+/// Returns ones in the first n bytes, n of any sign and size.
 __device__ __forceinline__ uint32_t crossFirstBytes(int n) {
   return n >= 4 ? ~0u : (n <= 0 ? 0u : ~0u >> (32 - 8 * n));
 }
 
-/// A place in a ring of `size` that may lie one turn before its begin, or behind its end with size taken off already.
+/// Wraps a place in a ring of `size`: it may be one turn before the start, or past the end with size already
+/// subtracted.
 __device__ __forceinline__ uint32_t crossWrapped(uint32_t place, uint32_t size) { return min(place, place + size); }
 
-/// kTogether: four steps' sums are stored before the first of them is subtracted from, so that the loads overlap.
+/// kTogether: stores the sums of four steps before the first subtraction, so that the loads overlap.
 template <bool kTogether>
 __global__ void __launch_bounds__(128, kCrossRowBlocks) crossRowsKernel(CrossArguments a) {
   extern __shared__ __align__(16) uint4 ring[];  // [entry][thread] running sums
@@ -120,7 +121,7 @@ __global__ void __launch_bounds__(128, kCrossRowBlocks) crossRowsKernel(CrossArg
   mine[0] = sum;
   uint4* out = side.sums + (static_cast<size_t>(y) * a.width + first) * a.groups + group;
 
-  // What four steps need is loaded four steps before.
+  // Load four steps ahead.
   uint2 ownAhead = *own, armsAhead = *arms, partnerAhead = load(word);
   for (int x4 = start; x4 < end + a.armX; x4 += 4) {
     const uint2 mid = ownAhead, back = armsAhead, next = partnerAhead;
@@ -144,7 +145,7 @@ __global__ void __launch_bounds__(128, kCrossRowBlocks) crossRowsKernel(CrossArg
     uint32_t stored[4];
 #pragma unroll
     for (int s = 0; s < 4; ++s) {
-      // Disparities rise, places fall.
+      // With rising disparity, places fall.
       const uint32_t backwards = 0x1234u + 0x1111u * s;
       const uint32_t grey = __byte_perm(mid.x, 0, 0x1111u * s), census = __byte_perm(mid.y, 0, 0x1111u * s);
       uint32_t low, high;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums along whole rows and down whole columns, for arms so long that the rings of cross_rows.cuh and cross_columns.cuh leave few
-// warps to a multiprocessor; see cross_plan.h.
+// Sums along whole rows and down whole columns, for arms so long that the rings of cross_rows.cuh and cross_columns.cuh
+// leave few warps per multiprocessor; see cross_plan.h.
 //
-// A block holds the prefix sums of a row (or column) in shared memory: a region's sum is a difference of two of them, however long
-// the arms are. A warp's lanes make pieces of a row side by side, and what lies before each piece is found by a scan.
+// A block holds the prefix sums of a row (or column) in shared memory: a region's sum is a difference of two of them,
+// however long the arms are. A warp's lanes compute pieces of a row in parallel, and a scan gives the sum before each
+// piece.
 #pragma once
 
 #include "cross_columns.cuh"
@@ -12,18 +13,19 @@ namespace depthwatt {
 namespace gpu {
 namespace {
 
-/// Threads of a block that the kernels are compiled for. Before 7.0 compilers spill registers at 512, and no row fits anyway.
+/// Threads per block that the kernels are compiled for. Before 7.0 compilers spill registers at 512, and no row fits
+/// anyway.
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700
 constexpr int kCrossWholeBound = kCrossWholeThreads;
 #else
 constexpr int kCrossWholeBound = 256;
 #endif
 
-/// Costs of differences, one copy for each of so many lanes, so that lanes seldom wait for each other's bank.
+/// Copies of the table of costs, so that lanes seldom wait for the same bank.
 constexpr int kCrossTableCopies = 16;
 static_assert(kCrossWholeTableBytes == 256 * kCrossTableCopies * sizeof(uint32_t), "what the plan keeps for them");
 
-/// The same; a compiler takes it for another, and does not keep what it has worked out of it, which would cost more registers.
+/// Makes the compiler recompute values derived from `value` instead of keeping them in registers.
 __device__ __forceinline__ void takenAnew(uint4& value) {
 #if defined(__CUDACC__) && defined(__CUDA_ARCH__)
   asm volatile("" : "+r"(value.x), "+r"(value.y), "+r"(value.z), "+r"(value.w));
@@ -32,7 +34,7 @@ __device__ __forceinline__ void takenAnew(uint4& value) {
 #endif
 }
 
-/// As crossCosts, from a table whose entries lie kCrossTableCopies words apart; it begins at the lane's copy.
+/// Like crossCosts, from a table whose entries are kCrossTableCopies words apart; it starts at the lane's copy.
 __device__ __forceinline__ void crossCostsOfCopy(const uint32_t* table, const CrossArguments& a,
                                                  uint32_t differencesFirst, uint32_t differencesSecond,
                                                  uint32_t differingFirst, uint32_t differingSecond, uint32_t& low,
@@ -112,7 +114,7 @@ __global__ void __launch_bounds__(kCrossWholeBound, 1) crossWholeRowsKernel(Cros
         add(low[i], high[i]);
       }
     }
-    // What lies before the lane's piece.
+    // The sum before the lane's piece.
     const uint4 whole = sum;
 #pragma unroll
     for (int by = 1; by < 32; by *= 2) {
@@ -147,10 +149,10 @@ __global__ void __launch_bounds__(kCrossWholeBound, 1) crossWholeRowsKernel(Cros
   }
 }
 
-/// blockIdx: column; unused; side. A thread has a group and kCrossWholeRows rows below each other, then a row of every turn.
+/// blockIdx: column; unused; side. A thread has a group and kCrossWholeRows consecutive rows, then one row per turn.
 template <bool kWide>
 __global__ void __launch_bounds__(kCrossWholeBound, 1) crossWholeColumnsKernel(CrossArguments a) {
-  // [entry][group], entries 0..height; behind them the upper bytes, then keys.
+  // [entry][group], entries 0..height; then the upper bytes, then keys.
   extern __shared__ __align__(16) uint4 lower[];
   const int groups = a.groups, threads = blockDim.x, group = threadIdx.x % groups, piece = threadIdx.x / groups,
             pieces = threads / groups;
@@ -174,7 +176,7 @@ __global__ void __launch_bounds__(kCrossWholeBound, 1) crossWholeColumnsKernel(C
   };
 #pragma unroll
   for (int i = 0; i < kCrossWholeRows; ++i) add(rows[i]);
-  // What lies before each piece: a thread adds up all pieces of a word.
+  // The sum before each piece: a thread adds up all pieces of a word.
   uint4* totals = reinterpret_cast<uint4*>(keys);
   constexpr int kParts = kWide ? 2 : 1;
   totals[kParts * threadIdx.x] = low;
@@ -216,7 +218,7 @@ __global__ void __launch_bounds__(kCrossWholeBound, 1) crossWholeColumnsKernel(C
     const bool candidate = a.firstIndex + index < a.numDisparities && a.firstDisparity + index <= x;
     ids[i] = static_cast<uint32_t>(a.firstIndex + index) | (candidate ? 0u : kNoCandidate);
   }
-  // Also: everybody has read its totals, where keys will lie.
+  // The barrier also ensures that all threads have read the totals, which keys overwrite.
   __syncthreads();
   const int keyPitch = groups | 1;
   const uint16_t* arms = side.armsY + static_cast<size_t>(a.armY) * a.width + x;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exponential costs of cross.h as integers: round(127 (1 - exp(-v / lambda)))   (Chang and Maruyama, eq. 4 and 5). Made of
-// integers alone: exp of a C library differs in its last bit from one host to the next.
+// The exponential costs of cross.h as integers: round(127 (1 - exp(-v / lambda))) (Chang and Maruyama, eq. 4 and 5).
+// Computed with integers only, because exp of the C library differs in the last bit between hosts.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct CrossCosts {
   uint8_t census[7];        ///< by Hamming distance of two mini-censuses
 };
 
-/// round(127 (1 - exp(-above / below))) to 1e-4; above below 2^19, below above 0.
+/// Returns round(127 (1 - exp(-above / below))) to 1e-4. above is below 2^19, below above 0.
 constexpr uint8_t exponentialCost(uint64_t above, uint64_t below) {
   constexpr int kBits = 31, kSquarings = 6;  // exp(-x) = exp(-x / 64)^64
   constexpr uint64_t kOne = uint64_t{1} << kBits;

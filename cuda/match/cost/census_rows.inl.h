@@ -34,9 +34,9 @@ struct CensusAtBorder {
   int32_t at(int32_t i, int32_t j) const { return window[j][i > 0 ? lesser(x + i, width - 1) : greater(x + i, 0)]; }
   void append(bool bit) { bits = bits << 1 | static_cast<uint32_t>(bit); }
 
-  /// Appends I(x + i, y + j) >= I(x + k, y + l).
+  /// Appends the bit I(x + i, y + j) >= I(x + k, y + l).
   void compare(int32_t i, int32_t j, int32_t k, int32_t l) { append(at(i, j) >= at(k, l)); }
-  /// Appends I(x + i, y + j) - I(x - i, y - j) >= t for each threshold t.
+  /// Appends the bits I(x + i, y + j) - I(x - i, y - j) >= t for each threshold t.
   template <int32_t kCount>
   void gradient(int32_t i, int32_t j, const int16_t (&thresholds)[kCount]) {
     const int32_t difference = at(i, j) - at(-i, -j);
@@ -44,9 +44,9 @@ struct CensusAtBorder {
   }
 };
 
-/// kLanes pixels from column x on. A comparison gives a byte of all ones or zeros per pixel. Shifting these into a byte,
-/// acc = 2 acc - mask, collects eight comparisons; four such bytes, interleaved, are the 32 bits of each pixel. The first byte
-/// takes seven comparisons, so that the last comparison lands in bit 0 and bit 31 stays 0.
+/// kLanes pixels from column x on. A comparison gives a byte of all ones or zeros per pixel. Shifting these into a
+/// byte, acc = 2 acc - mask, collects eight comparisons; four such bytes, interleaved, are the 32 bits of each pixel.
+/// The first byte takes seven comparisons, so that the last comparison is in bit 0 and bit 31 is 0.
 template <class Window>
 struct CensusInside {
   const Window& window;
@@ -63,8 +63,8 @@ struct CensusInside {
   [[gnu::always_inline]] void compare(int32_t i, int32_t j, int32_t k, int32_t l) {
     append(maskGreaterEqual(window[j] + x + i, window[l] + x + k));
   }
-  /// A signed gradient does not fit a byte. Its rise and its fall, each cut at 0, do: g >= t is rise >= t where t > 0, and
-  /// -t >= fall elsewhere.
+  /// A signed gradient does not fit a byte. Its rise and its fall, each clamped at 0, do: g >= t equals rise >= t where
+  /// t > 0, and -t >= fall elsewhere.
   template <int32_t kCount>
   [[gnu::always_inline]] void gradient(int32_t i, int32_t j, const int16_t (&thresholds)[kCount]) {
     const U8 ahead = loadU8(window[j] + x + i), behind = loadU8(window[-j] + x - i);
@@ -81,8 +81,8 @@ struct CensusInside {
   }
 };
 
-/// Comparisons of pixels opposite each other around the centre, columns 1 to kRadiusX from left to right and then the centre's
-/// column (Hernandez-Juarez et al. 2016, eq. 1).
+/// Compares pixels that are opposite each other around the centre: columns 1 to kRadiusX from left to right, then the
+/// centre's column (Hernandez-Juarez et al. 2016, eq. 1).
 template <int32_t kRadiusX, int32_t kRadiusY, class Site>
 [[gnu::always_inline]] inline void compareOpposite(Site& site) {
 #pragma GCC unroll 4
@@ -112,7 +112,7 @@ void censusRow(const Window& window, int32_t width, uint32_t* out) {
   for (; x < lesser(Descriptor::kRadiusX, width); ++x) atBorder(x);
   if (insideEnd - x >= kLanes) {
     for (; x + kLanes <= insideEnd; x += kLanes) inside(x);
-    if (x < insideEnd) inside(insideEnd - kLanes);  // overlaps the vector before it
+    if (x < insideEnd) inside(insideEnd - kLanes);  // overlaps the previous vector
     x = insideEnd;
   }
   for (; x < width; ++x) atBorder(x);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the census transforms share on CUDA: a block's tile of grey values with its border in shared memory, and the bits of
-// the comparisons that lie opposite each other across the centre (Hernandez-Juarez et al. 2016, eq. 1).
-// One thread computes one pixel; every value that it compares comes from the tile.
+// Shared CUDA code of the census transforms: a block's tile of grey values with its border in shared memory, and the
+// bits of comparisons of opposite pixels (Hernandez-Juarez et al. 2016, eq. 1). One thread computes one pixel and reads
+// every value from the tile.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -20,7 +20,7 @@ struct CensusTile {
 
   uint8_t grey[kHeight][kWidth + 1];
 
-  /// All threads of the block; ends with a barrier.
+  /// Loads the tile. All threads of the block call it; it ends with a barrier.
   __device__ __forceinline__ void load(const uint8_t* image, int width, int height) {
     const int left = blockIdx.x * kTileWidth - kRadiusX, top = blockIdx.y * kTileHeight - kRadiusY;
     for (int i = threadIdx.y * kTileWidth + threadIdx.x; i < kWidth * kHeight; i += kTileWidth * kTileHeight) {
@@ -31,12 +31,13 @@ struct CensusTile {
     __syncthreads();
   }
 
-  /// The grey value at an offset from this thread's pixel.
+  /// Returns the grey value at an offset from this thread's pixel.
   __device__ __forceinline__ int at(int dx, int dy) const {
     return grey[threadIdx.y + kRadiusY + dy][threadIdx.x + kRadiusX + dx];
   }
 
-  /// Bit by bit from the highest: columns to the right from the nearest, each from the top; then the centre's column downwards.
+  /// Returns the bits from the highest on: the columns right of the centre, nearest first, each from the top; then the
+  /// centre's column downwards.
   __device__ __forceinline__ uint32_t bits() const {
     uint32_t bits = 0;
 #pragma unroll

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ESAW's settings say to the stage exponential, the same for every backend: costs are aggregated, not messages.
+// Turns ESAW's settings into parameters of the stage exponential, for every backend: it aggregates costs, not messages.
 #pragma once
 
 #include "../exponential/exponential.h"
@@ -17,7 +17,7 @@ inline ExponentialParameters esawParametersOf(const MatchTask& task) {
   p.gammaDistance = task.matcher.at("gammaDistance");
   p.truncation = task.matcher.at("truncation");
   p.gradientTruncation = task.matcher.at("gradientTruncation");
-  // lambda scales every cost alike and decides nothing: the finest unit that 16 bits hold.
+  // lambda scales every cost alike and has no effect on the result, so use the finest unit that 16 bits hold.
   const int32_t percent = p.gradientTruncation > 0 ? task.matcher.at("gradientPercent") : 0;
   p.cost = 6553500 / (100 * p.truncation + percent * p.gradientTruncation);
   p.gradientCost = p.cost * percent / 100;

@@ -6,7 +6,7 @@
 namespace depthwatt {
 namespace {
 
-/// Of slope and cost in thousandths: 65535 cells.
+/// The limit of slope and cost in thousandths: 65535 cells.
 constexpr int32_t kMaxThousandths = 65535 / kEsmpPerThousandth;
 
 constexpr Setting kParameters[] = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ESMP's settings say to the stage exponential, the same for every backend. A cost of 1 is 20000 cells: lambda = 0.15, c = 1
-// and eta = 0.0375 d_m are whole numbers of them, and 17 grey values at lambda = 0.15 fit 16 bits.
+// Turns ESMP's settings into parameters of the stage exponential, for every backend. A cost of 1 is 20000 cells: lambda
+// = 0.15, c = 1 and eta = 0.0375 d_m are then whole numbers of cells, and 17 grey values at lambda = 0.15 fit 16 bits.
 #pragma once
 
 #include "../exponential/exponential.h"
@@ -24,7 +24,7 @@ inline ExponentialParameters esmpParametersOf(const MatchTask& task) {
   p.gradientTruncation = task.matcher.at("gradientTruncation");
   p.gradientCost = p.gradientTruncation > 0 ? p.cost * task.matcher.at("gradientPercent") / 100 : 0;
   p.slope = kEsmpPerThousandth * task.matcher.at("slopeThousandths");
-  // d_m is the largest disparity of the search, counted from its smallest: one less than there are.
+  // d_m is the largest disparity counted from the smallest: one less than the number of disparities.
   const int64_t cap =
       int64_t{kEsmpUnit / 10000} * task.matcher.at("capTenThousandths") * (task.search.numDisparities - 1);
   p.cap = cap > 65535 ? 65535 : static_cast<int32_t>(cap);

@@ -13,7 +13,7 @@ struct HsvArguments {
   const Rgb8 *left, *right;
   uint2 *leftOut, *rightOut;
   int width, height;
-  int hueUnits, saturationUnits, valueUnits;  ///< of a grey value, times 100
+  int hueUnits, saturationUnits, valueUnits;  ///< units of a grey value, times 100
 };
 
 __global__ void __launch_bounds__(256) hsvKernel(HsvArguments a) {

@@ -6,8 +6,8 @@
 //   hue         a square whose rim is 256 grey values long, side = round(64 k / 100); t = 4 h / 6, f = round(64 k frac(t) / 100):
 //               (f, 0), (side, f), (side - f, side), (0, side - f) where floor(t) = 0, 1, 2, 3
 //   with k = units x the channel's weight in percent, units = hsvUnits(weights) in a grey value, round = half up
-// The difference of two pixels, the sum over the six bytes of |a - b|, is then the weighted difference of eq. 5.1 in units, with
-// hue measured around the circle: exactly, but between opposite sides of the square.
+// The sum of |a - b| over the six bytes of two pixels is then the weighted difference of eq. 5.1 in units, with hue
+// measured around the circle. It is exact except between opposite sides of the square.
 // in rgb [height][width][3] uint8    out [height][width] HsvPixel    border: none    same bits on every backend: integer only
 #pragma once
 
@@ -18,7 +18,7 @@ namespace depthwatt {
 
 void hsvReference(const HsvWeights& weights, ImageView<const Rgb8> rgb, ImageView<HsvPixel> out);
 
-/// Rows [firstRow, endRow).
+/// Computes rows [firstRow, endRow).
 using HsvRows = void (*)(const HsvWeights& weights, ImageView<const Rgb8> rgb, ImageView<HsvPixel> out,
                          int32_t firstRow, int32_t endRow);
 struct HsvKernels {

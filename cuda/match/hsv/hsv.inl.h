@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vector form of weighted hue, saturation and value; compiled once per instruction set.
 //
-// Every quotient is of whole numbers below 2^24, below 512, by a number below 2^17: as far below the next whole number as a
-// single division's rounding does not reach, so truncating it is the exact integer division.
+// Every quotient is below 512, of whole numbers below 2^24 by a number below 2^17. A single division's rounding cannot
+// reach the next whole number, so truncating it is the exact integer division.
 
 #include "hsv.h"
 
@@ -43,7 +43,7 @@ struct HsvChannels {
   const HsvInts chroma = largest - hsvChosen(lower < blue, lower, blue);
   HsvChannels out;
   out.value = hsvDivided(units * weights.value * largest + 50, zero + 100);
-  // 255 k c / (100 V), with common factors taken out.
+  // 255 k c / (100 V), reduced.
   const HsvInts divisor = hsvChosen(largest > 0, largest, one);
   out.saturation = hsvDivided(saturationUnits * 51 * chroma + 10 * divisor, 20 * divisor);
   const HsvInts grey = chroma == 0, sixth = hsvChosen(grey, one, chroma);
@@ -51,7 +51,7 @@ struct HsvChannels {
       hsvChosen(redLeads, green - blue, hsvChosen(greenLeads, 2 * chroma + blue - red, 4 * chroma + red - green));
   hue += hsvChosen(hue < 0, 6 * chroma, zero);
   const HsvInts whole = 6 * sixth;
-  // A comparison that holds is -1.
+  // A true comparison is -1.
   const HsvInts quarter = zero - (4 * hue >= whole) - (4 * hue >= 2 * whole) - (4 * hue >= 3 * whole);
   const HsvInts rest = 4 * hue - quarter * whole;
   const int32_t side = (2 * 16 * hueUnits + 25) / 50;

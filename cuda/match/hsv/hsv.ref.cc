@@ -5,7 +5,7 @@
 namespace depthwatt {
 namespace {
 
-/// a / b, half up.
+/// Returns a / b, half up.
 int64_t rounded(int64_t a, int64_t b) { return (2 * a + b) / (2 * b); }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fast form of pyramid SAD: the copies with columns beside them, so that no window asks where the image ends, then level by level.
+// Fast form of pyramid SAD. Copies have padding columns, so that no window needs a border check; levels are matched
+// from coarse to fine.
 #include "pyramid.h"
 
 #include <cstring>
@@ -29,7 +30,7 @@ struct Copy {
   }
   HsvPixel* row(int32_t y) { return pixels.data() + pitch * static_cast<size_t>(y) + padding; }
 
-  /// Columns beside the row.
+  /// Fills the padding columns of a row.
   void pad(int32_t y) {
     HsvPixel* at = row(y);
     for (int32_t x = 1; x <= padding; ++x) at[-x] = at[0];
@@ -43,7 +44,7 @@ class PyramidOnCpu final : public Pyramid {
                Workers& workers)
       : p_(p), wantsRight_(wantsRight), kernels_(kernelsFor<PyramidKernels>(set)), workers_(workers) {
     for (int32_t level = 0; level <= p.levels; ++level) {
-      // Candidates that lie beyond the range are summed and dropped.
+      // Candidates beyond the range are summed and dropped.
       const int32_t beside = p.windowWidth / 2 + p.highest(level) + kPyramidCandidates;
       for (std::vector<Copy>& copies : copies_) {
         copies.emplace_back();
@@ -91,14 +92,14 @@ class PyramidOnCpu final : public Pyramid {
   void halve(Copy& from, Copy& to, bool fromImage) {
     workers_.rows(to.height, [&](int32_t first, int32_t end) {
       for (int32_t y = first; y < end; ++y) {
-        // The column behind an odd width is the last one again, and so is the row below an odd height.
+        // The column after an odd width repeats the last one; so does the row below an odd height.
         kernels_.halve({from.row(2 * y), from.row(within(2 * y + 1, from.height)), to.row(y), to.width, fromImage});
         to.pad(y);
       }
     });
   }
 
-  /// result: null where only whole disparities are wanted, which stay in wholes_.
+  /// @param result null if only whole disparities are needed, which stay in wholes_
   void match(int own, int32_t towards, const PyramidResult* result) {
     for (int32_t level = p_.levels; level >= 0; --level) {
       Copy& mine = copies_[own][level];

@@ -23,7 +23,7 @@ constexpr Setting kParameters[] = {
 
 BrokenRule check(const MatcherChoice& choice, const MatchSearch&, bool) { return checkHsvWeights(choice); }
 
-/// As sad, in the pixels of the smallest copies, which reach furthest; one more for a candidate beyond a guess.
+/// As sad, in pixels of the smallest copies, which read furthest; one more for a candidate beyond a guess.
 MatchReach reach(const MatcherChoice& choice, const MatchSearch& search, bool leftRight) {
   const int32_t step = 1 << choice.at("levels");
   const auto whole = [&](int32_t pixels) { return (pixels + step - 1) / step + 1; };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pyramid SAD on CUDA; see pyramid.h. README.md has the counts. At the coarsest level a warp has a pixel and its lanes are
-// disparities; below it a thread has a pixel and its four candidates, which share what is read of both images.
+// Pyramid SAD on CUDA; see pyramid.h. At the coarsest level a warp computes one pixel and its lanes are disparities.
+// Below it a thread computes one pixel and its four candidates, which share what it reads of both images.
 #include "../../device/check.h"
 #include "../../device/traits.h"
 #include "../hsv_pixel.cuh"
@@ -19,7 +19,7 @@ struct HalveArguments {
   uint32_t factor;  ///< eighths: 3 from the image, 2 from a copy
 };
 
-/// A channel of a copy: the sum over four pixels becomes their mean in the copy's units, half up.
+/// Returns a channel of a copy: the mean of four pixels in the copy's units, half up.
 __device__ __forceinline__ uint32_t copied(uint32_t sum, uint32_t factor) { return (sum * factor + 4) >> 3; }
 
 __device__ __forceinline__ uint32_t byteFrom(uint32_t total, uint32_t before) {
@@ -34,8 +34,8 @@ __global__ void __launch_bounds__(256) pyramidHalveKernel(HalveArguments a) {
   const uint2* below = in + static_cast<size_t>(min(2 * y + 1, a.inHeight - 1)) * a.inWidth;
   const int left = 2 * x, right = min(2 * x + 1, a.inWidth - 1);
   const uint2 of[4] = {above[left], above[right], below[left], below[right]};
-  // Sums of bytes 0 and 2, 1 and 3 of either word; in the words' order: hue across, hue down, saturation twice; value twice,
-  // saturation's third, value's third.
+  // Sums of bytes 0 and 2, and of 1 and 3, of each word. The words hold: hue across, hue down, saturation twice; value
+  // twice, saturation's third byte, value's third byte.
   uint32_t xEven = 0, xOdd = 0, yEven = 0, yOdd = 0;
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
@@ -54,8 +54,8 @@ struct PyramidArguments {
   const uint2 *own, *partner;
   const int16_t* coarse;  ///< disparities of the level above, coarseWidth wide
   int16_t* whole;
-  int16_t* q4;          ///< null but at level 0 of the left image
-  uint8_t* confidence;  ///< as q4
+  int16_t* q4;          ///< null except at level 0 of the left image
+  uint8_t* confidence;  ///< null like q4
   int width, height, coarseWidth;
   int windowWidth, windowHeight, towards, lowest, highest, peakRatio;
   bool subpixel;
@@ -67,7 +67,8 @@ __global__ void __launch_bounds__(256) pyramidCoarsestKernel(PyramidArguments a)
   if (pixel >= static_cast<long long>(a.width) * a.height) return;
   const int x = static_cast<int>(pixel % a.width), y = static_cast<int>(pixel / a.width);
   const int reachX = a.windowWidth / 2, reachY = a.windowHeight / 2, last = a.width - 1;
-  // Sum above the distance from the highest disparity: the least key is the highest disparity of the least sum.
+  // A key is the sum above the distance from the highest disparity: the smallest key is the highest disparity of the
+  // smallest sum.
   uint32_t best = 0xffffffffu;
   for (int first = a.lowest; first <= a.highest; first += 32) {
     const int d = first + lane;
@@ -85,7 +86,7 @@ __global__ void __launch_bounds__(256) pyramidCoarsestKernel(PyramidArguments a)
   if (lane == 0) a.whole[pixel] = static_cast<int16_t>(a.highest - static_cast<int>(best & 0xfffu));
 }
 
-/// Sums of the four candidates by how far their partners lie to the right of the first one's. kSide: of a square window, or 0.
+/// Sums the four candidates, by how far their partners are right of the first one's. kSide: of a square window, or 0.
 /// kInside: no coordinate along x leaves the image.
 template <int kSide, bool kInside>
 __device__ __forceinline__ void candidateSums(const PyramidArguments& a, int x, int y, int firstPartner,
@@ -125,7 +126,7 @@ __global__ void __launch_bounds__(128) pyramidFinerKernel(PyramidArguments a) {
   const size_t pixel = static_cast<size_t>(y) * a.width + x;
   const int first = 2 * a.coarse[static_cast<size_t>(y / 2) * a.coarseWidth + x / 2] - 1;
   const int reach = (kSide > 0 ? kSide : a.windowWidth) / 2;
-  // Partners lie to the left: the last candidate's come first.
+  // Partners are to the left, so the last candidate's come first.
   const int firstPartner = x - reach + (a.towards < 0 ? -(first + kPyramidCandidates - 1) : first);
   uint32_t byPlace[kPyramidCandidates], sums[kPyramidCandidates];
   const bool inside = x >= reach && x + reach < a.width && firstPartner >= 0 &&
@@ -164,7 +165,7 @@ __global__ void __launch_bounds__(128) pyramidFinerKernel(PyramidArguments a) {
   int fine = 0;
   if (a.subpixel && below != kNoSum && above != kNoSum && least <= below && least <= above) {
     const int q = static_cast<int>(below + above - 2 * least), n = static_cast<int>(below) - static_cast<int>(above);
-    // 8 is added and taken off again: of a positive quotient, truncation is the floor.
+    // Add 8 and subtract it again: for a positive quotient, truncation is the floor.
     if (q > 0) fine = (16 * n + 17 * q) / (2 * q) - 8;
   }
   a.q4[pixel] = static_cast<int16_t>(16 * d + fine);

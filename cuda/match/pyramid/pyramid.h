@@ -28,7 +28,7 @@
 namespace depthwatt {
 
 constexpr int32_t kMaxLevels = 4;
-/// From g - 1 on.
+/// Candidates from g - 1 on.
 constexpr int32_t kPyramidCandidates = 4;
 
 struct PyramidParameters : WindowParameters {
@@ -48,12 +48,12 @@ using PyramidResult = WindowResult;
 
 Status checkPyramidParameters(const PyramidParameters& parameters);
 
-/// The definition. Slow: for small images.
+/// The definition. Slow: use it for small images.
 void pyramidReference(const PyramidParameters& parameters, const PyramidImages& images, const PyramidResult& result);
 
 class Pyramid : public WindowMatcher {
  public:
-  /// wantsRight: results have a rightDisparity; without it none may.
+  /// Opens it for one size. @param wantsRight results have a rightDisparity; otherwise none may
   static Status open(const PyramidParameters& parameters, int32_t width, int32_t height, bool wantsRight,
                      InstructionSet set, Workers& workers, Pyramid** opened);
 };

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vector form of pyramid SAD; compiled once per instruction set.
 //
-// Every pixel has disparities of its own, so nothing runs on from pixel to pixel: a vector is a row of the window, whose
-// differences the CPU adds up, and the four candidates share what is read of their own image. But the four pixels below one have
-// the same guess. Two rows of them share all rows of their windows but the first and the last. Where a register keeps pixels
-// apart, two pixels beside each other share columns too: those of both windows are summed once, and each leaves out one of them.
-// A block's sums are laid down by candidate; what decides takes them a vector of pixels at a time.
+// Every pixel has its own candidates, so nothing carries over from pixel to pixel: a vector is a row of the window,
+// whose differences the CPU adds up, and the four candidates share the reads of their own image. The four pixels below
+// one have the same guess, and two rows of them share all rows of their windows but the first and the last. Where a
+// register keeps pixels apart, two adjacent pixels share columns too: common columns are summed once. A block's sums
+// are stored by candidate; the decision processes a vector of pixels at a time.
 
 #include "pyramid_row.h"
 
 namespace {
 
 constexpr int32_t kPyramidVector = kGroups * 16;
-/// Pixels whose sums are formed before they are decided on: whole vectors, and even.
+/// Pixels whose sums are computed before a decision: whole vectors, and even.
 constexpr int32_t kPyramidBlock = 64;
 
 constexpr int32_t kPyramidLanes = kGroups * 4;
@@ -21,7 +21,7 @@ using PyramidFloats [[gnu::vector_size(kPyramidLanes * 4)]] = float;
 using PyramidShorts [[gnu::vector_size(kPyramidLanes * 2)]] = int16_t;
 using PyramidBytes [[gnu::vector_size(kPyramidLanes)]] = uint8_t;
 
-/// Above every sum, and low enough for what is multiplied by it: 15 x 15 pixels of 8 x 255 units are below 2^19.
+/// Above every sum, and small enough for what it is multiplied by: 15 x 15 pixels of 8 x 255 units are below 2^19.
 constexpr int32_t kPyramidNone = 1 << 20;
 
 [[gnu::always_inline]] inline PyramidInts pyramidLoaded(const int32_t* p) {
@@ -35,16 +35,17 @@ constexpr int32_t kPyramidNone = 1 << 20;
 [[gnu::always_inline]] inline PyramidInts pyramidLesser(PyramidInts a, PyramidInts b) {
   return pyramidChosen(a < b, a, b);
 }
-/// floor(a / b), a of 0 to 2^30, b of 1 on, quotients below 512: single precision is off by one at most, which the rest tells.
+/// Returns floor(a / b) for a of 0 to 2^30, b of 1 on, quotients below 512. Single precision is off by at most one,
+/// which the remainder corrects.
 [[gnu::always_inline]] inline PyramidInts pyramidDivided(PyramidInts a, PyramidInts b) {
   const PyramidInts near = __builtin_convertvector(
       __builtin_convertvector(a, PyramidFloats) / __builtin_convertvector(b, PyramidFloats), PyramidInts);
   const PyramidInts rest = a - near * b;
-  // A comparison that holds is -1.
+  // A true comparison is -1.
   return near - (rest >= b) + (rest < 0);
 }
 
-/// Vectors that so many pixels take, the last one's bytes beyond them masked.
+/// The vectors that this many pixels take; the last vector's bytes beyond them are masked.
 struct PyramidSpan {
   int32_t vectors;
   Bytes lastMask;
@@ -59,16 +60,16 @@ struct PyramidSpan {
   }
 };
 
-/// What is known of a block's pixels before they are decided on.
+/// The data of a block's pixels before the decision.
 struct PyramidBlock {
   int32_t first[kPyramidBlock];  ///< candidates
   int32_t of[kPyramidRows][kPyramidCandidates][kPyramidBlock];
 };
 
-/// Below one pixel of the level above.
+/// Returns the first candidate below one pixel of the level above.
 inline int32_t firstCandidate(const PyramidRows& rows, int32_t x) { return 2 * rows.coarse[x >> 1] - 1; }
 
-/// As many of them as a vector has, or `count`.
+/// Loads as many of them as a vector has, or `count`.
 template <class Narrow, class Element>
 void storePyramid(Element* to, PyramidInts values, int32_t count) {
   const Narrow narrow = __builtin_convertvector(values, Narrow);
@@ -76,7 +77,7 @@ void storePyramid(Element* to, PyramidInts values, int32_t count) {
   else std::memcpy(to, &narrow, static_cast<size_t>(count) * sizeof(Element));
 }
 
-/// Writes of the block's pixels, the first of which is x, so many results of row r.
+/// Writes the first `pixels` results of row r from a block that starts at x.
 inline void decideRow(const PyramidRows& rows, const PyramidBlock& block, int32_t r, int32_t x, int32_t pixels) {
   const PyramidInts zero = {};
   for (int32_t at = 0; at < pixels; at += kPyramidLanes) {
@@ -113,7 +114,7 @@ inline void decideRow(const PyramidRows& rows, const PyramidBlock& block, int32_
       const PyramidInts q = below + above - 2 * least;
       const PyramidInts between =
           middle & (below < kPyramidNone) & (above < kPyramidNone) & (q > 0) & (least <= below) & (least <= above);
-      // 8 is added and taken off again: of a positive quotient, truncation is the floor.
+      // Add 8 and subtract it again: for a positive quotient, truncation is the floor.
       const PyramidInts eighths =
           pyramidDivided(between & (16 * (below - above) + 17 * q), pyramidChosen(between, 2 * q, zero + 1));
       fine = between & (eighths - 8);
@@ -133,12 +134,12 @@ inline void decide(const PyramidRows& rows, PyramidBlock& block, int32_t x, int3
   for (int32_t r = 0; r < rows.count; ++r) decideRow(rows, block, r, x, pixels);
 }
 
-/// Both windows of two pixels beside each other, in kVectors.
+/// Both windows of two adjacent pixels, in kVectors.
 template <int32_t kVectors>
 struct PyramidPair {
   const PyramidRows& rows;
   Bytes
-      kept[kVectors];  ///< of each column, low and high half: whether it is in the first, in the second pixel's window
+      kept[kVectors];  ///< per column, low and high half: whether it is in the first, and in the second pixel's window
 
   explicit PyramidPair(const PyramidRows& r) : rows(r) {
     uint32_t halves[kVectors * kPyramidVector / 4];
@@ -150,7 +151,7 @@ struct PyramidPair {
     for (int32_t v = 0; v < kVectors; ++v) kept[v] = loadBytes(halves + v * kPyramidVector / 4);
   }
 
-  /// Of pixel x and of the one behind it, which stand at `at` of the block.
+  /// Sums pixel x and the next one, which are at `at` of the block.
   void sums(int32_t x, int32_t first, PyramidBlock& block, int32_t at) const {
     const int32_t start = x - rows.windowWidth / 2;
     const ptrdiff_t step = rows.towards * static_cast<ptrdiff_t>(sizeof(HsvPixel));
@@ -186,7 +187,7 @@ struct PyramidPair {
   }
 };
 
-/// kVectors of a window's row; 0: as many as it takes.
+/// kVectors of a window's row; 0: as many as needed.
 template <int32_t kVectors>
 struct PyramidWindow {
   const PyramidRows& rows;
@@ -212,7 +213,7 @@ struct PyramidWindow {
     });
   }
 
-  /// Of the rows of the windows but the first, and of those of a second window but its last.
+  /// Adds the rows of the windows without the first, and for a second window without its last.
   void addShared(int32_t x, int32_t first, Differences* totals) const {
 #pragma GCC unroll 4
     for (int32_t c = 0; c < kPyramidCandidates; ++c) totals[c] = noDifferences();
@@ -236,7 +237,7 @@ struct PyramidWindow {
     rows.whole[0][x] = static_cast<int16_t>(best);
   }
 
-  /// Of a pixel that stands at `at` of the block.
+  /// Sums a pixel that is at `at` of the block.
   void sums(int32_t x, int32_t first, PyramidBlock& block, int32_t at) const {
     Differences shared[kPyramidCandidates];
     addShared(x, first, shared);
@@ -309,7 +310,7 @@ inline CopySums copySumsAt(const HsvPixel* pixel) {
 
 inline void pyramidHalve(const PyramidHalving& rows) {
   const auto factor = static_cast<uint16_t>(rows.fromImage ? 3 : 2);
-  // Hue bytes are what they are; each of the others has the other two of its channel beside it.
+  // Hue bytes stay; each other byte is combined with the other two of its channel.
   const CopySums others = {0, 0, 0xffff, 0xffff, 0xffff, 0xffff, 0xffff, 0xffff};
   const CopySums before = {0, 0, 0, 255, 0, 255, 510, 510};
   for (int32_t x = 0; x < rows.width; ++x) {
@@ -318,7 +319,7 @@ inline void pyramidHalve(const PyramidHalving& rows) {
 #if defined(__clang__)
     const CopySums second = __builtin_shufflevector(sum, sum, 0, 1, 3, 2, 5, 4, 2, 4);
     const CopySums third = __builtin_shufflevector(sum, sum, 0, 1, 6, 6, 7, 7, 3, 5);
-#else  // g++ has the other one from version 12 on
+#else  // g++ has the alternative from version 12 on
     const CopySums second = __builtin_shuffle(sum, CopySums{0, 1, 3, 2, 5, 4, 2, 4});
     const CopySums third = __builtin_shuffle(sum, CopySums{0, 1, 6, 6, 7, 7, 3, 5});
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The definition of pyramid as a whole: the references of hsv, pyramid and the left-right check.
+// The definition of the whole matcher pyramid: the references of hsv, pyramid and the left-right check.
 #include "../hsv_matcher.h"
 #include "pyramid_task.h"
 

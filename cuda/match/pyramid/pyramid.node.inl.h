@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// native.stages.pyramid({variant, levels, peakRatio, and what window_call.h names})
+// native.stages.pyramid({variant, levels, peakRatio, and the arguments of window_call.h})
 #include "pyramid.h"
 
 #include "../../engine/binding/window_call.h"

@@ -23,10 +23,10 @@ struct Copy {
 
 const uint8_t* bytesOf(const HsvPixel& pixel) { return reinterpret_cast<const uint8_t*>(&pixel); }
 
-/// Which bytes of a pixel add up to hue across, hue down, saturation and value.
+/// The bytes of a pixel that add up to hue across, hue down, saturation and value.
 constexpr int32_t kParts[4][3] = {{0, -1, -1}, {1, -1, -1}, {2, 3, 6}, {4, 5, 7}};
 
-/// fromImage: whose unit is half as large again as a copy's.
+/// @param fromImage the image's unit is half as large again as a copy's
 Copy halved(const Copy& from, bool fromImage) {
   Copy copy;
   copy.width = (from.width + 1) / 2;
@@ -55,7 +55,7 @@ Copy halved(const Copy& from, bool fromImage) {
   return copy;
 }
 
-/// own: the image whose pixels get disparities. towards: -1 where partners lie to the left, 1 to the right.
+/// @param own the image whose pixels get disparities. @param towards -1 if partners are to the left, 1 to the right
 struct Matching {
   const PyramidParameters& p;
   const Copy& own;
@@ -75,7 +75,8 @@ struct Matching {
   }
 };
 
-/// The place of the smallest, the higher one of equals; those between `from` and `to` are left out. false: none.
+/// Finds the place of the smallest, the higher one of equals, without those between `from` and `to`. Returns false if
+/// there is none.
 bool smallest(const std::map<int32_t, int64_t>& sums, int32_t from, int32_t to, int32_t* place) {
   bool found = false;
   for (const auto& [d, sum] : sums) {

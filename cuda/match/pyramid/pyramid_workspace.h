@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pyramid SAD on the device: copies and disparities of every level, made at open, and the kernels queued for a frame.
+// Pyramid SAD on the device: copies and disparities of every level, allocated at open, and the kernels of a frame.
 #pragma once
 
 #include "../../device/device_buffer.h"
@@ -8,7 +8,7 @@
 namespace depthwatt {
 namespace gpu {
 
-/// Device images, packed rows. rightDisparity may be null.
+/// Device images with packed rows. rightDisparity may be null.
 struct PyramidDeviceResult {
   int16_t* disparityQ4;
   int16_t* disparity;

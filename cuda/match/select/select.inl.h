@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selection beside the last aggregation; compiled once per instruction set, as a part of match/sgm.
-//
-// A cell's key is its sum and, below it, the number of its stripe: the minimum over stripes then names the lowest stripe
-// that has it. The winner among the 16 bytes of a group is found the same way. What is per pixel (neighbours of the winner,
-// second best) is read from the keys in memory, four steps at once. Results lie by step, kGroups rows side by side, until
-// the block's end makes rows of them.
+// Selection, fused with the last aggregation: a part of match/sgm, compiled once per instruction set. A cell's key is
+// its sum and, below it, the number of its stripe, so the minimum over stripes also names the lowest stripe with that
+// sum. The winner among the 16 bytes of a group is found the same way. Per-pixel values (neighbours of the winner,
+// second best) are read from the keys in memory, four steps at once. Results are stored by step, kGroups rows side by
+// side, until the block's end makes rows of them.
 
 #include "../finish.inl.h"
 
@@ -12,10 +11,10 @@ namespace {
 
 using Unsigned8 [[gnu::vector_size(kFinished)]] = uint8_t;
 
-/// Where a column's value lies in a pair of vectors, within its group.
+/// Returns where a column's value is in a pair of vectors, within its group.
 [[gnu::always_inline]] inline Words32 placeOfColumn(Words32 j) { return (j >> 3) * (kGroups * 16) + (j & 7) * 2; }
 
-/// The 32 bits at each offset.
+/// Returns the 32 bits at each offset.
 [[gnu::always_inline]] inline Words32 gathered(const void* base, Words32 offsets) {
   Words32 result;
   if constexpr (kLanesI32 == kFinished) {
@@ -53,7 +52,7 @@ struct Selector {
   const int32_t* cellOffset;
   const uint8_t* numbers;
   ImageView<int16_t> rightDisparity;
-  Words32 columnLanes, keyLanes;  ///< where a pixel's group lies among the columns and among the keys of four steps
+  Words32 columnLanes, keyLanes;  ///< where a pixel's group is among the columns and among the keys of four steps
   Halves columnNumbers[2];        ///< j
   Halves firstOfColumns[2];       ///< stripes * j
   Halves stripeMask, sumMask, noKey;
@@ -97,21 +96,22 @@ struct Selector {
     return keys + (step & (kKeptSteps - 1)) * (2 * stripes + 1) * kVector;
   }
 
-  // ---- Right view. A right pixel's candidates move one stripe on with each step, and after the last stripe one column on:
-  // keys gather over a turn of all stripes, the best key and its column's first disparity over the columns.
+  // ---- Right view. A right pixel's candidates advance one stripe with each step, and after the last stripe one column. Keys are
+  // merged over a turn of all stripes; the best key and its column's first disparity are merged over the columns.
 
-  /// Keys that began `age` steps before step `turn` of this run.
+  /// Returns the keys that started `age` steps before step `turn` of this run.
   [[gnu::always_inline]] uint8_t* rightKeysAt(int32_t turn, int32_t age) const {
     return rightKeys + static_cast<ptrdiff_t>(turn + stripes - age) * (2 * kVector);
   }
 
-  /// Takes keys that have seen all stripes into the best so far of slot `index`; of equal sums the lowest disparity stays.
+  /// Merges keys of all stripes into the best so far of slot `index`. Of equal sums the lowest disparity stays.
   [[gnu::always_inline]] void mergeRight(const uint8_t* finished, int32_t index, Halves* best, Halves* first) const {
     forEach<2>(2, [&](int32_t half) __attribute__((always_inline)) {
       const int32_t at = (2 * index + half) * kVector;
       const Halves key = loadHalves(finished + half * kVector), mine = firstOfColumns[half];
       const Halves bestSoFar = loadHalves(rightBest + at), firstSoFar = loadHalves(rightFirst + at);
-      // Down meets the disparities of a right pixel in rising order, up in falling order: there an equal sum takes over.
+      // Downward sweeps visit the disparities of a right pixel in rising order, upward ones in falling order: there an
+      // equal sum wins.
       const Halves bound = orHalves(key, stripeMask);
       if constexpr (kUp) {
         const Halves least = subHalves(bound, stripeMask);
@@ -124,8 +124,8 @@ struct Selector {
     });
   }
 
-  /// Before step t, number `turn` of its run: the slot whose candidates leave the last stripe goes on in the next column, and
-  /// what leaves the last column is noted.
+  /// Before step t, number `turn` of its run: moves the slot whose candidates leave the last stripe to the next column,
+  /// and stores what leaves the last column.
   [[gnu::always_inline]] void turnRight(int32_t t, int32_t turn, int32_t index) const {
     Halves best[2], first[2];
     mergeRight(rightKeysAt(turn, stripes), index, best, first);
@@ -139,7 +139,7 @@ struct Selector {
     storeHalves(firstTo + kVector, kUp ? shiftDownHalves(first[1], noKey) : shiftUpHalves(first[1], first[0]));
   }
 
-  /// Disparities of best keys and their columns.
+  /// Returns the disparities of best keys and their columns.
   [[gnu::always_inline]] Halves rightOf(Halves best, Halves first) const {
     const Halves from = splatHalves(static_cast<uint16_t>(minDisparity));
     const Halves d = addHalves(addHalves(andHalves(best, stripeMask), first), from);
@@ -149,10 +149,10 @@ struct Selector {
 
   // ---- Left view.
 
-  // Reading values back from a vector just stored takes long: keys and columns are stored, the winners of four steps found
-  // together in the step after them, and their second best a step later still, one step's at a time.
+  // Loading a vector that was just stored is slow. Keys and columns are therefore stored, the winners of four steps are
+  // found together in the step after them, and their second best one step later, one step at a time.
 
-  /// low, high: the smallest key of each column over all stripes, of step t. Noted with the lowest sum and its column.
+  /// Stores step t's smallest key of each column over all stripes (low, high), with the lowest sum and its column.
   [[gnu::always_inline]] void noteColumns(int32_t t, Halves low, Halves high) const {
     uint8_t* to = columns + (t & (kKeptSteps - 1)) * (2 * kVector);
     storeHalves(to, low);
@@ -166,7 +166,7 @@ struct Selector {
                                                                                withColumn(high, columnNumbers[1]))));
   }
 
-  /// The winners of four steps from `first` on, a multiple of 4. Lanes are pixels: kGroups rows of each step.
+  /// Picks the winners of four steps from `first` on, a multiple of 4. Lanes are pixels: kGroups rows of each step.
   [[gnu::noinline]] void pickWinners(int32_t first) const {
     const int32_t at = first * kGroups;
     const Words32 found = widened(picked.best + at), j = found & 15;
@@ -174,14 +174,14 @@ struct Selector {
     const Words32 key = gathered(columns + (first & (kKeptSteps - 1)) * (2 * kVector), column + columnLanes);
     const Words32 stripe = key & ((1 << bits) - 1);
     const Words32 d = j * stripes + stripe;
-    // Of d - 1, d and d + 1. Where there is no candidate the keys are invalid ones, and finishPixels sees that from S0.
+    // Keys of d - 1, d and d + 1. Without a candidate they are invalid, and finishPixels detects that from S0.
     uint8_t* stepKeys = keysOf(first);
     Words32 below, here, above;
     if constexpr (kStripes == 0) {
       below = gathered(cellOffset, d * 4) + keyLanes;
       here = gathered(cellOffset + 1, d * 4) + keyLanes;
       above = gathered(cellOffset + 2, d * 4) + keyLanes;
-    } else {  // what the table says, without reading it
+    } else {  // compute what the table has, without reading it
       constexpr int32_t kStripe = 2 * kVector, kInvalid = kStripes * kStripe;
       here = column + stripe * kStripe + keyLanes;
       const Words32 none = Words32{} + kInvalid;
@@ -207,7 +207,7 @@ struct Selector {
     }
   }
 
-  /// The smallest key of step t outside the winner and its neighbours, whose keys are gone by now.
+  /// Returns the smallest key of step t outside the winner and its neighbours, whose keys were overwritten.
   [[gnu::always_inline]] void pickSeconds(int32_t t) const {
     const uint8_t* stepKeys = keysOf(t);
     Halves low = loadHalves(stepKeys), high = loadHalves(stepKeys + kVector);
@@ -219,7 +219,7 @@ struct Selector {
   }
 };
 
-/// Before a block: no candidate yet on either side.
+/// Initialises a block: no candidate yet in either view.
 template <bool kUp, int32_t kStripes>
 [[gnu::noinline]] void startSelection(const Selector<kUp, kStripes> selector) {
   constexpr int32_t kVector = kGroups * 16;
@@ -232,7 +232,7 @@ template <bool kUp, int32_t kStripes>
     storeHalves(selector.keysOf(i) + 2 * selector.stripes * kVector, selector.noKey);
 }
 
-/// Row g out of `count` steps of kGroups rows side by side; turned round for sweeps upwards.
+/// Extracts row g of `count` steps of kGroups rows side by side, reversed for upward sweeps.
 template <bool kUp, class Pixel>
 [[gnu::always_inline]] inline void takeRow(const uint16_t* steps, int32_t g, int32_t count, Pixel* row) {
   constexpr int32_t kTaken = 16;
@@ -244,7 +244,7 @@ template <bool kUp, class Pixel>
     storeRowOf(reinterpret_cast<uint16_t*>(&taken), steps + i * kGroups, g);
 #if defined(__clang__)
     if (kUp) taken = __builtin_shufflevector(taken, taken, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-#else  // g++ has the other one from version 12 on
+#else  // g++ has the alternative from version 12 on
     if (kUp) taken = __builtin_shuffle(taken, Row{15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0});
 #endif
     const Pixels pixels = __builtin_convertvector(taken, Pixels);
@@ -253,14 +253,14 @@ template <bool kUp, class Pixel>
   for (; i < count; ++i) row[kUp ? count - 1 - i : i] = static_cast<Pixel>(steps[i * kGroups + g]);
 }
 
-/// After the last step, number `turn` of its run: the right view's rows, of what has left the last column and of what is
-/// still on its way. newest: its slot.
+/// After the last step, number `turn` of its run: writes the right view's rows, from what left the last column and what
+/// has not left yet. @param newest its slot
 template <bool kUp, int32_t kStripes>
 [[gnu::noinline]] void finishRight(const Selector<kUp, kStripes> selector, int32_t steps, int32_t turn,
                                    int32_t newest) {
   constexpr int32_t kVector = kGroups * 16;
   const int32_t width = selector.width, stripes = selector.stripes;
-  // May go beyond the last step: the memory is there.
+  // May exceed the last step: the memory exists.
   for (int32_t i = 0; i < steps * kGroups; i += kVector / 2) {
     const Halves best = loadHalves(selector.leavingBest + i), first = loadHalves(selector.leavingFirst + i);
     storeHalves(selector.leavingBest + i, selector.rightOf(best, first));

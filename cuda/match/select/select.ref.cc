@@ -7,7 +7,7 @@
 namespace depthwatt {
 namespace {
 
-/// The sums of one row, asked by absolute disparity; only candidates may be asked for.
+/// The sums of one row, by absolute disparity. Only candidates may be read.
 struct Row {
   const SgmParameters& parameters;
   const uint16_t* sums;

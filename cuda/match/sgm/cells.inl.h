@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two kinds of cells that the recurrence is written for: bytes where p2 allows, else 16 bits in two vectors.
+// The two kinds of cells of the recurrence: bytes if p2 allows it, else 16 bits in two vectors.
 
 namespace {
 
@@ -34,7 +34,7 @@ struct WideCells {
   };
   static constexpr int32_t kHalves = 2;
 
-  /// The second half lies `stride` bytes after the first.
+  /// The second half is `stride` bytes after the first.
   static Vec load(const uint8_t* p, size_t stride) { return {loadHalves(p), loadHalves(p + stride)}; }
   static void store(uint8_t* p, size_t stride, Vec v) {
     storeHalves(p, v.low);

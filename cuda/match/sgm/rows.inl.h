@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens once per block, before and after its steps: rows brought into the order of the sweep, the wait for the thread
-// ahead, results finished. Compiled once per instruction set.
+// Work done once per block, before and after its steps: arranging rows in the order of the sweep, waiting for the
+// thread ahead, finishing results. Compiled once per instruction set.
 
 namespace {
 
-/// Puts a block's rows side by side, each two pixels behind the one above: pixel x of row g goes to place x + 2 g. Sweeps
-/// downwards read the places in rising order, sweeps upwards in falling order.
+/// Arranges a block's rows side by side, each two pixels behind the one above: pixel x of row g goes to place x + 2 g.
+/// Downward sweeps read the places in rising order, upward sweeps in falling order.
 [[gnu::noinline]] void skewRows(const SgmPlan& plan, const ImageView<const uint32_t>& image, int32_t firstRow,
                                 uint32_t* places) {
   constexpr int32_t kLag = 2 * (kGroups - 1);
   const int32_t width = plan.width;
   const uint32_t* rows[kGroups];
-  // Rows below the image are never looked at; the last one stands in for them.
+  // Rows below the image are never used; the last row replaces them.
   for (int32_t g = 0; g < kGroups; ++g) rows[g] = image.row(lesser(firstRow + g, plan.height - 1));
   const auto skewOne = [&](int32_t place) {
     for (int32_t g = 0; g < kGroups; ++g) {
@@ -25,7 +25,7 @@ namespace {
   for (; place < plan.steps; ++place) skewOne(place);
 }
 
-/// Asks for what the next block's rows will need first, a run of steps at a time: its census words.
+/// Prefetches the census of the next block's rows, a run of steps at a time.
 [[gnu::always_inline]] inline void fetchRows(const SgmPlan& plan, const SgmImages& images, int32_t firstRow,
                                              int32_t step) {
   if (firstRow < 0 || step >= plan.width) return;
@@ -37,7 +37,7 @@ namespace {
   }
 }
 
-/// ceiling + max(p1, p2 - (alpha |here - there|) >> 4) for kFinished pixels; every term fits 16 bits.
+/// Computes ceiling + max(p1, p2 - (alpha |here - there|) >> 4) for kFinished pixels; every term fits 16 bits.
 [[gnu::always_inline]] inline Unsigned16 penaltiesOf(const uint8_t* here, const uint8_t* there, const SgmParameters& p,
                                                      int32_t ceiling) {
   Unsigned8 a, b;
@@ -52,13 +52,13 @@ namespace {
   return static_cast<uint16_t>(ceiling + p.p2) - ((within & lowered) | (~within & maxLowered));
 }
 
-/// ceiling + P2 by pixel for each direction: 0 vertical, 1 behind, 2 ahead, 3 along the row.
+/// Computes ceiling + P2 by pixel for each direction: 0 vertical, 1 behind, 2 ahead, 3 along the row.
 template <bool kUp>
 [[gnu::noinline]] void preparePenalties(const SgmPlan& plan, const SgmImages& images, const SgmScratch& scratch,
                                         int32_t firstRow) {
   const SgmParameters parameters = plan.parameters;
   const int32_t width = plan.width, ceiling = plan.ceiling;
-  const int32_t back = kUp ? 1 : -1;  // a predecessor's row, and its column on the way
+  const int32_t back = kUp ? 1 : -1;  // a predecessor's row, and its column in sweep order
   const int32_t steps[4][2] = {{0, back}, {back, back}, {-back, back}, {back, 0}};
   for (int32_t g = 0; g < kGroups && firstRow + g < plan.height; ++g) {
     const uint8_t* here = images.greyLeft.row(firstRow + g);
@@ -79,14 +79,14 @@ template <bool kUp>
         const int32_t lowered = parameters.p2 - ((parameters.adaptiveP2 * difference) >> 4);
         to[x] = static_cast<uint16_t>(ceiling + greater(lowered, parameters.p1));
       }
-      // A path begins at the pixel without a predecessor: its penalty is not looked at.
+      // A path starts at the pixel without a predecessor, whose penalty is not used.
       if (first > 0) to[0] = static_cast<uint16_t>(ceiling);
       if (end < width) to[width - 1] = static_cast<uint16_t>(ceiling);
     }
   }
 }
 
-/// The order between a block and the one before it on the same side, which may be another thread's.
+/// Orders a block after the previous one on the same side, which another thread may process.
 class Wavefront {
  public:
   Wavefront(const SgmSide& side, int32_t block, int32_t before, int32_t blocks, int32_t steps)
@@ -94,7 +94,7 @@ class Wavefront {
         steps_(steps) {}
 
   [[gnu::always_inline]] void report(int32_t done) const { own_->store(done, std::memory_order_release); }
-  /// Until the block before has done `needed` steps, or all of them.
+  /// Waits until the previous block has done `needed` steps, or all of them.
   [[gnu::always_inline]] void wait(int32_t needed) const {
     if (before_ == nullptr) return;
     const int32_t enough = lesser(needed, steps_);
@@ -109,7 +109,7 @@ class Wavefront {
   int32_t steps_;
 };
 
-/// Where a candidate outside the right image has won, or had hardly a rival inside, there is no disparity.
+/// Removes disparities where a candidate outside the right image won, or where too few candidates are inside.
 inline void cutOutside(const SgmPlan& plan, const SgmResult& result, int32_t y) {
   const int32_t reach = lesser(plan.parameters.minDisparity + plan.parameters.numDisparities - 1, plan.width);
   const int32_t holes = plan.parameters.holeColumns(plan.width);
@@ -121,7 +121,7 @@ inline void cutOutside(const SgmPlan& plan, const SgmResult& result, int32_t y) 
   }
 }
 
-/// Sub-pixel, uniqueness and confidence of a block's rows.
+/// Computes sub-pixel, uniqueness and confidence of a block's rows.
 template <bool kUp, bool kWide>
 [[gnu::noinline]] void finishRows(const SgmPlan& plan, const SgmFrame& frame, const SgmScratch& scratch,
                                   int32_t firstRow) {

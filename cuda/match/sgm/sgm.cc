@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens the matcher: checks the parameters, lays the memory out, and shares blocks out among the threads.
+// Opens the matcher: checks the parameters, plans memory, and distributes blocks over threads.
 #include "sgm.h"
 
 #include <sched.h>
@@ -24,7 +24,7 @@ Status outside(const char* name, int32_t low, int32_t high, int32_t got) {
   return Status::error(Code::kParameter, "Expected a whole number from %d to %d for %s, got %d.", low, high, name, got);
 }
 
-/// Hands out aligned pieces of one block; without a block it only counts.
+/// Hands out aligned pieces of one block of memory; without a block it only counts.
 class Carver {
  public:
   explicit Carver(uint8_t* base) : base_(base) {}
@@ -60,7 +60,7 @@ SgmPlan planOf(const SgmParameters& parameters, int32_t width, int32_t height, c
   return plan;
 }
 
-/// What the plan's tables point to.
+/// Storage of the plan's tables.
 struct Tables {
   uint32_t* outside = nullptr;
   uint8_t* padding = nullptr;
@@ -128,7 +128,7 @@ void carveScratch(const SgmPlan& plan, Carver& carver, SgmScratch& scratch) {
   carver.take(scratch.rightFirst, 2 * stripes * vector);
   carver.take(scratch.leavingBest, plan.steps * groups + vector / 2);
   carver.take(scratch.leavingFirst, plan.steps * groups + vector / 2);
-  // Four steps at once go up to three beyond the last.
+  // Four steps at once may read three beyond the last.
   const size_t picked = (plan.steps + 4) * groups;
   carver.take(scratch.picked.winner, picked);
   carver.take(scratch.picked.below, picked);
@@ -156,7 +156,7 @@ class LaneSgm : public Sgm {
     }
   }
 
-  /// False where there is not enough memory.
+  /// Returns false if there is not enough memory.
   bool allocate() {
     scratch_ = std::make_unique<SgmScratch[]>(static_cast<size_t>(workers_.count()));
     Carver counter(nullptr);
@@ -164,7 +164,7 @@ class LaneSgm : public Sgm {
     carve(counter, tables);
     memory_ = HugePages::of(counter.used());
     if (memory_.get() == nullptr) return false;
-    std::memset(memory_.get(), 0, memory_.bytes());  // touched now, not in the first frame
+    std::memset(memory_.get(), 0, memory_.bytes());  // touch it now, not in the first frame
     Carver carver(memory_.get());
     carve(carver, tables);
     fillTables(plan_, tables);
@@ -182,7 +182,7 @@ class LaneSgm : public Sgm {
       runHalf(0, plan_.blocks, plan_.blocks, plan_.blocks, true);
       return;
     }
-    // Each side first stores its half's sums, then goes on into the other's half and selects there.
+    // Each side first stores the sums of its half, then selects in the other's half.
     const int32_t middle = plan_.blocks / 2;
     for (int32_t up = 0; up < 2; ++up) reset(up);
     runHalf(0, middle, middle, plan_.blocks, false);
@@ -201,7 +201,7 @@ class LaneSgm : public Sgm {
     }
   }
 
-  /// No path comes from outside the image.
+  /// Clears the state: no path comes from outside the image.
   void reset(int32_t up) {
     const SgmSide& side = frame_.sides[up];
     const size_t margin = kRowMargin * plan_.entryBytes();
@@ -219,8 +219,8 @@ class LaneSgm : public Sgm {
     for (int32_t i = 0; i < plan_.blocks; ++i) side.progress[i].store(0, std::memory_order_relaxed);
   }
 
-  /// Down sweeps blocks [downFirst, downEnd) from above, up sweeps [upFirst, upEnd) from below. A thread takes the next
-  /// block of its own side, and of the other side when its own has none left.
+  /// Sweeps blocks [downFirst, downEnd) from above and [upFirst, upEnd) from below. A thread takes the next block of
+  /// its own side, and of the other side when its own has none left.
   void runHalf(int32_t downFirst, int32_t downEnd, int32_t upFirst, int32_t upEnd, bool selects) {
     const int32_t counts[2] = {downEnd - downFirst, upEnd - upFirst};
     std::atomic<int32_t> next[2] = {{0}, {0}};

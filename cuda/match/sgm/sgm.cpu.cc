@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Semi-global matching as a matcher on the CPU: the census of both images, match/sgm, then the left-right check.
+// The matcher sgm on the CPU: the census of both images, match/sgm, then the left-right check.
 #include "../../../core/workers.h"
 #include "../../refine/left_right/left_right.h"
 #include "../../simd/kernels.h"
@@ -42,7 +42,7 @@ BrokenRule check(const MatcherChoice& choice, const MatchSearch& search, bool ha
     return BrokenRule::of({"match.sgm.p1", "match.sgm.p2"}, "expected at most match.sgm.p2, which is %d, got %d",
                           choice.at("p2"), choice.at("p1"));
   }
-  // Half the search must still be one: 8 disparities of the half images.
+  // Half of the search must still have 8 disparities of the half images.
   if (halfResolution && search.numDisparities < 2 * kMinNumDisparities) {
     return BrokenRule::of({"match.numDisparities", "match.halfResolution"},
                           "expected %d to %d with match.halfResolution, got %d", 2 * kMinNumDisparities,
@@ -58,7 +58,7 @@ constexpr MatcherFacts kFacts = {
     false,
     kParameters,
     sizeof kParameters / sizeof *kParameters,
-    // Half resolution with 4 paths costs less than the whole with 2, and is the better of the two on KITTI.
+    // Half resolution with 4 paths costs less than full resolution with 2, and is better on KITTI.
     {kSteps, sizeof kSteps / sizeof *kSteps, 1, "paths", 0},
     check};
 
@@ -131,7 +131,8 @@ class SgmOnCpu final : public CpuMatcher {
                   result);
   }
 
-  /// The right view as the left one of the mirrored pair. The result's images are overwritten by the left view's afterwards.
+  /// Matches the right view as the left one of the mirrored pair. The left view overwrites the result's images
+  /// afterwards.
   void matchFromRight(const MatcherImages& images, const MatcherResult& result) {
     const ImageView<uint8_t> left = view(mirrored_[0]), right = view(mirrored_[1]);
     workers_.rows(task_.height, [&](int32_t first, int32_t end) {
@@ -158,7 +159,7 @@ class SgmOnCpu final : public CpuMatcher {
   const LeftRightRows leftRight_;
   std::vector<uint32_t> censusLeft_, censusRight_, moreLeft_, moreRight_;
   std::vector<int16_t> disparity_, rightDisparity_;
-  std::vector<uint8_t> mirrored_[2];  ///< with a right view of its own
+  std::vector<uint8_t> mirrored_[2];  ///< with rightView own
   std::unique_ptr<Sgm> sgm_;
 };
 

@@ -3,10 +3,10 @@
 //   costsKernel       matching costs                                                -> costs
 //   linesKernel       the first half of both walks along the rows, columns, diagonals -> sums
 //   rowsSelectKernel  second half of the rows, selection, left-right check          -> disparities
-// Columns add to what rows left, one volume for both; or, where that leaves schedulers idle, rows and columns are walked beside
-// each other into a volume each. Each pair of diagonals has its own volume and stream, or both share one.
-// With 4 paths, one after the other, firstRowsKernel does in one what costsKernel and linesKernel would for the rows.
-// Where a sum and its index do not fit 16 bits together, linesKernel ends the rows and selectKernel selects.
+// Columns add to the sums of the rows in one volume; or, where that leaves schedulers idle, rows and columns run in
+// parallel, with a volume each. Each pair of diagonals has its own volume and stream, or both share one. With 4 paths
+// in sequence, firstRowsKernel replaces costsKernel and linesKernel for the rows. Where a sum and its index do not fit
+// 16 bits together, linesKernel finishes the rows and selectKernel selects.
 #include <new>
 
 #include "../../device/device_buffer.h"
@@ -30,7 +30,7 @@ using LinesKernel = void (*)(LineArguments, int, int);
 using RowsKernel = void (*)(LineArguments, SelectArguments);
 using SelectKernel = void (*)(SelectArguments);
 
-/// A kernel, and the dynamic shared memory that a block of it needs: once, and for each slot of its ring.
+/// A kernel and the dynamic shared memory of its block: once, and for each slot of its ring.
 template <class Kernel>
 struct Walk {
   Kernel kernel = nullptr;
@@ -46,7 +46,7 @@ Walk<LinesKernel> linesOf(bool adaptive) {
   return w;
 }
 
-/// lanes: 8 or 32; 16 where 8 pairs a lane would not hold the line, and always 32 where excesses are wide.
+/// @param lanes 8 or 32; 16 where 8 pairs a lane would not hold the line, and always 32 where excesses are wide
 template <int kPadded>
 Walk<LinesKernel> linesFor(bool wide, bool adaptive, int lanes) {
   constexpr int kHalf = kPadded / 2, kFew = kHalf / 8 > 8 ? kHalf / 8 : 8;
@@ -81,7 +81,7 @@ Walk<RowsKernel> rowsFor(bool adaptive, int volumes) {
   }
 }
 
-/// padded: up to kMaxPaddedSelecting.
+/// @param padded up to kMaxPaddedSelecting
 Walk<RowsKernel> rowsFor(int padded, bool adaptive, int volumes) {
   switch (padded) {
     case 64: return rowsFor<1>(adaptive, volumes);
@@ -115,7 +115,7 @@ CostsKernel costsFor(int padded) {
   }
 }
 
-/// Costs and the first half of the rows in one kernel; padded: up to kMaxPaddedSelecting.
+/// Returns the kernel for costs and the first half of the rows. @param padded up to kMaxPaddedSelecting
 CostsKernel firstRowsFor(int padded, bool adaptive) {
   switch (padded) {
     case 64: return adaptive ? firstRowsKernel<1, true> : firstRowsKernel<1, false>;
@@ -124,34 +124,37 @@ CostsKernel firstRowsFor(int padded, bool adaptive) {
   }
 }
 
-/// Pixels of a row that a block of costsKernel serves.
+/// Returns the pixels of a row that a block of costsKernel computes.
 int costPixels(int padded) { return CostShape<64>::kPixels * 64 / padded; }
 
-/// Warps for each scheduler where two of them walk each line of a set.
+/// Returns the warps per scheduler if two of them walk each line of a set.
 double warpsPerScheduler(int lines, int multiprocessors) { return 2.0 * lines / (4.0 * multiprocessors); }
 
-/// Lanes that walk a line of a set, as measured best on an H200, whole and in partitions (docs/guides/speed.md): where a
-/// scheduler has few walks the chain of dependent steps binds and 32 lanes are best; with many, the instructions bind.
+/// Returns the lanes per line of a set, as measured best on an H200, whole and in partitions (docs/guides/speed.md).
+/// With few walks per scheduler the chain of dependent steps is the limit and 32 lanes are best; with many,
+/// instructions are.
 int lanesFor(int set, int padded, bool beside, int width, int height, int multiprocessors) {
   const double many = set == kRows || padded > 128 ? 12 : beside ? 4.5 : 6;
   return warpsPerScheduler(lineCount(set, width, height), multiprocessors) > many ? 8 : 32;
 }
 
-/// With 8 paths, whether both pairs of diagonals share a volume, one after the other: a quarter to two fifths less memory. On an
-/// H200 as fast at 640x480 and faster at 1920x1080 and on 16 and 8 multiprocessors; between them 15 to 20 % slower.
+/// Returns whether with 8 paths both pairs of diagonals share a volume, one after the other, which saves a quarter to
+/// two fifths of the memory. On an H200 it is as fast at 640x480, faster at 1920x1080 and on 16 and 8 multiprocessors,
+/// and 15 to 20 % slower between them.
 bool oneForDiagonalsFor(int width, int height, int multiprocessors) {
   const double many = warpsPerScheduler(width + height, multiprocessors);
   return many <= 4.5 || many > 9;
 }
 
-/// Whether rows and columns are walked beside each other. It takes a volume more: with 8 paths a fifth more memory and, with one
-/// P2, 3 to 5 % less time (with an adaptive one up to 9 % more); with 4 paths it would be half as much memory again for 2 to 6 %.
+/// Returns whether rows and columns run in parallel. It takes one more volume: with 8 paths a fifth more memory for 3
+/// to 5 % less time with one P2 (up to 9 % more with an adaptive one); with 4 paths half as much memory again for 2 to
+/// 6 %.
 bool besideFor(int paths, bool adaptive, int width, int height, int multiprocessors) {
   return paths == 8 && warpsPerScheduler(width + height, multiprocessors) <= (adaptive ? 4.5 : 9);
 }
 
-/// Lets a block have so much. A walk asks for all that there is for its blocks together: left to itself, the driver gives them
-/// about half, and the rest to a cache that copies go past.
+/// Sets a block's shared memory. A walk requests all shared memory for its blocks together; by default the driver gives
+/// them about half and the rest to a cache that copies bypass.
 Status shareMemory(const void* kernel, size_t bytes, bool walks = true) {
   if (walks) {
     DEPTHWATT_CUDA(
@@ -172,16 +175,16 @@ struct SgmDevice {
   bool rowsSelect = true;
   Walk<LinesKernel> walks[kLineSets];
   Walk<RowsKernel> rows;
-  bool beside = false;  ///< all sets at once, each with a volume of its own
+  bool beside = false;  ///< all sets at once, with a volume each
   SelectKernel select = nullptr;
   CostsKernel costs = nullptr;
-  CostsKernel firstRows = nullptr;  ///< where it serves: in place of costs and the first half of the rows
-  size_t sharedBytes = 0;           ///< of the kernel that selects
+  CostsKernel firstRows = nullptr;  ///< if set: replaces costs and the first half of the rows
+  size_t sharedBytes = 0;           ///< of the selecting kernel
   int slots = 3;                    ///< of the kernels' rings on this device
-  bool overlaps = false;            ///< launches, with the end of the kernel before
+  bool overlaps = false;            ///< launches overlap the end of the previous kernel
   DeviceBuffer<uint8_t> cost, sums[kMaxVolumes];
   DeviceBuffer<uint32_t> state, rightKeys;
-  // Each pair of diagonals runs beside the columns: they share the costs and nothing else.
+  // Each pair of diagonals runs in parallel with the columns: they share only the costs.
   cudaStream_t streams[kLineSets] = {};
   cudaEvent_t costReady = nullptr;
   cudaEvent_t done[kLineSets] = {};
@@ -194,8 +197,8 @@ struct SgmDevice {
     if (costReady != nullptr) cudaEventDestroy(costReady);
   }
 
-  bool oneForDiagonals = false;  ///< both pairs share a volume, and one follows the other
-  /// Rows and columns share a volume where one follows the other.
+  bool oneForDiagonals = false;  ///< both pairs share a volume, one after the other
+  /// Rows and columns share a volume if one follows the other.
   int volumeOf(int set) const {
     if (beside) return set;
     return set < kDiagonals ? 0 : oneForDiagonals ? 1 : set - kColumns;
@@ -224,7 +227,7 @@ Status SgmWorkspace::open(const SgmParameters& parameters, int32_t width, int32_
   DEPTHWATT_CUDA(cudaDeviceGetAttribute(&sharedLimit, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
   DEPTHWATT_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
   d.slots = ringSlots(major >= 8);
-  // A byte holds the three excesses that stand there when rows select, and with 8 paths the four of the diagonals; else four.
+  // A byte holds three excesses when rows select, and with 8 paths the four of the diagonals; otherwise four.
   const int largestKey = (paths * (kMaxMatchingCost + p2) + 1) * (d.padded / 2);
   d.rowsSelect = !tuning.separateSelection && d.padded <= kMaxPaddedSelecting && largestKey <= 0xffff &&
                  (eight ? 4 : 3) * p2 <= 255;
@@ -248,7 +251,7 @@ Status SgmWorkspace::open(const SgmParameters& parameters, int32_t width, int32_
   DEPTHWATT_TRY(d.state.allocate(static_cast<size_t>(height) * d.padded));
   d.costs = parameters.words == 2 ? costsFor<2>(d.padded) : costsFor<1>(d.padded);
   d.overlaps = waitsForKernelBefore(reinterpret_cast<const void*>(d.costs));
-  // With 8 paths the diagonals, which need the costs, are better walked beside the rows (measured: 1 to 3 % less).
+  // With 8 paths the diagonals, which need the costs, run better in parallel with the rows (measured: 1 to 3 % less).
   if (parameters.words == 1 && d.rowsSelect && !d.beside && paths == 4 && !tuning.costsApart) {
     d.firstRows = firstRowsFor(d.padded, parameters.adaptiveP2 > 0);
   }
@@ -316,7 +319,7 @@ Status SgmWorkspace::compute(const uint32_t* censusLeft, const uint32_t* censusR
     const LaunchShape first = {dim3(d.height), FirstShape<2>::kThreads, 0, stream, d.overlaps};
     DEPTHWATT_TRY(launch("firstRowsKernel", d.firstRows, first, lines));
   }
-  const int firstApart = d.beside ? kColumns : kDiagonals;  // sets with a stream of their own
+  const int firstApart = d.beside ? kColumns : kDiagonals;  // sets with their own stream
   if (d.sets > firstApart) DEPTHWATT_CUDA(cudaEventRecord(d.costReady, stream));
   for (int set = firstApart; set < d.sets; ++set) {
     const bool follows = d.oneForDiagonals && set == kAntiDiagonals;

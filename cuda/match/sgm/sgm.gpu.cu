@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Semi-global matching as a matcher on CUDA: the census of both images, then match/sgm with the left-right check in it.
+// The matcher sgm on CUDA: the census of both images, then match/sgm, which includes the left-right check.
 #include <new>
 
 #include "../../device/device_buffer.h"
@@ -39,7 +39,8 @@ class SgmOnGpu final : public Matcher {
 
   Status compute(const MatcherImages& images, const MatcherResult& result, cudaStream_t stream) override {
     if (!ownRightView_) return winners(images.left, images.right, leftRight_, result, stream);
-    // The right view as the left one of the mirrored pair; the result's images are overwritten by the left view's.
+    // Match the right view as the left one of the mirrored pair. The left view overwrites the result's images
+    // afterwards.
     DEPTHWATT_TRY(mirrorColumns(images.right, mirrored_[0].get(), width_, height_, stream));
     DEPTHWATT_TRY(mirrorColumns(images.left, mirrored_[1].get(), width_, height_, stream));
     DEPTHWATT_TRY(winners(mirrored_[0].get(), mirrored_[1].get(), false, result, stream));

@@ -2,15 +2,15 @@
 // Semi-global matching: aggregates matching costs along 2, 4 or 8 paths and selects the winners.
 //   L_r(p, d) = C(p, d) + min(L_r(q, d), L_r(q, d-1) + P1, L_r(q, d+1) + P1, m + P2) - m,   q = p - r,  m = min_k L_r(q, k)
 //   S(p, d) = sum over r of L_r(p, d)                                   (Hernandez-Juarez et al. 2016, eq. 3 and 4)
-// C(p, d) = the Hamming distance of the words, that of the second ones added where there are two.
+// C(p, d) = the Hamming distance of the census, plus that of its second words if there are two.
 // in   censusLeft, censusRight [height][width] uint32; greyLeft [height][width] uint8 (only where adaptiveP2 > 0)
 // out  SgmResult (match/matching.h)
-// range  d in [minDisparity, minDisparity + numDisparities); neighbours d-1, d+1 outside it do not take part.
-// edge   first pixel of a path: L = C. A right pixel outside the image costs outsideCost. Where that is 63, the candidate is never
-//        a winner, a rival or a sub-pixel neighbour; below, it is one like any other, and where it wins, the pixel is a hole.
+// range  d in [minDisparity, minDisparity + numDisparities); neighbours d-1, d+1 outside it take no part.
+// edge   first pixel of a path: L = C. A candidate outside the right image costs outsideCost. At 63 it takes no part in the selection;
+//        below, it does, and where it wins, the pixel is a hole.
 // paths  2: (1,0) (0,1). 4: and (-1,0) (0,-1). 8: and the four diagonals.
 // P2     with adaptiveP2 = alpha > 0: max(p1, p2 - (alpha |I(p) - I(q)|) >> 4), I = greyLeft.
-// bound  L - C lies in 0..p2, so S <= 8 (kMaxMatchingCost + p2) fits uint16 for every allowed p2.
+// bound  L - C is in 0..p2, so S <= 8 (kMaxMatchingCost + p2) fits uint16 for every allowed p2.
 // ties   selection takes the lowest d.   same bits on every backend: integer only.
 #pragma once
 
@@ -22,21 +22,22 @@
 
 namespace depthwatt {
 
-/// kParameter with the name, the expected range and what came, or ok.
+/// Returns ok, or kParameter with the name, the expected range and the found value.
 Status checkSgmParameters(const SgmParameters& parameters);
 
 struct SgmImages {
   ImageView<const uint32_t> censusLeft, censusRight;
   ImageView<const uint8_t> greyLeft;
   ImageView<const uint32_t> moreLeft,
-      moreRight;  ///< the second words, where parameters.words is 2: at most 62 bits in all
+      moreRight;  ///< the second words if parameters.words is 2: at most 62 bits in total
 };
 
-/// The definition: sums [height][width][numDisparities] uint16, all paths added. Memory is the caller's.
+/// The definition of the sums: sums [height][width][numDisparities] uint16, all paths added. The caller owns the
+/// memory.
 void sgmSumsReference(const SgmParameters& parameters, const SgmImages& images, uint16_t* sums);
 
-/// The fast form: aggregation fused with selection; its twin is sgmSumsReference followed by selectReference.
-/// The workspace is made once, at open, for one size, one set of parameters and one team.
+/// The fast form: aggregation fused with selection, equal to sgmSumsReference followed by selectReference. It allocates
+/// its workspace at open, for one size, one set of parameters and one team.
 class Sgm {
  public:
   static Status open(const SgmParameters& parameters, int32_t width, int32_t height, InstructionSet set,

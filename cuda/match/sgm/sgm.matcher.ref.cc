@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The definition of semi-global matching as a whole: its stages' references, one after the other.
+// The definition of the whole matcher sgm: the references of its stages in order.
 #include <vector>
 
 #include "../../refine/left_right/left_right.h"
@@ -16,7 +16,7 @@ namespace depthwatt {
 
 namespace {
 
-/// rightWhole: what the sums of the left view say of the right one.
+/// @param rightWhole the right view from the left view's sums
 void winnersReference(const MatchTask& task, ImageView<const uint8_t> left, ImageView<const uint8_t> right,
                       const MatcherResult& result, ImageView<int16_t> whole, ImageView<int16_t> rightWhole) {
   const size_t pixels = static_cast<size_t>(task.width) * task.height;

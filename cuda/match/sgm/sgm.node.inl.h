@@ -3,7 +3,7 @@
 //   paths, p1, p2, adaptiveP2?, uniqueness?, subpixel, censusLeft, censusRight: Uint32Array, greyLeft: Uint8Array,
 //   disparityQ4, disparity: Int16Array, rightDisparity?: Int16Array, confidence?: Uint8Array,
 //   sums?: Uint16Array (reference only), timesNs?: Float64Array (as many runs as it is long, each one's time)})
-// Aggregation and selection, which the fast forms fuse. It answers with the name of what ran.
+// Runs aggregation and selection, which the fast forms fuse. Returns the name of the variant that ran.
 #include "sgm.h"
 
 #include <ctime>

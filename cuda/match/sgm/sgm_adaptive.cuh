@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adaptive P2 on CUDA: the P2 of a batch of steps, computed while the batch before it is walked, one lane to a step.
+// Adaptive P2 on CUDA: computes the P2 of the next batch of steps while the current one is walked, one lane per step.
 //
-// All lanes of a line use the same P2. It is kept in shared memory, two bytes a step, so that one load gives a lane the values
-// of several steps, and one instruction duplicates each value into both halves of a register.
+// All lanes of a line use the same P2. Shared memory holds it in two bytes a step, so that one load gives a lane the
+// values of several steps, and one instruction duplicates each value into both halves of a register.
 #pragma once
 
 #include "sgm_cells.cuh"
@@ -10,7 +10,7 @@
 namespace depthwatt {
 namespace gpu {
 
-/// P2 of kCount steps that follow each other, as loaded from shared memory.
+/// P2 of kCount consecutive steps, as loaded from shared memory.
 template <int kCount>
 struct P2Values {
   static constexpr int kWords = (kCount + 1) / 2;
@@ -27,15 +27,16 @@ struct P2Values {
 };
 
 /// Two halves of shared memory, [line of the warp][step of the batch] in each: one is read while the other is written.
-/// A batch is fetched (its grey values are asked for), arrives (its P2 are written, and seen by others after a barrier) and is read.
+/// A batch is fetched (its grey values are loaded), arrives (its P2 are written, and visible to others after a barrier)
+/// and is read.
 template <bool kAdaptive, int kLanes, int kBatch>
 class StepP2 {
  public:
   static constexpr int kHalfBytes = 2 * (32 / kLanes) * kBatch, kBytes = 2 * kHalfBytes;
   static_assert(kBatch <= kLanes, "a lane for each step");
 
-  /// grey: of the pixel at step 0; toNext: from there to the pixel of step 1. Steps first <= s < end lie in the image; `alone` is
-  /// the one of them that has no step before it (its P2 is of no effect), or -1.
+  /// @param grey of the pixel at step 0. @param toNext from there to the pixel of step 1. Steps first <= s < end are
+  /// inside the image; `alone` is the one of them without a previous step (its P2 has no effect), or -1.
   __device__ __forceinline__ StepP2(const LineArguments& a, uint8_t* shared, const uint8_t* grey, ptrdiff_t toNext,
                                     int first, int end, int alone, int lane, int group)
       : grey_(grey + lane * toNext), toNext_(toNext), p1_(a.p1), p2_(a.p2), adaptiveP2_(a.adaptiveP2), step_(lane),
@@ -57,12 +58,12 @@ class StepP2 {
     const int p2 = max(p1_, p2_ - ((adaptiveP2_ * abs(now_ - before_)) >> 4));
     if (writes_) *reinterpret_cast<uint16_t*>(to_ + half_) = static_cast<uint16_t>(p2);
   }
-  /// Those of steps k.. of the batch that arrived last.
+  /// Returns the P2 of steps k.. of the batch that arrived last.
   template <int kCount>
   __device__ __forceinline__ P2Values<kCount> read(int k) const {
     return P2Values<kCount>::load(from_ + half_ + 2 * k);
   }
-  /// Those of steps k.. of the batch that arrives as number t (from 0), for a warp of one line that another one serves.
+  /// Returns the P2 of steps k.. of batch t (from 0), for a warp whose P2 another warp computes.
   template <int kCount>
   static __device__ __forceinline__ P2Values<kCount> served(const LineArguments&, const uint8_t* shared, int t, int k) {
     return P2Values<kCount>::load(shared + t % 2 * kHalfBytes + 2 * k);

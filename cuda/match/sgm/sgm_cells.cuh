@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a lane holds and stores its cells on CUDA, and the step from one pixel of a line to the next.
 //
-// Volumes are [y][x][kPadded] in an order of their own: disparities i and i + kPadded / 2 lie side by side and share a
-// register, so that the neighbours i - 1 and i + 1 of a pair are whole registers too. kLanes lanes walk a line and hold
-// kPairs such pairs each, in order; 32 lanes make the shortest chain of dependent instructions, 8 lanes the fewest
+// Volumes are [y][x][kPadded] in their own order: disparities i and i + kPadded / 2 are adjacent and share a register,
+// so that the neighbours i - 1 and i + 1 of a pair are whole registers too. kLanes lanes walk a line and hold kPairs
+// such pairs each, in order; 32 lanes give the shortest chain of dependent instructions, 8 lanes the fewest
 // instructions a pixel. Stored bytes do not depend on the number of lanes.
 #pragma once
 
@@ -14,13 +14,13 @@
 namespace depthwatt {
 namespace gpu {
 
-/// Words of a lane in memory, in one load or a few.
+/// Words of a lane in memory, loaded at once or in a few parts.
 template <int kCount>
 struct LaneWords {
   uint32_t word[kCount];
 };
 
-/// What a lane stores per pixel: two bytes a pair where sums of excesses fit bytes, else a word.
+/// A lane's stored data per pixel: two bytes a pair if sums of excesses fit bytes, else a word.
 template <int kPairs, bool kWide>
 struct Stored {
   static constexpr int kBytes = kWide ? 4 * kPairs : 2 * kPairs;
@@ -62,7 +62,7 @@ struct Stored {
     }
     return v;
   }
-  /// Nothing overflows: the sums fit by the choice of kWide.
+  /// Nothing overflows: kWide is chosen so that sums fit.
   static __device__ __forceinline__ void add(Value& v, const Value& other) {
 #pragma unroll
     for (int w = 0; w < kWords; ++w) v.word[w] += other.word[w];
@@ -75,31 +75,31 @@ struct Stored {
     Value v = {};
     return v;
   }
-  /// Pair j as two uint16.
+  /// Returns pair j as two uint16.
   static __device__ __forceinline__ uint32_t pair(const Value& v, int j) {
     return kWide ? v.word[j % kWords] : __byte_perm(v.word[j / 2 % kWords], 0, j % 2 != 0 ? 0x4342 : 0x4140);
   }
 };
 
-/// What the kernels share. Volumes: [height][width][kPadded] of one byte (costs, narrow sums) or two.
+/// Arguments of all line kernels. Volumes: [height][width][kPadded] of one byte (costs, narrow sums) or two.
 struct LineArguments {
   const uint32_t *censusLeft, *censusRight;
-  const uint32_t *moreLeft, *moreRight;  ///< the second words, where there are two
+  const uint32_t *moreLeft, *moreRight;  ///< the second words, if there are two
   const uint8_t* grey;                   ///< only for adaptive P2
   uint8_t* cost;
   uint8_t* sums;    ///< excesses of the directions so far
-  uint32_t* state;  ///< [height][2][kPadded / 2]: where the two walks along a row stand at the meeting
+  uint32_t* state;  ///< [height][2][kPadded / 2]: the state of the two walks along a row where they meet
   int width, height;
   int minDisparity, numDisparities, p1, p2, adaptiveP2, outsideCost;
-  bool both;      ///< false: forward directions alone (two-path mode); backward excesses count as 0
-  bool addFirst;  ///< the first visit finds sums of earlier directions and adds to them
+  bool both;      ///< false: forward directions only (two-path mode); backward excesses count as 0
+  bool addFirst;  ///< the first visit adds to sums of earlier directions
 };
 
-/// The recurrence of a lane's cells. With m the smallest path cost of the pixel before, the next pixel's excess is
+/// The recurrence of a lane's cells. With m the smallest path cost of the previous pixel, the next pixel's excess is
 ///     E(p, d) = min(L(q, d), L(q, d-1) + P1, L(q, d+1) + P1, m + P2) - m,   L(p, d) = C(p, d) + E(p, d)
-/// E lies in 0..P2, and only E is stored. The minimum m is reduced while the shuffles of the neighbours are under way, so no
-/// shuffle waits for it. A padding cell costs 255: while P2 <= 127 it is never the minimum and never lowers a neighbour. For
-/// larger P2 (kWide) padding cells are set to infinity.
+/// E is in 0..P2, and only E is stored. The minimum m is reduced while the neighbours' shuffles are in flight, so no shuffle waits
+/// for it. A padding cell costs 255: while P2 <= 127 it is never the minimum and never lowers a neighbour. For larger P2 (kWide)
+/// padding cells are set to infinity.
 template <int kLanes, int kPairs, bool kWide>
 class Path {
  public:
@@ -117,7 +117,7 @@ class Path {
     }
   }
 
-  /// The state before the first pixel of a line: all cells equal, so that every excess of that pixel is 0.
+  /// Sets the state before the first pixel of a line: all cells are equal, so that every excess of that pixel is 0.
   __device__ __forceinline__ void reset() {
     smallest_ = 0, below_ = above_ = p1_;
 #pragma unroll
@@ -134,7 +134,7 @@ class Path {
     exchange();
   }
 
-  /// Takes the costs of the next pixel and gives its excesses.
+  /// Takes the costs of the next pixel and returns its excesses.
   __device__ __forceinline__ void step(const uint32_t (&cost)[kPairs], uint32_t p2, uint32_t (&excess)[kPairs]) {
     const uint32_t below = __byte_perm(below_, Cell::kInfinity, fromBelow_);
     const uint32_t above = __byte_perm(above_, Cell::kInfinity, fromAbove_);
@@ -143,7 +143,7 @@ class Path {
     for (int j = 0; j < kPairs; ++j) {
       const uint32_t low = j == 0 ? below : stepped_[(j + kPairs - 1) % kPairs];
       const uint32_t high = j == kPairs - 1 ? above : stepped_[(j + 1) % kPairs];
-      // m is used last: everything else runs while its shuffles are under way.
+      // m is used last: everything else runs while its shuffles are in flight.
       excess[j] = Cell::min(Cell::sub(Cell::min(now_[j], Cell::min(low, high)), smallest_), p2);
       next[j] = Cell::add(excess[j], cost[j]);
       if (kWide) next[j] = Cell::max(next[j], padding_[j]);
@@ -157,15 +157,15 @@ class Path {
   }
 
  private:
-  /// Sends the outer cells to the neighbouring lanes. P1 is added before sending, so that after the shuffles only one
-  /// minimum of three values is left to do.
+  /// Sends the outer cells to the neighbouring lanes. P1 is added before sending, so that only one minimum of three
+  /// values remains after the shuffles.
   __device__ __forceinline__ void exchange() {
 #pragma unroll
     for (int j = 0; j < kPairs; ++j) stepped_[j] = Cell::add(now_[j], p1_);
     below_ = __shfl_sync(kFullWarp, stepped_[kPairs - 1], lane_ + kLanes - 1, kLanes);
     above_ = __shfl_sync(kFullWarp, stepped_[0], lane_ + 1, kLanes);
   }
-  /// Smallest of both halves over the lanes of the line, in both halves.
+  /// Returns the smallest of both halves over the lanes of the line, in both halves.
   static __device__ __forceinline__ uint32_t lineMin(uint32_t pair) {
     if (kLanes == 32 && kHasWarpMin) return warpMin(Cell::min(pair, __byte_perm(pair, 0, 0x1032)));
 #pragma unroll
@@ -178,13 +178,13 @@ class Path {
   uint32_t p1_, fromBelow_, fromAbove_, smallest_;
   int lane_;
   uint32_t now_[kPairs], stepped_[kPairs];
-  uint32_t below_, above_;  ///< the neighbours' ends, as they were sent
+  uint32_t below_, above_;  ///< the neighbours' ends, as sent
   uint32_t padding_[kPairs];
 };
 
 constexpr int kWarpsPerBlock = 2;  ///< the forward and the backward warp of a line (or a group of lines)
 
-/// The warp that a thread belongs to, as a value that the compiler knows to be uniform over the warp.
+/// Returns the thread's warp as a value that the compiler knows to be uniform over the warp.
 __device__ __forceinline__ int warpOfBlock() { return __shfl_sync(kFullWarp, static_cast<int>(threadIdx.x >> 5), 0); }
 
 struct Plain {
@@ -194,9 +194,9 @@ struct Careful {
   static constexpr bool value = true;
 };
 
-/// The steps of the two directions that meet on a line of `longest` pixels (the longest line of the warp). Both take the same
-/// number of steps before and after the middle, in whole units, so that the loops need no test in each step. So the forward
-/// direction runs past the end of the line, and the backward one starts outside of it.
+/// The steps of the two directions that meet on a line of `longest` pixels (the longest line of the warp). Both take
+/// the same number of steps before and after the middle, in whole units, so that the loops need no test in each step.
+/// The forward direction therefore runs past the end of the line, and the backward one starts outside of it.
 struct Steps {
   static constexpr int kUnit = 16;
   int meeting;  ///< forward: pixels below it come before the meeting
@@ -210,7 +210,7 @@ struct Steps {
   __device__ __forceinline__ int total() const { return meeting + behind; }
   __device__ __forceinline__ int own() const { return backward ? behind : meeting; }  ///< steps before the meeting
   __device__ __forceinline__ int firstPixel() const { return backward ? meeting + behind - 1 : 0; }
-  /// Steps that lie within a line of this length: first <= s < end.
+  /// Returns the first of the steps inside a line of this length: first <= s < end.
   __device__ __forceinline__ int first(int length) const { return backward ? total() - length : 0; }
   __device__ __forceinline__ int end(int length) const { return backward ? total() : length; }
 };

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first kernel of matching on CUDA: matching costs, one byte a cell, computed once for all directions. It is a kernel of its
-// own so that the kernels of rows, columns and diagonals can run side by side on its results. Its time is bound by the
-// population counts: 16 lanes a clock and multiprocessor.
+// The first kernel of matching on CUDA: matching costs, one byte a cell, computed once for all directions. It is a
+// separate kernel so that the kernels of rows, columns and diagonals can run in parallel on its results. Population
+// counts limit it: 16 lanes a clock and multiprocessor.
 //
-// A lane stores 16 bytes of a pixel: eight pairs of cells (see sgm_cells.cuh). It does so for kRun neighbouring pixels, whose
-// right pixels overlap in a window of kRun + 7 words a half. Census words of the block's pixels lie in shared memory.
+// A lane stores 16 bytes of a pixel: eight pairs of cells (see sgm_cells.cuh). It does so for kRun adjacent pixels,
+// whose right pixels overlap in a window of kRun + 7 words a half. Shared memory holds the census of the block's
+// pixels.
 #pragma once
 
 #include "sgm_cells.cuh"
@@ -15,11 +16,11 @@ namespace gpu {
 template <int kPadded>
 struct CostShape {
   static constexpr int kThreads = 128, kRun = 8, kPairs = 8;
-  static constexpr int kLanes = kPadded / 16;               ///< that serve a pixel
-  static constexpr int kPixels = kThreads / kLanes * kRun;  ///< of a block, in one row
+  static constexpr int kLanes = kPadded / 16;               ///< per pixel
+  static constexpr int kPixels = kThreads / kLanes * kRun;  ///< per block, in one row
 };
 
-/// kWords: census words of a pixel, 1 or 2.
+/// @param kWords census words of a pixel, 1 or 2
 template <int kPadded, int kWords>
 __global__ void __launch_bounds__(CostShape<kPadded>::kThreads) costsKernel(LineArguments a) {
   using Shape = CostShape<kPadded>;

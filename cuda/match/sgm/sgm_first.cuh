@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matching costs and the first half of the rows in one kernel on CUDA: two warps aggregate a row from both ends to its middle, and
-// for each of them another warp computes the costs that it needs next.
+// Matching costs and the first half of the rows in one kernel on CUDA: two warps aggregate a row from both ends to its
+// middle, and a further warp for each computes its next costs.
 //
 // The costs are written to the volume, for the other kernels, and to a tile in shared memory, the only memory that the
 // aggregating warp of this kernel reads. The two warps share the tile as a double buffer (sgm_turns.cuh).
@@ -20,12 +20,12 @@ struct FirstShape {
   static constexpr int kHalf = 32 * kPairs, kPadded = 2 * kHalf;
   static constexpr int kTile = 16;                  ///< steps
   static constexpr int kTileWords = kTile * kHalf;  ///< a word for each pair of cells
-  /// Eight pairs of a pixel to a lane: so many lanes serve a pixel, and each group of them a run of pixels.
+  /// Eight pairs of a pixel per lane: this many lanes compute a pixel, and each group of them a run of pixels.
   static constexpr int kServing = kHalf / 8, kRun = kTile * kServing / 32;
   static_assert(Steps::kUnit % kTile == 0 && kRun >= 1, "walks are whole tiles, tiles whole runs");
 };
 
-/// Computes the costs tile by tile: each lane a run of neighbouring pixels, eight pairs of cells of each.
+/// Computes the costs tile by tile: each lane a run of adjacent pixels, eight pairs of cells of each.
 template <int kPairs>
 class TileCosts {
  public:
@@ -39,7 +39,7 @@ class TileCosts {
     x_ = backward_ ? steps.firstPixel() - firstStep_ - (kRun - 1) : firstStep_;  // the run's leftmost pixel
     load(a);
   }
-  /// Writes the tile and the volume, and asks for the words of the next tile. No tile after the last is read.
+  /// Writes the tile and the volume, and starts loading the census of the next tile. No tile after the last is read.
   __device__ __forceinline__ void compute(const LineArguments& a, uint32_t* tile) {
     const bool plain = a.numDisparities == kPadded && x_ - a.minDisparity >= kPadded - 1;
     uint8_t* const volume = a.cost + (static_cast<ptrdiff_t>(row_) + x_) * kPadded + 2 * firstPair_;
@@ -81,7 +81,8 @@ class TileCosts {
   static constexpr int kRun = Shape::kRun, kHalf = Shape::kHalf, kPadded = Shape::kPadded, kTile = Shape::kTile;
 
   __device__ __forceinline__ void load(const LineArguments& a) {
-    // Near the first and the last pixel of the image, words outside of it are not read; elsewhere another row's are, unused.
+    // Near the first and the last pixel of the image, words outside of it are not read; elsewhere words of another row
+    // are read and not used.
     const int linear = row_ + x_, right = linear - a.minDisparity - firstPair_ - 7;
     if (linear >= 0 && right - kHalf >= 0 && linear + kRun <= a.width * a.height) {
       loadFrom([&](const uint32_t* image, int first, int i) { return image[first + i]; }, a, linear, right);
@@ -107,8 +108,8 @@ class TileCosts {
   uint32_t left_[kRun], right_[2][kRun + 7];
 };
 
-/// A block: a row, its forward and its backward walk to their meeting; state holds where they stand there. Both directions are
-/// walked. The warps that compute costs compute P2 too, where it adapts.
+/// A block: a row with its forward and backward walk to their meeting, where `state` keeps their state. Both directions
+/// are walked. The warps that compute costs also compute adaptive P2.
 template <int kPairs, bool kAdaptive>
 __global__ void __launch_bounds__(FirstShape<kPairs>::kThreads, firstBlocks(kPairs, kAdaptive))
     firstRowsKernel(LineArguments a) {
@@ -123,7 +124,7 @@ __global__ void __launch_bounds__(FirstShape<kPairs>::kThreads, firstBlocks(kPai
   const int warp = warpOfBlock(), lane = threadIdx.x & 31, row = blockIdx.x;
   const bool backward = (warp & 1) != 0;
   const Steps steps(a.width, backward);
-  const int count = steps.own() / kTile;  // tiles: one is computed while the one before it is walked
+  const int count = steps.own() / kTile;  // tiles: one is computed while the previous one is walked
   const TileTurns turns(backward);
   const int firstStep = steps.first(a.width), endStep = steps.end(a.width);
   if (warp >= 2) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Path aggregation on CUDA along columns and diagonals, and along the rest of the rows where rows do not select.
+// Path aggregation on CUDA along columns and diagonals, and along the rest of the rows if rows do not select.
 //
-// Two warps process a line, one forward and one backward, and meet in the middle. Each first writes its own half of the line;
-// after one barrier each goes on into the other's half and adds to what the other has written there. With addFirst the first
-// half is added to as well, because earlier directions have written it. The recurrence itself needs no barrier.
-// Costs and sums are loaded batches ahead through a ring buffer in shared memory.
+// Two warps process a line, one forward and one backward, and meet in the middle. Each first writes its own half of the
+// line; after one barrier each continues into the other's half and adds to its sums. With addFirst the first half is
+// added to as well, because earlier directions wrote it. The recurrence itself needs no barrier. Costs and sums are
+// loaded batches ahead through a ring buffer in shared memory.
 #pragma once
 
 #include "sgm_adaptive.cuh"
@@ -44,16 +44,16 @@ __device__ inline Line lineOf(int set, int index, int width, int height) {
   return line;
 }
 
-/// A lane's line, and the steps in which its warp walks all lines of it.
+/// A lane's line, and the steps in which its warp walks all its lines.
 struct LineWalk {
   int index;                 ///< of the line in its set
-  bool valid;                ///< whether the lane's line is there, and not the set's last one again
+  bool valid;                ///< whether the lane's line exists; otherwise it repeats the set's last one
   Steps steps;               ///< of the longest line: loop bounds must be the same for all of a warp's lanes
-  int firstStep, endStep;    ///< steps that lie in the lane's line
-  int allFirst, allEnd;      ///< steps that lie in all lines
-  ptrdiff_t pixel0, toNext;  ///< pixel of step 0, and from one step's to the next's
+  int firstStep, endStep;    ///< steps inside the lane's line
+  int allFirst, allEnd;      ///< steps inside all lines
+  ptrdiff_t pixel0, toNext;  ///< pixel of step 0, and the distance between steps
 
-  /// kLanes: that serve a line.
+  /// @param kLanes lanes per line
   template <int kLanes>
   static __device__ __forceinline__ LineWalk of(const LineArguments& a, int set, int asked, bool backward) {
     const int index = min(asked, lineCount(set, a.width, a.height) - 1);
@@ -79,7 +79,7 @@ struct LineWalk {
   }
 };
 
-/// What linesKernel keeps in shared memory.
+/// The shared memory of linesKernel.
 template <int kLanes, int kPairs, bool kWide>
 struct LinesRing {
   static constexpr int kPadded = 2 * kLanes * kPairs, kSumBytes = kPadded * (kWide ? 2 : 1);
@@ -87,13 +87,14 @@ struct LinesRing {
   using Costs = RingPlane<kLanes, kPadded, kBatch>;
   using Sums = RingPlane<kLanes, kSumBytes, kBatch>;
   static constexpr int kSlotBytes = Costs::kBytes + Sums::kBytes;
-  static constexpr int kBlockBytes = kWarpsPerBlock * kSlotBytes;  ///< of a block, for each slot
+  static constexpr int kBlockBytes = kWarpsPerBlock * kSlotBytes;  ///< per block and slot
 };
 
 enum LineParts { kFirstPart = 1, kSecondPart = 2, kBothParts = 3 };
 
-/// s counts the steps of a warp, and so the pixels of its line. parts: which halves of the lines this launch processes; where
-/// two launches process one half each, a.state carries the path costs from one to the other. Dynamic shared memory: LinesRing.
+/// s counts the steps of a warp, and so the pixels of its line. parts: which halves of the lines this launch processes.
+/// If two launches process one half each, a.state carries the path costs between them. Dynamic shared memory:
+/// LinesRing.
 template <int kLanes, int kPairs, bool kWide, bool kAdaptive>
 __global__ void __launch_bounds__(32 * kWarpsPerBlock, kWalkBlocks) linesKernel(LineArguments a, int set, int parts) {
   using CostValues = Stored<kPairs, false>;
@@ -161,7 +162,7 @@ __global__ void __launch_bounds__(32 * kWarpsPerBlock, kWalkBlocks) linesKernel(
 #pragma unroll 1
   for (int part = parts == kSecondPart ? 1 : 0; part < (parts == kFirstPart ? 1 : 2); ++part) {
     const int begin = part == 0 ? 0 : steps.own(), end = !walks ? begin : part == 0 ? steps.own() : steps.total();
-    // Past the middle the sums of the other direction are there: add to them.
+    // Past the middle the other direction's sums exist: add to them.
     const bool joining = a.addFirst || (part != 0 && a.both);
     if (part != 0) __syncthreads();
     const int lastStep = max(min(walk.endStep, end), walk.firstStep);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the matcher decides once, at open: how cells are laid out in vectors, blocks and memory. README.md draws the layout.
-//   stripes   disparity d = v + stripes * j sits in vector v (0..stripes-1), byte j (0..15): d +- 1 is the vector before or
-//             after, and the smallest over d is a minimum of vectors before it is one of bytes.
-//   groups    a vector is `groups` 16-byte groups, one per row of a block of that many rows. Row i of a block runs two pixels
-//             behind its leader, so that in one sweep its predecessors above it, diagonal ones too, are already there.
-//   sides     the down side sweeps blocks from the top, left to right; the up side from the bottom, right to left. Each holds
-//             half of the directions: they meet in the middle, and in the other's half each adds its sums and selects.
+// The matcher's layout, planned once at open: cells in vectors, blocks and memory. README.md explains it.
+//   stripes   disparity d = v + stripes * j is in vector v (0..stripes-1), byte j (0..15): d +- 1 is the vector before or after, and
+//             the smallest over d is a minimum of vectors before it is one of bytes.
+//   groups    a vector is `groups` 16-byte groups, one per row of a block of that many rows. Row i of a block runs two pixels behind
+//             row i - 1, so that in one sweep its predecessors above it, diagonal ones too, are already computed.
+//   sides     the down side sweeps blocks from the top, left to right; the up side from the bottom, right to left. Each computes half
+//             of the directions: they meet in the middle, and in the other's half each adds its sums and selects.
 #pragma once
 
 #include <atomic>
@@ -15,42 +15,44 @@
 
 namespace depthwatt {
 
-/// Path costs are stored as they are; with them `ceiling` - m, so that one saturating addition takes m off and clamps at p2.
+/// Path costs are stored unchanged, and with them `ceiling` - m, so that one saturating addition subtracts m and clamps
+/// at p2.
 struct SgmPlan {
   SgmParameters parameters;
   int32_t width = 0, height = 0;
   int32_t groups = 0;      ///< rows of a block
   int32_t stripes = 0;     ///< vectors per pixel
-  int32_t stripeBits = 0;  ///< bits that hold a stripe's number
-  /// 1: cells of 8 bits, p2 <= kMaxNarrowP2 and the set has them; 2: cells of 16 bits in twice as many vectors.
+  int32_t stripeBits = 0;  ///< bits of a stripe's number
+  /// 1: cells of 8 bits, if p2 <= kMaxNarrowP2 and the instruction set has them; 2: cells of 16 bits in twice as many
+  /// vectors.
   int32_t halves = 1;
-  int32_t partials = 1;  ///< bytes that share a side's sum of excesses
+  int32_t partials = 1;  ///< bytes for a side's sum of excesses
   int32_t ceiling = 0;   ///< 255 - p2 or 65535 - p2
-  int32_t steps = 0;     ///< of one sweep: width and the last row's lag
+  int32_t steps = 0;     ///< of one sweep: the width and the last row's lag
   int32_t blocks = 0;
   int32_t invalidSum = 0;             ///< larger than every sum
   const uint32_t* outside = nullptr;  ///< [-1..steps) by place: byte g is 0xff where row g has no such pixel
   const uint8_t* padding = nullptr;   ///< [stripes][halves] vectors: 0xff where d >= numDisparities
-  /// [stripes] vectors of 16-bit values: a key's stripe, less paths (p2 + 1) in the sum above it, by which a cost whose
-  /// ceiling is off is too large as a byte.
+  /// [stripes] vectors of 16-bit values: a key's stripe, less paths (p2 + 1) in the sum above it, which corrects for
+  /// costs that were reduced by the ceiling as bytes.
   const uint8_t* numbers = nullptr;
-  /// [d + 1] for d = -1..numDisparities: where a key lies; the ends lead to an invalid one.
+  /// [d + 1] for d = -1..numDisparities: a key's offset; both ends give an invalid key.
   const int32_t* cellOffset = nullptr;
-  /// Of the ring: the bytes of the words, then what lies outside.
+  /// Returns the planes of the ring: the bytes of the words, then the mask of pixels outside.
   int32_t planes() const { return 4 * parameters.words + 1; }
   bool padded() const { return parameters.numDisparities != 16 * stripes; }
   size_t vectorBytes() const { return static_cast<size_t>(groups) * 16; }
-  /// One pixel's path costs of one direction and what lifts them.
+  /// Returns the bytes of one pixel's path costs in one direction, with their `ceiling` - m.
   size_t entryBytes() const { return static_cast<size_t>(stripes + 1) * halves * 16; }
   size_t stepBytes() const { return vectorBytes() * stripes * halves * partials; }
 };
 
 constexpr int32_t kMaxNarrowP2 = 127;
 constexpr int32_t kVertical = 0, kBehind = 1, kAhead = 2;
-/// Entries kept free before and after a row of path costs: what lies outside the image.
+/// Free entries before and after a row of path costs, for pixels outside the image.
 constexpr int32_t kRowMargin = 16;
-/// Steps that go by between two reports to the thread that follows, and before what recent steps left is moved to the front
-/// of its memory. At least the most stripes.
+/// Steps between two reports to the following thread, and between moves of recent steps to the front of their memory.
+/// At least the largest number of stripes.
 constexpr int32_t kRunSteps = 32;
 
 /// Path costs of the row above (down side) or below (up side) the next block, [position][stripe][half] groups.
@@ -59,16 +61,16 @@ struct SgmSide {
   std::atomic<int32_t>* progress = nullptr;        ///< [blocks] steps done
 };
 
-/// [steps][groups]: each winner, its sum, and the sums beside it.
+/// [steps][groups]: each winner, its sum, and the sums next to it.
 struct Picked {
   uint16_t *winner = nullptr, *below = nullptr, *best = nullptr, *above = nullptr;
 };
 
-/// One thread's memory for one block; all sizes follow from the plan.
+/// One thread's memory for one block; the plan gives all sizes.
 struct SgmScratch {
   uint32_t* leftWords = nullptr;      ///< [steps][groups] by place: pixel x of row g is at place x + 2 g
   uint32_t* rightWords = nullptr;     ///< the same, from place -1 on
-  uint32_t* moreLeftWords = nullptr;  ///< the second words, laid out alike
+  uint32_t* moreLeftWords = nullptr;  ///< the second words, in the same layout
   uint32_t* moreRightWords = nullptr;
   uint16_t* penalties = nullptr;  ///< [4][groups][width] ceiling + P2, adaptive only
   uint8_t* ring = nullptr;        ///< [stripes + kRunSteps][planes] vectors: right census planes and outside, by step
@@ -86,27 +88,28 @@ struct SgmScratch {
 };
 
 constexpr int32_t kSlotBits[3] = {1, 2, 1};
-/// Steps whose keys are kept: four are picked together while the next four come in.
+/// Steps whose keys are kept: four are decided together while the next four arrive.
 constexpr int32_t kKeptSteps = 8;
 
 struct SgmFrame {
   SgmImages images;
   SgmResult result;
-  /// [blocks][steps] in the reading side's steps: what the first half of each side's work left.
+  /// [blocks][steps] in the reading side's steps: the sums of the first half of each side's work.
   uint8_t* sums = nullptr;
   SgmSide sides[2];
 };
 
 using SgmSweep = void (*)(const SgmPlan& plan, const SgmFrame& frame, int32_t block, const SgmScratch& scratch);
 
-/// Gives the CPU to whoever needs it.
+/// Yields the CPU.
 void sgmYield();
 
-/// One instruction set's sweeps.
+/// The sweeps of one instruction set.
 struct SgmKernels {
   int32_t groups = 0;
   bool byteCells = true;  ///< false: all cells have 16 bits
-  /// up: the side. selects: adds the other side's sums (or none, for two paths) and writes the result; else stores its own.
+  /// @param up the side. @param selects adds the other side's sums (or none, for two paths) and writes the result;
+  /// otherwise it stores its own sums
   SgmSweep (*sweepOf)(const SgmPlan& plan, bool up, bool selects) = nullptr;
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prefetching through shared memory: each warp has a ring buffer of batches, kBatch steps each.
 //
-// Why not into registers: outstanding loads share a few scoreboards, so the first use of an old load also waits for the
-// newest one. Asynchronous copies to shared memory (cp.async) are waited for in the order in which they were issued. A copy
-// moves 16 bytes, which may be several steps of a line.
+// Registers would be worse: outstanding loads share a few scoreboards, so the first use of an old load also waits for
+// the newest one. Asynchronous copies to shared memory (cp.async) complete in the order of issue. A copy moves 16
+// bytes, which may be several steps of a line.
 #pragma once
 
 #include "sgm_cells.cuh"
@@ -11,12 +11,13 @@
 namespace depthwatt {
 namespace gpu {
 
-/// Batches that a ring holds.
+/// Batches per ring.
 constexpr int ringSlots(bool copiesRunAlone) { return copiesRunAlone ? 3 : 2; }
 constexpr int kRingSlots = ringSlots(kCopiesRunAlone);
 static_assert(kCopiesAhead < kRingSlots, "a batch is not overwritten while it is read");
 
-/// Steps of a batch: the largest power of two up to 8 with which a slot takes at most 3 KB, and at least what one copy covers.
+/// Returns the steps of a batch: the largest power of two up to 8 whose slot takes at most 3 KB, and at least what one
+/// copy covers.
 constexpr int ringBatch(int bytesPerStep, int least) {
   return least > 4 || 8 * bytesPerStep <= 3072   ? 8
          : least > 2 || 4 * bytesPerStep <= 3072 ? 4
@@ -24,18 +25,19 @@ constexpr int ringBatch(int bytesPerStep, int least) {
                                                  : 1;
 }
 
-/// Steps of a line that are covered when each of its lanes copies 16 bytes once.
+/// Returns the steps of a line that one 16-byte copy per lane covers.
 constexpr int ringStepsAtOnce(int lanes, int lineBytes) { return 16 * lanes > lineBytes ? 16 * lanes / lineBytes : 1; }
 
-/// One volume's part of the ring. kLineBytes: of one step of a line. A batch lies as [step][line of the warp][kLineBytes].
+/// One volume's part of the ring. kLineBytes: of one step of a line. A batch is stored as [step][line of the
+/// warp][kLineBytes].
 template <int kLanes, int kLineBytes, int kBatch>
 class RingPlane {
  public:
   static constexpr int kLines = 32 / kLanes, kStepBytes = kLines * kLineBytes, kBytes = kBatch * kStepBytes;
 
   RingPlane() = default;
-  /// volume: where the line's step `begin` lies, the first that is asked for; stride: bytes from one step to the next.
-  /// ring: where this plane's part of the first slot lies.
+  /// @param volume the address of the line's step `begin`, the first requested. @param stride bytes between steps.
+  /// @param ring the address of this plane's part of the first slot
   __device__ __forceinline__ RingPlane(uint8_t* ring, const uint8_t* volume, ptrdiff_t stride, int lane, int group)
       : toNextBatch_(kBatch * stride), toNextRound_(kStepsAtOnce * stride) {
     step_ = kChunks < kLanes ? lane / kChunks : 0;
@@ -43,7 +45,7 @@ class RingPlane {
     from_ = volume + step_ * stride + byte;
     to_ = keptShared(ring + step_ * kStepBytes + group * kLineBytes + byte);
   }
-  /// Asks for the next batch, steps s0.., of which those in first <= s < end are of use; for the batch at `slot`.
+  /// Starts loading the next batch, steps s0.., of which first <= s < end are used, into `slot`.
   __device__ __forceinline__ void ask(int slot, int s0, int first, int end) {
     const uint8_t* from = from_;
 #pragma unroll
@@ -59,7 +61,7 @@ class RingPlane {
     }
     from_ = keptGlobal(from_ + toNextBatch_);
   }
-  /// Where copies do not run alone: what was asked for last goes to its batch.
+  /// Without asynchronous copies: stores the last loads in the batch's slot.
   __device__ __forceinline__ void arrive(int slot) {
     if (kCopiesRunAlone) return;
 #pragma unroll
@@ -84,8 +86,8 @@ class RingPlane {
   uint4 waiting_[kCopiesRunAlone ? 1 : kRounds * kCopies] = {};
 };
 
-/// Walks [begin, end) in batches: ask(slot, s) queues the copies of a batch, arrive(slot) ends them where they do not run
-/// alone, advance(slot, s) uses them; a slot is bytes from the start of the ring.
+/// Walks [begin, end) in batches: ask(slot, s) starts the copies of a batch, arrive(slot) finishes them if they are not
+/// asynchronous, advance(slot, s) uses them. A slot is a byte offset from the start of the ring.
 template <int kBatch, int kSlotBytes, class Ask, class Arrive, class Advance>
 __device__ __forceinline__ void walkRing(int begin, int end, Ask ask, Arrive arrive, Advance advance) {
   if (begin >= end) return;
@@ -103,7 +105,7 @@ __device__ __forceinline__ void walkRing(int begin, int end, Ask ask, Arrive arr
   for (int s = begin; s < end; s += kBatch) {
     waitForCopies<kCopiesAhead - 1>();
     arrive(slot);
-    __syncwarp();  // all lanes' copies are there, and all lanes are done with the batch before, which is overwritten now
+    __syncwarp();  // all copies are complete, and the batch that is overwritten now is used up
     if (s + kCopiesAhead * kBatch < end) ask(following(slot, kCopiesAhead), s + kCopiesAhead * kBatch);
     groupCopies();
     advance(slot, s);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last kernel of matching on CUDA: the second half of both walks along every row, and the selection where the last sum is
-// formed, so that it is never written. See select.h for what is selected; sgm_select.cuh is the form for sums of any size.
+// The last kernel of matching on CUDA: the second half of both walks along every row, and the selection from the last
+// sum, which is never written. select.h defines the selection; sgm_select.cuh is the form for sums of any size.
 //
-// Each direction has two warps. The first computes the recurrence, whose steps depend on each other, and the keys of a pixel's
-// cells; the second selects from them (sgm_tile.cuh) and fills the time in which the first waits. Then the block does the
-// left-right check of the row.
+// Each direction has two warps. The first computes the recurrence, whose steps depend on each other, and the keys of a
+// pixel's cells; the second selects from them (sgm_tile.cuh) and fills the time in which the first waits. Then the
+// block checks the row left against right.
 #pragma once
 
 #include "sgm_adaptive.cuh"
@@ -13,22 +13,22 @@
 namespace depthwatt {
 namespace gpu {
 
-/// A block: two walks of a row, two warps that select from them.
+/// A block: two walks of a row, and two warps that select from them.
 constexpr int kRowThreads = 128;
 
-/// Steps of a batch that a walk loads: a tile's, or so many that a slot of the ring has no more than 6 KB.
+/// Returns the steps of a batch that a walk loads: a tile, or fewer so that a slot of the ring has at most 6 KB.
 constexpr int rowsBatch(int bytesPerStep) { return 16 * bytesPerStep <= 6144 ? 16 : 8 * bytesPerStep <= 6144 ? 8 : 4; }
 
-/// A ring buffer like that of sgm_ring.cuh for one row, whose pixels lie side by side in memory: a batch is one contiguous
-/// piece, copied in memory order and, for the backward direction, reversed on the way. Two slots: one batch is being loaded
-/// while the other is used. kVolumes: see walkRow.
+/// A ring buffer like that of sgm_ring.cuh for one row, whose pixels are contiguous in memory: a batch is one
+/// contiguous piece, copied in memory order and, for the backward direction, reversed on the way. Two slots: one batch
+/// is loaded while the other is used. kVolumes: see walkRow.
 template <int kPairs, int kVolumes>
 class RowsRing {
  public:
   static constexpr int kPadded = 64 * kPairs, kPlanes = 1 + kVolumes, kBatch = rowsBatch(kPlanes * kPadded);
   static constexpr int kPlaneBytes = kBatch * kPadded, kSlotBytes = kPlanes * kPlaneBytes;
 
-  /// volumes: costs first.
+  /// @param volumes costs first
   __device__ __forceinline__ RowsRing(const uint8_t* const (&volumes)[kPlanes], const RowWalk& walk, int width,
                                       uint8_t* ring)
       : length_(walk.length) {
@@ -45,7 +45,7 @@ class RowsRing {
       to_[r] = keptShared(ring + (step_ + r * toNextRound_) * kPadded + 16 * (lane % kChunks));
     }
   }
-  /// Asks for the next batch, steps s0.., as far as they lie in the row; for the batch at `slot`.
+  /// Starts loading the next batch, steps s0.. as far as they are inside the row, into `slot`.
   __device__ __forceinline__ void ask(int slot, int s0) {
     if (s0 + kBatch <= length_) {
       copy(slot, [](int) { return true; });
@@ -55,7 +55,7 @@ class RowsRing {
 #pragma unroll
     for (int p = 0; p < kPlanes; ++p) from_[p] = keptGlobal(from_[p] + toNextBatch_);
   }
-  /// Where copies do not run alone: what was asked for last goes to its batch.
+  /// Without asynchronous copies: stores the last loads in the batch's slot.
   __device__ __forceinline__ void arrive(int slot) {
     if (kCopiesRunAlone) return;
 #pragma unroll
@@ -89,7 +89,7 @@ class RowsRing {
   uint4 waiting_[kCopiesRunAlone ? 1 : kPlanes * kRounds] = {};
 };
 
-/// Bytes of shared memory of a block: two tiles, two rings of two slots.
+/// Returns the shared memory of a block: two tiles, two rings of two slots.
 template <int kPairs, int kVolumes>
 constexpr int rowsBlockBytes() {
   return 2 * RowTile<kPairs>::kBytes + 4 * RowsRing<kPairs, kVolumes>::kSlotBytes;
@@ -102,16 +102,17 @@ struct Second {
   static constexpr int value = 1;
 };
 
-/// What makes keys of a lane's sums. This is not on the critical path from one step to the next.
+/// Makes keys from a lane's sums. This is not on the critical path from one step to the next.
 template <int kPairs>
 struct KeyRule {
   using Tile = RowTile<kPairs>;
   static constexpr int kHalf = Tile::kHalf, kPadded = 2 * kHalf;
   static constexpr uint32_t kOne = 1u << Tile::kIndexBits;  ///< a sum of 1
 
-  uint32_t counted, scale;      ///< factors of the step's excess and of the cost
-  int plainFirst, plainEnd;     ///< every cell is a candidate from plainFirst or before plainEnd on
-  uint32_t beyondNone[kPairs];  ///< less the pixel's last candidate: the highest bit is set where a cell is none
+  uint32_t counted, scale;   ///< factors of the step's excess and of the cost
+  int plainFirst, plainEnd;  ///< every cell is a candidate from plainFirst on and before plainEnd
+  uint32_t
+      beyondNone[kPairs];  ///< minus the last candidate: the highest bit is set where a cell is none
 
   __device__ __forceinline__ KeyRule(const LineArguments& a, const SelectArguments& s, const RowWalk& walk,
                                      int firstPair)
@@ -129,9 +130,9 @@ struct KeyRule {
   __device__ __forceinline__ bool isPlain(int s, int count) const { return s >= plainFirst && s + count <= plainEnd; }
 };
 
-/// Aggregates along the row and writes keys. kVolumes, the number of sums that are read: 1 or 3 (rows and columns in one volume),
-/// 2 or 4 (rows and columns apart, or 2: rows and columns in one, all diagonals in the other); the last two of 3 and 4 are the
-/// diagonals'.
+/// Aggregates along the row and writes keys. kVolumes, the number of sums to read: 1 or 3 (rows and columns in one
+/// volume), 2 or 4 (rows and columns separate, or 2: rows and columns in one, all diagonals in the other); the last two
+/// of 3 and 4 are the diagonals'.
 template <int kPairs, bool kAdaptive, int kVolumes>
 __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArguments& s, const RowWalk& walk,
                                         uint32_t* tile, uint8_t* ringBytes, uint8_t* p2Bytes) {
@@ -161,7 +162,7 @@ __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArgu
     const auto load = [&](int plane) { return Bytes::load(from + plane * Ring::kPlaneBytes); };
     const typename Bytes::Value costs = load(0);
     typename Bytes::Value straight = load(1), diagonal = Bytes::zero();
-    // Sums of rows and columns fit bytes together, and so do those of the diagonals; of two volumes all do.
+    // Sums of rows and columns fit bytes together, and so do those of the diagonals; with two volumes all do.
     if (kFirstDiagonal == 2) Bytes::add(straight, load(2));
 #pragma unroll
     for (int v = kFirstDiagonal; v < kVolumes; ++v) Bytes::add(diagonal, load(1 + v));
@@ -182,8 +183,7 @@ __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArgu
     Keys::store(reinterpret_cast<uint8_t*>(keys), key);
   };
   const auto advanceAs = [&](auto careful, const uint8_t* from, int s0, uint32_t* keys) {
-    constexpr int kTogether =
-        4;  // steps that are one piece of code; in a longer one the compiler leaves the keys to its end
+    constexpr int kTogether = 4;  // steps in one piece of code; in a longer one the compiler moves all keys to its end
 #pragma unroll 1
     for (int k0 = 0; k0 < kBatch; k0 += kTogether, from += kTogether * kPadded, keys += kTogether * Tile::kStride) {
       const auto p2OfSteps = p2.template read<kTogether>(k0);
@@ -193,7 +193,7 @@ __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArgu
       }
     }
   };
-  // Half a tile. Its number is a constant, and with it, where a batch is as long, the slot of the ring.
+  // Half a tile. Its number is a constant, and so is the slot of the ring if a batch is as long.
   const auto walkTile = [&](auto number, int s0) {
     constexpr int kNumber = decltype(number)::value, kBatches = Tile::kPixels / kBatch;
 #pragma unroll 1
@@ -202,7 +202,7 @@ __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArgu
       waitForCopies<0>();
       ring.arrive(slot);
       p2.arrive();
-      __syncwarp();  // all lanes' copies are there, and all lanes are done with the batch before, which is overwritten now
+      __syncwarp();  // all copies are complete, and the batch that is overwritten now is used up
       if (s + kBatch < walk.steps) ring.ask(Ring::kSlotBytes - slot, s + kBatch);
       groupCopies();
       p2.fetch(s + kBatch);
@@ -225,15 +225,15 @@ __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArgu
   }
 }
 
-/// The left-right check of a row whose winners are written and whose right keys have left the walks.
+/// Checks a row left against right, after its winners are written and its right keys have left the walks.
 template <int kHalf>
 __device__ __forceinline__ void checkRow(const SelectArguments& s, int y) {
   constexpr int kIndexBits = Bits<kHalf>::value, kTogether = 5;
   const int meeting = min(Steps(s.width, false).meeting, s.width);
   const uint32_t* const leaving = s.rightKeys + static_cast<size_t>(y) * (s.width + kHalf);
   const size_t row = static_cast<size_t>(y) * s.width;
-  // Keys of a right pixel: for each half of the disparities what left the backward walk, and what left the forward walk or
-  // stayed in it. Loaded wherever they lie, used where they are.
+  // Keys of a right pixel, for each half of the disparities: one that left the backward walk, and one that left the
+  // forward walk or stayed in it. All are loaded, and the right one is used.
   struct RightKeys {
     uint32_t behind[2], ahead[2];
   };
@@ -261,7 +261,7 @@ __device__ __forceinline__ void checkRow(const SelectArguments& s, int y) {
     const bool inHigh = (best[1] >> kIndexBits) < (best[0] >> kIndexBits);
     return static_cast<int>((inHigh ? best[1] : best[0]) & (kHalf - 1)) + (inHigh ? kHalf : 0);
   };
-  // Several pixels at once: each waits twice for the second-level cache.
+  // Several pixels at once, because each waits twice for the second-level cache.
   for (int x0 = threadIdx.x; x0 < s.width && s.leftRight; x0 += kTogether * kRowThreads) {
     int whole[kTogether];
     RightKeys keys[kTogether];
@@ -285,7 +285,7 @@ __device__ __forceinline__ void checkRow(const SelectArguments& s, int y) {
   }
 }
 
-/// A block to each row. Dynamic shared memory: rowsBlockBytes.
+/// One block per row. Dynamic shared memory: rowsBlockBytes.
 template <int kPairs, bool kAdaptive, int kVolumes>
 __global__ void __launch_bounds__(kRowThreads, kAdaptive&& kPairs > 2 ? kSelectBlocks - 1 : kSelectBlocks)
     rowsSelectKernel(LineArguments a, SelectArguments s) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selection on CUDA for sums of any size; see select.h for what is selected, sgm_rows.cuh for the form that needs no volume
-// of its own.
+// Selection on CUDA for sums of any size. select.h defines the selection; sgm_rows.cuh is the form without a volume.
 //
-// A block serves one row; each of its warps walks a segment of it, kPairs pairs of cells a lane. Keys are sum << 16 | d: the
-// smallest is the winner, ties go to the lowest d. For the right winner each cell carries the best key of its right pixel
-// along the diagonal: d at x and d + 1 at x + 1 are the same right pixel, so one step moves the keys up by one cell, and what
-// leaves the last cell of a half is done. The arithmetic that is done once a pixel waits until 32 pixels are there.
+// A block computes one row; each of its warps walks a segment of it, kPairs pairs of cells a lane. Keys are sum << 16 |
+// d: the smallest is the winner, ties go to the lowest d. For the right winner each cell carries the best key of its
+// right pixel along the diagonal: d at x and d + 1 at x + 1 are the same right pixel, so one step moves the keys up by
+// one cell, and a key that leaves the last cell of a half is complete. Per-pixel arithmetic waits until 32 pixels are
+// ready.
 #pragma once
 
 #include "sgm_cells.cuh"
@@ -17,11 +17,11 @@ namespace gpu {
 constexpr int kSelectWarps = 8;
 constexpr uint32_t kNoKey = 0xffffffffu;
 
-/// Bytes of shared memory for each pixel of a row: its right key, its results.
+/// Bytes of shared memory for each pixel of a row: its right key and its results.
 constexpr int kSelectBytesPerPixel = sizeof(uint32_t) + 2 * sizeof(int16_t) + 1;
 
-/// Best keys of the right pixels on the diagonals of a lane's cells, in each half. What leaves the last cell of a half is done, and
-/// goes to the row's keys.
+/// Best keys of the right pixels on the diagonals of a lane's cells, in each half. A key that leaves the last cell of a
+/// half is complete and goes to the row's keys.
 template <int kPairs>
 class RightKeys {
  public:
@@ -61,7 +61,7 @@ class RightKeys {
   uint32_t carried_[2][kPairs];
 };
 
-/// Adds up a lane's sums of a pixel: of all directions, and the costs that these left out.
+/// Adds up a lane's sums of a pixel: all directions, and the costs, which the excesses do not contain.
 template <int kPairs, bool kWide, int kVolumes>
 __device__ __forceinline__ void addSums(const SelectArguments& a, size_t cell, uint32_t (&sums)[kPairs]) {
   using Costs = Stored<kPairs, false>;
@@ -77,7 +77,7 @@ __device__ __forceinline__ void addSums(const SelectArguments& a, size_t cell, u
   }
 }
 
-/// What a warp has found for a pixel, in few registers: a lane keeps one until the arithmetic of 32 pixels is done at once.
+/// A pixel's winner in few registers: a lane keeps one until the arithmetic of 32 pixels is done at once.
 struct Found {
   uint32_t best = kNoKey;     ///< the winner's key
   uint32_t second = 0xffffu;  ///< the smallest sum further away
@@ -89,7 +89,7 @@ struct Found {
   }
 };
 
-/// Finds the sums beside the winner of key `best` and the smallest further away.
+/// Finds the sums next to the winner of key `best` and the smallest further away.
 template <int kPairs>
 __device__ __forceinline__ Found foundBeside(const uint32_t (&key)[2][kPairs], uint32_t best, int candidates,
                                              int lane) {

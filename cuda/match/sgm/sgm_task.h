@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a matcher's task says to semi-global matching, the same for every backend.
+// Turns the settings of sgm into parameters of its stages, for every backend.
 #pragma once
 
 #include "../matcher.h"
 
 namespace depthwatt {
 
-/// What is compared, in the order of the parameter's words.
+/// The matching cost, in the order of the setting's values.
 enum class MatchingCost { kTwoGradientCensus, kGradientCensus, kCensus, kWideCensus };
 
 inline MatchingCost matchingCostOf(const MatchTask& task) { return static_cast<MatchingCost>(task.matcher.at("cost")); }
 
-/// Whether the left-right check compares with a match of the mirrored pair, whose left image is the right one.
+/// Returns whether the left-right check uses a match of the mirrored pair, whose left image is the right one.
 inline bool hasOwnRightView(const MatchTask& task) { return task.leftRight && task.matcher.at("rightView") == 1; }
 
 inline SgmParameters sgmParametersOf(const MatchTask& task) {

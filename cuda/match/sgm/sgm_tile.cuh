@@ -5,10 +5,9 @@
 // Key: sum << kIndexBits | i in 16 bits, where i is the disparity within its half of the range; two keys to a register. The
 // smallest key is the smallest sum, and of equal sums the smallest disparity.
 // Left view: two lanes search one pixel, so a warp searches 16 pixels at once. Sub-pixel position and confidence are
-// computed for 32 pixels at once, one to a lane.
-// Right view: cells (x, d) and (x + 1, d + 1) belong to the same right pixel. So the best key of each right pixel moves up by
-// one cell with every step. A key that leaves the last cell is the best of this direction and this half of the range; the
-// left-right check takes the smallest of these parts.
+// computed for 32 pixels at once, one per lane. Right view: cells (x, d) and (x + 1, d + 1) belong to the same right
+// pixel, so the best key of each right pixel moves up by one cell with every step. A key that leaves the last cell is
+// the best of this direction and this half of the range; the left-right check takes the smallest of these parts.
 #pragma once
 
 #include "sgm_turns.cuh"
@@ -37,9 +36,9 @@ struct RowTile {
   static constexpr int kBytes = 2 * kPixels * kStride * static_cast<int>(sizeof(uint32_t));
 };
 
-/// The second half of one direction along a row, from the middle to the border: step s visits pixel x(s), 0 <= s < length.
-/// `steps` is `length` rounded up to whole tiles. Steps from `length` on compute on undefined values; their results are not
-/// stored.
+/// The second half of one direction along a row, from the middle to the border: step s visits pixel x(s), 0 <= s <
+/// length. `steps` is `length` rounded up to whole tiles. Steps from `length` on compute on undefined values; their
+/// results are not stored.
 struct RowWalk {
   int row, firstX, direction, length, steps;
 
@@ -64,7 +63,8 @@ struct Backward {
   static constexpr bool value = true;
 };
 
-/// The winners of 16 pixels, two lanes to each. Overwrites the half tile that it reads. candidates: of this lane's pixel.
+/// Finds the winners of 16 pixels, two lanes each. Overwrites the half tile that it reads. @param candidates of this
+/// lane's pixel
 template <int kPairs>
 __device__ __forceinline__ Winner winnerOf(uint32_t* half, int candidates) {
   using Tile = RowTile<kPairs>;

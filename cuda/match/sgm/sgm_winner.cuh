@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both forms of the selection share: the arithmetic that is done once a pixel, one pixel to a lane.
+// Shared by both forms of the selection: the arithmetic per pixel, one pixel per lane.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@ namespace gpu {
 struct SelectArguments {
   const uint8_t* cost;
   const uint8_t*
-      sums[4];  ///< of the directions along rows and columns (or of each of these), of each pair of diagonals
+      sums[4];  ///< of the directions along rows and columns (together or separate), and of each pair of diagonals
   int16_t* disparityQ4;
   int16_t* disparity;
   int16_t* rightDisparity;  ///< may be null
   uint8_t* confidence;
-  uint32_t* rightKeys;  ///< rows that select: [height][width + padded / 2], what leaves a walk
+  uint32_t* rightKeys;  ///< rows that select: [height][width + padded / 2], keys that left a walk
   int width, height;
   int minDisparity, numDisparities, paths, uniqueness;
-  int holeColumns;  ///< at the left border: no disparity whatever won there
+  int holeColumns;  ///< at the left border: no disparity there
   bool subpixel, leftRight, outsideMayWin;
 
-  /// Candidates of the left view's pixel x, from minDisparity on.
+  /// Returns the number of candidates of the left view's pixel x, from minDisparity on.
   __device__ __forceinline__ int candidates(int x) const {
     return outsideMayWin ? numDisparities : min(numDisparities, x - minDisparity + 1);
   }
@@ -41,8 +41,8 @@ struct Selected {
   uint8_t confidence;
 };
 
-/// floor(a / b) for |a| and b below 2^24 and |a / b| below 2^20, by a float division, which takes a third of the time of an integer
-/// division. The float quotient is off by at most one; the remainder says so and corrects it.
+/// Returns floor(a / b) for |a| and b below 2^24 and |a / b| below 2^20, by a float division, which takes a third of
+/// the time of an integer division. The float quotient is off by at most one, which the remainder corrects.
 __device__ __forceinline__ int floorDivide(int a, int b) {  // b > 0
   int quotient = static_cast<int>(__fdividef(static_cast<float>(a), static_cast<float>(b)));
   const int rest = a - quotient * b;
@@ -67,8 +67,8 @@ __device__ __forceinline__ Selected finished(const SelectArguments& a, const Win
   return s;
 }
 
-/// The left-right check of one pixel whose right view is known, and the stores. rightWinner(xr): disparity without
-/// minDisparity, or -1 where no candidate is; xr in the row.
+/// Checks one pixel whose right view is known against it, and stores the results. rightWinner(xr) returns the disparity
+/// without minDisparity, or -1 without a candidate; xr is inside the row.
 template <class RightWinner>
 __device__ __forceinline__ void writeChecked(const SelectArguments& a, int y, int x, Selected s,
                                              RightWinner rightWinner) {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// One step of a sweep: costs, and the directions of one side. sgm_plan.h says how cells lie; compiled once per instruction
-// set.
+// One step of a sweep: costs, and the directions of one side. sgm_plan.h describes the layout of cells. Compiled once
+// per instruction set.
 //
-// Everything a step touches is copied into the Sweep: a vector store may alias any field behind a reference, and would make
-// the compiler read it again. For the same reason what is rare takes a copy of the Sweep and never its address.
+// Everything that a step uses is copied into the Sweep: a vector store may alias any field behind a reference, which
+// would make the compiler read it again. For the same reason rarely used code takes a copy of the Sweep, never its
+// address.
 
 namespace {
 
-/// Compile-time constants. kStripes and kDirections (2: along the row and down, 4: with both diagonals) are given for the usual
-/// cases and 0 where they are known at run time only.
+/// Compile-time constants. kStripes and kDirections (2: along the row and down, 4: with both diagonals) are constants
+/// in the usual cases and 0 if they are known only at run time.
 template <class CellsOf, int32_t kStripesOf, int32_t kDirectionsOf, int32_t kPartialsOf, bool kAdaptiveOf,
           bool kOneByteOf, int32_t kWordsOf = 1>
 struct Shape {
@@ -43,7 +44,7 @@ struct Sweep {
 
   int32_t stripes, width, height, steps, firstRow;
   bool adaptive, eightPaths;
-  int32_t rightPlace;  ///< of the right pixel that step 0 takes in; down goes forth from it, up back
+  int32_t rightPlace;  ///< the right pixel that step 0 reads; down sweeps advance from it, up sweeps go back
   const uint32_t* rightWords;
   const uint32_t* moreRightWords;
   const uint32_t* outside;
@@ -58,13 +59,13 @@ struct Sweep {
   Bytes outsideCost;
   Vec noExcess;  ///< the sum of the ceilings of a side's directions, subtracted from its sum of excesses
 
-  /// The path costs of the previous pixel of the row, stripe by stripe, and its `raise` (see raiseOf). Held in registers where
+  /// The path costs of the previous pixel of the row, stripe by stripe, and its `raise` (see raiseOf). In registers if
   /// the number of stripes is a constant.
   struct Along {
     Vec path[kMaxStripes];
     Vec raise;
   };
-  /// A step's sums of one stripe: of path costs where kSumsPaths, else of excesses, each with a ceiling.
+  /// A step's sums of one stripe: of path costs if kSumsPaths, else of excesses, each with a ceiling.
   struct Sums {
     Vec partial[kPartials];
   };
@@ -91,8 +92,8 @@ struct Sweep {
     return settled(slots[direction] + static_cast<ptrdiff_t>(number * ((stripes + 1) * kHalves * kPair)));
   }
 
-  /// Takes a pixel of each row's right census into the ring: step t's first stripe (down) or last (up) is what it was `stripes`
-  /// steps ago, a byte further on. The other stripes have come this way before.
+  /// Adds a pixel of each row's right census to the ring: step t's first stripe (down) or last (up) is that of
+  /// `stripes` steps ago, shifted by a byte. The other stripes were added in earlier steps.
   [[gnu::always_inline]] void pushRight(const uint8_t* from, uint8_t* to, int32_t t, bool withOutside) const {
     const int32_t place = greater(kUp ? rightPlace - t : rightPlace + t, -1);
     Bytes fresh[4 * kWords];
@@ -107,7 +108,7 @@ struct Sweep {
     storeBytes(to + kOutside, kUp ? shiftDownBytes(old, beyond) : shiftUpBytes(old, beyond));
   }
 
-  /// Where stripe v's right census lies in the ring; `oldest`: what this step pushed out.
+  /// Returns stripe v's right census in the ring. @param oldest what this step pushed out
   [[gnu::always_inline]] const uint8_t* ringAt(const uint8_t* oldest, int32_t v) const {
     const int32_t age = kUp ? stripes - 1 - v : v;
     return oldest + (stripes - age) * (kPlanes * kVector);
@@ -119,7 +120,7 @@ struct Sweep {
     if constexpr (kWords == 2) spreadWords(moreLeftWords + at, left + 4);
   }
 
-  /// Stripe v's costs less the ceiling.
+  /// Returns stripe v's costs minus the ceiling.
   [[gnu::always_inline]] Vec costOf(const Bytes* left, const uint8_t* oldest, int32_t v, bool border) const {
     const uint8_t* right = ringAt(oldest, v);
     Bytes c = popcountBytes(xorBytes(left[0], loadBytes(right)));
@@ -135,14 +136,14 @@ struct Sweep {
     return Cells::sub(Cells::fromCost(c), ceiling);
   }
 
-  /// One direction on its way through the stripes of a pixel: the old path costs around the present stripe.
+  /// The state of one direction within a pixel: the old path costs around the current stripe.
   struct Walk {
     Vec before, here, afterLast, raise, cap, lowest;
   };
   [[gnu::always_inline]] Walk startWalk(Vec first, Vec last, Vec raise, Vec cap) const {
     return {Cells::up(last, infinite), first, Cells::down(first, infinite), raise, cap, infinite};
   }
-  /// The new path costs of the present stripe. `after`: the old ones of the next.
+  /// Returns the new path costs of the current stripe. @param after the old ones of the next stripe
   [[gnu::always_inline]] Vec walk(Walk& w, Vec after, Vec cost, int32_t v, Vec& excess) const {
     const Vec reached = Cells::min(w.here, Cells::addSaturated(Cells::min(w.before, after), p1));
     excess = Cells::addSaturated(reached, w.raise);
@@ -155,19 +156,20 @@ struct Sweep {
     w.here = after;
     return path;
   }
-  /// ceiling - m, where m is the smallest path cost of the pixel: added to a path cost L it gives ceiling + (L - m).
+  /// Returns ceiling - m, where m is the smallest path cost of the pixel: added to a path cost L it gives ceiling + (L
+  /// - m).
   [[gnu::always_inline]] Vec raiseOf(const Walk& w) const {
     return Cells::sub(ceiling, Cells::lowestInGroup(w.lowest));
   }
 
-  /// Known while compiling where the shape tells: two partial sums only come with eight paths.
+  /// A compile-time constant if the shape implies it: two partial sums occur only with eight paths.
   [[gnu::always_inline]] bool diagonals() const {
     if constexpr (F::kDirections == 2) return false;
     if constexpr (F::kDirections == 4 || kPartials == 2) return true;
     return eightPaths;
   }
 
-  /// One step of one diagonal; emit(v, sums) where a stripe's sums have all of them.
+  /// Computes one step of one diagonal. Calls emit(v, sums) when a stripe's sums are complete.
   template <class Emit>
   [[gnu::always_inline]] void followDiagonal(const Vec* cost, Sums* sums, const uint8_t* from, uint8_t* to,
                                              int32_t partial, bool first, Vec cap, Emit&& emit) const {
@@ -184,8 +186,8 @@ struct Sweep {
     Cells::store(to + stripes * kHalves * kPair, kPair, raiseOf(w));
   }
 
-  /// All directions of step t. emit(v, cost, sums) comes as soon as a stripe's sums are complete: storing them or selecting
-  /// from them then fills the gaps of the arithmetic, and so do the costs.
+  /// Computes all directions of step t. Calls emit(v, cost, sums) as soon as a stripe's sums are complete: storing them
+  /// or selecting from them then fills the gaps of the arithmetic, and so do the costs.
   template <class Emit>
   [[gnu::always_inline]] void advance(Along& along, int32_t t, const uint8_t* oldest, bool border, Emit&& emit) const {
     Bytes left[4 * kWords];
@@ -233,8 +235,8 @@ struct Sweep {
     return Cells::fromRows(caps);
   }
 
-  /// Brings what the neighbouring block's row contributes to the predecessors of step t + 2; of step t + 1 for the diagonal
-  /// whose predecessor is one step away. Any later, the load of a vector would have to wait for these stores.
+  /// Copies the neighbouring block's row into the predecessors of step t + 2, or of step t + 1 for the diagonal whose
+  /// predecessor is one step away. If this ran later, the load of a vector would wait for these stores.
   [[gnu::always_inline]] void joinNeighbour(int32_t t) const {
     join(slot(kVertical, t), rows[kVertical], t + 2);
     if (diagonals()) {
@@ -249,7 +251,7 @@ struct Sweep {
     });
   }
 
-  /// Leaves the last row's path costs of step t for the next block.
+  /// Stores the last row's path costs of step t for the next block.
   [[gnu::always_inline]] void passOn(int32_t t) const {
     const int32_t position = t - 2 * (kGroups - 1);
     if (position < 0 || position >= width) return;
@@ -262,7 +264,7 @@ struct Sweep {
     });
   }
 
-  /// The path along the row starts anew behind every pixel that is not in the image: all its costs are equal there.
+  /// Restarts the path along the row after every pixel outside the image: all its costs are equal there.
   [[gnu::always_inline]] void forgetAlong(Along& along, Bytes inside) const {
     forEach<kStripes>(stripes, [&](int32_t v) __attribute__((always_inline)) {
       along.path[v] = Cells::choose(inside, along.path[v], Cells::splat(0));
@@ -270,7 +272,7 @@ struct Sweep {
     along.raise = Cells::choose(inside, along.raise, ceiling);
   }
 
-  /// 0xff in the groups whose pixel of step t is in the image.
+  /// Returns 0xff in the groups whose pixel of step t is inside the image.
   [[gnu::always_inline]] Bytes insideAt(int32_t t) const {
     alignas(64) uint8_t inside[kVector];
     for (int32_t g = 0; g < kGroups; ++g) {
@@ -282,7 +284,7 @@ struct Sweep {
   }
 };
 
-/// What the ring holds before step 0: nothing but pixels outside the image (down), or the last `numDisparities` columns (up).
+/// Fills the ring before step 0: only pixels outside the image (down), or the last `numDisparities` columns (up).
 template <class F>
 [[gnu::noinline]] void startRing(const Sweep<F> sweep) {
   constexpr int32_t kEntry = Sweep<F>::kPlanes * Sweep<F>::kVector, kOutside = Sweep<F>::kOutside;

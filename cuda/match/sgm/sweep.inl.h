@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sweep's loop: prepares a block's rows, steps through it, hands each step to storage or selection, and keeps its distance
-// from the thread on the block before. Compiled once per instruction set, after the files it puts together.
+// The sweep's loop: prepares a block's rows, runs its steps, passes each step to storage or selection, and waits for
+// the thread on the previous block. Compiled once per instruction set, after the files that it combines.
 
 namespace {
 
-/// Steps by which the other side's sums are asked for in advance.
+/// Steps by which the other side's sums are prefetched.
 constexpr int32_t kAheadSteps = 64;
 
-/// Sums of step t: the other side's to be read, or this side's to be written. They lie in the order in which they will be
-/// read, which is the opposite of the writer's: a CPU fetches ahead best upwards.
+/// The sums of step t: the other side's to read, or this side's to write. They are in the order in which they will be
+/// read, opposite to the writer's, because CPUs prefetch best upwards.
 template <class F>
 [[gnu::always_inline]] inline uint8_t* sumsAt(uint8_t* blockSums, int32_t steps, int32_t stepBytes, int32_t t) {
   return settled(blockSums + static_cast<ptrdiff_t>(F::kSelects ? t : steps - 1 - t) * stepBytes);
 }
 
-/// Stored for the other side, which adds its own: less this side's ceilings, or already less both sides' (kOneByte).
+/// Stores sums for the other side, which adds its own: minus this side's ceilings, or minus both sides' (kOneByte).
 template <class F>
 [[gnu::always_inline]] inline void storeSums(const Sweep<F>& sweep, typename Sweep<F>::Sums sums,
                                              typename Sweep<F>::Vec bias, uint8_t* to, int32_t v) {
@@ -26,11 +26,12 @@ template <class F>
   });
 }
 
-/// Selection from narrow cells, one step: keys, the right view's candidates, the smallest key of each column.
+/// Selects from narrow cells, one step: keys, the right view's candidates, the smallest key of each column.
 template <class F>
 struct KeyStep {
   static constexpr int32_t kVector = Sweep<F>::kVector;
-  static constexpr bool kFolded = F::kStripes != 0;  // a power of two: the weights then hold the shift by its bits too
+  static constexpr bool kFolded =
+      F::kStripes != 0;  // a power of two: the weights include its shift
 
   const Sweep<F>& sweep;
   const Selector<F::kUp, F::kStripes>& selector;
@@ -59,7 +60,7 @@ struct KeyStep {
     if (edge) beside = xorBytes(sweep.insideAt(t), splatBytes(0xff));
   }
 
-  /// cost: less the ceiling, which is p2 + 1 too much as a byte; the stripe's number makes up for it.
+  /// @param cost minus the ceiling, so p2 + 1 too large as a byte; the stripe's number corrects for it
   [[gnu::always_inline]] void take(int32_t v, Bytes cost, const typename Sweep<F>::Sums& sums) {
     Halves key[2];
     const Bytes other = kFolded || paths > 2 ? loadBytes(others + v * kVector) : none;
@@ -110,7 +111,7 @@ struct KeyStep {
   }
 };
 
-/// The winners of the last steps, and the second best that have not come yet.
+/// Finishes the winners of the last steps, and the second best that are pending.
 template <bool kUp, int32_t kStripes>
 [[gnu::noinline]] void finishSteps(const Selector<kUp, kStripes> selector, int32_t steps) {
   selector.pickWinners((steps - 1) & ~3);
@@ -118,7 +119,7 @@ template <bool kUp, int32_t kStripes>
   for (int32_t t = greater(steps - 5, 0); t < steps; ++t) selector.pickSeconds(t);
 }
 
-/// What the last `stripes` steps left moves to the front of its memory.
+/// Moves the last `stripes` steps to the front of their memory.
 template <class F>
 [[gnu::noinline]] void startRun(const Sweep<F> sweep, const Selector<F::kUp, F::kStripes> selector) {
   const size_t ringStep = Sweep<F>::kPlanes * Sweep<F>::kVector, keyStep = 2 * Sweep<F>::kVector;
@@ -150,7 +151,7 @@ void sweepBlock(const SgmPlan& plan, const SgmFrame& frame, int32_t block, const
 
   const auto stepBytes = static_cast<int32_t>(plan.stepBytes());
   uint8_t* blockSums = frame.sums + static_cast<size_t>(block) * steps * plan.stepBytes();
-  // Steps at which some right pixel lies outside; down has them at its start, up at its end.
+  // Steps at which some right pixel is outside the image: at the start of down sweeps, at the end of up sweeps.
   const int32_t reach = plan.parameters.minDisparity + plan.parameters.numDisparities - 1;
   const int32_t outsideStart = kUp ? width - plan.parameters.minDisparity - 16 * stripes : 0;
   const int32_t borderStart = kUp ? width - reach : 0, borderEnd = kUp ? steps : reach + kLag;
@@ -161,7 +162,7 @@ void sweepBlock(const SgmPlan& plan, const SgmFrame& frame, int32_t block, const
   wavefront.wait(kLag + 4);
   sweep.joinNeighbour(-2);
   sweep.joinNeighbour(-1);
-  int32_t turn = 0, index = 0;  // step of this run; slot whose right candidates start over
+  int32_t turn = 0, index = 0;  // step of this run; slot whose right candidates restart
   const auto storedBias = F::kOneByte ? F::Cells::add(sweep.noExcess, sweep.noExcess) : sweep.noExcess;
   for (int32_t t = 0; t < steps; ++t, ++turn) {
     if (t % kRunSteps == 0) {
@@ -229,8 +230,8 @@ SgmSweep sweepOfShape(bool up, bool selects) {
   return up ? sweepBlock<Form<Shape, true, false>> : sweepBlock<Form<Shape, false, false>>;
 }
 
-/// 64 and 128 disparities with usual penalties have shapes of their own where registers are wide; everything else shares those
-/// that loop. A shape is four functions that take a second to compile on each instruction set.
+/// 64 and 128 disparities with usual penalties have specialised shapes where registers are wide; all others share
+/// shapes with loops. A shape is four functions that take a second to compile per instruction set.
 SgmSweep byteSweepOf(const SgmPlan& plan, bool up, bool selects) {
   const int32_t num = plan.parameters.numDisparities, paths = plan.parameters.paths;
   const bool oneByte = paths * plan.parameters.p2 <= 255;

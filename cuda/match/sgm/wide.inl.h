@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selection for wide cells, whose sums leave no room for a key: p2 above kMaxNarrowP2 is rare, so one pixel at a time.
-// Compiled once per instruction set.
+// Selection from wide cells, whose sums leave no room for a key. p2 above kMaxNarrowP2 is rare, so it handles one pixel
+// at a time. Compiled once per instruction set.
 
 namespace {
 
@@ -8,7 +8,7 @@ inline void startWide(const SgmPlan& plan, const SgmScratch& scratch) {
   for (int32_t i = 0; i < kGroups * plan.width; ++i) scratch.rightRow[i] = static_cast<uint16_t>(plan.invalidSum);
 }
 
-/// sums: the pixel's cells, where plan.cellOffset says.
+/// @param sums the pixel's cells, at plan.cellOffset
 template <bool kUp>
 void selectWidePixel(const SgmPlan& plan, const SgmScratch& scratch, const uint8_t* sums, int32_t group, int32_t x,
                      int32_t at) {
@@ -30,7 +30,7 @@ void selectWidePixel(const SgmPlan& plan, const SgmScratch& scratch, const uint8
       best = sum;
       d0 = d;
     }
-    // Down meets the disparities of a right pixel in rising order, up in falling order.
+    // Downward sweeps visit the disparities of a right pixel in rising order, upward ones in falling order.
     const int32_t r = rightFirst - d;
     if (r < 0) continue;
     if (kUp ? sum <= rightSum[r] : sum < rightSum[r]) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Census transform on CUDA, both images in one launch; see census.h.
 //
-// A thread computes two neighbouring pixels, packed as two 16-bit numbers in a word: with a and b below 256, a - b + 256 has
-// its bit 8 set where a >= b. The block's grey values with their border lie in shared memory, two bytes each, so that the
-// pixels at an even distance are one word and those at an odd one are taken out of two.
+// A thread computes two neighbouring pixels, packed as two 16-bit numbers in a word: with a and b below 256, a - b +
+// 256 has bit 8 set where a >= b. Shared memory holds the block's grey values with their border, two bytes each, so
+// that pixels at an even distance are one word and those at an odd distance are combined from two.
 #include "census_gpu.h"
 
 namespace depthwatt {
@@ -42,8 +42,7 @@ __global__ void __launch_bounds__(kThreadsX* kTileHeight)
 #pragma unroll
     for (int c = 1; c < 2 * kCensusRadiusX; c += 2) near[r][c] = __byte_perm(near[r][c - 1], near[r][c + 1], 0x5432);
   }
-  uint32_t bits[4] = {0, 0, 0,
-                      0};  // bytes 1 and 3 of each: eight comparisons of either pixel, the oldest in the highest bit
+  uint32_t bits[4] = {0, 0, 0, 0};  // bytes 1 and 3 of each: eight comparisons per pixel, the first in the highest bit
   int count = 0;
   const auto compare = [&](int dx, int dy) {
     const uint32_t larger =
@@ -52,7 +51,7 @@ __global__ void __launch_bounds__(kThreadsX* kTileHeight)
     eight = 2 * eight + (larger & 0x01000100u);
     ++count;
   };
-  // Columns to the right from the nearest, each from the top; then the centre's column downwards.
+  // The columns right of the centre, nearest first, each from the top; then the centre's column downwards.
 #pragma unroll
   for (int i = 1; i <= kCensusRadiusX; ++i) {
 #pragma unroll

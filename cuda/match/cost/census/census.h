@@ -20,7 +20,7 @@ constexpr int32_t kCensusBits = 31;
 template <class Pixel>
 void censusReference(ImageView<const Pixel> image, ImageView<uint32_t> census);
 
-/// The fast form computes rows [firstRow, endRow) of the census; it reads the rows around them from the whole image.
+/// The fast form. Computes rows [firstRow, endRow) of the census; it reads the rows around them from the whole image.
 template <class Pixel>
 using CensusRows = void (*)(ImageView<const Pixel> image, ImageView<uint32_t> census, int32_t firstRow, int32_t endRow);
 struct CensusKernels {

@@ -11,7 +11,7 @@ namespace {
 
 using Tile = CensusTile<kGradientCensusRadius, kGradientCensusRadius>;
 
-/// By value in the kernel's arguments: host constants are not visible to device code.
+/// Passed by value in the kernel's arguments, because device code cannot read host constants.
 struct Thresholds {
   int16_t values[kGradientBits];
 };

@@ -4,8 +4,9 @@
 //             (Hernandez-Juarez et al. 2016, eq. 1, on 5 x 5 pixels)
 //   gradient  19 bits: s(g, t_k), g = I(x+1, y) - I(x-1, y), t_k = kGradientThresholds[k], rising
 //   s(u, v) = 1 if u >= v else 0
-// The Hamming distance of the 19 is the number of thresholds between the two gradients: an absolute difference, fine near 0,
-// coarse beyond, at most 19. So every matcher that takes census words takes these, and no cost exceeds 31.
+// The Hamming distance of these 19 bits is the number of thresholds between the two gradients: an absolute difference,
+// fine near 0, coarse beyond, at most 19. Every matcher that takes a 31-bit census takes this one, and no cost exceeds
+// 31.
 // in   image   [height][width] uint8
 // out  census  [height][width] uint32, bit 31 = 0; the first comparison is bit 30, the last threshold bit 0
 // edge border pixels are replicated.       ties: s(u, u) = 1.       same bits on every backend: integer only.
@@ -23,7 +24,7 @@ constexpr int16_t kGradientThresholds[kGradientBits] = {-17, -15, -13, -10, -8, 
 /// The definition: scalar, written from the equations, never optimised.
 void gradientCensusReference(ImageView<const uint8_t> image, ImageView<uint32_t> census);
 
-/// The fast form computes rows [firstRow, endRow) of the census; it reads the rows around them from the whole image.
+/// The fast form. Computes rows [firstRow, endRow) of the census; it reads the rows around them from the whole image.
 using GradientCensusRows = void (*)(ImageView<const uint8_t> image, ImageView<uint32_t> census, int32_t firstRow,
                                     int32_t endRow);
 struct GradientCensusKernels {

@@ -4,8 +4,9 @@
 //   horizontal  12 bits: s(g, t), g = I(x+1, y) - I(x-1, y), t = kHorizontalThresholds[k], rising
 //   vertical    11 bits: s(h, t), h = I(x, y+1) - I(x, y-1), t = kVerticalThresholds[k], rising
 //   s(u, v) = 1 if u >= v else 0
-// The distance of a gradient's bits is the number of thresholds between the two gradients: an absolute difference, fine near 0,
-// coarse beyond, at most 12 and 11. So every matcher that takes census words takes these, and no cost exceeds 31.
+// The distance of a gradient's bits is the number of thresholds between the two gradients: an absolute difference, fine
+// near 0, coarse beyond, at most 12 and 11. Every matcher that takes a 31-bit census takes this one, and no cost
+// exceeds 31.
 // in   image   [height][width] uint8
 // out  census  [height][width] uint32, bit 31 = 0; the first comparison is bit 30, the last vertical threshold bit 0
 // edge border pixels are replicated.       ties: s(u, u) = 1.       same bits on every backend: integer only.
@@ -23,7 +24,7 @@ constexpr int16_t kVerticalThresholds[kVerticalBits] = {-16, -13, -8, -5, -2, 0,
 /// The definition: scalar, written from the equations, never optimised.
 void twoGradientCensusReference(ImageView<const uint8_t> image, ImageView<uint32_t> census);
 
-/// The fast form computes rows [firstRow, endRow) of the census; it reads the rows around them from the whole image.
+/// The fast form. Computes rows [firstRow, endRow) of the census; it reads the rows around them from the whole image.
 using TwoGradientCensusRows = void (*)(ImageView<const uint8_t> image, ImageView<uint32_t> census, int32_t firstRow,
                                        int32_t endRow);
 struct TwoGradientCensusKernels {

@@ -22,7 +22,7 @@ constexpr int16_t kWideThresholds[kWideGradientBits] = {-17, -15, -13, -10, -8, 
 /// The definition: scalar, written from the equations, never optimised.
 void wideCensusReference(ImageView<const uint8_t> image, ImageView<uint32_t> first, ImageView<uint32_t> second);
 
-/// The fast form computes rows [firstRow, endRow) of both words; it reads the rows around them from the whole image.
+/// The fast form. Computes rows [firstRow, endRow) of both words; it reads the rows around them from the whole image.
 using WideCensusRows = void (*)(ImageView<const uint8_t> image, ImageView<uint32_t> first, ImageView<uint32_t> second,
                                 int32_t firstRow, int32_t endRow);
 struct WideCensusKernels {

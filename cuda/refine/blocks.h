@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The blocks of pixels that have one limit of confidence each: one stage works it out, another one applies it.
+// The blocks of pixels with one confidence limit each. One stage computes the limit, another one applies it.
 #pragma once
 
 #include <cstdint>

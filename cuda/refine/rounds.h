@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How often the boundary and the median stage follow each other (refine.rounds).
+// How often the boundary and the median stage run in turn (refine.rounds).
 #pragma once
 
 #include "../stage.h"

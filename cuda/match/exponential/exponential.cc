@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fast form of exponential-step aggregation: weights of all passes first, then the passes, then the winners, row by row.
 //
-// In a pass the costs of a disparity never meet those of another, so each thread takes slices of a few disparities through all
-// passes: they stay in its cache. Messages mix disparities and are made before, row by row.
+// A pass does not mix disparities, so each thread takes slices of a few disparities through all passes, in its cache.
+// Messages mix disparities and are made before, row by row.
 #include "exponential.h"
 
 #include <atomic>
@@ -25,17 +25,18 @@ int32_t colourDifference(Rgb8 a, Rgb8 b) {
   return greater(greater(absolute(a.red - b.red), absolute(a.green - b.green)), absolute(a.blue - b.blue));
 }
 
-/// 16 times the parabola's place between cells below, best and above, rounded down: match/select's rule.
+/// Returns 16 times the vertex of the parabola through below, best and above, rounded down: match/select's rule.
 int32_t fractionQ4(int32_t below, int32_t best, int32_t above) {
   const int32_t q = below + above - 2 * best;
   if (q <= 0) return 0;
-  // 8 is added and taken off again: of a positive quotient, truncation is the floor.
+  // Add 8 and subtract it again: for a positive quotient, truncation is the floor.
   return (16 * (below - above) + 17 * q) / (2 * q) - 8;
 }
 
 int32_t confidenceOf(int32_t least, int32_t second) { return 255 * (second - least) / (second > 1 ? second : 1); }
 
-/// [height][disparities][pitch] cells, with so many more on both sides that a neighbour of any cell is memory of its own.
+/// [height][disparities][pitch] cells, with padding on both sides so that every cell's neighbours are inside the
+/// allocation.
 class Cells {
  public:
   void open(int32_t width, int32_t height, int32_t disparities, int32_t pitch) {
@@ -122,7 +123,7 @@ class ExponentialCpu final : public Exponential {
 
   bool messages() const { return p_.slope > 0; }
 
-  /// Weights of the neighbours before and after, pass by pass.
+  /// Returns the weights of the neighbours before and after, pass by pass.
   uint16_t* weights(size_t pass, int32_t y) { return weights_.data() + (pass * height_ + y) * 2 * pitch_; }
 
   void weighRow(ImageView<const Rgb8> rgb, int32_t y) {
@@ -131,7 +132,7 @@ class ExponentialCpu final : public Exponential {
       const ExponentialPass& pass = passes_[number];
       uint16_t* before = weights(number, y);
       uint16_t* after = before + pitch_;
-      // Where there is no neighbour the pixel stands in for it, and its weight is taken away.
+      // A missing neighbour is replaced by the pixel itself, with a weight of 0.
       const bool above = pass.alongX || y >= pass.step, below = pass.alongX || y + pass.step < height_;
       const Rgb8* rowBefore = pass.alongX ? row - pass.step : rgb.row(above ? y - pass.step : y);
       const Rgb8* rowAfter = pass.alongX ? row + pass.step : rgb.row(below ? y + pass.step : y);
@@ -147,7 +148,7 @@ class ExponentialCpu final : public Exponential {
     }
   }
 
-  /// Costs of `count` disparities from place `first` on, [count][pitch].
+  /// Computes the costs of `count` disparities from place `first` on, [count][pitch].
   void costRows(Thread& thread, const ExponentialImages& images, int32_t y, int32_t first, int32_t count,
                 uint16_t* out) {
     const int32_t largest = p_.minDisparity + p_.numDisparities - 1;
@@ -236,7 +237,7 @@ class ExponentialCpu final : public Exponential {
       const int32_t d = p_.minDisparity + i;
       const uint16_t* shifted = cells + i * stride + d;
       for (int32_t xr = 0; xr + d < width_; ++xr) {
-        // The first disparity has every pixel that a later one has.
+        // The first disparity covers every pixel that a later one does.
         if (i > 0 && shifted[xr] >= thread.rightLeast[xr]) continue;
         thread.rightLeast[xr] = shifted[xr];
         rightWinner[xr] = static_cast<int16_t>(d);

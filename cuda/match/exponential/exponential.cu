@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exponential-step aggregation on CUDA; see exponential.h: what a frame of one size and set of parameters needs, and its launches.
+// Exponential-step aggregation on CUDA; see exponential.h: the memory for one size and set of parameters, and the
+// launches.
 #include "../../device/launch.cuh"
 #include "exponential_first_round.cuh"
 #include "exponential_prepare.cuh"
@@ -30,8 +31,8 @@ Status ExponentialWorkspace::open(const ExponentialParameters& parameters, int32
   }
   for (ExponentialRound& round : rounds_) {
     const int32_t apart = round.passY >= 0 ? round.step : 1, chain = (height + apart - 1) / apart;
-    // The fewest rows that one multiprocessor goes through, with two blocks or more on each where there are as many. A row at each
-    // end of a segment is averaged along x for its neighbour's sake.
+    // Choose the fewest rows per multiprocessor, with two blocks or more on each if there are enough. Each segment
+    // averages one extra row along x at each end.
     int64_t least = -1;
     for (int32_t rows = 1; rows <= chain; ++rows) {
       const int32_t segments = (chain + rows - 1) / rows;

@@ -8,13 +8,13 @@
 //   pass      C'(p) = ((w- C(p - s)) >> 16) + ((w0 C(p)) >> 16) + ((w+ C(p + s)) >> 16)                             eq. 5, 6
 //             with the normalised weights w-, w+ = (w r) >> 12, r = 65535 * 4096 / (4096 + both w), w0 = 65535 - w- - w+;
 //             for t = 1..steps along x, then along y, s = round(base^(t - 1)) (eq. 4).
-//   message   where slope > 0, costs become M(d) = min(min over e of C(e) + slope |d - e|, min over e of C(e) + cap) (eq. 13, 17 to
-//             21) before the first pass. The paper does so before each; README.md shows that the others change nothing.
+//   message   if slope > 0, costs become M(d) = min(min over e of C(e) + slope |d - e|, min over e of C(e) + cap) (eq. 13, 17 to
+//             21) before the first pass. The paper does so before each; README.md says why the others change nothing.
 //   winner    the lowest d of the smallest C after the last pass (eq. 7); sub-pixel and confidence as match/select has them,
 //             every d of the search being a candidate
 //   right     of pixel xr: the lowest d whose C(xr + d, d) is smallest, xr + d < width; kInvalidDisparity where there is none
 // in   left, right [height][width] uint8; leftRgb [height][width][3] uint8.      out  exponentialResult, [height][width]
-// edge a neighbour outside the image has no weight; a pass that no pixel has a weighted neighbour in is left out
+// edge a neighbour outside the image has no weight; a pass in which no pixel has a weighted neighbour is left out
 // same bits on every backend: integer only.
 #pragma once
 
@@ -39,7 +39,7 @@ struct ExponentialParameters {
   int32_t truncation = 12;      ///< tau, grey values, 1 to 255
   int32_t cost = 5461;          ///< of one grey value; cost truncation + gradientCost gradientTruncation at most 65535
   int32_t gradientTruncation = 0;  ///< half grey values, 0 to 255
-  int32_t gradientCost = 0;        ///< of one of them; 0 = gradients are not compared
+  int32_t gradientCost = 0;        ///< of a half grey value; 0 = gradients are not compared
   int32_t slope = 0;               ///< c in units of cost, 0 to 65535; 0 = costs are aggregated, not messages
   int32_t cap = 0;                 ///< eta in units of cost, 0 to 65535
   bool subpixel = false;
@@ -60,25 +60,25 @@ struct ExponentialResult {
 
 Status checkExponentialParameters(const ExponentialParameters& parameters);
 
-/// s of step t = 1..steps, eq. 4. Products of doubles are the same everywhere, powers are not.
+/// Returns s of step t = 1..steps, eq. 4. Products of doubles are identical on every host, powers are not.
 inline int32_t exponentialStep(int32_t basePercent, int32_t t) {
   double step = 1;
   for (int32_t i = 1; i < t; ++i) step = step * basePercent / 100;
   return step < 1e6 ? static_cast<int32_t>(step + 0.5) : 1000000;
 }
 
-/// exp(-colour / gammaColour - distance / gammaDistance) as 0..4096.
+/// Returns exp(-colour / gammaColour - distance / gammaDistance) as 0..4096.
 inline int32_t exponentialWeight(const ExponentialParameters& p, int32_t colour, int32_t distance) {
   const int64_t exponent = (int64_t{256} * colour + p.gammaColour / 2) / p.gammaColour +
                            (int64_t{256} * distance + p.gammaDistance / 2) / p.gammaDistance;
   return exponent < kExponentials ? kExponential[exponent] : 0;
 }
 
-/// The definition. Slow: for small images.
+/// The definition. Slow: use it for small images.
 void exponentialReference(const ExponentialParameters& parameters, const ExponentialImages& images,
                           const ExponentialResult& result);
 
-/// G of exponential.h, of one row.
+/// Computes G of one row.
 inline void exponentialGradientRow(const uint8_t* row, int32_t width, uint8_t* gradient) {
   const auto between = [&](int32_t before, int32_t after) {
     return static_cast<uint8_t>((row[after] - row[before] + 255) >> 1);
@@ -88,14 +88,15 @@ inline void exponentialGradientRow(const uint8_t* row, int32_t width, uint8_t* g
   if (width > 1) gradient[width - 1] = between(width - 2, width - 1);
 }
 
-/// One pass: whose neighbours, how far, and the weight of each colour difference.
+/// One pass: its direction, its distance, and the weight of each colour difference.
 struct ExponentialPass {
   bool alongX;
   int32_t step;
   uint16_t weights[256];
 };
 
-/// The passes of an image of this size, in their order, without those that are left out. passes: room for 2 kMaxSteps.
+/// Lists the passes of an image of this size in order, without those that are left out. @param passes room for 2
+/// kMaxSteps
 inline int32_t exponentialPasses(const ExponentialParameters& p, int32_t width, int32_t height,
                                  ExponentialPass* passes) {
   int32_t count = 0;
@@ -114,23 +115,25 @@ inline int32_t exponentialPasses(const ExponentialParameters& p, int32_t width, 
   return count;
 }
 
-/// What an instruction set's code does with rows of uint16 cells. pitch: a multiple of kExponentialPitch; every row is padded.
+/// The row functions of an instruction set, for uint16 cells. pitch: a multiple of kExponentialPitch; every row is
+/// padded.
 constexpr int32_t kExponentialPitch = 32;
 
-/// costs[x] = cost min(|left[x] - right[x]|, truncation)
+/// Computes costs[x] = cost min(|left[x] - right[x]|, truncation).
 using ExponentialCostRow = void (*)(const uint8_t* left, const uint8_t* right, int32_t truncation, int32_t cost,
                                     int32_t pitch, uint16_t* costs);
-/// The same, added to what costs[x] has: gradients' share.
+/// Adds the same to costs[x]: the part of the gradients.
 using ExponentialAddCostRow = ExponentialCostRow;
-/// `rows` rows of before, centre and after, pitch cells apart, with one row of weights each for before and after.
+/// Averages `rows` rows of before, centre and after, pitch cells apart, with one row of weights each for before and
+/// after.
 using ExponentialAggregate = void (*)(const uint16_t* before, const uint16_t* centre, const uint16_t* after,
                                       const uint16_t* weightsBefore, const uint16_t* weightsAfter, int32_t rows,
                                       int32_t pitch, uint16_t* out);
-/// Rows of costs, one for each disparity, become messages in place.
+/// Turns rows of costs, one per disparity, into messages in place.
 using ExponentialMessages = void (*)(uint16_t* cells, int32_t numDisparities, int32_t pitch, int32_t slope,
                                      int32_t cap);
-/// winner[x] = place of the smallest cell of column x, least[x] = that cell, second[x] = the smallest cell of the others but the
-/// winner's neighbours (65535 where there is none).
+/// Computes winner[x] = place of the smallest cell of column x, least[x] = that cell, second[x] = the smallest other
+/// cell except the winner's neighbours (65535 if there is none).
 using ExponentialWinners = void (*)(const uint16_t* cells, int32_t numDisparities, int32_t pitch, int16_t* winner,
                                     uint16_t* least, uint16_t* second);
 
@@ -142,7 +145,7 @@ struct ExponentialKernels {
   ExponentialWinners winners;
 };
 
-/// The fast form. The workspace is made once, at open, for one size, one set of parameters and one team.
+/// The fast form. It allocates its workspace at open, for one size, one set of parameters and one team.
 class Exponential {
  public:
   static Status open(const ExponentialParameters& parameters, int32_t width, int32_t height, InstructionSet set,

@@ -7,7 +7,7 @@ namespace {
 
 static_assert(kExponentialPitch % kLanesI16 == 0, "rows are whole vectors");
 
-// Cells are uint16; memory holds them as such and the vocabulary's loads want int16.
+// Cells are uint16, but the vector loads take int16.
 inline I16 loadCells(const uint16_t* p) { return loadI16(reinterpret_cast<const int16_t*>(p)); }
 inline void storeCells(uint16_t* p, I16 v) { storeI16(reinterpret_cast<int16_t*>(p), v); }
 inline I16 splatCells(int32_t v) { return splatI16(static_cast<int16_t>(static_cast<uint16_t>(v))); }
@@ -27,7 +27,7 @@ inline void exponentialAggregate(const uint16_t* before, const uint16_t* centre,
                                  const uint16_t* weightsBefore, const uint16_t* weightsAfter, int32_t rows,
                                  int32_t pitch, uint16_t* out) {
   const I16 whole = splatCells(65535);
-  // Two vectors of every row at a time: their weights stay in registers.
+  // Two vectors of every row at a time, so that their weights stay in registers.
   for (int32_t x = 0; x < pitch; x += kExponentialPitch) {
     for (int32_t v = 0; v < kExponentialPitch; v += kLanesI16) {
       const I16 wBefore = loadCells(weightsBefore + x + v), wAfter = loadCells(weightsAfter + x + v);

@@ -11,7 +11,7 @@ namespace {
 int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
 int32_t absolute(int32_t value) { return value < 0 ? -value : value; }
 
-/// Of -255 to 255, halved and moved to 0 to 255.
+/// Returns the gradient, -255 to 255, halved and shifted to 0 to 255.
 int32_t gradientAt(ImageView<const uint8_t> image, int32_t x, int32_t y) {
   const int32_t after = x + 1 < image.width ? x + 1 : x, before = x > 0 ? x - 1 : 0;
   return (image.row(y)[after] - image.row(y)[before] + 255) / 2;
@@ -26,7 +26,7 @@ struct Volume {
   int64_t* at(int32_t x, int32_t y) { return &cells[(static_cast<size_t>(y) * width + x) * disparities]; }
 };
 
-/// Eq. 13 as it stands, without the two passes over d.
+/// Eq. 13 directly, without the two passes over d.
 void toMessages(const ExponentialParameters& p, Volume& volume) {
   std::vector<int64_t> costs(static_cast<size_t>(volume.disparities));
   for (int32_t y = 0; y < volume.height; ++y) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Three weighted cells and their sum, exponential.h's rounded products exactly, with multiply-adds of floats.
+// The weighted sum of three cells: the exact rounded products of exponential.h, with fused multiply-adds of floats.
 #pragma once
 
 #include "exponential_cells.cuh"
@@ -11,14 +11,14 @@ namespace {
 /// A cell c as the number 2^23 + c, whose bits are kBiasBits | c.
 constexpr uint32_t kBiasBits = 0x4b000000u;
 constexpr float kBias = 8388608.f;
-/// What a sum of three cells with this bias begins at, so that it stays between 2^23 and 2^24 from its first addend on (the
-/// pixel's own, whose weight is a third or more), and the bias that it ends with: 2^7 (2^16 - 1) more.
+/// The start of a sum of three cells with this bias, chosen so that the sum is between 2^23 and 2^24 from its first
+/// addend on (the pixel itself, whose weight is a third or more), and the bias at its end: 2^7 (2^16 - 1) more.
 constexpr float kBiasedStart = 7340160.f, kBiasedEnd = 15728640.f;
 
 /// A pixel's eight cells.
 struct Cells {
   float cell[kEight];
-  /// With kBias.
+  /// Loads cells as numbers with kBias.
   __device__ __forceinline__ void takeBiased(uint4 pairs) {
 #pragma unroll
     for (int i = 0; i < kEight; ++i)
@@ -28,7 +28,7 @@ struct Cells {
 #pragma unroll
     for (int i = 0; i < kEight; ++i) cell[i] -= bias;
   }
-  /// The lower halves of their bits.
+  /// Returns the lower halves of their bits.
   __device__ __forceinline__ uint4 pairs() const {
     uint4 both;
 #pragma unroll
@@ -38,7 +38,7 @@ struct Cells {
   }
 };
 
-/// A third each of 2^16 - 1 and as parts of 2^16: exact.
+/// Weights as parts of 2^16 - 1 and of 2^16, both exact.
 struct Weights {
   float before, centre, after;
   __device__ __forceinline__ explicit Weights(uint32_t both) {
@@ -49,7 +49,8 @@ struct Weights {
   }
 };
 
-/// start + the three products, each rounded down: from 2^23 to 2^24 a number's last bit is 1, so a sum that is rounded down is.
+/// Computes start + the three products, each rounded down. From 2^23 to 2^24 a float's last bit is 1, so rounding the
+/// sum down does that.
 __device__ __forceinline__ void average(const Weights& w, const Cells& before, const Cells& centre, const Cells& after,
                                         float start, Cells& out) {
 #pragma unroll

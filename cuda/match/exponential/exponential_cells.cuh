@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the cells of exponential.cu lie: [eight][y][x], eight disparities of a pixel are 16 bytes, two in a word, so that a warp moves
-// whole lines of memory whatever the step is.
+// The layout of the cells of exponential.cu: [eight][y][x], eight disparities of a pixel are 16 bytes, two in a word,
+// so that a warp moves whole lines of memory whatever the step is.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,9 +11,9 @@ namespace depthwatt {
 namespace gpu {
 namespace {
 
-/// Of the kernels whose thread has a pixel.
+/// For kernels with one pixel per thread.
 constexpr int kBlockX = 32, kBlockY = 4;
-/// Disparities that lie together, and words of them.
+/// Disparities that are stored together, and their words.
 constexpr int kEight = 8, kWords = kEight / 2;
 /// Above every cell and every cell with a slope.
 constexpr int kNothing = 1 << 20;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first round of exponential.cu where costs have no gradients and make no messages: a thread makes those of the rows that it
-// averages, so that no volume of costs is written or read.
+// The first round of exponential.cu for costs without gradients and messages: a thread computes the costs of the rows
+// that it averages, so that no volume of costs is written or read.
 #pragma once
 
 #include "exponential_rounds.cuh"
@@ -9,14 +9,14 @@ namespace depthwatt {
 namespace gpu {
 namespace {
 
-/// What the first round makes its costs from: grey images, packed rows.
+/// The input of the first round's costs: grey images with packed rows.
 struct Costs {
   const uint8_t *left, *right;
   int minDisparity;
   float truncation, cost;
 };
 
-/// What a row's costs are made from: the left image's three pixels, and the right image's that they meet, from the right.
+/// The input of a row's costs: the left image's three pixels, and their partners in the right image, from the right.
 struct CostRow {
   uint32_t left[3], right[kEight + 2], weights;
 };
@@ -33,13 +33,13 @@ __device__ __forceinline__ void readCosts(const Round& round, const Costs& costs
   row.weights = round.weightsX[at];
 }
 
-/// Costs of three pixels averaged along x, without a bias. Those of disparities that are not searched are numbers that nobody
-/// reads.
+/// Averages the costs of three pixels along x, without a bias. Results for disparities outside the search are arbitrary
+/// and unused.
 __device__ __forceinline__ void costsAlongX(const Costs& costs, const CostRow& row, Cells& out) {
   float left[3];
 #pragma unroll
   for (int i = 0; i < 3; ++i) left[i] = __uint_as_float(row.left[i] | kBiasBits);
-  // Exact: all are whole numbers below 2^16, or that with the bias.
+  // Exact: all values are whole numbers below 2^16, or that with the bias.
   const auto cellOf = [&](float own, uint32_t partner) {
     const float apart = fabsf(own - __uint_as_float(partner | kBiasBits));
     return __fmaf_rd(fminf(apart, costs.truncation), costs.cost, kBias);
@@ -54,8 +54,8 @@ __device__ __forceinline__ void costsAlongX(const Costs& costs, const CostRow& r
   out.without(kBiasedEnd);
 }
 
-/// The first round, of step 1: costs without gradients or messages are made where they are averaged, and never stored.
-/// blockIdx: part of a row; segment of rows; eight disparities.
+/// The first round, of step 1: computes costs without gradients or messages where they are averaged, and never stores
+/// them. blockIdx: part of a row; segment of rows; eight disparities.
 __global__ void __launch_bounds__(kMaxAcross, kRoundBlocks) firstRoundKernel(Round round, Costs costs) {
   untilKernelBefore();
   const int x = blockIdx.x * blockDim.x + threadIdx.x;

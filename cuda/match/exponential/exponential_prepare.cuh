@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the rounds of exponential.cu begin with: all passes' weights, and costs or messages where the first round makes no costs. A
-// pixel's costs become messages in the thread that makes them.
+// Prepares the rounds of exponential.cu: the weights of all passes, and costs or messages unless the first round
+// computes the costs. The thread that computes a pixel's costs also turns them into messages.
 #pragma once
 
 #include "../../device/traits.h"
@@ -10,23 +10,23 @@ namespace depthwatt {
 namespace gpu {
 namespace {
 
-/// Passes whose weights one thread makes: it reads its own pixel's colour once, and its places and addresses are worked out once.
+/// Passes whose weights one thread computes: it reads its pixel's colour once and shares addresses between passes.
 constexpr int kPassesPerThread = 6;
 
 __device__ int colourDifference(Rgb8 a, Rgb8 b) {
   return max(max(abs(a.red - b.red), abs(a.green - b.green)), abs(a.blue - b.blue));
 }
 
-/// 65535 * 4096 / divisor, rounded down; divisor 4096 to 12288.
+/// Returns 65535 * 4096 / divisor, rounded down, for a divisor of 4096 to 12288.
 __device__ __forceinline__ uint32_t reciprocalOf(uint32_t divisor) {
   constexpr int kDividend = 65535 * 4096;
-  // At most one off: seventeen bits of a quotient that is good to twenty-two.
+  // At most one off: seventeen bits of a quotient with twenty-two correct ones.
   const auto quotient = static_cast<uint32_t>(__fdividef(static_cast<float>(kDividend), static_cast<float>(divisor)));
   const int rest = kDividend - static_cast<int>(quotient * divisor);
   return rest < 0 ? quotient - 1 : rest >= static_cast<int>(divisor) ? quotient + 1 : quotient;
 }
 
-/// Eq. 18 to 21 for one pixel, two disparities a turn.
+/// Eq. 18 to 21 for one pixel, two disparities at a time.
 struct Messages {
   int slope, running, least;
 
@@ -42,7 +42,7 @@ struct Messages {
   }
 };
 
-/// Disparities [8 eight, 8 eight + 8) of a pixel, those that are not searched 0.
+/// Stores disparities [8 eight, 8 eight + 8) of a pixel; 0 for those outside the search.
 template <class CostOf>
 __device__ __forceinline__ uint4 cellsOf(const CostOf& costOf, int eight, int numDisparities) {
   uint4 cells = make_uint4(0, 0, 0, 0);
@@ -55,7 +55,8 @@ __device__ __forceinline__ uint4 cellsOf(const CostOf& costOf, int eight, int nu
   return cells;
 }
 
-/// Cells of all a pixel's disparities become messages: those from below first, with what costOf gives, then those from above.
+/// Turns the cells of all a pixel's disparities into messages: first from lower disparities, with the values of costOf,
+/// then from higher ones.
 template <class CostOf>
 __device__ __forceinline__ void makeMessages(const CostOf& costOf, uint4* cells, size_t pixels, int numDisparities,
                                              int slope, int cap) {
@@ -91,7 +92,7 @@ struct Preparation {
   int passCount;
 };
 
-/// Threads of a pixel that make weights.
+/// Returns the threads per pixel that compute weights.
 __host__ __device__ inline int partsOf(int passCount) { return (passCount + kPassesPerThread - 1) / kPassesPerThread; }
 
 /// Of a pixel and up to kPassesPerThread passes: the weights of the neighbour before (low half) and after.

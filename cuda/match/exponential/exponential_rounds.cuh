@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A round of exponential.cu is one kernel: a thread goes down a column in steps of s, averages each row along x and keeps three of
-// them, which is what the average along y needs.
+// One round of exponential.cu in one kernel: a thread goes down a column in steps of s, averages each row along x and
+// keeps three of them for the average along y.
 #pragma once
 
 #include "../../device/traits.h"
@@ -10,10 +10,11 @@ namespace depthwatt {
 namespace gpu {
 namespace {
 
-/// Threads of a row's block.
+/// Threads per block of a row.
 constexpr int kMaxAcross = 512;
 
-/// A round: along x where weightsX is there, then along y where weightsY is. Its first one may have no cells to read: firstRoundKernel.
+/// A round: along x if weightsX is set, then along y if weightsY is. The first round may have no cells to read:
+/// firstRoundKernel.
 struct Round {
   const uint4* from;
   uint4* to;
@@ -22,14 +23,14 @@ struct Round {
   Shape shape;
 };
 
-/// What a thread reads of a row before it averages along x.
+/// A thread's input of a row before it averages along x.
 struct RawRow {
   uint4 before, centre, after;
   uint32_t weights;
 };
 
-/// Bytes from the volume's begin: one addition to an address that all threads share. Both volumes are more than the second-level
-/// cache holds, and nobody needs a round's input behind it: the cache may give it up first.
+/// Returns the cells at a byte offset from the volume's start: one addition to an address that all threads share. Both
+/// volumes exceed the second-level cache, and a round's input is not read again, so the cache may evict it first.
 __device__ __forceinline__ uint4 cellsAt(const uint4* cells, uint32_t pixel) {
   const auto* at = reinterpret_cast<const uint4*>(reinterpret_cast<const uint8_t*>(cells) + 16 * pixel);
 #if defined(__CUDACC__) && defined(__CUDA_ARCH__)
@@ -39,7 +40,7 @@ __device__ __forceinline__ uint4 cellsAt(const uint4* cells, uint32_t pixel) {
 #endif
 }
 
-/// Where the neighbours along x lie, from a pixel on. One outside the image weighs nothing; the pixel stands in for it.
+/// The offsets of the neighbours along x. A neighbour outside the image has no weight; the pixel itself replaces it.
 struct Sides {
   uint32_t before, after;
   __device__ __forceinline__ Sides(const Round& round, int x)
@@ -57,7 +58,7 @@ __device__ __forceinline__ void readRow(const Round& round, const uint4* from, u
   row.weights = round.weightsX[at];
 }
 
-/// Averaged along x, without a bias where kPlain, else with one that the lower halves do not show.
+/// Averages along x, without a bias if kPlain, else with one that the lower halves do not contain.
 template <bool kAlongX, bool kPlain>
 __device__ __forceinline__ void alongX(const RawRow& row, Cells& out) {
   out.takeBiased(row.centre);
@@ -70,9 +71,10 @@ __device__ __forceinline__ void alongX(const RawRow& row, Cells& out) {
   if (kPlain) out.without(kAlongX ? kBiasedEnd : kBias);
 }
 
-/// From `first` to before `end` in steps of `apart`, down a column: rows averaged along x, three of them along y. rowOf(at, cells)
-/// gives one, and is asked for none outside the image: such a row has no weight, and whatever number stands for it does. A row is
-/// read where it is used; one read ahead would have to be moved from register to register, a sixth of all instructions.
+/// Averages down a column from `first` to before `end` in steps of `apart`: rows along x, three of them along y.
+/// rowOf(at, cells) returns one row and is not called outside the image, where a row has no weight and any value is
+/// correct. A row is read where it is used: prefetching one would move it between registers, a sixth of all
+/// instructions.
 template <class RowOf>
 __device__ __forceinline__ void goDown(const Round& round, uint4* to, int first, int end, int apart, int x,
                                        const RowOf& rowOf) {
@@ -86,7 +88,7 @@ __device__ __forceinline__ void goDown(const Round& round, uint4* to, int first,
   uint32_t weights = round.weightsY[at];
   if (first >= apart) rowOf(at - stride, cells[0]);
   rowOf(at, cells[1]);
-  // Three rows a turn, so that none is moved either.
+  // Three rows per iteration, so that no row is moved between registers.
   const auto step = [&](const Cells& before, const Cells& centre, Cells& after) {
     const uint32_t own = at, both = weights;
     y += apart, at += stride;

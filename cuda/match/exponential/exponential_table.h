@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// round(4096 exp(-i / 256)) until it is 0: the weights of exponential.h. Committed, not computed: exp differs in its last bit from
-// one C library to the next.
+// round(4096 exp(-i / 256)) until it is 0: the weights of exponential.h. Committed because exp differs in its last bit
+// between C libraries.
 #pragma once
 
 #include <cstdint>

@@ -15,11 +15,11 @@ __device__ int cellOf(const uint4* cells, size_t pixels, int d) {
   return static_cast<int>(words[d % kEight / 2] >> (16 * (d & 1)) & 0xffffu);
 }
 
-/// 16 times the parabola's place between cells below, best and above, rounded down: match/select's rule.
+/// Returns 16 times the vertex of the parabola through below, best and above, rounded down: match/select's rule.
 __device__ int32_t fractionQ4(int32_t below, int32_t best, int32_t above) {
   const int32_t q = below + above - 2 * best;
   if (q <= 0) return 0;
-  // 8 is added and taken off again: of a positive quotient, truncation is the floor.
+  // Add 8 and subtract it again: for a positive quotient, truncation is the floor.
   return (16 * (below - above) + 17 * q) / (2 * q) - 8;
 }
 
@@ -27,10 +27,10 @@ __device__ int32_t confidenceOf(int32_t least, int32_t second) {
   return 255 * (second - least) / (second > 1 ? second : 1);
 }
 
-/// Eights of a pixel that a thread holds at a time.
+/// Groups of eight cells that a thread holds at a time.
 constexpr int kHeld = 8;
 
-/// Cells of a pixel from the eight `first` on; what is not searched is above or equal to every cell.
+/// Loads cells of a pixel from group `first` on; values outside the search are not below any cell.
 __device__ __forceinline__ void hold(const uint4* own, size_t pixels, int first, int count, uint4 (&held)[kHeld]) {
 #pragma unroll
   for (int i = 0; i < kHeld; ++i) {
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(128)
   const uint4* own = cells + at;
   const int count = shape.numDisparities, eights = (count + kEight - 1) / kEight;
   uint4 held[kHeld];
-  // A cell above its place: the least key is the lowest disparity of the least cell.
+  // A key is a cell above its place: the smallest key is the lowest disparity of the smallest cell.
   uint32_t key = ~0u;
   for (int first = 0; first < eights; first += kHeld) {
     hold(own, pixels, first, count, held);
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(128)
     }
   }
   const int place = static_cast<int>(key & 0xffffu), least = static_cast<int>(key >> 16);
-  // The least of the others, the winner's neighbours aside.
+  // The smallest other cell except the winner's neighbours.
   uint32_t rivals = ~0u;
   for (int first = 0; first < eights; first += kHeld) {
     if (eights > kHeld) hold(own, pixels, first, count, held);
@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(128)
   const bool rivalled = place > 1 || place + 2 < count;
   result.confidence[at] = rivalled ? static_cast<uint8_t>(confidenceOf(least, second)) : uint8_t{0};
   if (result.rightDisparity == nullptr) return;
-  // This thread's column as the right image's.
+  // This thread's column of the right image.
   int best = kNothing, right = kInvalidDisparity;
   for (int d = 0; d < count && x + minDisparity + d < shape.width; ++d) {
     const int cell = cellOf(own + minDisparity + d, pixels, d);

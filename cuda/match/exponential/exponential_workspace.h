@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The launcher of match/exponential on a device, and the memory it needs.
+// Launches match/exponential on a device, and owns its memory.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,7 +12,7 @@
 namespace depthwatt {
 namespace gpu {
 
-/// Device images, packed rows. rightDisparity may be null.
+/// Device images with packed rows. rightDisparity may be null.
 struct ExponentialDeviceResult {
   int16_t* disparityQ4;
   int16_t* disparity;
@@ -23,28 +23,27 @@ struct ExponentialDeviceResult {
 /// One kernel: a pass along x, a pass along y of the same step, or both. -1: left out.
 struct ExponentialRound {
   int32_t step, passX, passY;
-  int32_t segments, segmentRows;  ///< that each column of rows a step apart is cut into
+  int32_t segments, segmentRows;  ///< segments per column of rows one step apart
 };
 
-/// All device memory that aggregation needs; made at open.
+/// All device memory of aggregation, allocated at open.
 class ExponentialWorkspace {
  public:
   Status open(const ExponentialParameters& parameters, int32_t width, int32_t height);
   size_t bytes() const { return devicePasses_.bytes() + weights_.bytes() + cells_[0].bytes() + cells_[1].bytes(); }
-  /// exponential.h: device images, packed rows.
+  /// See exponential.h. Device images with packed rows.
   Status compute(const uint8_t* left, const uint8_t* right, const Rgb8* leftRgb, const ExponentialDeviceResult& result,
                  cudaStream_t stream);
 
  private:
   ExponentialParameters p_;
   int32_t width_ = 0, height_ = 0;
-  int32_t across_ = 0;  ///< threads that share a row
+  int32_t across_ = 0;  ///< threads per row
   std::vector<ExponentialPass> passes_;
   std::vector<ExponentialRound> rounds_;
   DeviceBuffer<ExponentialPass> devicePasses_;
   DeviceBuffer<uint32_t> weights_;  ///< [pass][height][width]: of the neighbour before (low half) and after
-  DeviceBuffer<uint4>
-      cells_[2];  ///< [eights of disparities][height][width]: two beside each other a word, the even one low
+  DeviceBuffer<uint4> cells_[2];    ///< [eights of disparities][height][width]: two in a word, the even one low
 };
 
 }  // namespace gpu

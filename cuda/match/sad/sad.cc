@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fast form of window SAD: the right image's channels apart and from right to left, so that a pixel's partners lie in the order of
-// their disparities; then each thread takes rows of its own.
+// Fast form of window SAD. The right image's channels are separated and reversed, so that a pixel's partners are in the
+// order of their disparities; then each thread processes its own rows.
 #include "sad.h"
 
 #include <cstring>

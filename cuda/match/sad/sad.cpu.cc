@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Window SAD as a matcher on the CPU (Prehn 2007, section 5.2).
+// The matcher sad on the CPU (Prehn 2007, section 5.2).
 #include "../hsv_matcher.h"
 #include "sad_task.h"
 
@@ -18,7 +18,7 @@ constexpr Setting kParameters[] = {
 
 BrokenRule check(const MatcherChoice& choice, const MatchSearch&, bool) { return checkHsvWeights(choice); }
 
-/// The window, its partners, and the windows that compete for the right image's pixels.
+/// Returns the reach of the window, its partners, and the windows that compete for the right image's pixels.
 MatchReach reach(const MatcherChoice& choice, const MatchSearch& search, bool leftRight) {
   const int32_t columns = choice.at("windowWidth") / 2, steps = search.numDisparities - 1;
   return {columns + search.minDisparity + steps, columns + (leftRight ? steps : 0), choice.at("windowHeight") / 2, 1};

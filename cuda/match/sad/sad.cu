@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Window SAD on CUDA; see sad.h. README.md has the counts. Windows are summed as sad_columns.cuh or sad_ring.cuh does.
-//   up to kGroup disparities: one kernel, which chooses winners where the last sum is made. The right image's winners meet in
-//                             memory, as keys; a second kernel turns them into disparities. Where shared memory holds a
-//                             window's rows of costs (sad_ring.cuh), each cost is computed once, else when its row comes and goes.
+// Window SAD on CUDA; see sad.h. sad_columns.cuh or sad_ring.cuh sums the windows.
+//   up to kGroup disparities: one kernel, which chooses winners from the last sum. The right image's winners are merged in memory, as
+//                             keys; a second kernel turns them into disparities. If shared memory holds a window's rows of costs
+//                             (sad_ring.cuh), each cost is computed once, else when its row enters and leaves the window.
 //   more                      sums are stored, slab by slab, and a second kernel chooses.
 #include "../../device/check.h"
 #include "sad_ring.cuh"
@@ -12,7 +12,7 @@ namespace depthwatt {
 namespace gpu {
 namespace {
 
-/// Sums of a slab of rows are held at a time.
+/// The size of the sums of a slab of rows.
 constexpr size_t kMaxSlabBytes = size_t{96} << 20;
 
 template <bool kRight>
@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(32 * kSadWarps, sadBlocks(kRight)) sadKernel(S
   SadFound found;
   int lastTurn = -1;
   eachSadRow(shared, a, at, [&](int turn, int y) {
-    // Those of the row before: all of the block's warps are past it.
+    // The previous row's keys: all warps of the block are past it.
     if (kRight && lastTurn >= 0) giveRightKeys(a, at, y - 1, rightKeys[lastTurn]);
     lastTurn = turn;
     sadRowWinners<kRight>(shared.columns[turn], a, at, y, rightKeys[turn], found);
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(32 * kSadWarps, sadBlocks(kRight)) sadKernel(S
   giveRightKeys(a, at, at.endRow - 1, rightKeys[lastTurn]);
 }
 
-/// Keys of the right image's winners become disparities; the memory is ready for the next frame.
+/// Turns keys of the right image's winners into disparities, and clears the memory for the next frame.
 __global__ void __launch_bounds__(256)
     sadRightKernel(uint32_t* keys, int16_t* disparity, int pixels, int minDisparity) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -74,13 +74,13 @@ struct SadWinnerArguments {
   bool subpixel;
 };
 
-/// A sum above its place: the least key is the lowest disparity of the least sum.
+/// Returns a sum above its place: the smallest key is the lowest disparity of the smallest sum.
 __device__ __forceinline__ uint32_t keyOf(uint2 word, int j, int place, int end) {
   const uint32_t pair = j < 2 ? word.x : word.y, sum = j % 2 == 0 ? pair & 0xffffu : pair >> 16;
   return place < end ? sum << 16 | static_cast<uint32_t>(place) : kNoKey;
 }
 
-/// A block is a row of the slab; a warp takes 32 pixels after 32 pixels.
+/// A block processes a row of the slab; a warp takes 32 pixels at a time.
 __global__ void __launch_bounds__(256) sadWinnersKernel(SadWinnerArguments a) {
   extern __shared__ __align__(16) uint32_t rightKeys[];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, row = blockIdx.x;
@@ -154,7 +154,7 @@ SadKernel ringKernelOf(const SadParameters& p, int pixels, bool right) {
   return right ? sadRingKernel<true, false, false> : sadRingKernel<false, false, false>;
 }
 
-/// Whether blocks of kWideRingPixels have fewer warps in all.
+/// Returns whether blocks of kWideRingPixels have fewer warps in total.
 bool wideRingPays(int width) {
   const auto warps = [width](int pixels) { return (width + pixels - 1) / pixels * sadRingWarps(pixels, 9); };
   return warps(kWideRingPixels) <= warps(kRingPixels);
@@ -185,9 +185,9 @@ Status SadWorkspace::open(const SadParameters& parameters, int32_t width, int32_
   ringPixels_ = kRingPixels;
   if (!stored_ && tuning.ring != 0 && major >= 7) {
     const size_t wideBytes = sadRingBytes(p_, kWideRingPixels, wantsRight);
-    // Static shared memory of 64 bytes is beside it.
+    // 64 bytes of static shared memory come on top.
     const bool wideFits = p_.windowWidth == 9 && sadRingSuits(major) && wideBytes + 64 <= static_cast<size_t>(shared);
-    // Where two blocks fit a multiprocessor, or as asked one; each has a kilobyte of its own.
+    // Two blocks must fit a multiprocessor, or one on request; CUDA reserves a kilobyte for each.
     const size_t bytes = sadRingBytes(p_, kRingPixels, wantsRight);
     if (wideFits && (tuning.ring == 2 || (tuning.ring < 0 && wideRingPays(width)))) {
       ringBytes_ = wideBytes, ringPixels_ = kWideRingPixels;
@@ -205,8 +205,8 @@ Status SadWorkspace::open(const SadParameters& parameters, int32_t width, int32_
   }
   bandRows_ = tuning.bandRows;
   if (bandRows_ <= 0) {
-    // The fewest rows that one multiprocessor goes through, with so many blocks or more on each where there are as many. A row
-    // whose windows are not whole yet takes a part of the time: a half where sums are stored, a quarter where winners are chosen.
+    // Choose the fewest rows per multiprocessor, with this many blocks or more on each if there are enough. A row whose
+    // windows are not complete yet takes less time: a half if sums are stored, a quarter if winners are chosen.
     const bool wide = ringPixels_ > kRingPixels;
     const int64_t together = wide                                      ? 1
                              : stored_ || wantsRight || ringBytes_ > 0 ? 2

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Window SAD as a matcher on CUDA.
+// The matcher sad on CUDA.
 #include "../hsv_matcher.cuh"
 #include "sad_task.h"
 #include "sad_workspace.h"

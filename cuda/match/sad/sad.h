@@ -15,11 +15,11 @@
 
 namespace depthwatt {
 
-/// A cost is at most so much: a byte. In weighted grey values that is 255 / hsvUnits.
+/// The largest cost: a byte. In weighted grey values it is 255 / hsvUnits.
 constexpr int32_t kSadMaxCost = 255;
 
 struct SadParameters : WindowParameters {
-  HsvWeights weights;  ///< that the images were made with
+  HsvWeights weights;  ///< the images were made with these
 };
 
 using SadImages = WindowImages;
@@ -27,12 +27,12 @@ using SadResult = WindowResult;
 
 Status checkSadParameters(const SadParameters& parameters);
 
-/// The definition. Slow: for small images.
+/// The definition. Slow: use it for small images.
 void sadReference(const SadParameters& parameters, const SadImages& images, const SadResult& result);
 
 class Sad : public WindowMatcher {
  public:
-  /// wantsRight: results have a rightDisparity; without it none may.
+  /// Opens it for one size. @param wantsRight results have a rightDisparity; otherwise none may
   static Status open(const SadParameters& parameters, int32_t width, int32_t height, bool wantsRight,
                      InstructionSet set, Workers& workers, Sad** opened);
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vector form of window SAD; compiled once per instruction set.
 //
-// A vector is one pixel's disparities, so that nothing crosses lanes: a column's sum takes a new cost and gives back an old one,
-// a window's sum takes a new column and gives back an old one, whatever the window's size. Only the winner is looked for across
-// lanes. Costs are kept in the order in which their widened halves follow each other (orderedForHalves).
+// A vector holds one pixel's disparities, so no operation crosses lanes: a column's sum adds a new cost and subtracts
+// an old one, a window's sum does the same with columns, whatever the window's size. Only the winner is searched across
+// lanes. Costs are stored in the order of their widened halves (orderedForHalves).
 
 #include "../finish.inl.h"
 #include "sad_band.h"
@@ -19,14 +19,14 @@ inline Halves sadRamp() {
   return loadHalves(values);
 }
 
-/// kChunks 0: as many as the band says.
+/// kChunks 0: as many as the band has.
 template <SadChannels kChannels, int32_t kChunks>
 struct SadStrip {
   static constexpr int32_t kCount = sadChannelCount(kChannels), kHalf = kSadLanes / 2;
 
   const SadBand& band;
-  const int32_t firstPixel, endPixel;    ///< whose windows are summed
-  const int32_t firstColumn, endColumn;  ///< that they reach
+  const int32_t firstPixel, endPixel;    ///< pixels whose windows are summed
+  const int32_t firstColumn, endColumn;  ///< columns that they read
   const int32_t windowWidth, windowHeight, chunks;
   const Halves ramp;  ///< 0, 1, 2 and so on
 
@@ -46,7 +46,7 @@ struct SadStrip {
     return band.scratch.block + static_cast<size_t>(pixel) * chunks * kSadLanes;
   }
 
-  /// Costs of a row; they take the place of those that were in the slot, in the columns' sums too.
+  /// Computes the costs of a row. They replace those of the slot, also in the columns' sums.
   void addRow(int32_t y, int32_t slot) const {
     for (int32_t chunk = 0; chunk < chunks; ++chunk) addRow(y, slot, chunk);
   }
@@ -94,12 +94,12 @@ struct SadStrip {
     }
   }
 
-  /// The column that stands at x, which may lie outside.
+  /// Returns the column at x, which may be outside the image.
   const uint16_t* nearest(int32_t chunk, int32_t x) const {
     return column(chunk, lesser(greater(x, 0), band.width - 1));
   }
 
-  /// Sums of the windows of pixels [from, to), at most kSadBlock of them.
+  /// Sums the windows of pixels [from, to), at most kSadBlock of them.
   void sumBlock(int32_t from, int32_t to) const {
     const int32_t reach = windowWidth / 2;
     const bool inside = from > reach && to + reach <= band.width;
@@ -140,7 +140,7 @@ struct SadStrip {
     padBlock(to - from);
   }
 
-  /// Disparities that only fill the last vectors never win.
+  /// Ensures that disparities that only pad the last vectors never win.
   void padBlock(int32_t pixels) const {
     const int32_t end = chunks * kSadLanes, first = band.parameters.numDisparities / kHalf * kHalf;
     for (int32_t at = first; at < end; at += kHalf) {
@@ -149,7 +149,7 @@ struct SadStrip {
     }
   }
 
-  /// 65535 at places from `at` on that are beyond the search, else 0.
+  /// Returns 65535 at places from `at` on that are beyond the search, else 0.
   Halves padding(int32_t at) const {
     uint16_t values[kHalf];
     for (int32_t i = 0; i < kHalf; ++i)
@@ -158,7 +158,7 @@ struct SadStrip {
     return loadHalves(values);
   }
 
-  /// The smallest of a pixel's sums.
+  /// Returns the smallest of a pixel's sums.
   uint16_t lowestOf(const uint16_t* sums) const {
     Halves lowest = minHalves(loadHalves(sums), loadHalves(sums + kHalf));
     forEach<kChunks == 0 ? 0 : kChunks - 1>(chunks - 1, [&](int32_t i) {
@@ -168,7 +168,7 @@ struct SadStrip {
     return lowestHalf(lowest);
   }
 
-  /// The first place of a value that is there; without a branch, which would often be mistaken.
+  /// Returns the first place of an existing value, without a branch, which would often be mispredicted.
   int32_t placeOf(const uint16_t* sums, uint16_t value) const {
     const Halves wanted = splatHalves(value);
     int32_t place = 0;
@@ -180,7 +180,7 @@ struct SadStrip {
     return place;
   }
 
-  /// Takes a place and those beside it out of a pixel's sums, so that their smallest is the second best.
+  /// Removes a place and its neighbours from a pixel's sums, so that the smallest remaining one is the second best.
   void takeOut(uint16_t* sums, int32_t place, int32_t last) const {
     sums[greater(place - 1, 0)] = sums[place] = sums[lesser(place + 1, last)] = 65535;
   }
@@ -191,7 +191,7 @@ struct SadStrip {
     uint16_t *winner = band.scratch.picked[3], *second = band.scratch.picked[4];
     const int32_t pixels = to - from;
     if (band.rightBest != nullptr) updateRight(y, from, to);
-    // One thing at a time: each is a long chain of instructions, and so those of many pixels are under way.
+    // One task at a time: each is a long dependency chain, and so the chains of many pixels overlap.
     for (int32_t i = 0; i < pixels; ++i) best[i] = lowestOf(blockOf(i));
     for (int32_t i = 0; i < pixels; ++i) winner[i] = static_cast<uint16_t>(placeOf(blockOf(i), best[i]));
     for (int32_t i = 0; i < pixels; ++i) {
@@ -202,7 +202,7 @@ struct SadStrip {
       above[i] = place < last ? higher : uint16_t{65535};
       takeOut(sums, place, last);
     }
-    // A vector that holds what was just stored as a number waits for it: by now that has reached the cache.
+    // Loading a vector that was just stored element by element stalls; by now the stores have reached the cache.
     for (int32_t i = 0; i < pixels; ++i) second[i] = lowestOf(blockOf(i));
     SgmParameters finish;
     finish.minDisparity = p.minDisparity;
@@ -221,7 +221,7 @@ struct SadStrip {
     for (; i < pixels; ++i) confidence[i] = static_cast<uint8_t>(second[i]);
   }
 
-  /// Pixels come from left to right, so that a right pixel meets its disparities from the lowest on.
+  /// Pixels are processed from left to right, so that a right pixel's disparities rise.
   void updateRight(int32_t y, int32_t from, int32_t to) const {
     uint16_t* rowBest = band.rightBest + static_cast<size_t>(y) * band.pitch;
     uint16_t* rowPlace = band.rightPlace + static_cast<size_t>(y) * band.pitch;
@@ -281,7 +281,7 @@ inline void sadTurnPixels(const HsvPixel* row, int32_t width, size_t pitch, uint
   for (size_t x = static_cast<size_t>(width); x < pitch; ++x) pixels[x] = row[0];
 }
 
-/// Eight pixels a step: their bytes of one channel are a word, which is stored from right to left.
+/// Eight pixels per step: their bytes of one channel are a word, which is stored in reverse.
 inline void sadTurnRow(const HsvPixel* row, int32_t width, SadChannels channels, size_t pitch, uint8_t* out) {
   if (channels == SadChannels::kPixel) return sadTurnPixels(row, width, pitch, out);
   using Pixels [[gnu::vector_size(64)]] = uint64_t;

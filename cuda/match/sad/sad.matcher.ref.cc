@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The definition of sad as a whole: the references of hsv, sad and the left-right check.
+// The definition of the whole matcher sad: the references of hsv, sad and the left-right check.
 #include "../hsv_matcher.h"
 #include "sad_task.h"
 

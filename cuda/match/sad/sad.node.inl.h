@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// native.stages.sad({variant, hue, saturation, value, and what window_call.h names})
+// native.stages.sad({variant, hue, saturation, value, and the arguments of window_call.h})
 #include "sad.h"
 
 #include "../../engine/binding/window_call.h"

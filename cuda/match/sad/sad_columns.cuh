@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both forms of sad.cu do row by row: a block goes down kSadColumns columns for 128 disparities; a lane has four disparities
-// of eight columns, whose sums over the window's height it keeps in registers and changes by the row that comes and the row that
-// goes. Then windows slide along the row through shared memory.
+// The row-by-row code of both forms of sad.cu: a block goes down kSadColumns columns for 128 disparities. A lane has
+// four disparities of eight columns; it keeps their sums over the window's height in registers, adds the new row and
+// subtracts the old one. Then windows slide along the row through shared memory.
 #pragma once
 
 #include "../../device/traits.h"
@@ -13,16 +13,16 @@ namespace gpu {
 
 constexpr int kSadColumns = 64, kSadWarps = 8, kColumnsPerWarp = kSadColumns / kSadWarps;
 constexpr int kLaneDisparities = 4, kGroup = 32 * kLaneDisparities;
-/// Right pixels that a block's columns meet, a multiple of 4.
+/// The right pixels that a block's columns are compared with, a multiple of 4.
 constexpr int kPartners = kSadColumns + kGroup;
-/// Above every sum with its place: a sum is 57375 at maxCost.
+/// Above every sum with its place: the largest sum is 57375.
 constexpr uint32_t kNoKey = 0xffffffffu;
 
 struct SadArguments {
   const uint2 *left, *right;
   uint2* sums;                          ///< of the slab; the form that stores them
   SadDeviceResult result;               ///< the other form
-  uint32_t* rightKeys;                  ///< the same: [height][width], kNoKey between frames
+  uint32_t* rightKeys;                  ///< the other form: [height][width], kNoKey between frames
   int width, height, firstRow, endRow;  ///< rows of the slab
   int bandRows, groups, windowWidth, windowHeight, minDisparity, numDisparities;
   bool subpixel;
@@ -30,14 +30,14 @@ struct SadArguments {
 
 struct SadRow {
   uint2 left[kSadColumns];
-  uint2 right[4][kPartners / 4];  ///< [place % 4][place / 4], so that lanes four places apart meet no bank twice
+  uint2 right[4][kPartners / 4];  ///< [place % 4][place / 4], so that lanes four places apart have no bank conflict
 };
 
-/// Where a block and its warps are.
+/// The place of a block and its warps in the image.
 struct SadPlace {
   int warp, lane, reachX, reachY, pixels, firstPixel, firstColumn, firstRow, endRow, firstPartner;
   int from, to;  ///< the warp's pixels, from the block's first on
-  // Columns outside the image hold nothing; the nearest inside stands for them.
+  // Columns outside the image are empty; the nearest inside replaces them.
   int lowest, highest;
 
   __device__ explicit SadPlace(const SadArguments& a)
@@ -51,7 +51,7 @@ struct SadPlace {
   }
 };
 
-/// Row y of both images as the block needs it. The block's first column may lie outside the image.
+/// Copies row y of both images as the block needs it. The block's first column may be outside the image.
 __device__ __forceinline__ void stage(SadRow& row, const SadArguments& a, const SadPlace& at, int y) {
   const size_t start = static_cast<size_t>(min(max(y, 0), a.height - 1)) * a.width;
   for (int i = threadIdx.x; i < kPartners; i += 32 * kSadWarps) {
@@ -60,11 +60,11 @@ __device__ __forceinline__ void stage(SadRow& row, const SadArguments& a, const 
   }
 }
 
-/// Costs of the lane's disparities at the warp's columns: two words of two for each, handed on one after the other.
+/// Computes the costs of the lane's disparities at the warp's columns, and passes on two words of two per column.
 template <class Use>
 __device__ __forceinline__ void eachColumnsCosts(const SadRow& row, int warp, int lane, const Use& use) {
-  // Place of a partner: column + kGroup - 1 - (4 lane + j). Columns of a warp begin at a multiple of 4. Columns share partners: 11
-  // are read for 8.
+  // Place of a partner: column + kGroup - 1 - (4 lane + j). Columns of a warp start at a multiple of 4. Columns share
+  // partners: 11 are read for 8.
   constexpr int kFirst = kGroup - kLaneDisparities, kRead = kColumnsPerWarp + kLaneDisparities - 1;
   static_assert(kFirst % 4 == 0 && kColumnsPerWarp % 4 == 0, "places begin at a multiple of 4");
   const int quarter = (warp * kColumnsPerWarp + kFirst) / 4 - lane;
@@ -84,24 +84,24 @@ __device__ __forceinline__ void eachColumnsCosts(const SadRow& row, int warp, in
   }
 }
 
-/// The columns' sums after the row that comes, without the row that goes (none: nullptr).
+/// Adds the new row to the columns' sums and subtracts the old one (none: nullptr).
 __device__ __forceinline__ void addRows(const SadRow& comes, const SadRow* goes, int warp, int lane, uint2* columns) {
   eachColumnsCosts(comes, warp, lane, [&](int column, uint2 more) {
     columns[column].x += more.x;
     columns[column].y += more.y;
   });
   if (goes == nullptr) return;
-  // No half borrows from the other in the end: both are sums of costs.
+  // No half borrows from the other in the end, because both are sums of costs.
   eachColumnsCosts(*goes, warp, lane, [&](int column, uint2 less) {
     columns[column].x -= less.x;
     columns[column].y -= less.y;
   });
 }
 
-/// A row of the block's columns, summed over the window's height, for every lane to read.
+/// The sums of the block's columns over the window's height, readable by every lane.
 typedef uint2 SadColumnSums[kSadColumns][32];
 
-/// The sum over the warp's first window; then slide() moves it one pixel on.
+/// The sum over the warp's first window; slide() moves it one pixel on.
 struct SadWindow {
   const SadColumnSums& columns;
   const SadPlace& at;
@@ -115,20 +115,21 @@ struct SadWindow {
       sum.x += one.x, sum.y += one.y;
     }
   }
-  /// To pixel x of the block.
+  /// Moves to pixel x of the block.
   __device__ __forceinline__ void slide(int x) {
     const uint2 comes = column(x + 2 * at.reachX), goes = column(x - 1);
     sum.x += comes.x - goes.x, sum.y += comes.y - goes.y;
   }
 };
 
-/// Shared memory of both forms. [turn][comes, goes]
+/// Shared memory of both forms. [turn][new row, old row]
 struct SadShared {
   SadRow rows[2][2];
   SadColumnSums columns[2];
 };
 
-/// Every row of the block's band: row(turn, y) where the windows of image row y can be summed from shared.columns[turn].
+/// Processes every row of the block's band: calls row(turn, y) when the windows of image row y can be summed from
+/// shared.columns[turn].
 template <class Row>
 __device__ __forceinline__ void eachSadRow(SadShared& shared, const SadArguments& a, const SadPlace& at,
                                            const Row& row) {
@@ -153,11 +154,11 @@ __device__ __forceinline__ void eachSadRow(SadShared& shared, const SadArguments
   }
 }
 
-/// 16 times the parabola's place between cells below, best and above, rounded down: match/select's rule.
+/// Returns 16 times the vertex of the parabola through below, best and above, rounded down: match/select's rule.
 __device__ __forceinline__ int32_t sadFractionQ4(int32_t below, int32_t best, int32_t above) {
   const int32_t q = below + above - 2 * best;
   if (q <= 0) return 0;
-  // 8 is added and taken off again: of a positive quotient, truncation is the floor.
+  // Add 8 and subtract it again: for a positive quotient, truncation is the floor.
   return (16 * (below - above) + 17 * q) / (2 * q) - 8;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows and their winners where costs fit shared memory as bytes, a window's height of rows: each cost is computed once, and
-// what a row takes off the columns' sums is read back. A warp has eight columns and eight pixels. Sums of its columns from the
-// first on are what its neighbours need: a window ends in one of them, in this warp's own or the next one's or two. A wide block
-// (windows nine wide, where shared memory holds it) has twice the pixels: 17 warps do what two blocks of nine do, more evenly on
-// four schedulers, with one barrier a row.
+// Windows and their winners if costs fit shared memory as bytes, a window's height of rows: each cost is computed once,
+// and the old row's costs are read back. A warp has eight columns and eight pixels. Its neighbours read prefix sums of
+// its columns: a window ends in one of them, in this warp's own or in those of the next one or two. A wide block
+// (windows nine wide, if shared memory holds it) has twice the pixels: 17 warps replace two blocks of nine, more evenly
+// on four schedulers, with one barrier a row.
 #pragma once
 
 #include "sad_winners.cuh"
@@ -11,21 +11,23 @@
 namespace depthwatt {
 namespace gpu {
 
-/// Threads that the kernel is compiled for. Before 7.0 compilers spill registers at 320, and no window's costs fit a block anyway.
+/// Threads per block that the kernel is compiled for. Before 7.0 compilers spill registers at 320, and no window's
+/// costs fit a block anyway.
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700
 constexpr int kRingThreads = 320;
 #else
 constexpr int kRingThreads = 160;
 #endif
-/// Of a block and of a wide one, whose windows are nine wide.
+/// Pixels of a block, and of a wide one, whose windows are nine wide.
 constexpr int kRingPixels = 64, kWideRingPixels = 128, kWideRingThreads = 544;
 
 inline int sadRingWarps(int pixels, int windowWidth) {
   return pixels / kColumnsPerWarp + (windowWidth / 2 * 2 + kColumnsPerWarp - 1) / kColumnsPerWarp;
 }
-/// Columns and the right pixels that they meet.
+/// Returns the number of right pixels that the columns are compared with.
 __host__ __device__ inline int sadRingPartners(int warps) { return warps * kColumnsPerWarp + kGroup; }
-/// Columns' sums that a block keeps: of a row, or of two rows without the first warp's, which has no neighbour to read them.
+/// Returns the columns' sums per block: of a row, or of two rows without the first warp's, which has no neighbour to
+/// read them.
 __host__ __device__ inline int sadRingSums(bool wide, int columns) {
   return wide ? 2 * (columns - kColumnsPerWarp) : columns;
 }
@@ -36,8 +38,8 @@ inline size_t sadRingBytes(const SadParameters& p, int pixels, bool right) {
          2 * static_cast<size_t>(columns + partners) * sizeof(uint2) + (right ? 2 * partners * sizeof(uint32_t) : 0);
 }
 
-/// Masks of the candidates that are no rivals of a winner, the winner and its neighbours: [winner - a lane's first place + 1], 6
-/// where none of the lane's four is.
+/// Masks that exclude a winner and its neighbours from the second best: [winner - a lane's first place + 1], 6 if none
+/// of them is among the lane's four.
 __device__ const uint2 kBesideWinner[7] = {
     {0x0000ffffu, 0u}, {0xffffffffu, 0u}, {0xffffffffu, 0x0000ffffu}, {0xffff0000u, 0xffffffffu}, {0u, 0xffffffffu},
     {0u, 0xffff0000u}, {0u, 0u}};
@@ -46,15 +48,16 @@ __device__ __forceinline__ uint32_t lesserHalf(uint32_t pair) {
   return CellU16::min(pair, __byte_perm(pair, 0, 0x1032));
 }
 
-/// Returns where element i of `count` lies in shared memory as [i % 4][i / 4]: lanes four elements apart then meet no bank twice.
+/// Returns the shared memory slot of element i of `count`, stored as [i % 4][i / 4]: lanes four elements apart have no
+/// bank conflict.
 __device__ __forceinline__ int slotOf(int i, int count) { return (i & 3) * (count / 4) + (i >> 2); }
 
-/// Makes keys of the sums of a lane's four places in the search.
+/// Makes keys from the sums of a lane's four places in the search.
 struct SadLaneKeys {
   int firstPlace;
-  uint32_t raise[2];                 ///< factor for the sum of an even place; 0 where nothing is searched
-  uint32_t place[kLaneDisparities];  ///< added to the raised sum; kNoKey where nothing is searched
-  uint2 unsearched;                  ///< mask of the places where nothing is searched
+  uint32_t raise[2];                 ///< factor for the sum of an even place; 0 outside the search
+  uint32_t place[kLaneDisparities];  ///< added to the raised sum; kNoKey outside the search
+  uint2 unsearched;                  ///< mask of the places outside the search
 
   __device__ __forceinline__ SadLaneKeys(int lane, int numDisparities) : firstPlace(kLaneDisparities * lane) {
 #pragma unroll
@@ -72,7 +75,7 @@ struct SadLaneKeys {
   }
 };
 
-/// A block's shared memory, and where the block and its warps are.
+/// A block's shared memory, and the place of the block and its warps.
 template <bool kNine, bool kWide>
 struct SadRing {
   static constexpr int kPixels = kWide ? kWideRingPixels : kRingPixels;
@@ -86,7 +89,7 @@ struct SadRing {
   uint32_t* const rightKeys;  ///< the same
   const int warp, lane, reachX, reachY, firstPixel, firstColumn, firstRow, endRow, firstPartner;
   const int own;  ///< the warp's first column
-  // Columns outside the image hold nothing; the nearest inside stands for them.
+  // Columns outside the image are empty; the nearest inside replaces them.
   const int lowest, highest;
   const int pixels;  ///< of the warp
 
@@ -123,7 +126,7 @@ struct SadRing {
   __device__ __forceinline__ void emptyRightKeys() const {
     for (int i = threadIdx.x; i < 2 * partners; i += blockDim.x) rightKeys[i] = kNoKey;
   }
-  /// Hands the block's right winners of row y to the image, and empties them.
+  /// Merges the block's right winners of row y into the image's, and clears them.
   __device__ __forceinline__ void giveRight(int turn, int y) const {
     for (int i = threadIdx.x; i < partners; i += blockDim.x) {
       uint32_t& kept = rightKeys[turn * partners + slotOf(i, partners)];
@@ -133,7 +136,7 @@ struct SadRing {
       if (key != kNoKey && x >= 0) atomicMin(&a.rightKeys[static_cast<size_t>(y) * a.width + x], key);
     }
   }
-  /// met: keys of the right pixels that the lane's cells meet, pixel by pixel one further.
+  /// @param met keys of the lane's right pixels, one further per pixel
   template <int kMet>
   __device__ __forceinline__ void meetRight(int turn, int firstPlace, const uint32_t (&met)[kMet]) const {
 #pragma unroll
@@ -158,7 +161,7 @@ struct SadRing {
 #pragma unroll
       for (int i = 0; i < kColumnsPerWarp; ++i) bytes[i] = costsOfColumn(leftRow[own + i], right + i + 3, pairs[i]);
     } else {
-      // All of its columns are the image's last.
+      // All of its columns repeat the image's last one.
       uint2 right[kLaneDisparities];
       const int at = own + highest + kGroup - kLaneDisparities - firstPlace;
 #pragma unroll
@@ -169,7 +172,7 @@ struct SadRing {
       for (int i = 0; i < kColumnsPerWarp; ++i) bytes[i] = last, pairs[i] = pair;
     }
   }
-  /// Returns the costs of a column's four places as bytes. partner: of the first place; the others' lie before it.
+  /// Returns the costs of a column's four places as bytes. @param partner of the first place; the others' are before it
   static __device__ __forceinline__ uint32_t costsOfColumn(uint2 pixel, const uint2* partner, uint2& pair) {
     uint32_t cost[kLaneDisparities];
 #pragma unroll
@@ -179,11 +182,11 @@ struct SadRing {
     return CellU16::toBytes(pair.x, pair.y);
   }
 
-  /// Moves the columns' sums down by a row: `comes` is added, `gone` taken off.
+  /// Moves the columns' sums down by a row: adds `comes` and subtracts `gone`.
   __device__ __forceinline__ void moveColumns(const uint2 (&comes)[kColumnsPerWarp],
                                               const uint32_t (&gone)[kColumnsPerWarp],
                                               uint2 (&column)[kColumnsPerWarp]) const {
-    // No half borrows from the other in the end: both are sums of costs.
+    // No half borrows from the other in the end, because both are sums of costs.
 #pragma unroll
     for (int i = 0; i < kColumnsPerWarp; ++i) {
       column[i].x += comes[i].x - CellU16::fromBytes(gone[i], 0);
@@ -199,12 +202,12 @@ struct SadRing {
     }
   }
 
-  /// Sums of the windows at the warp's pixels, which end in the columns of the next warps. Pixels beyond the image are summed too,
-  /// unused: without branches the reductions of all eight overlap.
-  /// upTo: the sums of the warp's own columns from its first on; rowSums: those of all columns.
+  /// Sums the windows at the warp's pixels, which end in the columns of the next warps. Pixels beyond the image are
+  /// summed too and not used: without branches the reductions of all eight overlap. @param upTo the prefix sums of the
+  /// warp's own columns. @param rowSums those of all columns
   __device__ __forceinline__ void windowSums(const uint2 (&upTo)[kColumnsPerWarp], const uint2* rowSums,
                                              uint2 (&sum)[kColumnsPerWarp]) const {
-    // What the columns before the last warp's that a window reaches add up to: one warp's, or two.
+    // Prefix sum of the columns left of the window's end: one or two warps' worth.
     const uint2 one = upTo[kColumnsPerWarp - 1];
     uint2 two = one;
     if (!kNine && 2 * reachX + kColumnsPerWarp > 2 * kColumnsPerWarp) {
@@ -224,7 +227,8 @@ struct SadRing {
   }
 };
 
-/// The next row of a wide block, whose threads have registers to spare: loaded before the costs are computed, stored behind them.
+/// The next row of a wide block, whose threads have spare registers: loaded before the costs are computed, stored after
+/// them.
 struct SadNextRow {
   uint2 left = make_uint2(0, 0), right = make_uint2(0, 0);
   const int column = static_cast<int>(blockDim.x - 1 - threadIdx.x), partner = static_cast<int>(threadIdx.x);
@@ -242,7 +246,7 @@ struct SadNextRow {
   }
 };
 
-/// The costs of a warp's columns in one row of the ring.
+/// Reads the costs of a warp's columns in one row of the ring.
 __device__ __forceinline__ void readCosts(const uint4* kept, uint32_t (&bytes)[kColumnsPerWarp]) {
   const uint4 first = kept[0], second = kept[32];
   bytes[0] = first.x, bytes[1] = first.y, bytes[2] = first.z, bytes[3] = first.w;
@@ -253,8 +257,8 @@ __device__ __forceinline__ void writeCosts(uint4* kept, const uint32_t (&bytes)[
   kept[32] = make_uint4(bytes[4], bytes[5], bytes[6], bytes[7]);
 }
 
-/// Finds the winners of a warp's windows and their least rivals, and keeps them in `found`; the right image's winners go to
-/// the ring's keys. besideWinner: kBesideWinner in shared memory.
+/// Finds the winners of a warp's windows and their second best, and keeps them in `found`; the right image's winners go
+/// to the ring's keys. @param besideWinner kBesideWinner in shared memory
 template <bool kRight, class Ring>
 __device__ __forceinline__ void findWinners(const Ring& ring, const SadLaneKeys& keys, const uint2* besideWinner,
                                             int turn, const uint2 (&sum)[kColumnsPerWarp], SadFound& found) {
@@ -336,7 +340,7 @@ __global__ void __launch_bounds__(kWide ? kWideRingThreads : kRingThreads, kWide
     slot = slot + 1 == a.windowHeight ? 0 : slot + 1;
     ring.moveColumns(pairs, gone, column);
     if (!kWide) {
-      __syncthreads();  // everybody has read the sums of the row before
+      __syncthreads();  // all threads have read the previous row's sums
       if (hasNext) ring.stage(turn ^ 1, y + 1);
     }
     uint2 upTo[kColumnsPerWarp];
@@ -344,7 +348,7 @@ __global__ void __launch_bounds__(kWide ? kWideRingThreads : kRingThreads, kWide
 #pragma unroll
     for (int i = 1; i < kColumnsPerWarp; ++i)
       upTo[i] = make_uint2(upTo[i - 1].x + column[i].x, upTo[i - 1].y + column[i].y);
-    // In a wide block the sums of the row before are another half, which nobody reads any more behind the next barrier.
+    // In a wide block the previous row's sums are in another half, which no thread reads after the next barrier.
     uint2* const rowSums =
         kWide ? ring.sums + (turn * (ring.columns - kColumnsPerWarp) - kColumnsPerWarp) * 32 : ring.sums;
     if (!kWide || ring.warp > 0) {

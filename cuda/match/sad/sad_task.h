@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the settings of sad say to its stage, the same for every backend.
+// Turns the settings of sad into parameters of its stage, for every backend.
 #pragma once
 
 #include "../hsv_task.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Winners of a row's windows in the kernel that sums them, for at most kGroup disparities: a warp has a pixel at a time, whose
-// disparities are the lanes'.
+// Finds the winners of a row's windows in the kernel that sums them, for at most kGroup disparities: a warp processes
+// one pixel at a time, and its lanes are the disparities.
 #pragma once
 
 #include "sad_columns.cuh"
@@ -8,14 +8,16 @@
 namespace depthwatt {
 namespace gpu {
 
-/// What the warp has found and not written yet: rows' pixels by lane, so that the arithmetic of results is done for many at once.
+/// Winners that the warp has found and not written yet, one pixel per lane, so that results are computed for many at
+/// once.
 struct SadFound {
-  static constexpr int kRows = 32 / kColumnsPerWarp;  ///< held at most
+  static constexpr int kRows = 32 / kColumnsPerWarp;  ///< rows held at most
   uint32_t best = kNoKey, second = kNoKey;            ///< keys of this lane's pixel
-  uint32_t below = 0, above = 0;                      ///< sums beside its best
+  uint32_t below = 0, above = 0;                      ///< sums next to its best
   int rows = 0, firstRow = 0;
 
-  /// Writes what the lanes hold. from, to: the warp's pixels, from the block's first on; rival: this lane's sum, or 0xffff.
+  /// Writes the lanes' pixels. @param from, to the warp's pixels, from the block's first on. @param rival this lane's
+  /// sum, or 0xffff
   __device__ __forceinline__ void write(const SadArguments& a, int lane, int firstPixel, int from, int to, int rival) {
     const int row = lane / kColumnsPerWarp, pixel = from + lane % kColumnsPerWarp;
     if (row < rows && pixel < to) {
@@ -33,30 +35,31 @@ struct SadFound {
   }
 };
 
-/// The sum at a place of the search, wherever its lane is.
+/// Returns the sum at a place of the search, from the lane that has it.
 __device__ __forceinline__ uint32_t sumAt(uint2 sum, int place) {
   const uint32_t pair = __shfl_sync(kFullWarp, place & 2 ? sum.y : sum.x, place >> 2 & 31);
   return place & 1 ? pair >> 16 : pair & 0xffffu;
 }
 
-/// Writes the warp's winners, whose rivals are keys.
+/// Writes the warp's winners, whose second best are keys.
 __device__ __forceinline__ void writeFound(const SadArguments& a, const SadPlace& at, SadFound& found) {
   found.write(a, at.lane, at.firstPixel, at.from, at.to, static_cast<int>(found.second >> 16));
 }
 
-/// Winners of image row y, whose columns' sums are given. rightKeys: [place % 4][place / 4] of the block's partners.
+/// Finds the winners of image row y from the columns' sums. @param rightKeys [place % 4][place / 4] of the block's
+/// partners
 template <bool kRight>
 __device__ __forceinline__ void sadRowWinners(const SadColumnSums& columns, const SadArguments& a, const SadPlace& at,
                                               int y, uint32_t (*rightKeys)[kPartners / 4], SadFound& found) {
   if (at.from >= at.to) return;
   if (found.rows == 0) found.firstRow = y;
   const int firstPlace = kLaneDisparities * at.lane;
-  // All ones where nothing is searched: above every sum.
+  // All ones outside the search: above every sum.
   uint2 nothing;
   nothing.x = (firstPlace < a.numDisparities ? 0u : 0xffffu) | (firstPlace + 1 < a.numDisparities ? 0u : 0xffff0000u);
   nothing.y =
       (firstPlace + 2 < a.numDisparities ? 0u : 0xffffu) | (firstPlace + 3 < a.numDisparities ? 0u : 0xffff0000u);
-  // The right pixels that the lane's cells meet, pixel by pixel one further.
+  // The right pixels of the lane's cells, one further per pixel.
   constexpr int kMet = kColumnsPerWarp + kLaneDisparities - 1;
   uint32_t met[kMet];
 #pragma unroll
@@ -76,7 +79,7 @@ __device__ __forceinline__ void sadRowWinners(const SadColumnSums& columns, cons
     uint32_t second = kNoKey;
 #pragma unroll
     for (int j = 0; j < kLaneDisparities; ++j) {
-      // Neither the winner nor beside it.
+      // Neither the winner nor its neighbour.
       const bool apart = static_cast<uint32_t>(firstPlace + j - winner + 1) > 2u;
       second = min(second, apart ? key[j] : kNoKey);
       if (kRight) met[i + kLaneDisparities - 1 - j] = min(met[i + kLaneDisparities - 1 - j], key[j]);
@@ -90,7 +93,7 @@ __device__ __forceinline__ void sadRowWinners(const SadColumnSums& columns, cons
     }
   }
   if (kRight) {
-    // Where the block's partners are counted from: places of eachColumnsCosts, without the half window to the left.
+    // The origin of the block's partners: places of eachColumnsCosts, without the half window to the left.
 #pragma unroll
     for (int i = 0; i < kMet; ++i) {
       const int place = at.reachX + at.from + kGroup - kLaneDisparities + i - firstPlace;
@@ -100,7 +103,7 @@ __device__ __forceinline__ void sadRowWinners(const SadColumnSums& columns, cons
   if (++found.rows == SadFound::kRows) writeFound(a, at, found);
 }
 
-/// Right winners of row y that the block has found go to the image's, and the block's are emptied.
+/// Merges the block's right winners of row y into the image's, and clears the block's.
 __device__ __forceinline__ void giveRightKeys(const SadArguments& a, const SadPlace& at, int y,
                                               uint32_t (*rightKeys)[kPartners / 4]) {
   for (int i = threadIdx.x; i < kPartners; i += 32 * kSadWarps) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Window SAD on the device: memory made at open, and the kernels queued for a frame.
+// Window SAD on the device: memory allocated at open, and the kernels of a frame.
 #pragma once
 
 #include "../../device/device_buffer.h"
@@ -8,7 +8,7 @@
 namespace depthwatt {
 namespace gpu {
 
-/// Device images, packed rows. rightDisparity may be null.
+/// Device images with packed rows. rightDisparity may be null.
 struct SadDeviceResult {
   int16_t* disparityQ4;
   int16_t* disparity;
@@ -16,11 +16,11 @@ struct SadDeviceResult {
   uint8_t* confidence;
 };
 
-/// How the work is cut; 0: as the device suggests. Results do not depend on it.
+/// How the work is split; 0: chosen for the device. Results do not depend on it.
 struct SadTuning {
-  int32_t bandRows = 0;  ///< that a block sums
-  int32_t slabRows = 0;  ///< whose sums are held at a time, where they are stored
-  bool stored = false;   ///< sums go through memory, as those of more than 128 disparities do anyway
+  int32_t bandRows = 0;  ///< rows per block
+  int32_t slabRows = 0;  ///< rows whose sums are held at a time, if they are stored
+  bool stored = false;   ///< store sums in memory, as with more than 128 disparities
   int32_t ring =
       -1;  ///< 1: costs are kept in shared memory where they fit; 2: and in wide blocks where those fit; 0: computed twice;
            ///< -1: as the device suggests
@@ -40,7 +40,7 @@ class SadWorkspace {
   int32_t ringPixels_ = 0;  ///< of a block that keeps costs in shared memory
   size_t keysBytes_ = 0, ringBytes_ = 0;
   DeviceBuffer<uint2> sums_;          ///< [slab rows][width][groups][32]: four disparities each, in their order
-  DeviceBuffer<uint32_t> rightKeys_;  ///< [height][width] where sums are not stored
+  DeviceBuffer<uint32_t> rightKeys_;  ///< [height][width] if sums are not stored
 };
 
 }  // namespace gpu

@@ -109,10 +109,9 @@ struct KeyRule {
   static constexpr int kHalf = Tile::kHalf, kPadded = 2 * kHalf;
   static constexpr uint32_t kOne = 1u << Tile::kIndexBits;  ///< a sum of 1
 
-  uint32_t counted, scale;   ///< factors of the step's excess and of the cost
-  int plainFirst, plainEnd;  ///< every cell is a candidate from plainFirst on and before plainEnd
-  uint32_t
-      beyondNone[kPairs];  ///< minus the last candidate: the highest bit is set where a cell is none
+  uint32_t counted, scale;      ///< factors of the step's excess and of the cost
+  int plainFirst, plainEnd;     ///< every cell is a candidate from plainFirst on and before plainEnd
+  uint32_t beyondNone[kPairs];  ///< minus the last candidate: the highest bit is set where a cell is none
 
   __device__ __forceinline__ KeyRule(const LineArguments& a, const SelectArguments& s, const RowWalk& walk,
                                      int firstPair)

@@ -30,8 +30,7 @@ template <class F>
 template <class F>
 struct KeyStep {
   static constexpr int32_t kVector = Sweep<F>::kVector;
-  static constexpr bool kFolded =
-      F::kStripes != 0;  // a power of two: the weights include its shift
+  static constexpr bool kFolded = F::kStripes != 0;  // a power of two: the weights include its shift
 
   const Sweep<F>& sweep;
   const Selector<F::kUp, F::kStripes>& selector;

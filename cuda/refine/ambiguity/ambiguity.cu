@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a pair cannot tell a disparity, on CUDA; see ambiguity.h. samplesKernel: one thread, one sample; four of them give a block's sums.
-// ambiguityKernel: a thread block has 16 x 4 of the blocks; what their rows and those beside them are unlike themselves, for every
-// shift, and the windows' sums lie in shared memory. A warp looks at a block's shifts, one a lane.
+// The confidence limit on CUDA; see ambiguity.h. samplesKernel: one thread per sample; four of them give a block's
+// sums. ambiguityKernel: a thread block computes 16 x 4 blocks. Shared memory holds how unlike themselves their rows
+// and the adjacent ones are, for every shift, and the windows' sums. A warp evaluates a block's shifts, one per lane.
 #include "ambiguity.h"
 
 #include "ambiguity_gpu.h"
@@ -18,7 +18,7 @@ constexpr int kWindowsColumns = kColumns + 2 * kSpreadColumns, kWindowsRows = kR
 constexpr int kSignalColumns = kWindowsColumns + 2 * kWindowColumns, kSignalRows = kWindowsRows + 2 * kWindowRows;
 constexpr int kPixels = kUnlikeColumns * kBlockColumns + kLastRepeat;
 constexpr int kSamples = kBlockColumns / kSampleStep;
-constexpr int kShiftsATurn = 8;  // of a thread, which keeps the pixels of its block and of the shifted one
+constexpr int kShiftsATurn = 8;  // per thread, which keeps the pixels of its block and of the shifted one
 static_assert(kLastRepeat == 32, "a lane, a shift");
 static_assert(kBlocks % (2 * kWarps) == 0, "a warp looks at two blocks at a time");
 
@@ -38,7 +38,7 @@ struct Signal {
   int samples, shared, own, energy;
 };
 
-/// As they lie in the scratch, read and written as a word.
+/// The layout in the scratch, read and written as a word.
 struct alignas(8) BlockSums {
   int16_t samples, shared, own, energy;
 };
@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(kThreads) ambiguityKernel(Pair in, const Block
   for (int i = thread; i < kUnlikeRows * kUnlikeColumns * kTurns; i += kThreads) {
     const int c = i % kUnlikeColumns, j = i / kUnlikeColumns % kUnlikeRows;
     const int first = i / (kUnlikeColumns * kUnlikeRows) * kShiftsATurn + 1;
-    // A block beside the image is the nearest one.
+    // A block outside the image is the nearest one.
     const int b = min(max(firstColumn - 1 + c, 0), in.columns - 1);
     const uint8_t* at = pixels[j] + kLastRepeat + kBlockColumns * (b - (firstColumn - 1));
     int own[kBlockColumns], shifted[kBlockColumns];
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(kThreads) ambiguityKernel(Pair in, const Block
 #pragma unroll
       for (int x = 0; x < kBlockColumns; ++x) sum += min(abs(own[x] - shifted[x]), kLargestUnlike);
       unlike[j][c][s - 1] = static_cast<uint8_t>(kBlockColumns * b < s ? kBlockColumns * kLargestUnlike : sum);
-      // One pixel further: all but the first are there.
+      // One pixel further: all but the first are loaded.
 #pragma unroll
       for (int x = kBlockColumns - 1; x > 0; --x) shifted[x] = shifted[x - 1];
       if (turn + 1 < kShiftsATurn) shifted[0] = at[-s - 1];
@@ -167,14 +167,14 @@ __global__ void __launch_bounds__(kThreads) ambiguityKernel(Pair in, const Block
     largest = __shfl_up_sync(0xffffffff, largest, 1);
     int least = 255;
     if (lane + 1 >= kFirstRepeat && 10 * sum < 3 * largest) least = 255 * (10 * sum - 2 * largest) / largest;
-    // The windows around, two a lane.
+    // The windows around, two per lane.
     constexpr int kAround = (2 * kSpreadRows + 1) * (2 * kSpreadColumns + 1);
 #pragma unroll
     for (int i = lane; i < kAround; i += 32) {
       const int row = i / (2 * kSpreadColumns + 1), column = i % (2 * kSpreadColumns + 1);
       least = min(least, static_cast<int>(windows[j + row][c + column]));
     }
-    // Nearly everywhere no lane has found anything.
+    // Nearly everywhere no lane has a limit.
     if (__ballot_sync(0xffffffff, least < 255) != 0) {
 #pragma unroll
       for (int lanes = 16; lanes > 0; lanes /= 2) least = min(least, __shfl_xor_sync(0xffffffff, least, lanes));

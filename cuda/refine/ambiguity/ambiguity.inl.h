@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector form of where a pair cannot tell; compiled once per instruction set.
+// Vector form of the confidence limit; compiled once per instruction set.
 //
-// A stripe of blocks goes down the rows of blocks. What a row is unlike itself, shifted, is worked out once for three rows of blocks, which
-// lie in a ring. The samples' sums lie in another and are sums of columns, to which a row is added below and from which one is taken above; the
-// windows' limits, already the least along the row, in a third. Divisions only where a limit is below 255, which is rare.
+// A stripe of blocks goes down the rows of blocks. How unlike itself a shifted row is, is computed once for three rows
+// of blocks and kept in a ring. A second ring holds the samples' sums over columns, to which a row is added below and
+// subtracted above, and a third the windows' limits, already the least along the row. It divides only where a limit is
+// below 255, which is rare.
 
 #include "ambiguity.h"
 
 namespace {
 
-constexpr int32_t kStripeBlocks = 80;  // of a stripe
-constexpr int32_t kStripeRoom = 128;   // with the blocks beside it, and what vectors read further
+constexpr int32_t kStripeBlocks = 80;  // per stripe
+constexpr int32_t kStripeRoom = 128;   // with the adjacent blocks and what vectors read beyond
 
-/// Of a row of blocks, by shift; entry 0 is the block left of the stripe.
+/// A row of blocks, by shift; entry 0 is the block left of the stripe.
 struct UnlikeRow {
   alignas(64) uint8_t sums[kLastRepeat][kStripeRoom] = {};
 };
 
 constexpr int32_t kSignalReach = kWindowColumns + kSpreadColumns;
 
-/// Of a row of blocks; entry 0 is the block kSignalReach left of the stripe.
+/// A row of blocks; entry 0 is the block kSignalReach left of the stripe.
 struct SignalRow {
   int32_t samples[kStripeBlocks + 2 * kSignalReach];
   int32_t shared[kStripeBlocks + 2 * kSignalReach];
@@ -27,7 +28,7 @@ struct SignalRow {
   int32_t energy[kStripeBlocks + 2 * kSignalReach];
 };
 
-/// The blocks of a stripe, and those of them and beside them that are there.
+/// The blocks of a stripe, and which of them and of their neighbours exist.
 struct BlockStripe {
   int32_t first, count, columns, rows;
 
@@ -39,7 +40,7 @@ inline int32_t rowOfBlocks(int32_t k, int32_t height) { return lesser(kBlockRows
 
 inline void bringUnlikeRow(const uint8_t* row, int32_t width, const BlockStripe& stripe, UnlikeRow& out) {
   constexpr int32_t kPixels = (kStripeBlocks + 2) * kBlockColumns;
-  // Before the first pixel lie the shifted ones, after the last one what vectors read further.
+  // The shifted pixels precede the first one; the last one is followed by what vectors read beyond.
   uint8_t pixels[kLastRepeat + kPixels + 64];
   const int32_t from = stripe.from(1), end = stripe.end(1), start = kBlockColumns * from - kLastRepeat;
   const int32_t outside = greater(-start, 0), inside = lesser(kBlockColumns * end, width) - greater(start, 0);
@@ -61,7 +62,7 @@ inline void bringUnlikeRow(const uint8_t* row, int32_t width, const BlockStripe&
   }
 }
 
-/// limits: of the stripe's blocks, lowered to where the picture repeats.
+/// Lowers the limits of the stripe's blocks where the image repeats.
 inline void limitByRepeats(const UnlikeRow& above, const UnlikeRow& own, const UnlikeRow& below, int32_t count,
                            int32_t* limits) {
   alignas(64) int16_t columns[kStripeRoom] = {}, largest[kStripeRoom] = {}, sums[kLanesI16];
@@ -115,7 +116,7 @@ inline void bringSignalRow(const AmbiguityImages& images, int32_t k, const Block
   }
 }
 
-/// sums plus or minus a row.
+/// Adds a row to the sums or subtracts it.
 template <int32_t kSign>
 inline void addSignal(SignalRow& sums, const SignalRow& row) {
   for (int32_t i = 0; i < kStripeBlocks + 2 * kSignalReach; ++i) {
@@ -131,7 +132,8 @@ inline int32_t limitOfWindow(int32_t samples, int32_t shared, int32_t own, int32
   return greater(255 * (24 * shared - energy) / energy, 255 * (own - 5 * samples) / samples);
 }
 
-/// least: of the stripe's blocks, the least of the windows around them in a row of blocks, whose sums down the columns are given.
+/// Finds, for each of the stripe's blocks, the least of the windows around it in a row of blocks, from sums down the
+/// columns.
 inline void leastWindows(const SignalRow& sums, const BlockStripe& stripe, int32_t* least) {
   int32_t windows[kStripeBlocks + 2 * kSpreadColumns];
   const int32_t left = stripe.first - kSpreadColumns, end = stripe.end(kSpreadColumns);
@@ -157,7 +159,7 @@ class SignalLimits {
     for (int32_t k = next_ - kWindowRows; k <= next_ + kWindowRows; ++k) add(k);
   }
 
-  /// Of the stripe's blocks in row k; rows are asked for in turn.
+  /// Computes the limits of the stripe's blocks in row k. Rows must be requested in order.
   void of(int32_t k, int32_t* limits) {
     while (next_ <= lesser(k + kSpreadRows, stripe_.rows - 1)) advance();
     for (int32_t b = 0; b < stripe_.count; ++b) limits[b] = 255;

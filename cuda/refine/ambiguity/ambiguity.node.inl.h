@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// native.stages.ambiguity({variant, width, height, left, right: Uint8Array, disparityQ4: Int16Array, limit: Uint8Array, parts?: number}): the
-//   vector forms in so many parts of rows
+// native.stages.ambiguity({variant, width, height, left, right: Uint8Array, disparityQ4: Int16Array, limit: Uint8Array,
+// parts?: number}). @param parts computes the vector forms in this many parts of rows
 #include "ambiguity.h"
 
 #include "../../engine/binding/variant.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The definition of where a pair cannot tell a disparity; see ambiguity.h.
+// The definition of the confidence limit; see ambiguity.h.
 #include "ambiguity.h"
 
 #include <algorithm>

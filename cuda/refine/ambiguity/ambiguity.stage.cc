@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limits of the confidence as a stage, on the CPU. They belong to the confidence stage and have no settings.
+// The confidence limit as a stage: its CPU adapter. It belongs to the confidence stage and has no settings.
 #include "../../simd/kernels.h"
 #include "../../stage.h"
 #include "ambiguity.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limits of the confidence as a stage on CUDA.
+// The confidence limit as a stage: its CUDA adapter.
 #include "../../device/device_buffer.h"
 #include "../../device/gpu_stage.h"
 #include "ambiguity_gpu.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limit of the confidence on CUDA: images of packed rows in device memory.
+// The confidence limit on CUDA: device images with packed rows.
 #pragma once
 
 #include "../../device/check.h"
@@ -8,7 +8,7 @@
 namespace depthwatt {
 namespace gpu {
 
-/// limit: [blockRowsOf(height)][blockColumnsOf(width)]; sums: scratch, as many words.
+/// @param limit [blockRowsOf(height)][blockColumnsOf(width)]. @param sums scratch of as many words
 Status ambiguity(const uint8_t* left, const uint8_t* right, const int16_t* disparityQ4, uint64_t* sums, uint8_t* limit,
                  int32_t width, int32_t height, cudaStream_t stream);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Boundary vote on CUDA; see boundary.h and README.md.
-// A block decides 64 x 8 pixels; its tile of 72 x 16 disparities and grey values lies in shared memory. Extremes are found by
-// columns, then along the rows. A thread votes for 2 x 2 pixels at once, in half-precision numbers: two pixels beside each
-// other in a register, and neighbours are loaded for all four. Pixels that change sides are collected in a list, whose entries
-// look for their values beside each other.
+// A block decides 64 x 8 pixels; shared memory holds its tile of 72 x 16 disparities and grey values. Extremes are
+// found by columns, then along the rows. A thread votes for 2 x 2 pixels at once, in half-precision numbers: two
+// adjacent pixels share a register, and neighbours are loaded for all four. Pixels that change sides are collected in a
+// list, whose entries search for their values in parallel.
 #include "boundary.h"
 
 #include <cuda_fp16.h>
@@ -21,7 +21,7 @@ namespace {
 constexpr int kTileWidth = 64, kTileHeight = 8, kRadius = kBoundaryRadius, kWindow = 2 * kRadius + 1;
 constexpr int kBoundaryThreads = 128, kThreadRows = 2;
 constexpr int kHaloWidth = kTileWidth + 2 * kRadius, kHaloHeight = kTileHeight + 2 * kRadius;
-constexpr int kWords = (kHaloWidth - kTileWidth) / 2 + 1;  ///< of two pixels, that a pair's window touches in a row
+constexpr int kWords = (kHaloWidth - kTileWidth) / 2 + 1;  ///< words of two pixels that a pair's window covers in a row
 constexpr int kInvalid = kInvalidDisparity;
 constexpr int kPlaces = kWindow * kWindow - 1;
 static_assert(kTileWidth == 2 * 32 && kTileHeight == kThreadRows * kBoundaryThreads / 32, "a thread has 2 x 2 pixels");
@@ -31,7 +31,7 @@ static_assert(kTileHeight == 8 && kWindow == 9, "the extremes of columns share t
 constexpr uint32_t kGreyZero = 0x5400, kGreyNone = 0x7bff;
 static_assert(kBoundaryGrey == 16, "a weight is 1 - |difference| / 16, cut at 0");
 
-/// Read as half-precision numbers, disparities below it keep their order, and the invalid one is a zero.
+/// Below this value, disparities read as half-precision numbers keep their order, and the invalid one is a zero.
 constexpr int kOrderedEnd = 0x7c00;
 
 /// A window's places without its centre, the closest first, then upper rows, then left columns.
@@ -73,12 +73,12 @@ __device__ __forceinline__ __half2 magnitude(__half2 value) {
 __device__ __forceinline__ int lowOf(uint32_t pair) { return static_cast<int16_t>(pair & 0xffffu); }
 __device__ __forceinline__ int highOf(uint32_t pair) { return static_cast<int32_t>(pair) >> 16; }
 
-/// Two pixels beside each other: their grey values, what separates near from far, and the weights of near and of all.
+/// Two adjacent pixels: their grey values, the threshold between near and far, and the weights of near and of all.
 struct Vote {
   __half2 own, middle, near, all;
 };
 
-/// A row of the windows of two pixels, as the pairs that both meet at the same offset.
+/// A row of the windows of two pixels, as the pairs that both visit at the same offset.
 struct WindowRow {
   uint32_t disparities[kWindow], greys[kWindow];
 
@@ -113,7 +113,7 @@ struct Tile {
 __device__ __forceinline__ int16_t* row16(uint32_t* row) { return reinterpret_cast<int16_t*>(row); }
 __device__ __forceinline__ const int16_t* row16(const uint32_t* row) { return reinterpret_cast<const int16_t*>(row); }
 
-/// Smallest and largest of nine rows around each pixel of a column.
+/// Finds the smallest and largest of nine rows around each pixel of a column.
 __device__ __forceinline__ void extremesOfColumn(Tile& tile, int column) {
   int low[kHaloHeight], high[kHaloHeight];
 #pragma unroll
@@ -121,7 +121,7 @@ __device__ __forceinline__ void extremesOfColumn(Tile& tile, int column) {
     high[y] = row16(tile.disparities[y])[column];
     low[y] = high[y] == kInvalid ? 32767 : high[y];
   }
-  // All windows have the rows 7 and 8: from there upwards, and from there downwards.
+  // All windows contain the rows 7 and 8: from there upwards, and from there downwards.
 #pragma unroll
   for (int k = 1; k < kTileHeight; ++k) {
     low[kTileHeight - 1 - k] = min(low[kTileHeight - 1 - k], low[kTileHeight - k]);
@@ -136,7 +136,7 @@ __device__ __forceinline__ void extremesOfColumn(Tile& tile, int column) {
   }
 }
 
-/// The smallest of the nine columns around each of two pixels; sign -1: the largest.
+/// Returns the smallest of the nine columns around each of two pixels; sign -1: the largest.
 template <int kSign>
 __device__ __forceinline__ void extremesOfRow(const uint32_t* words, int& first, int& second) {
   int common = 0, ends[2] = {};
@@ -152,7 +152,8 @@ __device__ __forceinline__ void extremesOfRow(const uint32_t* words, int& first,
   second = kSign > 0 ? min(common, ends[1]) : max(common, ends[1]);
 }
 
-/// The vote of one pixel in integers, for disparities that half-precision numbers do not keep in order: > 0 for near.
+/// Returns the vote of one pixel in integers, for disparities that half-precision numbers do not keep in order: > 0 for
+/// near.
 __device__ __noinline__ int voteInIntegers(const Tile& tile, int column, int row, int middle) {
   const int own = row16(tile.greys[row + kRadius])[column + kRadius] & 255;
   int vote = 0;
@@ -167,19 +168,20 @@ __device__ __noinline__ int voteInIntegers(const Tile& tile, int column, int row
   return vote;
 }
 
-/// The images of a launch, and where a block's tile and a thread's pixels are in them.
+/// The images of a launch, and the places of a block's tile and a thread's pixels in them.
 struct BoundaryPlace {
   int width, height;
   int lane, warp;
   int left, top;  ///< of the block's pixels
-  int firstRow;   ///< of the thread's 2 x 2 pixels in the block's, whose first column is 2 lane
+  int firstRow;   ///< of the thread's 2 x 2 pixels in the block, whose first column is 2 lane
 
   __device__ __forceinline__ BoundaryPlace(int imageWidth, int imageHeight)
       : width(imageWidth), height(imageHeight), lane(threadIdx.x % 32), warp(threadIdx.x / 32),
         left(blockIdx.x * kTileWidth), top(blockIdx.y * kTileHeight), firstRow(kThreadRows * warp) {}
 };
 
-/// Loads disparities and grey values. Returns whether the thread met a disparity that half-precision numbers do not keep in order.
+/// Loads disparities and grey values. Returns whether the thread read a disparity that half-precision numbers do not
+/// keep in order.
 __device__ __forceinline__ bool loadTile(Tile& tile, const BoundaryPlace& at, const uint8_t* grey,
                                          const int16_t* disparityQ4) {
   bool unordered = false;
@@ -203,11 +205,11 @@ __device__ __forceinline__ bool loadTile(Tile& tile, const BoundaryPlace& at, co
 
 /// A thread's 2 x 2 pixels.
 struct Pixels {
-  int centre[kThreadRows][2], middle[kThreadRows][2];  ///< disparity, and what separates near from far around it
-  bool steps[kThreadRows][2], any = false;             ///< whether the pixel's window holds a step; any of them
+  int centre[kThreadRows][2], middle[kThreadRows][2];  ///< disparity, and the threshold between near and far
+  bool steps[kThreadRows][2], any = false;             ///< whether the pixel's window has a step; whether any has
   int votes[kThreadRows][2];                           ///< > 0 for near
 
-  /// Finds the pixels at a step, and writes all of them as they are.
+  /// Finds the pixels at a step, and writes all of them unchanged.
   __device__ __forceinline__ void findSteps(const Tile& tile, const BoundaryPlace& at, int16_t* result) {
 #pragma unroll
     for (int r = 0; r < kThreadRows; ++r) {
@@ -252,7 +254,7 @@ struct Pixels {
     row.addTo(vote[1]);
 #pragma unroll
     for (int r = 0; r < kThreadRows; ++r) {
-      // Sums are not negative: their bits have their order.
+      // Sums are not negative, so their bits have the same order.
       const uint32_t near = bitsOf(vote[r].near), far = bitsOf(__hsub2(vote[r].all, vote[r].near));
       votes[r][0] = lowOf(near) - lowOf(far), votes[r][1] = highOf(near) - highOf(far);
     }

@@ -21,7 +21,7 @@ constexpr int32_t kBoundaryGrey = 16;
 
 void boundaryReference(ImageView<const uint8_t> grey, ImageView<const int16_t> disparityQ4, ImageView<int16_t> result);
 
-/// Rows [firstRow, endRow) of the result; reads the rows around them.
+/// Computes rows [firstRow, endRow) of the result; reads the rows around them.
 using BoundaryRows = void (*)(ImageView<const uint8_t> grey, ImageView<const int16_t> disparityQ4,
                               ImageView<int16_t> result, int32_t firstRow, int32_t endRow);
 struct BoundaryKernels {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vector form of the boundary vote; compiled once per instruction set.
 //
-// Smallest and largest disparity come down the columns first, then along the row. The vote runs over whole vectors, a window's
-// row at a time in bytes: nine weights of at most kBoundaryGrey fit. The pixels that change sides, one in a hundred to one in five,
-// look for a value at the closest places together, further away one by one.
+// Smallest and largest disparity are found down the columns first, then along the row. The vote runs on whole vectors,
+// a window's row at a time in bytes: nine weights of at most kBoundaryGrey fit. Pixels that change sides, one in a
+// hundred to one in five, search for a value at the closest places together, and further away one by one.
 
 #include "boundary.h"
 
@@ -13,7 +13,7 @@ constexpr int32_t kBoundarySide = 2 * kBoundaryRadius + 1;
 constexpr int32_t kBoundaryWidest = 32768;
 static_assert(kBoundarySide * kBoundaryGrey < 256, "a row of the window votes in bytes");
 
-/// The window's places but the centre, by distance, then row, then column.
+/// The window's places without the centre, by distance, then row, then column.
 struct BoundaryPlaces {
   int8_t i[kBoundarySide * kBoundarySide - 1] = {};
   int8_t j[kBoundarySide * kBoundarySide - 1] = {};
@@ -35,24 +35,23 @@ struct BoundaryPlaces {
   }
 };
 constexpr BoundaryPlaces kBoundaryPlaces;
-constexpr int32_t kBoundaryVectorPlaces =
-    24;  // up to 2.8 pixels away; a place further away is looked for pixel by pixel
+constexpr int32_t kBoundaryVectorPlaces = 24;  // up to 2.8 pixels away; further places are searched pixel by pixel
 
 constexpr int32_t kBoundaryHalves = kLanes / kLanesI16;
 
-/// The rows that a row of pixels looks at, those outside the image replicated.
+/// The rows of a window; rows outside the image are replicated.
 struct BoundaryWindow {
   const uint8_t* grey[kBoundarySide];
   const int16_t* disparity[kBoundarySide];
 };
 
-/// A window whose columns beside the image are there too, of kLanes pixels.
+/// A window of kLanes pixels with its replicated columns outside the image.
 struct BoundaryMargin {
   static constexpr int32_t kColumns = kLanes + 2 * kBoundaryRadius;
   uint8_t grey[kBoundarySide][kColumns];
   int16_t disparity[kBoundarySide][kColumns];
 
-  /// Pixel x lies at kBoundaryRadius.
+  /// Pixel x is at kBoundaryRadius.
   BoundaryWindow around(const BoundaryWindow& window, int32_t x, int32_t width) {
     BoundaryWindow result;
     const int32_t first = x - kBoundaryRadius;
@@ -86,7 +85,8 @@ struct BoundaryRow : BoundaryWindow {
     }
   }
 
-  /// low and high, kBoundaryRadius replicated columns on either side; low of nothing valid is 32767. Whether any is invalid.
+  /// Computes low and high with kBoundaryRadius replicated columns on either side. low without any valid pixel is
+  /// 32767. Returns whether any pixel is invalid.
   bool extremes(int16_t* low, int16_t* high) const {
     const I16 invalid = splatI16(kInvalidDisparity), largest = splatI16(32767);
     I16 holes = splatI16(0);
@@ -113,7 +113,8 @@ struct BoundaryRow : BoundaryWindow {
     return anyI16(holes);
   }
 
-  /// Votes of kLanes pixels from x on. mid: theirs. lowest: kLanes times the invalid disparity.
+  /// Computes the votes of kLanes pixels from x on. @param mid their thresholds. @param lowest kLanes times the invalid
+  /// disparity
   template <bool kHoles>
   static void votes(const BoundaryWindow& window, int32_t x, const int16_t* mid, const int16_t* lowest, I16* sum) {
     const U8 own = loadU8(window.grey[kBoundaryRadius] + x), maxWeight = splatU8(kBoundaryGrey);
@@ -138,7 +139,7 @@ struct BoundaryRow : BoundaryWindow {
     }
   }
 
-  /// The vote of one pixel anywhere.
+  /// Returns the vote of one pixel anywhere.
   int32_t vote(int32_t x, int32_t mid) const {
     int32_t sum = 0;
     for (int32_t j = 0; j < kBoundarySide; ++j) {
@@ -163,13 +164,15 @@ struct BoundaryRow : BoundaryWindow {
     return disparityQ4.row(y)[x];
   }
 
-  /// Whether the windows of a vector's pixels lie within the image, so that all places are as far from each of them.
+  /// Returns whether the windows of a vector's pixels are inside the image, so that all places are equally far from
+  /// each.
   bool isInside(int32_t x) const {
     return x >= kBoundaryRadius && x + kLanesI16 + kBoundaryRadius <= width && y >= kBoundaryRadius &&
            y + kBoundaryRadius < disparityQ4.height;
   }
 
-  /// closest() of the lanes of `change` whose place is one of the first. near: the pixel's own side. The lanes that are left.
+  /// Like closest(), for the lanes of `change` whose place is among the first. @param near the pixel's own side.
+  /// Returns the remaining lanes.
   I16 closestNearby(int32_t x, I16 mid, I16 near, I16 change, int16_t* out) const {
     const I16 invalid = splatI16(kInvalidDisparity);
     I16 left = change, result = loadI16(out + x);
@@ -185,7 +188,7 @@ struct BoundaryRow : BoundaryWindow {
     return left;
   }
 
-  /// One pixel from its window's extremes.
+  /// Returns the result of one pixel from its window's extremes.
   int16_t pixel(int32_t x, int32_t lo, int32_t hi) const {
     const int16_t centre = disparity[kBoundaryRadius][x];
     if (centre == kInvalidDisparity || hi - lo <= kBoundaryStepQ4) return centre;
@@ -195,7 +198,7 @@ struct BoundaryRow : BoundaryWindow {
     return closest(x, mid, sum > 0);
   }
 
-  /// kLanes pixels from x on.
+  /// Computes kLanes pixels from x on.
   void vector(int32_t x, const int16_t* low, const int16_t* high, bool holes, int16_t* out) const {
     const I16 zero = splatI16(0), invalid = splatI16(kInvalidDisparity);
     alignas(64) int16_t mids[kLanes];

@@ -32,7 +32,7 @@ void boundaryReference(ImageView<const uint8_t> grey, ImageView<const int16_t> d
         if (d > hi) hi = d;
       });
       if (hi - lo <= kBoundaryStepQ4) continue;
-      // Floor of a possibly negative half.
+      // The floor of a half, which may be negative.
       const int32_t sum = lo + hi;
       const int32_t mid = sum >= 0 ? sum / 2 : -((1 - sum) / 2);
       int32_t vote = 0;

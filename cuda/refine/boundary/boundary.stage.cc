@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boundary sharpening as a stage: its settings, and on the CPU.
+// Boundary sharpening as a stage: its settings and CPU adapter.
 #include "../../simd/kernels.h"
 #include "../rounds.h"
 #include "boundary.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boundary sharpening as a stage on CUDA.
+// Boundary sharpening as a stage: its CUDA adapter.
 #include "../../device/gpu_stage.h"
 #include "boundary_gpu.h"
 

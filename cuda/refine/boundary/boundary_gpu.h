@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The boundary filter on CUDA: images of packed rows in device memory.
+// The boundary filter on CUDA: device images with packed rows.
 #pragma once
 
 #include "../../device/check.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Confidence on CUDA; see confidence.h. One thread, one pixel. What the sums over 5 x 5 and 11 x 11 pixels add up lies in shared
-// memory: first along the rows, then down the columns. The disparities that support comes from pass through the first-level cache.
+// Confidence on CUDA; see confidence.h. One thread per pixel. Shared memory holds the terms of the sums over 5 x 5 and
+// 11 x 11 pixels, added first along the rows, then down the columns. Disparities for the support are read through the
+// first-level cache.
 #include "confidence.h"
 
 #include "confidence_gpu.h"
@@ -15,7 +16,7 @@ constexpr int kColumns = 32, kRows = 8, kThreads = kColumns * kRows;
 constexpr int kHaloColumns = kColumns + 2 * kWideRadius, kHaloRows = kRows + 2 * kWideRadius;
 constexpr int kSkipped = kWideRadius - kSupportRadius;
 
-/// By value: parameters lie in constant memory.
+/// Passed by value, because kernel parameters are in constant memory.
 struct Scores {
   int16_t support[kSupportScores], unmatched[kUnmatchedScores], texture[kTextureScores];
   uint8_t curve[kCurvePoints];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How sure a matched disparity is: from what the matcher says of it and of the pixels that agree with it, from the holes around it, and
-// from how much there is to see.
+// Confidence of a matched disparity: from the matcher's certainty of it and of the pixels that agree with it, from the
+// holes around it, and from the texture.
 //   support(x, y)    sum over the 5 x 5 pixels q around (x, y) of certainty(q) where |d(q) - d(x, y)| <= 16 (one pixel); 0 to 6375
 //   unmatched(x, y)  how many of the 11 x 11 pixels around were not matched; 0 to 121
 //   step(q)          min(16, |I(q) - I(q left of it)|); texture(x, y): their sum over 5 x 5, 0 to 400; wide(x, y): over 11 x 11
@@ -9,11 +9,11 @@
 //                    not matched
 // The scores are 16 times the natural logarithm of the odds of being right, and curve(s) = 255 / (1 + exp(-s / 16)), at least 1.
 // in   grey [height][width] uint8; disparityQ4 [height][width] int16, 1/16 px, at most 32736 or kInvalidDisparity; certainty
-//      [height][width] uint8, what the matcher said; zeroIsEstimated: a certainty of 0 means that the disparity was not matched; limit
+//      [height][width] uint8, the matcher's; zeroIsEstimated: a certainty of 0 means that the disparity was not matched; limit
 //      [(height + 3) / 4][(width + 7) / 8] uint8, refine/ambiguity's, or empty for none
 // out  sure [height][width] uint8, another image than certainty: 255 times the share of pixels that are right
-// edge border pixels replicated.   not matched: an invalid disparity, and where zeroIsEstimated a certainty of 0; an invalid q
-//      agrees with nobody.   same bits on every backend: integer only.
+// edge border pixels replicated.   not matched: an invalid disparity, and with zeroIsEstimated a certainty of 0; an invalid q supports
+//      no pixel.   same bits on every backend: integer only.
 #pragma once
 
 #include "../../../core/image.h"
@@ -23,12 +23,12 @@ namespace depthwatt {
 
 constexpr int32_t kSupportRadius = 2;
 constexpr int32_t kAgreementQ4 = 16;
-constexpr int32_t kWideRadius = 5;  ///< of unmatched and wide
+constexpr int32_t kWideRadius = 5;  ///< radius of unmatched and wide
 constexpr int32_t kMaxStep = 16;
 constexpr int32_t kSurePerStep = 8;
 constexpr int32_t kSupportBits = 7, kUnmatchedBits = 2, kTextureBits = 4;
 
-/// As measured, see README.md. Of sums without their lowest bits, all there are.
+/// Measured scores, see README.md, for all sums without their lowest bits.
 constexpr int32_t kSupportScores = (25 * 255 >> kSupportBits) + 1;
 constexpr int32_t kUnmatchedScores = (121 >> kUnmatchedBits) + 1;
 constexpr int32_t kTextureScores = (25 * kMaxStep >> kTextureBits) + 1;
@@ -41,7 +41,7 @@ constexpr int32_t kTextureScores = (25 * kMaxStep >> kTextureBits) + 1;
 #define DEPTHWATT_TEXTURE_SCORES                                    \
   {-12, -3,  0,   -1,  -2,  -5,  -9,  -13, -14, -18, -20, -22, -22, \
    -21, -21, -21, -20, -20, -19, -17, -10, -10, -8,  -5,  -3,  -1}
-/// Of the scores from kLowestScore on.
+/// The curve, for scores from kLowestScore on.
 constexpr int32_t kLowestScore = -96, kHighestScore = 127;
 constexpr int32_t kCurvePoints = kHighestScore - kLowestScore + 1;
 #define DEPTHWATT_CONFIDENCE_CURVE                                                                                    \
@@ -60,7 +60,7 @@ void confidenceReference(ImageView<const uint8_t> grey, ImageView<const int16_t>
                          ImageView<const uint8_t> certainty, bool zeroIsEstimated, ImageView<const uint8_t> limit,
                          ImageView<uint8_t> sure);
 
-/// Rows [firstRow, endRow) of the result; reads the rows around them.
+/// Computes rows [firstRow, endRow) of the result; reads the rows around them.
 using ConfidenceRows = void (*)(ImageView<const uint8_t> grey, ImageView<const int16_t> disparityQ4,
                                 ImageView<const uint8_t> certainty, bool zeroIsEstimated,
                                 ImageView<const uint8_t> limit, ImageView<uint8_t> sure, int32_t firstRow,

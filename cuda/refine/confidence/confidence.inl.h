@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vector form of the confidence; compiled once per instruction set.
 //
-// A stripe of columns goes down the rows: the rows that a pixel looks at lie in a ring, their columns beside the stripe with them, and
-// each row is brought in once. The sums over windows are sums of columns, to which a row is added below and from which one is taken
-// above. The scores come out of their tables a vector at a time.
+// A stripe of columns goes down the rows. A ring holds the rows of a window with their columns outside the stripe, and
+// each row is loaded once. Sums over windows are sums of columns, to which a row is added below and subtracted above.
+// Scores are read from their tables a vector at a time.
 
 #include "confidence.h"
 
 namespace {
 
-constexpr int32_t kSureColumns = 320;  // of a stripe
+constexpr int32_t kSureColumns = 320;  // per stripe
 constexpr int32_t kSureRing = 16;      // rows kept; at least 2 kWideRadius + 1
 constexpr int32_t wholeVectors(int32_t columns) { return (columns + kLanes - 1) / kLanes * kLanes; }
-constexpr int32_t kWideRoom = wholeVectors(kSureColumns + 2 * kWideRadius);  // with the columns beside it
+constexpr int32_t kWideRoom = wholeVectors(kSureColumns + 2 * kWideRadius);  // with the columns outside the stripe
 static_assert(kSureColumns % kLanes == 0, "a stripe is whole vectors");
 static_assert(kSureColumns % kBlockColumns == 0, "a stripe is whole blocks");
 
-/// What a row gives the pixels of a stripe; column 0 is the one kWideRadius left of the stripe.
+/// A row's data for the pixels of a stripe; column 0 is kWideRadius left of the stripe.
 struct SureRow {
   alignas(64) int16_t disparity[kWideRoom];
   alignas(64) int16_t certainty[kWideRoom];
@@ -24,7 +24,8 @@ struct SureRow {
   alignas(64) uint8_t unmatched[kWideRoom];
 };
 
-/// Scores of sums without their lowest bits, as bytes: how much support gives, from kLowestScore on, and how much the others take.
+/// Scores of sums without their lowest bits, as bytes: the support's contribution from kLowestScore on, and the others'
+/// deductions.
 struct SureTables {
   alignas(64) uint8_t support[64] = {};
   alignas(64) uint8_t unmatched[64] = {};
@@ -41,7 +42,7 @@ struct SureTables {
     for (int32_t i = 0; i < kTextureScores; ++i) texture[i] = static_cast<uint8_t>(-textures[i]);
     for (int32_t i = 0; i < kCurvePoints; ++i) curve[i] = static_cast<uint8_t>(curves[i]);
   }
-  /// Whether the scores fit bytes: support never lies below the lowest score or above the highest, the others only take.
+  /// Returns whether the scores fit bytes: support is never outside the range of scores, and the others only subtract.
   static constexpr bool fits() {
     constexpr int32_t supports[kSupportScores] = DEPTHWATT_SUPPORT_SCORES;
     constexpr int32_t unmatcheds[kUnmatchedScores] = DEPTHWATT_UNMATCHED_SCORES;
@@ -61,7 +62,7 @@ struct SureTables {
 static_assert(SureTables::fits(), "scores are looked up as bytes");
 constexpr SureTables kSureTables;
 
-/// A row's pixels from one on, replicated beside the image where the row does not reach.
+/// Loads a row's pixels from one on, replicated outside the image.
 template <class Value>
 struct SurePixels {
   Value copy[kWideRoom + 1];
@@ -78,7 +79,7 @@ struct SurePixels {
   }
 };
 
-/// `room` columns, whole vectors, from `first` on.
+/// Loads `room` columns, whole vectors, from `first` on.
 inline void bringSureRow(const uint8_t* grey, const int16_t* disparity, const uint8_t* certainty, bool zeroIsEstimated,
                          int32_t width, int32_t first, int32_t room, SureRow& row) {
   SurePixels<int16_t> disparityPixels;
@@ -103,7 +104,7 @@ inline void bringSureRow(const uint8_t* grey, const int16_t* disparity, const ui
   }
 }
 
-/// Of the columns of a stripe, over the rows of a window.
+/// Sums of a stripe's columns over the rows of a window.
 struct SureColumns {
   alignas(64) int16_t texture[kWideRoom] = {};
   alignas(64) int16_t wide[kWideRoom] = {};
@@ -128,7 +129,7 @@ inline I16 sumOfColumns(const int16_t* columns) {
   return sum;
 }
 
-/// What kLanes pixels look up their scores with, and what bounds them.
+/// The table indices and bounds of kLanes pixels.
 struct SureSums {
   alignas(64) uint8_t support[kLanes], unmatched[kLanes], texture[kLanes], bound[kLanes];
 
@@ -159,7 +160,7 @@ inline void confidenceRows(ImageView<const uint8_t> grey, ImageView<const int16_
     SureColumns columns;
     alignas(64) uint8_t maximum[kSureColumns];
     std::memset(maximum, 255, sizeof maximum);
-    // Rows outside the image are brought in as what they replicate: number y is slot y % kSureRing.
+    // Rows outside the image are loaded as their replicas: row y is in slot y % kSureRing.
     const auto slot = [&](int32_t y) -> SureRow& { return ring[(y + kSureRing) % kSureRing]; };
     const auto bring = [&](int32_t y) {
       const int32_t from = lesser(greater(y, 0), last);

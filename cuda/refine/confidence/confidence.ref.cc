@@ -39,7 +39,7 @@ int32_t supportOf(const Images& images, int32_t x, int32_t y) {
   return support;
 }
 
-/// Over (2 radius + 1)^2 pixels.
+/// Sums over (2 radius + 1)^2 pixels.
 template <class Value>
 int32_t sumAround(int32_t x, int32_t y, int32_t radius, Value&& value) {
   int32_t sum = 0;

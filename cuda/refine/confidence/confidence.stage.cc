@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The confidence as a probability, as a stage: its setting, and on the CPU.
+// The confidence as a probability, as a stage: its setting and CPU adapter.
 #include "../../simd/kernels.h"
 #include "../../stage.h"
 #include "confidence.h"

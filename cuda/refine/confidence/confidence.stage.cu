@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The confidence as a probability, as a stage on CUDA.
+// The confidence as a probability, as a stage: its CUDA adapter.
 #include "../../device/gpu_stage.h"
 #include "confidence_gpu.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The confidence on CUDA: images of packed rows in device memory.
+// The confidence on CUDA: device images with packed rows.
 #pragma once
 
 #include "../../device/check.h"
@@ -8,7 +8,7 @@
 namespace depthwatt {
 namespace gpu {
 
-/// sure: another image than certainty; limit: ambiguity's, or null.
+/// @param sure another image than certainty. @param limit ambiguity's, or null
 Status confidence(const uint8_t* grey, const int16_t* disparityQ4, const uint8_t* certainty, bool zeroIsEstimated,
                   const uint8_t* limit, uint8_t* sure, int32_t width, int32_t height, cudaStream_t stream);
 

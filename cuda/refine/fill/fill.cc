@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fast form of hole filling: one walk over each row from hole to hole; what a hole decides is decided once.
+// Fast form of hole filling: visits each row from hole to hole, and makes each hole's decisions once.
 //
-// The ends of holes are medians of what stood around them before filling, so the filled image is another one; only the papers'
-// method, which takes the values beside the hole, works in place. Interpolated values advance by a whole and a remainder per pixel, so that a hole costs one division.
+// The ends of holes are medians of values before filling, so the result is another image. Only the papers' method,
+// which uses the values next to the hole, works in place. Interpolated values advance by a quotient and a remainder per
+// pixel, so that a hole costs one division.
 #include <cstring>
 
 #include "fill.h"
@@ -17,7 +18,7 @@ constexpr int32_t kStepQ4 = 16;
 
 int32_t distance(int32_t a, int32_t b) { return a < b ? b - a : a - b; }
 
-/// start + floor((2 t rise + run) / (2 run)) for t = 1, 2, 3...: exact, without a division per pixel.
+/// Returns start + floor((2 t rise + run) / (2 run)) for t = 1, 2, 3...: exact, without a division per pixel.
 class Ramp {
  public:
   Ramp(int32_t rise, int32_t run) : run2_(2 * run), whole_(2 * rise / run2_), part_(2 * rise % run2_), rest_(run) {
@@ -50,19 +51,20 @@ constexpr int32_t kEndSide = 2 * kEndRows + 1;
 using EndRow [[gnu::vector_size(kEndLanes * 2)]] = int16_t;
 using EndGrey [[gnu::vector_size(kEndLanes)]] = uint8_t;
 
-/// The values around an end, row by row; what does not count is INT16_MAX, larger than any.
+/// The values around an end, row by row. Values that do not count are INT16_MAX, larger than any.
 struct EndValues {
   EndRow rows[kEndSide];
   int32_t n = 0;
 
   int16_t at(int32_t i) const { return rows[i / kEndLanes][i % kEndLanes]; }
-  /// How many are below `value`, and 64 for each that is not above it.
+  /// Counts the values below `value`, plus 64 for each that is not above it.
   int32_t countsOf(int16_t value) const {
     EndRow counted = {};
     for (const EndRow& row : rows) counted += (row < value) + 64 * (row <= value);
     return sumOf(-counted);
   }
-  /// Of lanes from 0 on, whose sum is below 65536: two words of four lanes added, and their lanes by a multiplication.
+  /// Sums lanes from 0 on, whose sum is below 65536: adds two words of four lanes, then their lanes by a
+  /// multiplication.
   static int32_t sumOf(EndRow v) {
     uint64_t words[2];
     std::memcpy(words, &v, sizeof words);
@@ -70,14 +72,14 @@ struct EndValues {
   }
 };
 
-/// What is read around holes. Without `robust` the value beside a hole stands for itself.
+/// The pixels around holes. Without `robust` the value next to the hole is used as it is.
 struct FillSource {
   ImageView<const uint8_t> grey;
   ImageView<const int16_t> disparityQ4;
-  int32_t strip;  ///< columns that are holes whatever stands there
+  int32_t strip;  ///< columns that always count as holes
   bool robust;
 
-  /// away: -1 at a left end, 1 at a right end.
+  /// @param away -1 at a left end, 1 at a right end
   int32_t end(int32_t e, int32_t y, int32_t away) const {
     const int32_t own = disparityQ4.row(y)[e];
     if (!robust) return own;
@@ -96,7 +98,7 @@ struct FillSource {
       if (j < 0 || j >= disparityQ4.height) continue;
       EndRow value = {};
       EndGrey bytes = {};
-      // A row's last pixels are fewer than the lanes.
+      // The last pixels of a row are fewer than the lanes.
       const size_t count =
           first + kEndLanes <= disparityQ4.width ? kEndLanes : static_cast<size_t>(disparityQ4.width - first);
       std::memcpy(&value, disparityQ4.row(j) + first, count * sizeof(int16_t));
@@ -112,8 +114,8 @@ struct FillSource {
   }
 
  private:
-  /// The value with at most (n - 1) / 2 smaller ones and more than that not above it. A guess is often right; each value that is
-  /// looked at takes those on its far side out, so that few are.
+  /// Returns the value with at most (n - 1) / 2 smaller ones and more than that not above it. A guess is often right,
+  /// and each value that is tried excludes those on its far side.
   static int32_t lowerMedian(const EndValues& values, int32_t guess) {
     const int32_t rank = (values.n - 1) / 2;
     int32_t tooSmall = INT32_MIN, tooLarge = INT16_MAX, value = guess;
@@ -128,7 +130,7 @@ struct FillSource {
   }
 };
 
-/// The strip at the left border, filled from its right end to the image's edge. from: the end's value.
+/// Fills the strip at the left border, from its right end to the image's edge. @param from the end's value
 void extrapolate(const FillParameters& p, int16_t* row, int32_t width, int32_t end, int32_t from) {
   int32_t n = 1;
   while (n < kSlopePixels && end + n < width && row[end + n] != kInvalidDisparity &&
@@ -150,7 +152,8 @@ void extrapolate(const FillParameters& p, int16_t* row, int32_t width, int32_t e
   }
 }
 
-/// Where l ends and r begins in a hole [begin, end): at its strongest grey edge, or where only the background fills it.
+/// Returns where l ends and r starts in a hole [begin, end): at its strongest grey edge, or at an end if only the
+/// background fills it.
 int32_t splitOf(const uint8_t* grey, int32_t begin, int32_t end, int32_t l, int32_t r) {
   const int32_t farther = l < r ? end : begin;
   if (l < r && 32 * (end - begin) < 3 * (r - l)) return farther;
@@ -165,7 +168,7 @@ int32_t splitOf(const uint8_t* grey, int32_t begin, int32_t end, int32_t l, int3
   return split;
 }
 
-/// A hole [begin, end) between l and r.
+/// Fills a hole [begin, end) between l and r.
 void fillBetween(const FillParameters& p, const uint8_t* grey, int16_t* row, int32_t begin, int32_t end, int32_t l,
                  int32_t r) {
   const int32_t step = distance(l, r);
@@ -185,7 +188,7 @@ void fillBetween(const FillParameters& p, const uint8_t* grey, int16_t* row, int
   }
 }
 
-/// A row without a valid pixel stays as it is.
+/// Fills a row. A row without a valid pixel does not change.
 void fillRow(const FillParameters& p, const FillSource& source, int16_t* row, int32_t y) {
   const int32_t width = source.grey.width;
   const uint8_t* grey = source.grey.row(y);
@@ -244,7 +247,7 @@ void fillHoles(const FillParameters& parameters, ImageView<const uint8_t> grey, 
     }
   });
   if (!fills) return;
-  // A row is either full now or wholly empty. Empty ones take the last full row above; those at the top the first below.
+  // A row is now either full or empty. Empty ones take the last full row above; those at the top take the first below.
   int32_t full = 0;
   while (full < height && isEmpty(filled.row(full))) ++full;
   if (full == height) return;

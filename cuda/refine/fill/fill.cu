@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hole filling on CUDA; see fill.h.
-// A block fills a row. Its threads first put a bit for each valid pixel into shared memory, so that the two ends of a hole are a
-// count of leading and of trailing zeros away, a word for 32 pixels. The ends of holes are collected in a list, so that their
-// medians are found beside each other, and a warp finds the slope beside the row's first hole. Out of place, so that nobody reads
-// what another thread filled; empty rows are copied by a kernel of its own.
+// A block fills a row. Its threads first store a bit per pixel, valid or not, in shared memory, so that the two ends of
+// a hole are found by counting leading and trailing zeros, a word for 32 pixels. The ends of holes are collected in a
+// list, so that their medians are found in parallel, and a warp finds the slope next to the row's first hole. The
+// result is another image, so no thread reads filled pixels; a separate kernel copies empty rows.
 #include "fill.h"
 
 #include "fill_gpu.h"
@@ -23,18 +23,19 @@ __device__ __forceinline__ int floorDivided(int numerator, int denominator) {
   return numerator % denominator != 0 && numerator < 0 ? quotient - 1 : quotient;
 }
 
-/// Of a valid pixel: its value as the left end of the hole behind it, and as the right end of the one before it. Of a hole's first
-/// pixel `left` is the place of the hole's strongest edge, or -1.
+/// Per valid pixel: its value as the left end of the hole after it, and as the right end of the one before it. For a
+/// hole's first pixel `left` is the place of the hole's strongest edge, or -1.
 struct HoleEnds {
   int16_t left, right;
 };
 
-/// Lower median of the valid disparities around a hole's end at (e, y); see fill.h. away: -1 at a left end, 1 at a right one.
+/// Returns the lower median of the valid disparities around a hole's end at (e, y); see fill.h. @param away -1 at a
+/// left end, 1 at a right one
 __device__ __forceinline__ int robustEnd(const uint8_t* grey, const int16_t* in, int width, int height, int strip,
                                          int e, int y, int away) {
   constexpr int kRows = 2 * kEndRows + 1, kCount = kEndColumns * kRows, kNone = 0x7fffffff;
   int values[kCount];  // first a disparity and a grey value in one
-  // Places outside are read where the image ends: no load waits for a decision.
+  // Places outside are clamped to the image, so that no load waits for a decision.
 #pragma unroll
   for (int k = 0; k < kCount; ++k) {
     const int x = min(max(e + away * (k % kEndColumns), 0), width - 1);
@@ -69,12 +70,13 @@ __device__ __forceinline__ int robustEnd(const uint8_t* grey, const int16_t* in,
   return low;
 }
 
-/// The slope of the pixels from `end` on, a row's first valid one: a rise, cut, over an area, or no area where they are too few.
+/// The slope of the pixels from `end` on, a row's first valid one: a clamped rise over an area, or no area if they are
+/// too few.
 struct Slope {
   int rise, area;
 };
 
-/// A lane looks at one pixel.
+/// Each lane reads one pixel.
 __device__ __forceinline__ Slope slopeOf(const int16_t* row, int width, int end) {
   static_assert(kSlopePixels == 32, "a warp");
   const int lane = threadIdx.x % 32, x = end + lane;
@@ -91,13 +93,13 @@ __device__ __forceinline__ Slope slopeOf(const int16_t* row, int width, int end)
   return {min(max(rise, -kSteepestQ4 * area), kSteepestQ4 * area), area};
 }
 
-/// from: the value of the hole's end, `distance` pixels to the right.
+/// @param from the value of the hole's end, `distance` pixels to the right
 __device__ __forceinline__ int extrapolated(const FillParameters& p, Slope slope, int distance, int from) {
   if (slope.area > 0) from -= floorDivided(2 * distance * slope.rise + slope.area, 2 * slope.area);
   return min(max(from, p.lowestQ4), p.highestQ4);
 }
 
-/// Place of the last valid pixel up to x, or -1.
+/// Returns the place of the last valid pixel up to x, or -1.
 __device__ __forceinline__ int validBefore(const uint32_t* valid, int x) {
   int word = x / 32;
   uint32_t bits = valid[word] & (~0u >> (31 - x % 32));
@@ -105,7 +107,7 @@ __device__ __forceinline__ int validBefore(const uint32_t* valid, int x) {
   return bits == 0 ? -1 : 32 * word + 31 - __clz(bits);
 }
 
-/// Place of the first valid pixel from x on, or `width` and more.
+/// Returns the place of the first valid pixel from x on, or `width` or more.
 __device__ __forceinline__ int validFrom(const uint32_t* valid, int x, int words, int width) {
   int word = x / 32;
   uint32_t bits = valid[word] & (~0u << x % 32);
@@ -113,8 +115,8 @@ __device__ __forceinline__ int validFrom(const uint32_t* valid, int x, int words
   return bits == 0 ? width : 32 * word + __ffs(bits) - 1;
 }
 
-/// The place of the strongest edge between the valid pixels `left` and `right`, or -1 where none is strong enough; see fill.h. The
-/// lanes of a warp look at 32 places at once.
+/// Returns the place of the strongest edge between the valid pixels `left` and `right`, or -1 if none is strong enough;
+/// see fill.h. The lanes of a warp check 32 places at once.
 __device__ __forceinline__ int edgeBetween(const uint8_t* grey, int left, int right) {
   // The larger edge first, then the place further left.
   int strongest = kFillEdge * 65536 - 1;
@@ -138,7 +140,7 @@ __global__ void __launch_bounds__(kFillThreads, kFillBlocks)
   __shared__ Slope slope;
   const int y = static_cast<int>(blockIdx.x), words = (width + 31) / 32;
   const int first = y * width;
-  // Left ends from its beginning, right ends from its end.
+  // Left ends from its start, right ends from its end.
   uint16_t* const list = reinterpret_cast<uint16_t*>(valid + words);
   untilKernelBefore();
   if (threadIdx.x == 0) leftEnds = rightEnds = 0;
@@ -217,7 +219,7 @@ __global__ void __launch_bounds__(kFillThreads, kFillBlocks)
   }
 }
 
-/// A warp has a row.
+/// One warp per row.
 __global__ void __launch_bounds__(32 * kRowsAtOnce)
     fillCopyRowsKernel(int16_t* out, const int32_t* empty, int width, int height) {
   untilKernelBefore();

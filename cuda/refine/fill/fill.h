@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fills holes along rows, so that every pixel has a disparity. A hole is a run of k invalid pixels b..e-1 of a row;
-// l = D(b-1) and r = D(e) are the values beside it, i = x - (b-1) and j = e - x the distances to them.
+// Fills holes along rows, so that every pixel has a disparity. A hole is a run of k invalid pixels b..e-1 of a row; l =
+// D(b-1) and r = D(e) are the values next to it, i = x - (b-1) and j = e - x the distances to them.
 //   interpolated(x) = l + floor((2 i (r - l) + (i + j)) / (2 (i + j)))
 //   similar(x)      = l where |I(b-1) - I(x)| <= |I(e) - I(x)|, else r
-//   bilateral   |l - r| <= thresholdQ4: interpolated; else similar                  (Chang and Maruyama, section III.E, eq. 11 mended)
+//   bilateral   |l - r| <= thresholdQ4: interpolated; else similar          (Chang and Maruyama, section III.E, eq. 11 corrected)
 //   background  |l - r| <= thresholdQ4 and 4 k > |l - r| (a hole over four times as wide as its step): interpolated;
-//               else split: l left of s, r from s on. Where there is no s: min(l, r), since what only one image sees is
-//               background
-//               Before that the first min(lowestQ4 / 16 + 8, width / 8) columns become holes with confidence 0: their search
-//               was cut down to eight candidates or fewer, so whatever won there had hardly a rival.
-//               There l and r are not the values beside the hole but robust ones, since a hole often begins where values are
-//               already wrong: see end below.
-//   one neighbour only: bilateral copies it. background copies the left one; from the right one (the strip that only the left
-//   image sees) it goes on with the slope of up to 32 pixels beside the hole, see slope below.
+//               else split: l left of s, r from s on. Without an s: min(l, r), since only one image sees the background there.
+//               Before that the first min(lowestQ4 / 16 + 8, width / 8) columns become holes with confidence 0: they have eight
+//               candidates or fewer, so their winners are unreliable.
+//               l and r are not the values next to the hole but robust ones, because a hole often starts where values are already
+//               wrong: see end below.
+//   one neighbour only: bilateral copies it. background copies a left one; from a right one (in the strip that only the left image
+//   sees) it continues the slope of up to 32 pixels next to the hole, see slope below.
 //   a row without any valid pixel: the nearest filled row above, else below; an image without any: unchanged.
-// s      of a hole that need not be an occlusion, which lies left of the nearer thing and is as wide as the step: l > r, or
-//        32 k >= 3 |l - r| (one and a half times as wide). With the grey values beside it, I(b-1) to I(e), and those beyond replicated,
+// s      of a hole that is no occlusion: l > r (an occlusion is left of the nearer object), or 32 k >= 3 |l - r| (it is as wide as
+//        the step, and this hole is one and a half times as wide). With the grey values I(b-1) to I(e), and those beyond replicated,
 //        edge(x) = |I(x) + I(x+1) - I(x-1) - I(x-2)| for x in b..e; s is the first x of the largest edge, if that is at least 32.
 // end    of the hole's end at column e (left end: columns e - 4 to e, right end: e to e + 4) in row y: the lower median, the
 //        ((n - 1) / 2)th smallest, of the n valid values in those columns of rows y - 2 to y + 2 whose grey differs from that of
@@ -25,7 +24,7 @@
 //        D(x) = end(e) - floor((2 j c + h^2) / (2 h^2)), clamped to [lowestQ4, highestQ4]
 // in   grey [height][width] uint8; in [height][width] int16       out filled [height][width] int16: another image than in, or for
 //      bilateral the same        io confidence uint8 (may be empty): stays 0 where filled.
-// border what lies outside the image is not valid.   ties: as written.   same bits on every backend: integer only.
+// border pixels outside the image are not valid.   ties: as written.   same bits on every backend: integer only.
 #pragma once
 
 #include "../../../core/image.h"
@@ -35,13 +34,13 @@ namespace depthwatt {
 
 enum class FillMethod { kOff, kBilateral, kBackground };
 
-/// "off", "bilateral" or "background"; false where the name is none of them.
+/// Finds "off", "bilateral" or "background". Returns false for another name.
 bool fillMethodOf(const char* name, FillMethod* method);
 
 struct FillParameters {
   FillMethod method = FillMethod::kOff;
-  int32_t thresholdQ4 = 192;  ///< largest difference that is bridged by interpolation, 0 to 32767
-  int32_t lowestQ4 = 0;       ///< what extrapolation may reach: the search range
+  int32_t thresholdQ4 = 192;  ///< largest difference that interpolation bridges, 0 to 32767
+  int32_t lowestQ4 = 0;       ///< limits of extrapolation: the search range
   int32_t highestQ4 = 32752;
 };
 
@@ -52,7 +51,7 @@ constexpr int32_t kFillEdge = 32;
 void fillReference(const FillParameters& parameters, ImageView<const uint8_t> grey,
                    ImageView<const int16_t> disparityQ4, ImageView<int16_t> filled, ImageView<uint8_t> confidence);
 
-/// The fast form, the same for every instruction set: holes are few, and followed one by one.
+/// The fast form, the same for every instruction set: holes are few, and are visited one by one.
 void fillHoles(const FillParameters& parameters, ImageView<const uint8_t> grey, ImageView<const int16_t> disparityQ4,
                ImageView<int16_t> filled, ImageView<uint8_t> confidence, Workers& workers);
 

@@ -29,7 +29,7 @@ Napi::Value fill(const Napi::CallbackInfo& info) {
   const Variant variant = variantOf(call);
   const auto grey = imageOf<const uint8_t>(call, "grey");
   const auto disparityQ4 = imageOf<int16_t>(call, "disparityQ4");
-  // The stage's result is another image; here it takes the place of what came.
+  // The stage's result is another image; here it replaces the input.
   std::vector<int16_t> given(static_cast<size_t>(disparityQ4.width) * disparityQ4.height);
   const ImageView<int16_t> before = packedView(given.data(), disparityQ4.width, disparityQ4.height);
   for (int32_t y = 0; y < before.height; ++y) std::copy_n(disparityQ4.row(y), before.width, before.row(y));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The definition of hole filling: each pixel looks for its neighbours by itself; see fill.h.
+// The definition of hole filling: finds every pixel's neighbours separately; see fill.h.
 #include <algorithm>
 #include <vector>
 
@@ -16,7 +16,7 @@ int32_t floorDivided(int64_t numerator, int64_t denominator) {
   return static_cast<int32_t>(quotient);
 }
 
-/// Disparities before filling, with the first columns taken out.
+/// Disparities before filling, without the first columns.
 struct Unfilled {
   const FillParameters& parameters;
   ImageView<const uint8_t> grey;
@@ -29,7 +29,7 @@ struct Unfilled {
     if (takenOut(x)) return kInvalidDisparity;
     return disparityQ4.row(y)[x];
   }
-  /// The hole's end at (e, y); away: -1 at a left end, 1 at a right end.
+  /// Returns the value of the hole's end at (e, y). @param away -1 at a left end, 1 at a right end
   int32_t end(int32_t e, int32_t y, int32_t away) const {
     if (!background()) return at(e, y);
     std::vector<int32_t> values;
@@ -69,7 +69,8 @@ int16_t extrapolated(const Unfilled& image, int32_t e, int32_t x, int32_t y) {
   return static_cast<int16_t>(value);
 }
 
-/// Between the valid pixels `left` and `right` of row y: the first pixel that takes the right one's value, or -1 for none.
+/// Returns the first pixel between the valid pixels `left` and `right` of row y that takes the right one's value, or
+/// -1.
 int32_t edgeBetween(const Unfilled& image, int32_t left, int32_t right, int32_t y) {
   const auto grey = [&](int32_t x) { return static_cast<int32_t>(image.grey.row(y)[std::clamp(x, left, right)]); };
   int32_t largest = 31, split = -1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filling as a stage: its settings, and on the CPU.
+// Filling as a stage: its settings and CPU adapter.
 #include "fill_task.h"
 
 namespace depthwatt {

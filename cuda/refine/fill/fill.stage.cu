@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filling as a stage on CUDA.
+// Filling as a stage: its CUDA adapter.
 #include "../../device/device_buffer.h"
 #include "../../device/gpu_stage.h"
 #include "fill_gpu.h"

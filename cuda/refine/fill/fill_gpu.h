@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filling on CUDA: images of packed rows in device memory.
+// Filling on CUDA: device images with packed rows.
 #pragma once
 
 #include "../../device/check.h"
@@ -8,7 +8,7 @@
 namespace depthwatt {
 namespace gpu {
 
-/// method must not be off. out: another image than in; scratch: (width + 1) height words.
+/// @param out another image than in. @param scratch (width + 1) height words. The method must not be off.
 Status fill(const FillParameters& parameters, const uint8_t* grey, const int16_t* in, int16_t* out, uint8_t* confidence,
             int32_t* scratch, int32_t width, int32_t height, cudaStream_t stream);
 

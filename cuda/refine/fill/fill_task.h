@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parameters of filling from its settings, the same for both backends.
+// Turns the settings of filling into parameters, for both backends.
 #pragma once
 
 #include "../../stage.h"
@@ -7,7 +7,7 @@
 
 namespace depthwatt {
 
-/// The words of refine.fill, in their order.
+/// Returns the method from refine.fill's stored value, in the order of its values.
 inline FillMethod fillMethodOf(int32_t stored) {
   return stored == 0 ? FillMethod::kBackground : stored == 1 ? FillMethod::kBilateral : FillMethod::kOff;
 }

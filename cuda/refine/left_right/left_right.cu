@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The left-right check on CUDA, in place and as the cross-based matcher needs it; see left_right.h. (sgm's is part of match/sgm.)
-// One thread, one pixel. Ground control points: whole pixels of both images in, disparityQ4 and confidence out, so that nothing is
-// written twice.
+// The left-right check on CUDA, in place and as the matcher cbca needs it; see left_right.h. sgm has its own in
+// match/sgm. One thread per pixel. Ground control points: reads whole pixels of both images and writes disparityQ4 and
+// confidence.
 #include "left_right.h"
 
 #include "left_right_gpu.h"
@@ -17,7 +17,7 @@ __global__ void __launch_bounds__(256)
   if (x >= width || y >= height) return;
   const size_t row = static_cast<size_t>(y) * width;
   const int own = disparity[row + x], partner = x - own;
-  // An invalid own disparity looks far outside; an invalid partner's is equal to no valid one.
+  // An invalid own disparity points far outside; an invalid partner's equals no valid one.
   const bool point =
       own != kInvalidDisparity && partner >= 0 && partner < width && rightDisparity[row + partner] == own;
   disparityQ4[row + x] = static_cast<int16_t>(point ? 16 * own : kInvalidDisparity);

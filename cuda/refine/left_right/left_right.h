@@ -19,7 +19,7 @@ struct LeftRightImages {
 
 void leftRightReference(const LeftRightImages& images);
 
-/// Rows [firstRow, endRow); rows are independent.
+/// Checks rows [firstRow, endRow); rows are independent.
 using LeftRightRows = void (*)(const LeftRightImages& images, int32_t firstRow, int32_t endRow);
 struct LeftRightKernels {
   LeftRightRows leftRight;

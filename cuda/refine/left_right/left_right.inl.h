@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vector form of the left-right check; compiled once per instruction set.
 //
-// The right winner is looked up lane by lane (a hardware gather is no faster for 16 bits); the rest is vectors. A lookup that
-// leaves the image gives kInvalidDisparity, so that one test rejects it, a right pixel without a match and an invalid left one.
+// The right winner is read lane by lane (a hardware gather is no faster for 16 bits); the rest uses vectors. A place
+// outside the image gives kInvalidDisparity, so that one test rejects it, a right pixel without a match and an invalid
+// left one.
 
 #include "left_right.h"
 
@@ -13,15 +14,16 @@ inline int16_t rightWinner(const int16_t* left, const int16_t* right, int32_t wi
   return xr < static_cast<uint32_t>(width) ? right[xr] : kInvalidDisparity;
 }
 
-/// kLanesI16 pixels from x on. Applying it twice changes nothing, so the last vector of a row may overlap the one before.
+/// Checks kLanesI16 pixels from x on. A second check changes nothing, so the last vector of a row may overlap the one
+/// before.
 inline void leftRightVector(const int16_t* left, const int16_t* right, int16_t* disparityQ4, uint8_t* confidence,
                             int32_t tolerance, int32_t width, int32_t x) {
   int16_t looked[kLanesI16];
   for (int32_t lane = 0; lane < kLanesI16; ++lane) looked[lane] = rightWinner(left, right, width, x + lane);
   const I16 invalid = splatI16(kInvalidDisparity);
   const I16 dr = loadI16(looked);
-  // A wrapped difference is never near 0: that would take dr = -32768 (rejected below) or dl = -32768, and x - dl then
-  // lies outside every image (widths end at 32768), which made dr = -32768.
+  // A wrapped difference is never near 0: that would need dr = -32768 (rejected below) or dl = -32768, and x - dl is
+  // then outside every image (widths end at 32768), which made dr = -32768.
   const I16 difference = subI16(loadI16(left + x), dr);
   const I16 near = andI16(lessI16(splatI16(static_cast<int16_t>(-tolerance - 1)), difference),
                           lessI16(difference, splatI16(static_cast<int16_t>(tolerance + 1))));

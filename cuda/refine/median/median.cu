@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // 3 x 3 median on CUDA; see median.h.
-// One thread computes one pixel; the nine values come through the first-level cache. The median of nine is the median of
-// (largest of the columns' smallest, median of their medians, smallest of their largest).
+// One thread computes one pixel; the nine values are read through the first-level cache. The median of nine is the
+// median of (largest of the columns' smallest, median of their medians, smallest of their largest).
 #include "median_gpu.h"
 #include "../../device/launch.cuh"
 #include "../../device/traits.h"

@@ -12,7 +12,7 @@ namespace depthwatt {
 
 void medianReference(ImageView<const int16_t> in, ImageView<int16_t> out);
 
-/// Rows [firstRow, endRow) of the result; reads the rows around them.
+/// Computes rows [firstRow, endRow) of the result; reads the rows around them.
 using MedianRows = void (*)(ImageView<const int16_t> in, ImageView<int16_t> out, int32_t firstRow, int32_t endRow);
 struct MedianKernels {
   MedianRows median;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vector form of the 3 x 3 median; compiled once per instruction set.
 //
-// Each column of three is sorted; the median of nine is the median of (largest of the lows, median of the middles, smallest
-// of the highs). The columns cannot be shared between pixels: what an invalid neighbour counts as depends on the centre.
+// Each column of three is sorted; the median of nine is the median of (largest of the lows, median of the middles,
+// smallest of the highs). Pixels cannot share columns, because an invalid neighbour counts as the centre's value.
 
 #include "median.h"
 
 namespace {
 
-/// One pixel with the vectors' vocabulary, for the two border columns of each row.
+/// One pixel with the vectors' functions, for the two border columns of each row.
 struct LonePixel {
   int16_t value;
 };
@@ -18,7 +18,7 @@ inline LonePixel replaceInvalid(LonePixel a, LonePixel by) { return a.value == k
 
 inline I16 replaceInvalid(I16 a, I16 by) { return selectI16(equalI16(a, splatI16(kInvalidDisparity)), by, a); }
 
-/// a <= b afterwards.
+/// Swaps a and b so that a <= b.
 template <class V>
 void sortPair(V& a, V& b) {
   const V low = minI16(a, b);
@@ -31,7 +31,7 @@ V medianOfThree(V a, V b, V c) {
   return maxI16(minI16(a, b), minI16(maxI16(a, b), c));
 }
 
-/// nine: three columns of three, the centre in the middle of the second.
+/// @param nine three columns of three, the centre in the middle of the second
 template <class V>
 V medianOfNine(V (&nine)[3][3]) {
   const V centre = nine[1][1];
@@ -65,7 +65,7 @@ struct MedianRowWindow {
     return rows[1][x] == kInvalidDisparity ? kInvalidDisparity : medianOfNine(nine).value;
   }
 
-  /// kLanesI16 pixels from x on, whose neighbours lie inside the image.
+  /// Computes kLanesI16 pixels from x on, whose neighbours are inside the image.
   void inside(int32_t x, int16_t* out) const {
     I16 nine[3][3];
 #pragma GCC unroll 3
@@ -88,7 +88,7 @@ inline void medianRows(ImageView<const int16_t> in, ImageView<int16_t> out, int3
     int32_t x = 1;
     if (insideEnd - x >= kLanesI16) {
       for (; x + kLanesI16 <= insideEnd; x += kLanesI16) window.inside(x, result);
-      if (x < insideEnd) window.inside(insideEnd - kLanesI16, result);  // overlaps the vector before it
+      if (x < insideEnd) window.inside(insideEnd - kLanesI16, result);  // overlaps the previous vector
       x = insideEnd;
     }
     for (; x < width; ++x) result[x] = window.pixel(x);

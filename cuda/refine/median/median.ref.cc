@@ -19,7 +19,7 @@ void medianReference(ImageView<const int16_t> in, ImageView<int16_t> out) {
           if (ny > in.height - 1) ny = in.height - 1;
           int16_t value = in.row(ny)[nx];
           if (value == kInvalidDisparity) value = centre;
-          // Insertion into the sorted values so far.
+          // Insert into the sorted values.
           int place = count++;
           while (place > 0 && values[place - 1] > value) {
             values[place] = values[place - 1];

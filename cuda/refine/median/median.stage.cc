@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The median as a stage: its setting, and on the CPU.
+// The median as a stage: its setting and CPU adapter.
 #include "../../simd/kernels.h"
 #include "../rounds.h"
 #include "median.h"

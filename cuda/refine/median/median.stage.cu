@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The median as a stage on CUDA.
+// The median as a stage: its CUDA adapter.
 #include "../../device/gpu_stage.h"
 #include "median_gpu.h"
 

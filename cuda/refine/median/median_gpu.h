@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 3 x 3 median on CUDA: images of packed rows in device memory.
+// The 3 x 3 median on CUDA: device images with packed rows.
 #pragma once
 
 #include "../../device/check.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The repair on CUDA; see repair.h. A launch a pass, a thread a pixel. Every pixel of a pass reads what the pass before it left and
-// nothing that its own pass writes, so that they may go in any order: from one pair of images to another and back. A warp is 32 pixels of a
-// row in all passes: its steps lie beside each other along rows and columns alike.
+// The repair on CUDA; see repair.h. One launch per pass, one thread per pixel. Every pixel of a pass reads only the
+// previous pass's result, so pixels may run in any order: from one pair of images to another and back. A warp is 32
+// pixels of a row in all passes, so its reads are contiguous along rows and columns.
 #include "repair.h"
 
 #include "repair_gpu.h"
@@ -22,7 +22,8 @@ struct RepairArguments {
   int width, height;
 };
 
-/// Steps to the nearest of the next `inside` pixels that is as sure as needed, one being `step` further; 0: none is.
+/// Returns the steps to the nearest of the next `inside` pixels that is certain enough, where a step moves by `step`;
+/// 0: none is.
 __device__ __forceinline__ int stepsToSurer(const uint8_t* sure, int step, int inside, int need) {
   for (int k = 1; k <= inside; ++k) {
     if (sure[k * step] >= need) return k;

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vector form of the repair; compiled once per instruction set.
 //
-// A vector of pixels looks ten steps to either side, one step for all lanes at a time; a lane that has found a surer pixel keeps what
-// it found. Along the rows the first and the last ten columns go one by one.
+// A vector of pixels searches ten steps to either side, one step for all lanes at a time; a lane that has found a more
+// certain pixel keeps it. Along the rows the first and the last ten columns are processed one by one.
 
 #include "repair.h"
 
 namespace {
 
-/// ceil(11 c / 10) = c + floor((c + 9) / 10); floor(n / 10) = floor(n 6554 / 2^16) for n up to 16388.
+/// Returns ceil(11 c / 10) = c + floor((c + 9) / 10); floor(n / 10) = floor(n 6554 / 2^16) for n up to 16388.
 inline I16 neededI16(I16 sure) { return addI16(sure, mulHighU16(addI16(sure, splatI16(9)), splatI16(6554))); }
 
-/// The pixels of a pass that (x, y) looks at.
+/// The pixels of a pass that (x, y) reads.
 struct RepairLine {
   RepairImages in;
   bool alongColumns;
   int32_t x, y;
 
-  /// Whether the k-th pixel on one side lies inside.
+  /// Returns whether the k-th pixel on one side is inside the image.
   bool holds(int32_t k) const {
     return alongColumns ? y + k >= 0 && y + k < in.sure.height : x + k >= 0 && x + k < in.sure.width;
   }
@@ -45,7 +45,7 @@ inline void repairPixel(const RepairLine& line, const RepairedImages& out) {
   out.sure.row(line.y)[line.x] = static_cast<uint8_t>(repaired ? need : own);
 }
 
-/// The nearest surer pixel of each lane on one side: mask and disparity.
+/// The nearest more certain pixel of each lane on one side: mask and disparity.
 struct SurerLanes {
   I16 found, disparityQ4;
 
@@ -59,7 +59,7 @@ struct SurerLanes {
   }
 };
 
-/// kLanesI16 pixels that all have the same pixels inside.
+/// Repairs kLanesI16 pixels that all have the same pixels inside the image.
 inline void repairLanes(const RepairLine& line, const RepairedImages& out) {
   const I16 own = loadBytesAsI16(line.sure(0)), before = loadI16(line.disparityQ4(0)), need = neededI16(own);
   const I16 zero = splatI16(0);

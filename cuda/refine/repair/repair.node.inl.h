@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// native.stages.repair({variant, width, height, disparityQ4: Int16Array, sure: Uint8Array}): all passes, in place
+// native.stages.repair({variant, width, height, disparityQ4: Int16Array, sure: Uint8Array}): runs all passes in place
 #include "repair.h"
 
 #include <vector>

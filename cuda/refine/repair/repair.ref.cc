@@ -17,7 +17,7 @@ struct Pass {
   ImageView<const int16_t> disparityQ4;
   ImageView<const uint8_t> sure;
 
-  /// The nearest surer pixel from (x, y) in steps of (stepX, stepY).
+  /// Returns the nearest more certain pixel from (x, y) in steps of (stepX, stepY).
   Surer towards(int32_t x, int32_t y, int32_t stepX, int32_t stepY) const {
     const int32_t own = sure.row(y)[x];
     for (int32_t k = 1; k <= 10; ++k) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The repair of outliers as a stage: its setting, and on the CPU.
+// The repair of outliers as a stage: its setting and CPU adapter.
 #include "../../simd/kernels.h"
 #include "../../stage.h"
 #include "repair.h"
@@ -17,7 +17,7 @@ class RepairOnCpu final : public CpuStage {
   RepairOnCpu(const StageTask& task, const CpuContext& cpu)
       : height_(task.height), repair_(kernelsFor<RepairKernels>(cpu.instructionSet).repair), workers_(cpu.workers) {}
 
-  /// Every pass reads what the pass before it left, so the passes alternate between the two pairs of images.
+  /// Every pass reads the result of the previous one, so the passes alternate between the two pairs of images.
   Status run(const StageImages& images) override {
     static_assert(kRepairPasses == 3, "along the rows, along the columns, along the rows");
     const RepairedImages in = {images.disparityIn, images.confidenceIn};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The repair of outliers as a stage on CUDA.
+// The repair of outliers as a stage: its CUDA adapter.
 #include "../../device/gpu_stage.h"
 #include "repair_gpu.h"
 

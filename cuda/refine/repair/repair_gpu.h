@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The repair on CUDA: images of packed rows in device memory.
+// The repair on CUDA: device images with packed rows.
 #pragma once
 
 #include "../../device/check.h"
@@ -8,7 +8,7 @@
 namespace depthwatt {
 namespace gpu {
 
-/// refine/repair, from the first two images to the other two; the first two are worked in.
+/// Repairs from the first two images to the other two. The first two are used as scratch.
 Status repair(int16_t* disparityQ4, uint8_t* sure, int16_t* repairedQ4, uint8_t* repairedSure, int32_t width,
               int32_t height, cudaStream_t stream);
 

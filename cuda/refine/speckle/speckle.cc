@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fast form of the speckle filter: runs of linked pixels in a row are the nodes of a union-find, rows are linked run by run.
+// Fast form of the speckle filter: runs of linked pixels in a row are the nodes of a union-find, and rows are linked
+// run by run.
 //
-// There are tens of times fewer runs than pixels, and two runs of neighbouring rows are looked at only until the first linked
-// pair. Each thread links a band of rows; the seams between bands are linked by the caller; sizes are kept at the roots.
-// Nothing here gains from vectors: the time goes into following runs.
+// There are tens of times fewer runs than pixels, and two runs of adjacent rows are compared only until the first
+// linked pair. Each thread links a band of rows, and the caller links the seams between bands; sizes are kept at the
+// roots. Vectors would not help: following runs takes most of the time.
 #include <cstdint>
 
 #include "speckle.h"
@@ -11,7 +12,7 @@
 namespace depthwatt {
 namespace {
 
-/// Scratch of one image. Run k of row y is index y * width + k; a row never holds more runs than pixels.
+/// Scratch of one image. Run k of row y has index y * width + k; a row never has more runs than pixels.
 struct Runs {
   int32_t* begin;
   int32_t* end;
@@ -35,7 +36,7 @@ int32_t rootOf(const int32_t* parent, int32_t run) {
   return run;
 }
 
-/// The same, halving the way for the next search.
+/// Returns the same, and halves the path for the next search.
 int32_t rootOfAndShorten(int32_t* parent, int32_t run) {
   while (parent[run] >= 0) {
     const int32_t up = parent[run];
@@ -49,7 +50,7 @@ void join(int32_t* parent, int32_t a, int32_t b) {
   a = rootOfAndShorten(parent, a);
   b = rootOfAndShorten(parent, b);
   if (a == b) return;
-  // The larger region takes in the smaller one, which bounds the depth.
+  // The larger region absorbs the smaller one, which bounds the depth.
   const int32_t larger = parent[a] <= parent[b] ? a : b;
   const int32_t smaller = larger == a ? b : a;
   parent[larger] += parent[smaller];
@@ -113,7 +114,7 @@ size_t speckleScratchWords(int32_t width, int32_t height) {
 
 void speckleFilter(const SpeckleParameters& parameters, ImageView<int16_t> disparityQ4, ImageView<uint8_t> confidence,
                    int32_t* scratch, Workers& workers) {
-  if (parameters.minPixels <= 1) return;  // a region has at least one pixel
+  if (parameters.minPixels <= 1) return;  // every region has at least one pixel
   const int32_t width = disparityQ4.width, height = disparityQ4.height;
   const Runs runs = runsIn(scratch, width, height);
   const int32_t range = parameters.rangeQ4;

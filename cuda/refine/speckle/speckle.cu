@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Removal of speckles on CUDA; see speckle.h and README.md. Regions are first found inside tiles of 32 x 32 pixels, in shared
-// memory; what is left for the whole image are the tiles' borders.
+// Speckle removal on CUDA; see speckle.h and README.md. Regions are first found inside tiles of 32 x 32 pixels, in shared memory; the
+// whole image then joins only across the tiles' borders.
 //
-// parents [height][width]: a pixel names the first pixel of its tile's region, and that one another region's first pixel or
-// itself (a root). Only roots are hung elsewhere, by compare-and-swap, and always under a lower index: no cycle, and no link is
-// lost.
-// sizes [height][width]: pixels of a tile's region at its first pixel, of a whole region at its root, and nothing elsewhere. A
-// region that has reached minPixels is not counted further: hundreds of tiles would add to one word.
+// parents [height][width]: a pixel refers to the first pixel of its tile's region, and that one to another region's first pixel or to
+// itself (a root). Only roots are linked to another region, by compare-and-swap, and always to a lower index: this makes no cycle and
+// loses no link.
+// sizes [height][width]: pixels of a tile's region at its first pixel, of a whole region at its root, and 0 elsewhere. Counting a
+// region stops at minPixels, because hundreds of tiles would add to one word.
 #include "speckle_gpu.h"
 #include "../../device/launch.cuh"
 #include "../../device/traits.h"
@@ -16,14 +16,15 @@ namespace gpu {
 namespace {
 
 constexpr int kTile = 32, kSpeckleThreads = 256, kTileRows = kTile * kTile / kSpeckleThreads;
-/// Of the kernels that follow the whole image: one thread's loads do not wait for each other.
+/// For kernels over the whole image: one thread's loads do not depend on each other.
 constexpr int kPixels = 4;
 
 __device__ __forceinline__ bool linked(int value, int other, int rangeQ4) {
   return value != kInvalidDisparity && other != kInvalidDisparity && abs(value - other) <= rangeQ4;
 }
 
-/// The root of i; halves the way for those who come later. A value that is read late is an older ancestor, never a wrong one.
+/// Returns the root of i, and halves the path for later searches. A stale value is an older ancestor, never a wrong
+/// one.
 __device__ int rootOf(volatile int32_t* parents, int i) {
   int before = i, here = parents[i];
   while (here != before) {
@@ -36,8 +37,8 @@ __device__ int rootOf(volatile int32_t* parents, int i) {
   return here;
 }
 
-/// The root of i where nobody joins any more. Halving here would be wrong: it could put an ancestor that is no root over one
-/// that another thread has written.
+/// Returns the root of i after all joins. Halving here would be wrong: it could overwrite a root that another thread
+/// has written by an ancestor that is no root.
 __device__ int foundRoot(const volatile int32_t* parents, int i) {
   int here = parents[i];
   for (int next = parents[here]; next != here; next = parents[here]) here = next;
@@ -54,8 +55,8 @@ __device__ void join(int32_t* parents, int a, int b) {
   }
 }
 
-/// The same in a tile, by nothing but atomic operations. Where the upper of the two is no root, what it hung under before is left
-/// to be joined: a lower place each time.
+/// Joins within a tile, by atomic operations only. If the upper of the two is no root, its previous parent is joined
+/// next: a lower place each time.
 __device__ __forceinline__ void joinInTile(int32_t* parents, int a, int b) {
   while (a != b) {
     const int low = min(a, b), high = max(a, b);
@@ -65,13 +66,13 @@ __device__ __forceinline__ void joinInTile(int32_t* parents, int a, int b) {
   }
 }
 
-/// Lane of the first pixel of a lane's run.
+/// Returns the lane of the first pixel of a lane's run.
 __device__ __forceinline__ int firstOf(uint32_t begins, int lane) {
   return 31 - __clz(static_cast<int>(begins & (kFullWarp >> (31 - lane))));
 }
 
-/// A warp has four rows of the tile. Runs of linked pixels of a row are found by a ballot; runs of two rows are joined at the
-/// first linked pixel of each overlap, where the pair to its left is not linked the same way.
+/// A warp has four rows of the tile. A ballot finds runs of linked pixels of a row; runs of two rows are joined at the
+/// first linked pixel of each overlap, unless the pair to its left is linked the same way.
 __global__ void __launch_bounds__(kSpeckleThreads)
     speckleTilesKernel(const int16_t* disparityQ4, int32_t* parents, int32_t* sizes, int width, int height,
                        int rangeQ4) {
@@ -136,8 +137,8 @@ __global__ void __launch_bounds__(kSpeckleThreads)
   }
 }
 
-/// The pairs across the borders of tiles: `across` of them one above the other, then those side by side. A pair is left out where
-/// the one before it, along the border and inside the same two tiles, is linked the same way.
+/// The pairs across the borders of tiles: `across` vertical ones, then the horizontal ones. A pair is skipped if the
+/// previous one, along the border and inside the same two tiles, is linked the same way.
 __global__ void __launch_bounds__(kSpeckleThreads)
     speckleJoinKernel(const int16_t* disparityQ4, int32_t* parents, int width, int height, int rangeQ4, int across,
                       int pairs) {

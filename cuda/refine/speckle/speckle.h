@@ -2,7 +2,7 @@
 // Speckle filter: a region of fewer than minPixels valid pixels, 4-connected by steps of at most rangeQ4, becomes invalid.
 //   p and q belong to one region if a chain of 4-neighbours joins them, all valid, each step |d - d'| <= rangeQ4.
 // io   disparityQ4 [height][width] int16; confidence [height][width] uint8 (may be empty): 0 where removed
-// order of scanning cannot matter: regions are an equivalence.   same bits on every backend.
+// the order of scanning has no effect: regions are an equivalence.   same bits on every backend.
 #pragma once
 
 #include "../../../core/image.h"
@@ -18,10 +18,10 @@ struct SpeckleParameters {
 void speckleReference(const SpeckleParameters& parameters, ImageView<int16_t> disparityQ4,
                       ImageView<uint8_t> confidence);
 
-/// Words of int32 scratch that speckleFilter needs for one image size.
+/// Returns the int32 words of scratch that speckleFilter needs for one image size.
 size_t speckleScratchWords(int32_t width, int32_t height);
 
-/// The fast form; scratch is made once, at open.
+/// The fast form. The caller allocates scratch at open.
 void speckleFilter(const SpeckleParameters& parameters, ImageView<int16_t> disparityQ4, ImageView<uint8_t> confidence,
                    int32_t* scratch, Workers& workers);
 

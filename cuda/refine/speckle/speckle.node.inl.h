@@ -27,7 +27,7 @@ Napi::Value speckle(const Napi::CallbackInfo& info) {
     speckleReference(parameters, disparityQ4, confidence);
     return Napi::String::New(info.Env(), variant.name());
   }
-  // Kept between calls, as an engine keeps it: a benchmark must not time the making of threads and memory.
+  // Kept between calls, as in an engine: a benchmark must not time the creation of threads and memory.
   static thread_local std::vector<int32_t> scratch;
   static thread_local std::unique_ptr<Workers> workers;
   if (!workers || workers->count() != threads) workers = std::make_unique<Workers>(threads);

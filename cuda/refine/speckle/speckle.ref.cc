@@ -14,7 +14,7 @@ void speckleReference(const SpeckleParameters& parameters, ImageView<int16_t> di
   const int32_t width = disparityQ4.width, height = disparityQ4.height;
   std::vector<bool> visited(static_cast<size_t>(width) * height);
   std::vector<Place> region;
-  // Removal waits until all regions are known: a removed pixel would change what its neighbours see.
+  // Removal waits until all regions are known, because removed pixels would change other regions.
   std::vector<Place> removed;
   for (int32_t y = 0; y < height; ++y) {
     for (int32_t x = 0; x < width; ++x) {

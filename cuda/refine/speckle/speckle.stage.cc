@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The speckle filter as a stage: its settings, and on the CPU.
+// The speckle filter as a stage: its settings and CPU adapter.
 #include <vector>
 
 #include "speckle_task.h"

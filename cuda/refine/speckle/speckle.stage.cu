@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The speckle filter as a stage on CUDA.
+// The speckle filter as a stage: its CUDA adapter.
 #include "../../device/device_buffer.h"
 #include "../../device/gpu_stage.h"
 #include "speckle_gpu.h"

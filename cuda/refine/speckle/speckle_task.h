@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The speckle filter's parameters from its settings, the same for both backends.
+// Turns the settings of the speckle filter into parameters, for both backends.
 #pragma once
 
 #include "../../stage.h"

@@ -7,7 +7,7 @@ namespace depthwatt {
 namespace gpu {
 namespace {
 
-constexpr int kColumns = 128;  // columns and threads of a block: 16 tiles side by side
+constexpr int kColumns = 128;  // columns and threads of a block: 16 tiles in a row
 
 /// The state in device memory, rows of `width` pixels, and the moved pixels of each tile.
 struct DeviceState {

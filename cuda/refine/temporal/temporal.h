@@ -63,7 +63,7 @@ inline bool resetsFrame(ImageView<const uint8_t> moved, int32_t width, int32_t h
   return kFrameShare * count > int64_t{width} * height;
 }
 
-/// Returns whether a tile is reset because enough pixels moved in it or in a tile beside it.
+/// Returns whether a tile is reset because enough pixels moved in it or in an adjacent tile.
 inline bool resetsTile(ImageView<const uint8_t> moved, int32_t tileX, int32_t tileY) {
   for (int32_t y = tileY - 1; y <= tileY + 1; ++y) {
     for (int32_t x = tileX - 1; x <= tileX + 1; ++x) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The temporal filter as a stage: its setting, and the stage on the CPU.
+// The temporal filter as a stage: its setting and CPU adapter.
 #include <algorithm>
 #include <vector>
 

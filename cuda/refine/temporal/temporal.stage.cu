@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The temporal filter as a stage on CUDA.
+// The temporal filter as a stage: its CUDA adapter.
 #include "../../device/device_buffer.h"
 #include "../../device/gpu_stage.h"
 #include "temporal_gpu.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The temporal filter on CUDA: images of packed rows in device memory.
+// The temporal filter on CUDA: device images with packed rows.
 #pragma once
 
 #include "../../device/check.h"
@@ -8,7 +8,7 @@
 namespace depthwatt {
 namespace gpu {
 
-/// moved: one byte per tile. movedCount: the moved pixels of the frame.
+/// @param moved one byte per tile. @param movedCount the moved pixels of the frame
 Status temporal(const uint8_t* grey, int16_t* disparityQ4, const TemporalState& state, uint8_t* moved,
                 uint32_t* movedCount, cudaStream_t stream);
 

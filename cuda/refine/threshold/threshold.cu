@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threshold on CUDA; see threshold.h. A thread looks at several pixels, a block's stride apart. Warps count by ballots into shared
-// memory, so that a block adds once per cause to the frame's counts.
+// The threshold on CUDA; see threshold.h. A thread processes several pixels, a block's stride apart. Warps count by
+// ballots into shared memory, so that a block adds once per cause to the frame's counts.
 #include "threshold_gpu.h"
 #include "../../device/traits.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drops pixels that are not sure enough, too near or too far. A dropped pixel has no disparity and a confidence of 0.
+// Drops pixels whose confidence is too low or whose depth is outside the limits. A dropped pixel has no disparity and
+// confidence 0.
 // A valid pixel is dropped by the first cause that holds, and counted there:
 //   filled          minConfidence > 0 and confidence = 0: nothing was matched there
 //   low confidence  confidence < minConfidence
@@ -20,21 +21,22 @@ enum DropCause { kDroppedFilled, kDroppedUnsure, kDroppedNear, kDroppedFar, kDro
 
 struct ThresholdParameters {
   int32_t minConfidence = 0;  ///< 0 to 255; 0: any
-  /// As output/depth rounds them, but without an end at 65535. 0: no limit.
+  /// In the rounding of output/depth, but not limited to 65535. 0: no limit.
   int32_t minMillimetres = 0, maxMillimetres = 0;
-  double focalPixels = 0, baselineMetres = 0, disparityOffsetPixels = 0;  ///< read where there is a limit
+  double focalPixels = 0, baselineMetres = 0, disparityOffsetPixels = 0;  ///< used if there is a limit
 };
 
 void thresholdReference(const ThresholdParameters& parameters, ImageView<int16_t> disparityQ4,
                         ImageView<uint8_t> confidence, int32_t dropped[kDropCauses]);
 
-/// What the fast forms compare with (threshold_limits.h): they keep a valid pixel from minConfidence and lowestQ4 up to highestQ4.
+/// The limits of the fast forms (threshold_limits.h): they keep a valid pixel from minConfidence and lowestQ4 up to
+/// highestQ4.
 struct ThresholdLimits {
   uint8_t minConfidence;
   int16_t lowestQ4, highestQ4;
 };
 
-/// Rows [firstRow, endRow).
+/// Processes rows [firstRow, endRow).
 using ThresholdRows = void (*)(const ThresholdLimits& limits, ImageView<int16_t> disparityQ4,
                                ImageView<uint8_t> confidence, int32_t dropped[kDropCauses], int32_t firstRow,
                                int32_t endRow);

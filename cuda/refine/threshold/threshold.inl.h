@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vector form of the threshold; compiled once per instruction set.
 //
-// A second look at a pixel changes and counts nothing more, because a dropped pixel is invalid: the last vector of a row overlaps the
-// one before it. Each lane counts at most the pixels of one row, so that 16 bits hold it.
+// Processing a pixel twice changes and counts nothing more, because a dropped pixel is invalid. The last vector of a
+// row may therefore overlap the one before. Each lane counts at most the pixels of one row, which fits 16 bits.
 
 #include "threshold.h"
 

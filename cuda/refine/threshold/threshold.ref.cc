@@ -7,7 +7,7 @@
 namespace depthwatt {
 namespace {
 
-/// kDropCauses: the pixel is kept.
+/// Returns kDropCauses if the pixel is kept.
 DropCause causeOf(const ThresholdParameters& p, int16_t disparityQ4, uint8_t confidence) {
   if (p.minConfidence > 0 && confidence == 0) return kDroppedFilled;
   if (confidence < p.minConfidence) return kDroppedUnsure;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threshold as a stage: its settings, and on the CPU.
+// The threshold as a stage: its settings and CPU adapter.
 #include <atomic>
 
 #include "../../simd/kernels.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threshold as a stage on CUDA.
+// The threshold as a stage: its CUDA adapter.
 #include "../../device/gpu_stage.h"
 #include "threshold_gpu.h"
 #include "threshold_limits.h"

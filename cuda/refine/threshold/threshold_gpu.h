@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threshold on CUDA: images of packed rows in device memory.
+// The threshold on CUDA: device images with packed rows.
 #pragma once
 
 #include "../../device/check.h"
@@ -8,7 +8,7 @@
 namespace depthwatt {
 namespace gpu {
 
-/// dropped: [kDropCauses], set to what this call drops.
+/// @param dropped [kDropCauses], set to the pixels that this call drops
 Status threshold(const ThresholdLimits& limits, int16_t* disparityQ4, uint8_t* confidence, int32_t* dropped,
                  int32_t pixels, cudaStream_t stream);
 

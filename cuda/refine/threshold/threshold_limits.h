@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parameters of the threshold from its settings, and the limits that the fast forms compare with: the same for both backends.
+// Computes the threshold's parameters from settings, and the limits of the fast forms, for both backends.
 #pragma once
 
 #include <cmath>
@@ -22,7 +22,7 @@ inline ThresholdParameters thresholdParametersOf(const EngineParameters& p) {
   return parameters;
 }
 
-/// More disparity is never farther: the depth limits are disparities, which a binary search finds.
+/// More disparity is never farther, so a binary search turns the depth limits into disparities.
 inline ThresholdLimits thresholdLimitsOf(const ThresholdParameters& p) {
   constexpr int32_t kLowest = kInvalidDisparity + 1, kEnd = 32767;
   const auto numerator = static_cast<float>(p.focalPixels * p.baselineMetres * 16.0 * 1000.0);
@@ -31,7 +31,7 @@ inline ThresholdLimits thresholdLimitsOf(const ThresholdParameters& p) {
     const float denominator = static_cast<float>(disparityQ4) + offsetQ4;
     return denominator > 0 ? std::floor(numerator / denominator + 0.5f) : std::numeric_limits<float>::infinity();
   };
-  /// The first disparity whose depth is at most, or below, the limit; kEnd where there is none.
+  /// Returns the first disparity whose depth is at most, or below, the limit; kEnd if there is none.
   const auto first = [&](auto&& isNear) {
     int32_t low = kLowest, end = kEnd;
     while (low < end) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Doubling of a disparity map and its confidence on CUDA; see upscale.h. One thread, one pixel of the result.
+// Doubles a disparity map and its confidence on CUDA; see upscale.h. One thread per pixel of the result.
 #include "upscale.h"
 
 #include "upscale_gpu.h"
@@ -18,7 +18,7 @@ struct UpscaleArguments {
   int width, height, halfWidth, halfHeight;
 };
 
-/// F of the header at full column x of half row y.
+/// Returns F of the header at full column x of half row y.
 __device__ int wide(const UpscaleArguments& a, int x, int y) {
   const int16_t* row = a.half + static_cast<size_t>(y) * a.halfWidth;
   const int l = row[x / 2];

@@ -5,7 +5,7 @@
 //                  2 l where |I(2x, 2y) - I(2x + 1, 2y)| <= |I(2x + 2, 2y) - I(2x + 1, 2y)|, else 2 r
 //   out(x, 2y)     = F(x, y)
 //   out(x, 2y + 1) = floor((F(x, y) + F(x, y + 1) + 1) / 2)
-//   where one of two values is invalid or lies outside the half map, the other is taken.
+//   where one of two values is invalid or outside the half map, the other is used.
 // in   grey [height][width] uint8; half [ceil(height / 2)][ceil(width / 2)] int16 disparityQ4 of half pixels, 0 to 16383
 // out  result [height][width] int16 disparityQ4       ties: as written.       same bits on every backend: integer only.
 #pragma once
@@ -14,20 +14,20 @@
 
 namespace depthwatt {
 
-/// Largest step that is interpolated across: the paper's T = 3 pixels of the half map.
+/// The largest step that interpolation bridges: the paper's T = 3 pixels of the half map.
 constexpr int32_t kUpscaleThresholdQ4 = 48;
 
 void upscaleReference(int32_t thresholdQ4, ImageView<const uint8_t> grey, ImageView<const int16_t> half,
                       ImageView<int16_t> result);
 
-/// Rows [firstRow, endRow) of the result.
+/// Computes rows [firstRow, endRow) of the result.
 using UpscaleRows = void (*)(int32_t thresholdQ4, ImageView<const uint8_t> grey, ImageView<const int16_t> half,
                              ImageView<int16_t> result, int32_t firstRow, int32_t endRow);
 struct UpscaleKernels {
   UpscaleRows upscale;
 };
 
-/// Rows [firstRow, endRow) of the full map's confidence: a half pixel's own, for each of its four.
+/// Computes rows [firstRow, endRow) of the full map's confidence: each pixel takes its half pixel's.
 inline void upscaleConfidence(ImageView<const uint8_t> half, ImageView<uint8_t> result, int32_t firstRow,
                               int32_t endRow) {
   for (int32_t y = firstRow; y < endRow; ++y) {

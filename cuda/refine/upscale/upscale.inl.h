@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fast form of doubling; compiled once per instruction set.
+// Fast form of doubling a disparity map; compiled once per instruction set.
 //
 // Each half row is widened once; an odd row is the mean of two widened ones, the lower of which becomes the next even row.
 
@@ -11,7 +11,7 @@ constexpr int32_t kUpscaleWidest = 32768;
 
 inline int32_t absoluteOf(int32_t value) { return value < 0 ? -value : value; }
 
-/// Row y of the half map at full width.
+/// Widens row y of the half map to full width.
 inline void widenRow(int32_t thresholdQ4, ImageView<const uint8_t> grey, ImageView<const int16_t> half, int32_t y,
                      int32_t width, int16_t* out) {
   const int16_t* in = half.row(y);

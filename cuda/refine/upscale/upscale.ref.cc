@@ -7,7 +7,7 @@ namespace {
 
 int32_t absolute(int32_t value) { return value < 0 ? -value : value; }
 
-/// F of the header.
+/// Returns F of the header.
 int32_t wide(int32_t thresholdQ4, ImageView<const uint8_t> grey, ImageView<const int16_t> half, int32_t x, int32_t y) {
   const int32_t l = half.row(y)[x / 2];
   if (x % 2 == 0 || x / 2 + 1 >= half.width) return l == kInvalidDisparity ? l : 2 * l;

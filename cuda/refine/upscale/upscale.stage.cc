@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Doubling as a stage, for half resolution: its setting, and on the CPU.
+// Upscaling as a stage, for half resolution: its setting and CPU adapter.
 #include "../../simd/kernels.h"
 #include "../../stage.h"
 #include "upscale.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Doubling as a stage on CUDA.
+// Upscaling as a stage: its CUDA adapter.
 #include "../../device/gpu_stage.h"
 #include "upscale_gpu.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The confidence measures on CUDA; see window_confidence.h. One thread, one pixel. The left image's windows lie in shared memory as
-// words: a row of a window, seven pixels, is two words from its first pixel on, and the second's highest byte is left out. The right
-// image's pixels come through the first-level cache, each at its own disparity.
+// The confidence measures on CUDA; see window_confidence.h. One thread per pixel. Shared memory holds the left image's
+// windows as words: a row of seven pixels is two words from its first pixel on, without the second's highest byte. The
+// right image's pixels are read through the first-level cache, each at its own disparity.
 #include "window_confidence.h"
 
 #include "window_confidence_gpu.h"
@@ -33,7 +33,7 @@ struct Seven {
   uint32_t low, high;
 };
 
-/// words: the row's from the word on that holds its first pixel, which is that word's byte first / 8.
+/// @param words the row's, from the word with its first pixel on, which is that word's byte first / 8
 __device__ __forceinline__ Seven sevenOf(const uint32_t* words, int first) {
   const uint32_t a = words[0], b = words[1], c = words[2];
   const uint32_t selector = 0x3210u + 0x1111u * static_cast<uint32_t>(first);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vector form of the confidence measures; compiled once per instruction set.
 //
-// Vectors of pixels whose windows lie inside the image's columns; pixels at its left and right edge go one by one. Neighbours mostly
-// have one disparity: where all of a vector do, their partners lie beside each other too, else each pixel finds its own.
+// Vectors process pixels whose windows are inside the image's columns; pixels at its left and right edge are processed
+// one by one. Neighbours mostly have one disparity: if all of a vector do, their partners are contiguous too; otherwise
+// each pixel reads its own.
 
 #include "window_confidence.h"
 
@@ -10,11 +11,11 @@ namespace {
 
 constexpr int32_t kMeasureRows = 2 * kMeasureRadius + 1;
 
-/// The rows of a window, the image's border ones in place of those outside.
+/// The rows of a window; rows outside the image are replicated.
 struct MeasureRows {
   const uint8_t* left[kMeasureRows];
   const uint8_t* right[kMeasureRows];
-  int32_t last;  ///< column
+  int32_t last;  ///< last column
 
   MeasureRows(const WindowConfidenceImages& images, int32_t y) : last(images.left.width - 1) {
     for (int32_t j = 0; j < kMeasureRows; ++j) {
@@ -53,13 +54,13 @@ inline int32_t differenceOf(const MeasureRows& rows, int32_t x, int32_t shift) {
   return difference;
 }
 
-/// Of kLanesI16 pixels from x on, whose windows lie inside; 49 x 255 fits.
+/// Computes the deviations of kLanesI16 pixels from x on, whose windows are inside; 49 x 255 fits.
 inline void deviationsOf(const MeasureRows& rows, int32_t x, int16_t* deviations) {
   I16 sum = splatI16(0), deviation = splatI16(0);
   for (int32_t j = 0; j < kMeasureRows; ++j) {
     for (int32_t i = -kMeasureRadius; i <= kMeasureRadius; ++i) sum = addI16(sum, loadBytesAsI16(rows.left[j] + x + i));
   }
-  // floor(n / 49) = floor(n 42800 / 2^21) for n up to 43689: the upper half of the product, and five bits more.
+  // floor(n / 49) = floor(n 42800 / 2^21) for n up to 43689: the upper half of the product, shifted by five more bits.
   int16_t means[kLanesI16];
   storeI16(means, mulHighU16(addI16(sum, splatI16(kMeasurePixels / 2)), splatI16(static_cast<int16_t>(42800))));
   for (int32_t lane = 0; lane < kLanesI16; ++lane)
@@ -72,7 +73,7 @@ inline void deviationsOf(const MeasureRows& rows, int32_t x, int16_t* deviations
   storeI16(deviations, deviation);
 }
 
-/// Of pixels that all have the disparity `shift`, and whose partners' windows lie inside too.
+/// Computes the differences of pixels that all have the disparity `shift`, and whose partners' windows are inside too.
 inline void differencesOf(const MeasureRows& rows, int32_t x, int32_t shift, int16_t* differences) {
   I16 sum = splatI16(0);
   for (int32_t j = 0; j < kMeasureRows; ++j) {
@@ -124,7 +125,7 @@ inline void windowConfidenceRows(ConfidenceMeasure measure, const WindowConfiden
       for (int32_t x = 0; x < sure.width; ++x) write(x, certainty[x]);
       continue;
     }
-    // The first and the last columns by themselves, so that the vectors between them lie inside.
+    // The first and the last columns are processed one by one, so that the vectors between them are inside.
     for (int32_t x = 0; x < sure.width;) {
       const int32_t count =
           x < kMeasureRadius ? lesser(kMeasureRadius - x, sure.width - x) : lesser(kLanesI16, sure.width - x);

@@ -12,7 +12,7 @@ int32_t pixel(ImageView<const uint8_t> image, int32_t x, int32_t y) {
   return image.row(std::min(std::max(y, 0), image.height - 1))[std::min(std::max(x, 0), image.width - 1)];
 }
 
-/// Over the 7 x 7 pixels around (x, y).
+/// Sums over the 7 x 7 pixels around (x, y).
 template <class Value>
 int32_t sumAround(int32_t x, int32_t y, Value&& value) {
   int32_t sum = 0;
@@ -32,7 +32,7 @@ int32_t densityOf(const WindowConfidenceImages& images, int32_t x, int32_t y) {
 int32_t scoreOf(const WindowConfidenceImages& images, int32_t x, int32_t y) {
   const int32_t shift = (images.disparityQ4.row(y)[x] + 8) / 16;
   const auto difference = [&](int32_t qx, int32_t qy) {
-    // Outside the left image stands its border pixel, whose partner is as far to the left.
+    // Outside the left image its border pixel is used, whose partner is equally far to the left.
     const int32_t inside = std::min(std::max(qx, 0), images.left.width - 1);
     return std::abs(pixel(images.left, qx, qy) - pixel(images.right, inside - shift, qy));
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prehn's confidence measures as a stage, on the CPU: where refine.confidence names one of them.
+// Prehn's confidence measures as a stage: the CPU adapter. Runs if refine.confidence names one of them.
 #include "../../simd/kernels.h"
 #include "../../stage.h"
 #include "window_confidence.h"
@@ -21,7 +21,7 @@ const StageFacts& windowConfidenceFacts() {
 Status openWindowConfidenceOnCpu(const StageTask& task, const CpuContext& cpu, std::unique_ptr<CpuStage>* opened) {
   const WindowConfidenceRows windowConfidence =
       kernelsFor<WindowConfidenceKernels>(cpu.instructionSet).windowConfidence;
-  // The words of refine.confidence: probability, then the measures in their order.
+  // The values of refine.confidence: probability, then the measures in their order.
   const ConfidenceMeasure measure = static_cast<ConfidenceMeasure>(task.at("refine.confidence") - 1);
   const bool estimates = task.frame.matcher.facts->estimates;
   *opened = rowsStage(cpu, task.height, [=](const StageImages& images, int32_t first, int32_t end) {

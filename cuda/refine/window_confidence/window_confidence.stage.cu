@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prehn's confidence measures as a stage on CUDA.
+// Prehn's confidence measures as a stage: the CUDA adapter.
 #include "../../device/gpu_stage.h"
 #include "window_confidence_gpu.h"
 #include "window_confidence.h"

@@ -40,19 +40,19 @@ function configPage({ SETTINGS, OTHER_VARIABLES, configSchema, expectedWords, va
   return `${NOTICE}
 # Settings
 
-Each setting can be given in five places; a later one overrides an earlier one:
+This page lists every setting. A setting can be given in five places; later ones override earlier ones:
 
-1. the default below,
-2. the board config (${code("board-configs/")}), chosen by the setting ${code("board")},
-3. a configuration file, YAML or JSON: ${code("--config FILE")} or the variable ${code("DEPTHWATT_CONFIG")},
-4. a variable of the environment: ${code("match.numDisparities")} is ${code(variableOf("match.numDisparities"))},
+1. the default below;
+2. the board config (${code("board-configs/")}), chosen by the setting ${code("board")};
+3. a configuration file, YAML or JSON: ${code("--config FILE")} or the variable ${code("DEPTHWATT_CONFIG")};
+4. an environment variable: ${code("match.numDisparities")} is ${code(variableOf("match.numDisparities"))};
 5. a flag: a command's own, such as ${code("--algorithm")}, or ${code("--set match.numDisparities=128")} for any setting.
 
-A key that is not in these tables is refused, with the nearest one that is; so is a value outside its range, and all
-problems are told at once. Paths in a file are relative to that file. An empty value (${code("--set outputs.mqtt.username=")})
-unsets a setting that has no default. ${code("depthwatt config --print")} shows every value and where it came from.
+Unknown keys and values outside their range are errors. All problems are reported together, with a suggestion for each
+misspelt key. Paths in a file are relative to that file. An empty value (${code("--set outputs.mqtt.username=")}) unsets a
+setting without a default. ${code("depthwatt config --print")} shows every value and its origin.
 
-A file holds groups as the keys say:
+In a file, the parts of a key are nested:
 
     match: { numDisparities: 128, sgm: { paths: 8 } }
     outputs:
@@ -60,12 +60,12 @@ A file holds groups as the keys say:
         broker: mqtts://broker.example:8883
         depth: { encoding: png }
 
-A setting takes effect either **live**, on the running program and without losing a frame, or at the next start
-(**restart**): the tables say which. ${code("systemctl reload depthwatt")} applies what has changed in the file; where a
-changed setting needs a restart, nothing changes and the log names it.
+A **live** setting takes effect in the running program, without losing a frame. Others need a **restart**.
+${code("systemctl reload depthwatt")} applies changes of the file. If one of them needs a restart, nothing changes and the log
+names it.
 
 ${sections.join("\n")}
-## Variables that are no settings
+## Other environment variables
 
 ${table(["variable", "meaning"], variables)}
 `;
@@ -82,12 +82,12 @@ function errorsPage({ ERROR_CATALOGUE }) {
   return `${NOTICE}
 # Errors
 
-Every error that depthwatt raises on purpose is a ${code("DepthwattError")} with one of these codes. Programs decide by the
-code, never by the message. The command line prints ${code("error:")} with what was expected and what came, ${code("hint:")} with
-what to do, and exits with the number below. A command line that is not understood exits with 2 as well. An error that is
-not in this table is a bug: it prints its stack and exits with 70.
+This page lists every error code. A deliberate error is a ${code("DepthwattError")} with one of these codes; programs should use
+the code, not the message. The command line prints ${code("error:")} with what was expected and found, ${code("hint:")} with what to
+do, and exits with the number below. An invalid command line exits with 2. An error that is not in this table is a bug:
+it prints its stack and exits with 70.
 
-${table(["code", "exit", "trying again can help", "what led to it", "what to do"], rows)}
+${table(["code", "exit", "retrying can help", "cause", "what to do"], rows)}
 `;
 }
 
@@ -114,9 +114,8 @@ async function commandsPage({ buildProgram }) {
   return `${NOTICE}
 # Commands
 
-Results go to stdout, everything else to stderr. With ${code("--json")} the last line of stdout is one JSON document.
-In a clone, ${code("npm start")} is ${code("depthwatt run")} (${code("npm start -- --frames 60")} passes flags on), and every other
-command is ${code("npx depthwatt COMMAND")}.
+This page has the help text of every command. Results go to stdout, everything else to stderr. With ${code("--json")} the last line of stdout is one JSON document.
+In a clone, ${code("npm start")} is ${code("depthwatt run")} (${code("npm start -- --frames 60")} passes flags), and other commands are ${code("npx depthwatt COMMAND")}.
 
 ${sections.join("\n")}`;
 }
@@ -146,10 +145,10 @@ function presetsPage({ PRESETS, PRESET_GROUPS }) {
   return `${NOTICE}
 # Presets
 
-A preset is settings under one name. ${code("--preset NAME")} of every command that reads settings takes one, and ${code("depthwatt presets")}
-lists them. Settings of a configuration file, of the environment and of flags win over the preset's, and the command says
-which. A running program takes one too: ${code("depthwatt set preset=NAME --device DEVICE")} changes all its settings between two
-frames; there only settings of the same request win. A setting that the preset does not name keeps its value.
+This page lists the presets: named groups of settings. Use ${code("--preset NAME")} with any command that reads settings;
+${code("depthwatt presets")} lists them. Values from a configuration file, the environment or flags override the preset's, and the
+command reports which. ${code("depthwatt set preset=NAME --device DEVICE")} applies a preset to a running program; there only
+values of the same request override it. Settings that a preset does not name keep their values.
 
 ## By use
 
@@ -159,10 +158,10 @@ ${list(PRESET_GROUPS.use)}
 
 ${list(PRESET_GROUPS.paper)}
 
-## Figures
+## Results
 
-Measured with depthwatt, beside what the paper prints. A figure without the other one was not measured here, or is not in
-the paper.
+Measured with depthwatt, next to the paper's number. "-" means not measured, or not in the paper. Accuracy is measured on
+development sets: the same scenes on which settings were chosen ([held-out numbers](../guides/accuracy.md)).
 
 ${table(["preset", "of", "unit", "measured", "published", "measured in", "published in"], figures)}
 
@@ -193,7 +192,7 @@ This page lists the speed to expect of each board and power mode, from ${code("b
 
 - **measured**: depthwatt ran there;
 - **predicted**: computed by [a model](../../board-configs/README.md#how-predictions-are-made), because depthwatt has not run there;
-- **published**: another program ran there, with a simpler pipeline. depthwatt with its default settings is slower.
+- **published**: another program with a simpler pipeline ran there. Do not expect the same of depthwatt.
 
 The watts of a power mode are its name, not a measurement. [Send in measurements](../guides/contribute.md) of your board.
 
@@ -212,8 +211,8 @@ function metricsPage({ FAMILIES }) {
   return `${NOTICE}
 # Metrics for Prometheus
 
-What ${code("outputs.prometheus")} serves ([how to scrape it](../guides/prometheus.md)). A figure that this machine cannot
-tell is absent, and ${code("depthwatt_unavailable")} says why; it is never 0.
+This page lists the metrics that ${code("outputs.prometheus")} serves ([how to scrape them](../guides/prometheus.md)). A value that
+the machine cannot measure is absent, never 0; ${code("depthwatt_unavailable")} has the reason.
 
 ${table(["metric", "type", "meaning"], rows)}
 `;
@@ -231,14 +230,14 @@ function dependenciesPage(root) {
   const brought = tree
     .filter(({ name }) => installed[name] === undefined)
     .map(({ name, version, licence, from }) => [code(name), version, licence, from.map(code).join(", ")]);
-  const heads = ["package", "version", "licence", "what for"];
+  const heads = ["package", "version", "licence", "reason"];
   return `${NOTICE}
 # Dependencies
 
-What an installation on a Jetson or a PC consists of. Versions are pinned by ${code("package-lock.json")} with a hash each.
-${code("npm run sbom")} prints the same as a CycloneDX bill of materials. ${code("npm run check")} refuses a dependency without a
-reason, a licence that is not in its list, a package with an install script (ours, which compile the addons, are the only
-ones) and a committed file that is neither text, a picture of a page, nor data of a fuzz target.
+This page lists every installed package with its version, licence and reason. ${code("package-lock.json")} pins versions and hashes.
+${code("npm run sbom")} prints a CycloneDX bill of materials. ${code("npm run check")} refuses a dependency without a reason, an unlisted
+licence, an install script other than ours (which compile the addons), and committed binary files except images of pages
+and fuzzing data.
 
 ## Direct
 
@@ -246,13 +245,13 @@ ${table(heads, direct(tree, installed))}
 
 ## Inside the live page
 
-Packages of development whose code is built into the page.
+Development packages whose code is part of the page.
 
 ${table(heads, direct(bundledTree(root), insideThePage))}
 
-## Brought along
+## Indirect
 
-${table(["package", "version", "licence", "by"], brought)}
+${table(["package", "version", "licence", "required by"], brought)}
 `;
 }
 

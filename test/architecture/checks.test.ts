@@ -460,7 +460,7 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
     "citations.mjs papers",
     "a paper that is not listed",
     () => put("cuda/x.cc", "// As they do (Nobody et al. 1999, eq. 3).\n"),
-    /"\(Nobody et al\. 1999, eq\. 3\)" is not in docs\/papers\.md/,
+    /"\(Nobody et al\. 1999, eq\. 3\)" is not in docs\/internals\/papers\.md/,
   ],
   [
     "citations.mjs papers",

@@ -87,7 +87,7 @@ function printDetection(detection: Detection): void {
   }
   for (const line of columns(rows)) printLine(line);
   if (board === undefined || !Array.isArray(board.recommended)) return;
-  printLine("  recommended:");
+  printLine("  expected:");
   const advice = board.recommended.map((item) => {
     const watts = knownNumber(item.budgetWatts);
     return [

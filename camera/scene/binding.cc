@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The synthetic scene on a thread of its own: JavaScript hands in buffer and frame numbers and is called back when the
-// pictures lie in the buffer. All memory is made at open.
+// Renders the synthetic scene on a thread. JavaScript passes buffer and frame numbers and is called back when the
+// images are in the buffer. All memory is allocated at open.
 #include "binding.h"
 
 #include <cmath>
@@ -77,7 +77,7 @@ scene::Camera cameraOf(const Napi::Object& options, const char* name) {
   return camera;
 }
 
-/// By the constructor, which throws where there is no memory: Node-API's own function ends the process.
+/// Uses the constructor, which throws without memory; Node-API's own function ends the process.
 Napi::Uint8Array imageMemory(Napi::Env env, size_t bytes) {
   try {
     const auto size = Napi::Number::New(env, static_cast<double>(bytes));
@@ -140,8 +140,8 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
     rendered_.Unref(info.Env());
     options_ = wanted;
     env_ = info.Env();
-    // Hooks run newest first: the thread ends before the thread-safe function, whose own hook is older, and which Node frees
-    // with the environment, whoever still calls it.
+    // Hooks run newest first: the thread ends before the thread-safe function, whose hook is older and which Node frees
+    // with the environment.
     napi_add_env_cleanup_hook(env_, stopWithEnvironment, this);
     try {
       thread_ = std::thread([this] { work(); });
@@ -153,16 +153,16 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
 
   ~SceneObject() override { stop(); }  // must not throw: no Node-API call that can fail
 
-  /// On the JavaScript thread: a buffer holds its pictures. Throws nothing, see core/napi/call.h.
+  /// Reports on the JavaScript thread that a buffer holds its images. Throws nothing, see core/napi/call.h.
   void finish(napi_env env, napi_value callback, int32_t buffer) {
     busy_[static_cast<size_t>(buffer)] = false;
     if (--pending_ == 0 && !stop_) napi_unref_threadsafe_function(env, rendered_);
     napi_value arguments[2] = {errorOrNull(env, status_), nullptr}, global = nullptr, result = nullptr;
-    // An exception stays pending: the thread-safe function makes it an uncaught one.
+    // An exception stays pending: the thread-safe function turns it into an uncaught one.
     if (napi_create_int32(env, buffer, &arguments[1]) == napi_ok && napi_get_global(env, &global) == napi_ok) {
       napi_call_function(env, global, callback, 2, arguments, &result);
     }
-    // Each frame in work keeps the object alive; without this one it may go.
+    // Each frame in work keeps the object alive; without any it may be collected.
     uint32_t held = 0;
     napi_reference_unref(env, *this, &held);
   }
@@ -188,7 +188,7 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
         scene_->render(job.frame, 0, images_[job.buffer].left);
         scene_->render(job.frame, 1, images_[job.buffer].right);
       }
-      // The buffer's number (and 1, so that it is no null) travels as the pointer: nothing is allocated for the call.
+      // The buffer's number plus 1 (so that it is not null) is passed as the pointer, which needs no allocation.
       rendered_.NonBlockingCall(reinterpret_cast<void*>(static_cast<intptr_t>(job.buffer) + 1));
       lock.lock();
     }
@@ -217,7 +217,7 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
     return env.Undefined();
   }
 
-  /// The thread draws into memory that JavaScript may have transferred since.
+  /// Checks that JavaScript has not transferred the memory that the thread draws into.
   void requireImages(int32_t buffer) {
     const auto pair = buffers_.Value().As<Napi::Array>().Get(static_cast<uint32_t>(buffer)).As<Napi::Object>();
     const Pair& bound = images_[static_cast<size_t>(buffer)];
@@ -254,7 +254,7 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
 
   Napi::Value close(const Napi::CallbackInfo& info) {
     stop();
-    // Frames that nobody draws any more: their callbacks will not come.
+    // Discard frames that were not drawn; their callbacks are never called.
     for (; !jobs_.empty(); jobs_.pop()) {
       --pending_;
       Unref();
@@ -304,7 +304,7 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
 };
 
 void deliver(Napi::Env env, Napi::Function callback, SceneObject* owner, void* buffer) {
-  // Without an environment the process is going down: there is nobody to call.
+  // Without an environment the process is ending, so there is no callback to call.
   if (env == nullptr || callback.IsEmpty()) return;
   owner->finish(env, callback, static_cast<int32_t>(reinterpret_cast<intptr_t>(buffer) - 1));
 }
@@ -312,7 +312,7 @@ void deliver(Napi::Env env, Napi::Function callback, SceneObject* owner, void* b
 }  // namespace
 
 void addScene(Napi::Env env, Napi::Object exports) {
-  // Once: a class that is defined at each call stays until the environment ends.
+  // Once per environment: a class defined at each call would live until the environment ends.
   exports.Set("Scene", SceneObject::define(env));
 }
 

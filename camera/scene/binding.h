@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts the synthetic scene on the addon's exports as `createScene`; native.ts has the contract.
+// Adds the synthetic scene to the addon's exports as `createScene`; native.ts has the contract.
 #pragma once
 
 #include <napi.h>

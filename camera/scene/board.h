@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A board that hangs in the upper left corner of the room, facing the cameras, and shows the frame's number as black and
-// white blocks: whoever holds the picture knows which frame it is. camera/scene/frame-index.ts reads it.
+// A board in the upper left corner of the room, facing the cameras, that shows the frame number as black and white blocks, so that an
+// image identifies its frame. camera/scene/frame-index.ts reads it.
 //
-//   10 columns x 4 rows inside a black frame half a block wide. Column 0 is white black white black, column 9 the
-//   opposite: by these the reader finds the board. Columns 1 to 8 hold 32 bits, row by row, most significant first:
-//   (number mod 2^24) << 8 | crc, exclusive or kBoardScramble (so that frame 0 is no plain surface). White is 1.
+//   10 columns x 4 rows inside a black frame half a block wide. Column 0 is white black white black, column 9 the opposite: the
+//   reader finds the board by these. Columns 1 to 8 hold 32 bits, row by row, most significant first:
+//   (number mod 2^24) << 8 | crc, exclusive or kBoardScramble (so that frame 0 is not a plain surface). White is 1.
 //   crc: polynomial 0x07 over the number's three bytes, most significant first, from 0.
 #pragma once
 
@@ -13,7 +13,7 @@
 namespace depthwatt::scene {
 
 constexpr int kBoardColumns = 10, kBoardRows = 4, kBoardCells = kBoardColumns * kBoardRows;
-/// What BoardPixel calls a sub-sample beside the board.
+/// BoardPixel's value for a sub-sample outside the board.
 constexpr int kBoardBeside = kBoardCells + 1;
 constexpr uint32_t kBoardScramble = 0x5a96c3a5u;
 constexpr double kBoardBlack = 22, kBoardWhite = 228;
@@ -24,7 +24,7 @@ struct Board {
   double left = 0, top = 0;  ///< metres in the cameras' axes, upper left corner of block (0, 0)
   double cell = 0;           ///< side of a block, metres
 
-  /// Number of the block at a point of the board's plane, kBoardCells on the frame, -1 beside it.
+  /// Returns the block at a point of the board's plane, kBoardCells on the frame, -1 outside.
   int cellAt(double x, double y) const {
     const double column = (x - left) / cell, row = (y - top) / cell;
     if (column < -0.5 || row < -0.5 || column >= kBoardColumns + 0.5 || row >= kBoardRows + 0.5) return -1;
@@ -33,7 +33,7 @@ struct Board {
   }
 };
 
-/// Which blocks are white, bit i = block i.
+/// Returns which blocks are white, bit i = block i.
 inline uint64_t boardBits(uint32_t frame) {
   const uint32_t number = frame & 0xffffffu;
   uint32_t crc = 0;

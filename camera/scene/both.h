@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two pieces of work at once where the system still gives a thread, else one after the other.
+// Runs two tasks in parallel if the system provides a thread, else one after the other.
 #pragma once
 
 #include <exception>
@@ -9,7 +9,7 @@
 namespace depthwatt {
 namespace scene {
 
-/// Runs work(0) here and work(1) beside it; returns when both are done, and throws what either has thrown.
+/// Runs work(0) here and work(1) on another thread. Returns when both are done, and rethrows their exceptions.
 template <class Work>
 void both(Work&& work) {
   std::exception_ptr failures[2];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spheres around the objects against cones of rays, and against the columns of light above the cells of a grid.
+// Tests spheres around the objects against cones of rays, and against the columns of light above the cells of a grid.
 #include "culling.h"
 
 #include <cmath>
@@ -9,7 +9,7 @@ namespace {
 
 /// Far above the rounding of a sum of squares, far below anything in the room.
 constexpr double kSlack = 1e-6;
-/// No point of the room lies further from an object than this, along the light, metres.
+/// The largest distance along the light from a point of the room to an object, metres.
 constexpr double kFarthest = 8;
 
 }  // namespace
@@ -28,7 +28,7 @@ ObjectSet seenThrough(const Cone& cone, Vec origin, const ObjectList& objects) {
       } else {
         const double distance = std::sqrt(squared);
         const Vec off = cone.axis - to * (1 / distance);
-        // A ray that touches the sphere is turned from its middle by an angle with this cosine: the chord of it.
+        // A ray that touches the sphere has an angle with this cosine to its middle: the chord of it.
         const double touching = std::sqrt(2 - 2 * std::sqrt(beside) / distance);
         const double reach = cone.spread + touching + kSlack;
         meets = dot(off, off) <= reach * reach;
@@ -51,7 +51,8 @@ LightGrid::LightGrid(const ObjectList& objects, double softness)
     const Object& object = objects.items[i];
     if (object.shape == Shape::kPlane) continue;
     const double x = dot(object.centre, kAcross), y = dot(object.centre, kAlong);
-    // A ray may leave the light's direction by `softness` of the way, and its point may lie in a corner of its cell.
+    // A ray may deviate from the light's direction by `softness` of the way, and its point may be in a corner of its
+    // cell.
     const double reach = object.boundRadius + softness * kFarthest + 1.4143 * halfCell + kSlack;
     for (int32_t row = 0; row < kCells; ++row) {
       const double dy = top_ + (row + 0.5) / kCellsAMetre - y;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which objects a ray can meet, told for many rays at once, so that each ray asks few of them. Never leaves one out that a
-// ray does meet: pictures are the same with and without.
+// Finds the objects that many rays can hit, so that each ray tests few of them. It never omits an object that a ray
+// hits: images are the same with and without it.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@
 
 namespace depthwatt::scene {
 
-/// Rays from one point whose unit directions lie within `spread` of the unit direction `axis`.
+/// Rays from one point whose unit directions are within `spread` of the unit direction `axis`.
 struct Cone {
   Vec axis;
   double spread = 0;
 };
 ObjectSet seenThrough(const Cone& cone, Vec origin, const ObjectList& objects);
 
-/// The objects between a point and the sun, by where the point lies across the light.
+/// The objects between a point and the sun, by the point's place across the light.
 class LightGrid {
  public:
   /// @param softness largest length by which a ray's direction differs from kToLight, per unit of kToLight
@@ -32,7 +32,7 @@ class LightGrid {
   }
 
  private:
-  /// Unit vectors across the light and each other.
+  /// Unit vectors perpendicular to the light and to each other.
   static const Vec kAcross, kAlong;
   static constexpr int32_t kCells = 128;
   static constexpr double kCellsAMetre = 12;

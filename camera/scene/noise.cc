@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lattice is hashed once and then looked up: a texture asks for each of its values many times.
+// The lattice is hashed once and then looked up, because a texture reads each value many times.
 #include "noise.h"
 
 namespace depthwatt::scene {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seamless lattice noise: random values on a grid that repeats, smooth between them. The only source of randomness.
+// Seamless lattice noise: random values on a repeating grid, smooth between them. The only source of randomness.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ inline double unit(uint32_t bits) { return (bits >> 8) * (1.0 / 16777216.0); }
 
 inline double smooth(double value) { return value * value * (3 - 2 * value); }
 
-/// floor() for numbers that fit an int32: a call of libm's where the CPU's instruction may not be assumed.
+/// Returns floor() of numbers that fit an int32. std::floor calls libm where the CPU's instruction may not be assumed.
 inline int32_t floorOf(double value) {
   const auto whole = static_cast<int32_t>(value);
   return value < whole ? whole - 1 : whole;
@@ -27,7 +27,7 @@ class Lattice {
  public:
   Lattice(int32_t cellsX, int32_t cellsY, uint32_t seed);
 
-  /// Between the four values around (x, y), in cells, any real numbers; repeats after the grid.
+  /// Interpolates between the four values around (x, y), in cells, any real numbers; repeats after the grid.
   double at(double x, double y) const {
     const int32_t fx = floorOf(x), fy = floorOf(y);
     const double sx = smooth(x - fx), sy = smooth(y - fy);
@@ -40,7 +40,7 @@ class Lattice {
   }
 
  private:
-  /// Nearly every point lies within the grid already: divide only where one does not.
+  /// Nearly every point is within the grid already, so divide only for the others.
   static int32_t wrap(int32_t index, int32_t period) {
     if (index >= 0 && index < period) return index;
     index %= period;
@@ -48,17 +48,17 @@ class Lattice {
   }
 
   int32_t cellsX_, cellsY_;
-  /// [cellsY + 1][cellsX + 1]: the last column and row repeat the first. 24 bits of each: a float holds them exactly.
+  /// [cellsY + 1][cellsX + 1]: the last column and row repeat the first. 24 bits each: a float holds them exactly.
   std::vector<float> values_;
 };
 
-/// A sum of lattices over the unit square, from `cells` cells upwards, each twice as fine and 0.62 times as strong as the
-/// one before. `stretch`: cells are that many times longer along v (wood grain).
+/// A sum of lattices over the unit square, from `cells` cells upwards, each twice as fine and 0.62 times as strong as
+/// the previous one. `stretch`: cells are this many times longer along v (wood grain).
 class Octaves {
  public:
   Octaves(int32_t cells, int count, uint32_t seed, int32_t stretch = 1);
 
-  /// About -1 to 1.
+  /// Returns about -1 to 1.
   double at(double u, double v) const;
 
  private:

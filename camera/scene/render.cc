@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drawing a frame: what stands still is copied, shadows and movers are drawn over it where they can be, then comes the
-// sensor. Also the exact disparity of the same frame, from the same geometry.
+// Draws a frame: copies the static image, draws shadows and moving objects over it where they can be, then applies the
+// sensor. Also computes the exact disparity of the frame from the same geometry.
 #include <cmath>
 #include <cstring>
 
@@ -10,15 +10,15 @@
 namespace depthwatt::scene {
 namespace {
 
-/// Share of the light that a mover leaves at a point: 1 outside its shadow, soft towards the rim.
+/// Returns the share of the light that a moving object leaves at a point: 1 outside its shadow, soft towards the rim.
 double lightPast(const Object& mover, Vec point) {
   const Vec offset = mover.centre - point;
   const double along = dot(offset, kToLight);
   if (along <= 0) return 1;
   const double away = dot(offset, offset) - along * along;
-  // A turned cube throws the shadow of a ball of 0.8 of its half diagonal: nobody sees the difference.
+  // A rotated cube casts the shadow of a ball of 0.8 of its half diagonal, which looks the same.
   const double radius = mover.shape == Shape::kSphere ? mover.boundRadius : 0.8 * mover.boundRadius;
-  // The further from the mover, the softer the rim; a surface that only faces the room's light keeps 0.55.
+  // The further from the object, the softer the rim; a surface that only gets the room's light keeps 0.55.
   const double soft = 0.25 + 0.5 * along, area = radius * radius;
   if (away >= (1 + soft) * area) return 1;
   const double t = (away / area - (1 - soft)) / (2 * soft);
@@ -132,7 +132,7 @@ void Scene::drawMovers(int side, const ObjectList& movers, uint32_t mask, int32_
 void Scene::render(uint32_t frame, int side, uint8_t* out) {
   CameraState& state = cameras_[side];
   const int32_t width = options_.width, height = options_.height;
-  const int32_t samples = channels() * width;  ///< of a row
+  const int32_t samples = channels() * width;  ///< per row
   const Vec origin = originOf(side);
   ObjectList movers;
   moveTo(frame, &movers);
@@ -197,7 +197,7 @@ void Scene::truth(uint32_t frame, int side, const IdealView& view, float* dispar
       const size_t at = static_cast<size_t>(y) * view.width + x;
       disparity[at] = static_cast<float>(shift);
       bool both = xOther >= 0 && xOther <= view.width - 1;
-      // The z test: the other camera looks along the same row at this very point and finds nothing nearer.
+      // The z test: the other camera looks along the same row at this point and finds nothing nearer.
       if (both) both = nearest(other, u + (own - other) / depth, v) >= depth * (1 - 1e-6);
       visible[at] = both ? 255 : 0;
     }

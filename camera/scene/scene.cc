@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens the scene: computes each pixel's ray through the lens, then draws once what does not move.
+// Opens the scene: computes each pixel's ray through the lens, then draws everything static once.
 #include "scene.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ static_assert(FLT_EVAL_METHOD == 0, "intermediate results must be rounded to dou
 namespace depthwatt::scene {
 namespace {
 
-/// The point that the lens moves to (xd, yd): fixed-point iteration until nothing moves by more than 1e-12.
+/// Computes the point that the lens moves to (xd, yd), by fixed-point iteration until nothing moves by more than 1e-12.
 void undistort(const double* k, double xd, double yd, double* x, double* y) {
   double px = xd, py = yd;
   for (int round = 0; round < 30; ++round) {
@@ -141,11 +141,11 @@ void Scene::bake(int side) {
   state.still.resize(state.depth.size() * channels);
   const Vec origin = originOf(side);
   const double tangent = 1 / options_.cameras[side].fx;
-  // Which surface each corner of the current and the next row sees: where four corners agree, one look is enough.
+  // The surface at each corner of the current and the next row: if four corners agree, one ray is enough.
   std::vector<int32_t> upper(width + 1), lower(width + 1);
   const std::vector<ObjectSet> seen = seenInTiles(side);
   const int32_t tilesAcross = (width + kTile - 1) / kTile;
-  /// The last corners of a tile are the first of the next one; at the border they are the last tile's.
+  /// The last corners of a tile are the first of the next one; at the border they belong to the last tile.
   const auto among = [&](int32_t x, int32_t y) {
     return seen[static_cast<size_t>(std::min(y, height - 1) / kTile) * tilesAcross + std::min(x, width - 1) / kTile];
   };
@@ -157,7 +157,7 @@ void Scene::bake(int side) {
       (*row)[x] = hit.object * 8 + hit.face;
     }
   };
-  // Light is looked for in four places around the sun's middle, which softens shadows; in two where these agree.
+  // Shadows are sampled at four places around the sun's middle, which softens them; at two where these agree.
   const auto greyAt = [&](const Hit& hit, double u, double v) {
     const Vec direction = rayOf(u, v);
     const Vec point = origin + direction * hit.depth;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pair of cameras in a room that moves: pictures as two real sensors would see them, and the exact disparity beside.
-// The same frame number gives the same bytes on every machine: IEEE double with + - * / and sqrt in a fixed order
-// (-ffp-contract=off, no libm), integers from the first grey value on.
+// A pair of cameras in a moving room: images as two real sensors would record them, and their exact disparity. The same
+// frame number gives the same bytes on every machine: IEEE double with + - * / and sqrt in a fixed order
+// (-ffp-contract=off, no libm), and integers from the first grey value on.
 #pragma once
 
 #include <atomic>
@@ -34,11 +34,11 @@ struct SceneOptions {
   double focalPixels = 520;  ///< of the ideal view that the board is laid out in
   double baselineMetres = 0.12;
   RoomKind room = RoomKind::kFurnished;
-  bool colours = false;  ///< three bytes a pixel, red first, in place of one of grey
+  bool colours = false;  ///< three bytes a pixel, red first, instead of one grey byte
   Camera cameras[2];
 };
 
-/// The ideal view that truth is asked for: a pinhole pair, unrotated, principal points equal.
+/// The ideal view of the truth: a pinhole pair, unrotated, with equal principal points.
 struct IdealView {
   int32_t width = 0, height = 0;
   double focalPixels = 0, cx = 0, cy = 0;
@@ -46,20 +46,21 @@ struct IdealView {
 
 class Scene {
  public:
-  /// What open() would refuse, without its work.
+  /// Returns open()'s error for invalid options, without opening.
   static Status check(const SceneOptions& options);
 
-  /// Paints the textures and all that stands still: a third of a second of CPU time at 640x480, on two threads.
+  /// Paints the textures and everything static: a third of a second of CPU time at 640x480, on two threads.
   Status open(const SceneOptions& options);
 
-  /// Lets an open() that is under way on another thread end soon, with a failure.
+  /// Makes an open() on another thread end soon, with a failure.
   void cancel() { cancelled_ = true; }
 
-  /// Draws one image of a frame, u8 [height][width], in colours [height][width][3]. Not reentrant for one side; both sides may run at once.
+  /// Draws one image of a frame, u8 [height][width], in colours [height][width][3]. Not reentrant for one side; both
+  /// sides may run at once.
   void render(uint32_t frame, int side, uint8_t* out);
 
-  /// Disparity in pixels, [height][width], of the ideal view of `side` (0 left, 1 right): focalPixels * baseline / Z.
-  /// visible: 255 where the other camera sees the same point inside its image, else 0. Reentrant.
+  /// Computes disparity in pixels, [height][width], of the ideal view of `side` (0 left, 1 right): focalPixels *
+  /// baseline / Z. @param visible 255 where the other camera sees the same point inside its image, else 0. Reentrant.
   void truth(uint32_t frame, int side, const IdealView& view, float* disparity, uint8_t* visible) const;
 
   int32_t width() const { return options_.width; }
@@ -79,11 +80,11 @@ class Scene {
     uint32_t index;
     uint8_t cells[4];    ///< block under each of its four sub-samples; kBoardCells = the frame around the blocks
     uint16_t light[2];   ///< stored light of black and of white
-    uint16_t beside[3];  ///< of what is seen beside the board, each channel
+    uint16_t beside[3];  ///< of the surface around the board, each channel
   };
   struct CameraState {
     std::vector<Direction> corners;  ///< [height + 1][width + 1] rays through pixel corners
-    std::vector<uint16_t> still;     ///< light x 64 of each channel, of all that stands still
+    std::vector<uint16_t> still;     ///< light x 64 of each channel, of everything static
     std::vector<float> depth;        ///< Z of the same, at pixel centres
     std::vector<Tile> tiles;
     std::vector<BoardPixel> board;
@@ -91,7 +92,7 @@ class Scene {
   };
 
   void castCorners(int side);
-  /// What can be seen in each tile of kTile x kTile pixels, row by row.
+  /// Returns the objects visible in each tile of kTile x kTile pixels, row by row.
   std::vector<ObjectSet> seenInTiles(int side) const;
   void bake(int side);
   void layTiles(int side);
@@ -102,7 +103,7 @@ class Scene {
   void drawMovers(int side, const ObjectList& movers, uint32_t mask, int32_t x0, int32_t y0, uint16_t* band) const;
   uint16_t stored(int side, double grey, double u, double v) const;
   int channels() const { return options_.colours ? 3 : 1; }
-  /// The share of an object's light that a channel has: 1 in grey.
+  /// Returns the share of an object's light in a channel: 1 in grey.
   double tintOf(const Object& object, int channel) const { return options_.colours ? object.tint[channel] : 1; }
   Vec originOf(int side) const { return {options_.cameras[side].offsetMetres, 0, 0}; }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scene without Node: draws frames to standard output, so that builds by other compilers, with other flags and for
+// The scene without Node: writes frames to standard output, so that builds by other compilers, with other flags and for
 // other CPUs can be compared byte by byte. Not part of the addon.
 //   scene_main FRAME... < SETUP > BYTES
-// SETUP: width height seed noiseGrey cellPixels focalPixels baselineMetres, then for the left and for the right camera
-// fx fy cx cy, 5 numbers of distortion, 9 of rotation, offsetMetres gain offsetGrey vignetting. BYTES: per frame the
-// left and the right picture, then the left truth of the ideal view (float32 disparity, u8 visible).
+// SETUP: width height seed noiseGrey cellPixels focalPixels baselineMetres, then for the left and for the right camera fx fy cx cy,
+// 5 numbers of distortion, 9 of rotation, offsetMetres gain offsetGrey vignetting. BYTES: per frame the left and the right image, then
+// the left truth of the ideal view (float32 disparity, u8 visible).
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

@@ -11,8 +11,8 @@ constexpr int32_t kTableLength = 65536;
 /// Pixels per step of the row loop: a constant, so that compilers turn the step into vector instructions.
 constexpr int32_t kStep = 16;
 
-/// All in 16 bit, products by their upper half: that is what vector units multiply in one instruction.
-/// (256 noise * 8 sigma) >> 16 = (noise * sigma) >> 5.
+/// All in 16 bits, products by their upper half, which vector units multiply in one instruction. (256 noise * 8 sigma)
+/// >> 16 = (noise * sigma) >> 5.
 inline uint8_t expose(uint16_t grey, int8_t noise, uint16_t low, uint16_t rise) {
   const auto sigma = static_cast<int16_t>(low + static_cast<uint16_t>((uint32_t{grey} * rise) >> 16));
   const auto scaled = static_cast<int16_t>(sigma * 8), wide = static_cast<int16_t>(noise * 256);
@@ -41,7 +41,7 @@ size_t noiseStart(uint32_t frame, int side, int32_t row, uint32_t seed) {
 
 void exposeRow(const uint16_t* __restrict grey, const int8_t* __restrict noise, int32_t low, int32_t width,
                uint8_t* __restrict out) {
-  // In white (255 * 64) the deviation is 1.8 times that of the dark: 0.8 / 16320 = 3.2126 / 65536.
+  // In white (255 * 64) the deviation is 1.8 times that in the dark: 0.8 / 16320 = 3.2126 / 65536.
   const auto rise = static_cast<uint16_t>((low * 3213 + 500) / 1000);
   const auto dark = static_cast<uint16_t>(low);
   int32_t x = 0;

@@ -16,17 +16,17 @@ constexpr int32_t kTileSize = 512;
 constexpr int32_t kSmallestLevel = 4;
 
 double clamp01(double value) { return value < 0 ? 0 : value > 1 ? 1 : value; }
-/// 0 below `low`, 1 above `high`, smooth between.
+/// Returns 0 below `low`, 1 above `high`, smooth between.
 double ramp(double low, double high, double value) { return smooth(clamp01((value - low) / (high - low))); }
 
-/// 1 on a line of `width` around whole numbers of x, 0 elsewhere, with soft sides.
+/// Returns 1 on a line of `width` around whole numbers of x, 0 elsewhere, with soft sides.
 double seam(double x, double width) {
   const double offset = x - std::floor(x);
   const double distance = offset < 0.5 ? offset : 1 - offset;
   return 1 - ramp(width * 0.6, width * 1.4, distance);
 }
 
-/// Each paint: its noise, made once, and its grey at (u, v) in its tile, 0 to 1 where it is not cut off.
+/// Each paint: its noise, made once, and its grey at (u, v) in its tile, 0 to 1 before clamping.
 struct Plaster {
   Octaves broad, fine;
   explicit Plaster(uint32_t seed) : broad(3, 3, seed), fine(40, 4, seed + 7) {}
@@ -36,7 +36,7 @@ struct Plaster {
 struct Planks {
   static constexpr int kBoards = 6;
   uint32_t seed;
-  std::vector<Octaves> grains;  ///< of each board
+  std::vector<Octaves> grains;  ///< per board
   Octaves broad;
   explicit Planks(uint32_t seed) : seed(seed), broad(12, 4, seed + 9, 3) {
     for (uint32_t board = 0; board < kBoards; ++board) grains.emplace_back(96, 4, seed + 2 + board, 12);
@@ -84,7 +84,7 @@ struct Books {
     const double row = std::floor(v * 4), inRow = v * 4 - row;
     const auto rowIndex = static_cast<uint32_t>(row);
     if (inRow > 0.91) return 0.46 + 0.12 * board.at(v, u);
-    // Books of uneven width: 26 slots per row, some of them joined to their left neighbour.
+    // Books of uneven width: 26 slots per row, some joined to their left neighbour.
     auto slot = static_cast<uint32_t>(std::floor(u * 26));
     if (unit(hash(slot, rowIndex, seed)) < 0.35 && slot > 0) --slot;
     const double height = 0.62 + 0.24 * unit(hash(slot, rowIndex, seed + 1));
@@ -184,7 +184,7 @@ struct Poster {
     const double edgeU = u < 0.5 ? u : 1 - u, edgeV = v < 0.5 ? v : 1 - v;
     if (edgeU < 0.045 || edgeV < 0.045) return 0.13;
     if (edgeU < 0.10 || edgeV < 0.10) return 0.93 + 0.02 * paper.at(u, v);
-    // A later ridge lies in front of an earlier one.
+    // A later ridge is in front of an earlier one.
     const double* crest = &crests[static_cast<size_t>(u * kTileSize)];
     for (int ridge = kRidges - 1; ridge >= 0; --ridge) {
       if (v > crest[ridge * kTileSize]) return 0.56 - 0.17 * ridge + 0.16 * slopes[ridge].at(u, v);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Procedural pictures for the scene's surfaces: square tiles that repeat without a seam, with halved copies (a mip
-// chain), so that a far surface is as smooth as a lens would make it and not a field of aliases.
+// Procedural textures of the scene's surfaces: square tiles that repeat without a seam, with halved copies (a mip
+// chain), so that a distant surface is smooth and has no aliasing.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace depthwatt::scene {
 
-/// What a surface is painted with. Each holds several octaves, amplitude falling with frequency as in photographs;
-/// kPlaster, kCard and kLinen are weak on purpose: real rooms have walls that a matcher can hardly hold on to.
+/// The paint of a surface. Each has several octaves, amplitude falling with frequency as in photographs. kPlaster,
+/// kCard and kLinen are weak on purpose: real rooms have walls with hardly any texture.
 enum class Paint : uint8_t {
   kPlaster,
   kPlanks,
@@ -24,7 +24,7 @@ enum class Paint : uint8_t {
   kPoster,
   kLinen,
   kBare,  ///< one grey value
-  kSlats  ///< the same stripe over and over, along u
+  kSlats  ///< the same stripe repeated along u
 };
 constexpr int kPaintCount = 13;
 
@@ -33,7 +33,8 @@ class Textures {
   /// 512x512 texels per paint. Adds, multiplies, divides and floor only: the same bytes on every machine.
   explicit Textures(uint32_t seed);
 
-  /// Grey 0 to 255 at (u, v) in tiles, any real number. `footprint`: width of the pixel on the surface, in tiles.
+  /// Returns grey 0 to 255 at (u, v) in tiles, any real number. @param footprint width of the pixel on the surface, in
+  /// tiles
   double sample(Paint paint, double u, double v, double footprint) const;
 
  private:
@@ -46,7 +47,7 @@ class Textures {
   std::vector<Level> levels_[kPaintCount];
 };
 
-/// The textures of a seed, painted once for all scenes that are alive at the same time.
+/// Returns the textures of a seed, painted once for all scenes that exist at the same time.
 std::shared_ptr<const Textures> texturesOf(uint32_t seed);
 
 }  // namespace depthwatt::scene

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where everything stands, how it moves, and how a ray meets it. Adds, multiplies, divides and square roots only.
+// Where everything is, how it moves, and how a ray hits it. Adds, multiplies, divides and square roots only.
 #include "world.h"
 
 #include <cmath>
@@ -12,7 +12,7 @@ constexpr double kSinPitch = 0.19611613513818404;
 constexpr double kCosPitch = 0.98058067569092022;
 constexpr double kFloorY = 1.3;
 constexpr double kNearest = 0.05;
-/// A surface does not shade itself: what lies nearer than this along the light is the surface.
+/// A surface does not shade itself: a hit nearer than this along the light is the surface.
 constexpr double kClear = 1e-4;
 
 /// sin(2 pi turn). Taylor to the 11th power on the quarter turn nearest to zero: error below 6e-8.
@@ -26,7 +26,8 @@ double sine(double turn) {
 double cosine(double turn) { return sine(turn + 0.25); }
 double phase(uint32_t frame, uint32_t period) { return static_cast<double>(frame % period) / period; }
 
-/// An object's colour by its paint. offset: movers have other colours than furniture of the same paint.
+/// Sets an object's colour by its paint. @param offset gives moving objects other colours than furniture of the same
+/// paint
 void dye(ObjectList* list, int offset) {
   // Red, green, blue: 77 R + 150 G + 29 B is about 256.
   constexpr double kTints[][3] = {{1.06, 0.99, 0.89}, {1.28, 0.93, 0.62}, {1.34, 0.93, 0.46}, {0.70, 1.06, 1.48},
@@ -69,7 +70,7 @@ Object sphere(Paint paint, Vec centre, double radius, double yawTurn, double rol
   return object;
 }
 
-/// The first of `set` from bit `from` on, 0 to 63; kMaxObjects where there is none.
+/// Returns the first of `set` from bit `from` on, 0 to 63; kMaxObjects if there is none.
 int next(ObjectSet set, int from) {
   const ObjectSet rest = set >> from;
   return rest == 0 ? kMaxObjects : from + __builtin_ctzll(rest);
@@ -77,7 +78,7 @@ int next(ObjectSet set, int from) {
 
 double axisOf(Vec v, int axis) { return axis == 0 ? v.x : axis == 1 ? v.y : v.z; }
 
-/// Depth at which the ray enters the object, or 0.
+/// Returns the depth at which the ray enters the object, or 0.
 double enter(const Object& object, Vec origin, Vec direction, int16_t* face) {
   if (object.shape == Shape::kPlane) {
     const double speed = dot(object.half, direction);
@@ -164,7 +165,7 @@ void furnish(RoomKind kind, ObjectList* room) {
     add(plane(Paint::kBare, 1, {0, 0, 5.7}, {0, 0, -1}, 1.0));
     add(plane(Paint::kBare, 1, {-3.4, 0, 0}, {1, 0, 0}, 0.9));
     add(plane(Paint::kBare, 1, {2.75, 0, 0}, {-1, 0, 0}, 1.1));
-    // A blind before the back wall, and a pane in a frame that shows nothing but its own dark.
+    // A blind in front of the back wall, and a dark pane without texture in a frame.
     add(box(Paint::kSlats, 0, {-1.35, -0.05, 5.6}, {0.56, 0.62, 0.02}, 0));
     add(box(Paint::kBare, 1, {1.30, onFloor(0.95), 4.62}, {0.52, 0.78, 0.005}, 0, 0.35));
     for (int side = -1; side <= 1; side += 2) {
@@ -183,7 +184,7 @@ void furnish(RoomKind kind, ObjectList* room) {
   add(plane(Paint::kPlaster, 2.2, {2.75, 0, 0}, {-1, 0, 0}, 1.1));
   add(box(Paint::kLinen, 0.5, {0, onFloor(0.05), 5.69}, {3.4, 0.05, 0.02}, 0, 0.9));
   add(box(Paint::kRug, 0, {-0.05, onFloor(0.006), 2.95}, {1.15, 0.006, 0.85}, 0.02, 1.1));
-  // Crates, one on the other, and a cardboard box that is nearly without texture.
+  // Crates on top of each other, and a cardboard box that has nearly no texture.
   add(box(Paint::kCrate, 0, {-1.55, onFloor(0.36), 3.75}, {0.36, 0.36, 0.36}, 0.07));
   add(box(Paint::kCrate, 0, {-1.50, onFloor(0.72 + 0.22), 3.70}, {0.22, 0.22, 0.22}, -0.045, 1.15));
   add(box(Paint::kCard, 0, {-2.05, onFloor(0.24), 2.95}, {0.30, 0.24, 0.22}, -0.06, 1.15));
@@ -275,7 +276,7 @@ double shadeOf(const Textures& textures, const Object& object, int face, Vec poi
   const double albedo = textures.sample(object.paint, u / sizeU, v / sizeV, print / size);
   const double slope = dot(normal, kToLight);
   const double sun = slope > 0 ? slope * shade : 0;
-  // Light from the whole room: more from above than from below.
+  // Ambient light: more from above than from below.
   const double room = 0.56 - 0.12 * normal.y - 0.05 * normal.x;
   const double grey = albedo * object.brightness * (room + 0.78 * sun);
   return grey > 255 ? 255 : grey;

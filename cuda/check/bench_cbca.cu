@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times the cross-based matcher: bench_cbca OUT.json COMMIT [--sweep] [--unchecked] [sms...]. Grey pair in device memory in, disparity in
-// device memory out, everything between as one graph: halving (half resolution), features and arms, aggregation for both images,
-// ground control points, median, bilateral estimation, upscaling (half resolution). --sweep: other ways to cut it into threads.
-// What a graph computes is compared with the references, inside each partition too. Part of check.sh.
+// Times the matcher cbca: bench_cbca OUT.json COMMIT [--sweep] [--unchecked] [sms...]. From a grey pair in device
+// memory to disparity in device memory, as one graph: halving (half resolution), features and arms, aggregation for
+// both images, ground control points, median, bilateral estimation, upscaling (half resolution). --sweep: other splits
+// into threads. Compares each graph's results with the references, also inside each partition. Part of check.sh.
 // bench_cbca --once half|full [groups] runs one frame without a graph, for a profiler.
 #include <cstring>
 #include <future>
@@ -39,7 +39,7 @@ CrossParameters parametersOf(const Job& job) {
   return p;
 }
 
-/// Regions of one grey with faint texture, moved by a disparity that changes with y: arms of all lengths.
+/// Makes regions of one grey with faint texture, shifted by a disparity that changes with y: arms of all lengths.
 void regionPair(const Size& size, std::vector<uint8_t>& left, std::vector<uint8_t>& right) {
   std::mt19937 engine(11);
   left.resize(static_cast<size_t>(size.width) * size.height);
@@ -59,7 +59,7 @@ void regionPair(const Size& size, std::vector<uint8_t>& left, std::vector<uint8_
   }
 }
 
-/// Of one job: every buffer on the device, and the stages on them.
+/// One job: every buffer on the device, and the stages that use them.
 struct CbcaFrame {
   const Job job;
   int matchedWidth, matchedHeight;
@@ -221,7 +221,7 @@ int main(int argc, char** argv) {
   Report report(argv[1], argv[2]);
   std::printf("%-24s %-16s %5s %6s %10s %10s %9s %7s\n", "cbca", "size", "image", "SMs", "median ms", "least ms",
               "GDE/s", "MB");
-  // The definition is slow: it works while the device is timed.
+  // The definition is slow, so it runs while the device is timed.
   std::vector<std::unique_ptr<Run>> runs;
   for (const Job& job : kJobs) {
     for (const char* image : {"regions", "noise"}) runs.emplace_back(new Run(job, image, checked));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times of the filter of a noisy pair (match/denoise), by itself and before matching, as graphs. At 640x480 what it gives is compared
-// with its definition, inside each partition too.
+// Times the noise filter (prepare/denoise), alone and before matching, as graphs. At 640x480 it compares the result
+// with the definition, also inside each partition.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@
 
 namespace depthwatt {
 
-/// Grey values. Any other but 0 takes as long.
+/// The range in grey values. Any other except 0 takes the same time.
 constexpr int32_t kTimedRange = 8;
 
 inline std::vector<uint8_t> expectedSmooth(const Size& size, const std::vector<uint8_t>& image) {
@@ -24,7 +24,7 @@ inline std::vector<uint8_t> expectedSmooth(const Size& size, const std::vector<u
   return filtered;
 }
 
-/// A frame whose grey images are what the filter makes of a pair; opened where the calling thread works.
+/// A frame whose grey images are filtered. Open it on the thread that uses it.
 struct FilteredFrame {
   Frame frame;
   DeviceBuffer<uint8_t> noisy[2];

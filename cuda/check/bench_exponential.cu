@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times exponential-step aggregation and rectification in colours: bench_exponential OUT.json COMMIT [sms...]. Images in device memory
-// in, disparity or colours in device memory out, everything between as one graph. What the aggregation's graphs compute is compared
-// with the reference, inside each partition too. Part of check.sh.
+// Times exponential-step aggregation and rectification in colours: bench_exponential OUT.json COMMIT [sms...]. From
+// images in device memory to disparity or colours in device memory, as one graph. Compares the aggregation's results
+// with the reference, also inside each partition. Part of check.sh.
 #include "../match/exponential/exponential_workspace.h"
 #include "../rectify/rectify_gpu.h"
 #include "bench_frame.h"
@@ -17,7 +17,7 @@ struct Preset {
   ExponentialParameters parameters;
 };
 
-/// Table III of Yu et al. 2010 (decision 0040 for esmp's base), and the same with gradients beside grey.
+/// Table III of Yu et al. 2010 (decision 0040 for esmp's base), and the same with gradients in addition.
 std::vector<Preset> presets() {
   ExponentialParameters esaw;
   esaw.numDisparities = 60;
@@ -98,11 +98,11 @@ void timeAggregation(Report& report, const Preset& preset, const Pair& pair, con
       exponential.bytes());
 }
 
-/// Both images of a VGA pair through the map of a lens.
+/// Rectifies both images of a VGA pair through the map of a lens.
 void timeColours(Report& report, const char* name, PixelFormat format, size_t pixelBytes, int sms) {
   constexpr int width = 640, height = 480;
   const size_t stride = pixelBytes * width;
-  std::vector<uint8_t> bytes(2 * stride * height);  // NV12 has chroma behind its luma
+  std::vector<uint8_t> bytes(2 * stride * height);  // NV12 has chroma after its luma
   std::mt19937 engine(3);
   for (uint8_t& value : bytes) value = static_cast<uint8_t>(engine() >> 24);
   std::vector<int32_t> map;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the timings share: a textured pair, its expected disparity, every buffer of a frame on the device, replays of a graph.
+// Shared by the timing programs: a textured pair, its expected disparity, every buffer of a frame on the device,
+// replays of a graph.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +26,7 @@ namespace depthwatt {
 
 struct Size {
   int width, height, num;
-  bool defaults = false;  ///< matched with the settings that a user meets; else the paper's: census, one P2
+  bool defaults = false;  ///< the default settings; else the paper's: census, one P2
   const char* settings() const { return defaults ? "defaults" : "paper"; }
 };
 
@@ -33,7 +34,8 @@ inline void require(const Status& status) {
   if (!status.ok()) fail(status.message);
 }
 
-/// Texture moved by a disparity that changes with y, and noise: no two patches alike, every disparity used.
+/// Makes texture shifted by a disparity that changes with y, and noise: no two patches are alike, and every disparity
+/// occurs.
 inline void texturedPair(const Size& size, std::vector<uint8_t>& left, std::vector<uint8_t>& right) {
   std::mt19937 engine(7);
   left.resize(static_cast<size_t>(size.width) * size.height);
@@ -84,7 +86,7 @@ struct Timing {
   double median, least;
 };
 
-/// What enqueue() queues, captured as a graph, and its replays.
+/// Captures what enqueue() queues as a graph, and replays it.
 class Replays {
  public:
   template <class Enqueue>
@@ -106,7 +108,7 @@ class Replays {
     require(cudaStatus(cudaGraphLaunch(executable_, stream_), "replay"));
     require(cudaStatus(cudaStreamSynchronize(stream_), "replay"));
   }
-  /// So many replays after a tenth as many.
+  /// Times this many replays after a tenth as many.
   Timing time(int replays) {
     std::vector<double> times;
     for (int i = -replays / 10; i < replays; ++i) {
@@ -131,7 +133,7 @@ class Replays {
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
 };
 
-/// Captures what enqueue() queues, replays it once, lets check() look at the results, then times 200 replays after 20.
+/// Captures what enqueue() queues, replays it once, lets check() verify the results, then times 200 replays after 20.
 template <class Enqueue, class Check>
 Timing timeGraph(cudaStream_t stream, Enqueue enqueue, Check check) {
   Replays replays(stream, enqueue);
@@ -149,7 +151,7 @@ inline SgmParameters parametersOf(const Size& size, int paths) {
   return p;
 }
 
-/// Every buffer of a frame on the device, and the stages on them.
+/// Every buffer of a frame on the device, and the stages that use them.
 struct Frame {
   Size size;
   size_t pixels;
@@ -195,7 +197,7 @@ struct Frame {
     matchOnly();
     require(gpu::median(q4.get(), filtered.get(), size.width, size.height, stream));
   }
-  /// Without the median.
+  /// Matches without the median.
   void matchOnly() {
     const auto words = size.defaults ? gpu::twoGradientCensus : gpu::census;
     require(words(grey[0].get(), grey[1].get(), census[0].get(), census[1].get(), size.width, size.height, stream));

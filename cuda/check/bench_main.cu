@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times matching and what stands around it on the device: bench_main OUT.json COMMIT [--model] [--sweep] [--unchecked] [sms...]
-// Matching: grey pair in device memory in, disparity in device memory out, census to median, as one graph. What two sizes give
-// is compared with the reference, inside each partition too. Then what the model of boards needs (bench_model.h), and --model:
-// nothing but that. Refinement, stage by stage (bench_refine.h), and the noise filter (bench_denoise.h). --sweep: every number of
-// lanes a line; --unchecked: no references. Part of check.sh.
-// bench_main --once W H D PATHS [ROWLANES COLUMNLANES] runs one frame without a graph, for a profiler.
+// Times matching and the stages around it on the device: bench_main OUT.json COMMIT [--model] [--sweep] [--unchecked]
+// [sms...]. Matching: from a grey pair in device memory to disparity in device memory, census to median, as one graph;
+// compares the results of two sizes with the reference, also inside each partition. Then the data of the model of
+// boards (bench_model.h; --model: only that), refinement stage by stage (bench_refine.h), and the noise filter
+// (bench_denoise.h). --sweep: every number of lanes per line; --unchecked: no references. Part of check.sh. bench_main
+// --once W H D PATHS [ROWLANES COLUMNLANES] runs one frame without a graph, for a profiler.
 #include <cstdio>
 #include <cstdlib>
 #include <future>
@@ -23,7 +23,7 @@ using namespace depthwatt;
 
 namespace {
 
-/// got: where given, the result of the first replay.
+/// @param got if given: the result of the first replay
 Timing timeMatching(const Size& size, int paths, const std::vector<uint8_t>& left, const std::vector<uint8_t>& right,
                     const gpu::SgmTuning& tuning, std::vector<int16_t>* got) {
   Frame frame(size, paths, left, right, tuning);
@@ -39,7 +39,7 @@ Timing timeMatching(const Size& size, int paths, const std::vector<uint8_t>& lef
       });
 }
 
-/// A size with a number of paths, what it gave in each partition, and what it should have given.
+/// A size with a number of paths, its result in each partition, and the expected one.
 struct Run {
   Size size;
   int paths;
@@ -76,7 +76,7 @@ void timeSizes(Report& report, const std::vector<int>& partitions, bool sweep, b
     sizes.push_back(sizes[i]);
     sizes.back().defaults = true;
   }
-  // The definition is slow: it works while the device is timed.
+  // The definition is slow, so it runs while the device is timed.
   std::vector<std::unique_ptr<Run>> runs;
   for (const Size& size : sizes) {
     for (const int paths : {4, 8}) {
@@ -122,7 +122,8 @@ void timeSizes(Report& report, const std::vector<int>& partitions, bool sweep, b
   for (const std::unique_ptr<Run>& run : runs) run->check();
 }
 
-/// What stands around matching at one size, 4 paths: stages added one after the other, so that differences are their costs.
+/// Times the stages around matching at one size, 4 paths: stages are added one by one, and the differences are their
+/// costs.
 struct Extra {
   const char* what;
   Timing timing;
@@ -222,7 +223,8 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (argc < 3) fail("usage: bench_main OUT.json COMMIT [--model] [--sweep] [--unchecked] [sms...]");
-  // Before the driver is asked anything: nothing is loaded while a stream runs beside the timings, and no stream shares its queue.
+  // Set before the first driver call: nothing may be loaded while a stream runs during timings, and no stream may share
+  // its queue.
   setenv("CUDA_MODULE_LOADING", "EAGER", 1);
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1);
   std::vector<int> partitions = {0};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the prediction of boards is fitted on and tested by (bench/model/gpu-model.mjs): each kernel's own time and whole frames, on the
-// whole card and in partitions, with volumes that fit the second-level cache and such that do not, and beside a stream.
+// Measures the data that fit and test the model of boards (bench/model/gpu-model.mjs): each kernel's time and whole
+// frames, on the whole card and in partitions, with volumes that fit the second-level cache and volumes that do not,
+// and during a stream.
 #pragma once
 
 #include <functional>
@@ -26,13 +27,13 @@ constexpr const char* kCellName = "uint16";
 constexpr Size kModelSizes[] = {{320, 240, 64}, {640, 480, 128}, {1242, 375, 128}, {1280, 720, 128}, {1920, 1080, 128}};
 constexpr int kRepeated = 9;  ///< launches of a small kernel in a row
 
-/// The part of the card that rows are timed on, and what streams beside them.
+/// The part of the card that rows are timed on, and the stream that runs meanwhile.
 struct Ground {
   int sms;
   DramStream* beside;
 };
 
-/// Graphs that are made first and then timed together, because nothing may be allocated beside a stream.
+/// Graphs that are made first and then timed together, because nothing may be allocated during a stream.
 class TimedGraphs {
  public:
   void add(cudaStream_t stream, const std::function<void()>& enqueue) {
@@ -40,9 +41,9 @@ class TimedGraphs {
     replays_.back()->once();
     stream_ = stream;
   }
-  /// Medians of all of them; then streamed() is the rate of what ran beside.
+  /// Returns the medians of all; streamed() is then the stream's rate.
   std::vector<double> time(const Ground& ground) {
-    // Loaded before a stream runs: loading waits for it.
+    // Loaded before a stream runs, because loading waits for it.
     DeviceBuffer<unsigned long long> clock;
     DeviceBuffer<StreamControl> unused;
     require(clock.allocate(2));
@@ -73,7 +74,7 @@ class TimedGraphs {
   double streamed_ = 0, megahertz_ = 0;
 };
 
-/// One row, with what was the same for all graphs of a set.
+/// Writes one row, with the data that all graphs of a set share.
 inline void modelRow(Report& report, const char* what, const Size& size, int lanes, const Ground& ground,
                      const TimedGraphs& graphs, double ms) {
   report.row(
@@ -84,7 +85,7 @@ inline void modelRow(Report& report, const char* what, const Size& size, int lan
   std::printf(" %s %.4f", what, ms);
 }
 
-/// Matching's kernels one after the other, 4 paths: graphs that end behind each, and their differences.
+/// Times matching's kernels in order, 4 paths: graphs that end after each, and their differences.
 inline void timeKernels(Report& report, const Size& size, int lanes, const Ground& ground,
                         const std::vector<uint8_t>& left, const std::vector<uint8_t>& right) {
   static const char* const kKernels[] = {"kernel costs", "kernel rows", "kernel columns", "kernel selection"};
@@ -102,7 +103,7 @@ inline void timeKernels(Report& report, const Size& size, int lanes, const Groun
   for (int k = 0; k < 4; ++k) modelRow(report, kKernels[k], size, lanes, ground, graphs, until[k + 1] - until[k]);
 }
 
-/// What is done once a pixel, many times in a row for a steady time, and whole frames, full size and half of it.
+/// Times per-pixel work, many times in a row for a steady time, and whole frames at full and half size.
 inline void timeFrames(Report& report, const Size& size, const Ground& ground, const std::vector<uint8_t>& left,
                        const std::vector<uint8_t>& right) {
   gpu::SgmTuning tuning;
@@ -157,7 +158,7 @@ inline void timeFrames(Report& report, const Size& size, const Ground& ground, c
   modelRow(report, "frame at half resolution", size, 0, ground, graphs, medians[9]);
 }
 
-/// What a large copy moves there, read and written.
+/// Measures what a large copy moves, read and written.
 inline void timeCopy(Report& report, const Ground& ground) {
   CopyBuffers buffers;
   buffers.open(report.multiprocessors(ground.sms));
@@ -175,7 +176,8 @@ inline void timeCopy(Report& report, const Ground& ground) {
   cudaStreamDestroy(stream);
 }
 
-/// partitions: numbers of multiprocessors, 0 = all. Beside a stream come last: whatever goes wrong there, the others are written.
+/// @param partitions numbers of multiprocessors, 0 = all. Rows during a stream come last, so that a failure there loses
+/// no others.
 inline void modelRows(Report& report, const std::vector<int>& partitions) {
   for (const bool streaming : {false, true}) {
     for (const int sms : partitions) {

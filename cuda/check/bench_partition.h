@@ -26,8 +26,8 @@ inline CUcontext greenContext(CUdevice device, CUdevResource* multiprocessors) {
   return context;
 }
 
-/// Makes the calling thread work on `sms` multiprocessors alone; what is opened from now on belongs to that partition.
-/// rest: where given, a context of all other multiprocessors.
+/// Makes the calling thread work only on `sms` multiprocessors; what is opened from now on belongs to that partition.
+/// @param rest if given: a context of all other multiprocessors
 inline void enterPartition(int sms, CUcontext* rest = nullptr) {
   CUdevice device;
   CUdevResource all, part, others;
@@ -41,7 +41,7 @@ inline void enterPartition(int sms, CUcontext* rest = nullptr) {
   require(cuCtxSetCurrent(own), "green context");
 }
 
-/// Back to the whole card.
+/// Returns to the whole card.
 inline void enterWhole() {
   CUdevice device;
   CUcontext context;

@@ -18,7 +18,7 @@
 
 namespace depthwatt {
 
-/// Slopes with noise of one step, steps at objects' edges, and a tenth of holes, as refined disparity has them.
+/// Makes slopes with noise of one step, steps at objects' edges, and a tenth of holes, as disparity maps have them.
 inline std::vector<int16_t> disparityPicture(const Size& size) {
   std::mt19937 engine(11);
   std::vector<int16_t> picture(static_cast<size_t>(size.width) * size.height);
@@ -32,7 +32,8 @@ inline std::vector<int16_t> disparityPicture(const Size& size) {
   return picture;
 }
 
-/// A grey image whose objects end a pixel beside those of disparityPicture, with noise; so boundaries have something to move.
+/// Makes a grey image whose objects end a pixel next to those of disparityPicture, with noise, so that boundaries can
+/// move.
 inline std::vector<uint8_t> greyPicture(const Size& size) {
   std::mt19937 engine(13);
   std::vector<uint8_t> picture(static_cast<size_t>(size.width) * size.height);
@@ -46,7 +47,8 @@ inline std::vector<uint8_t> greyPicture(const Size& size) {
   return picture;
 }
 
-/// The images between the stages, and a stream; opened where the calling thread works, in a partition or on the whole card.
+/// The images between the stages, and a stream. Open it on the thread that uses it, in a partition or on the whole
+/// card.
 struct Refinement {
   Size size;
   DeviceBuffer<uint8_t> grey, certainty, limit, sure, repairedSure;
@@ -95,7 +97,7 @@ struct Refinement {
     require(gpu::windowConfidence(which, grey.get(), grey.get(), matched.get(), certainty.get(), false, sure.get(),
                                   size.width, size.height, stream));
   }
-  /// All three passes.
+  /// Runs all three passes.
   void repair() {
     require(
         gpu::repair(matched.get(), sure.get(), repaired.get(), repairedSure.get(), size.width, size.height, stream));
@@ -110,13 +112,13 @@ struct Refinement {
   void median() { require(gpu::median(edged.get(), filtered.get(), size.width, size.height, stream)); }
 };
 
-/// A graph of one stage has its launch in it, and a graph of all of them it once.
+/// Times graphs of single stages, each with its launch, and a graph of all of them with one launch.
 inline void timeRefinement(Report& report, const std::vector<int>& partitions) {
   for (const int sms : partitions) {
     if (sms != 0) enterPartition(sms);
     for (const Size& size : {Size{640, 480, 0}, Size{1280, 720, 0}, Size{1920, 1080, 0}}) {
       Refinement r(size);
-      // Each stage finds what the one before it left.
+      // Each stage reads the previous one's result.
       r.restore(), r.speckle(), r.ambiguity(), r.confidence(), r.fill(), r.boundary(), r.median();
       require(cudaStatus(cudaStreamSynchronize(r.stream), "refinement"));
       const auto row = [&](const char* what, const Timing& t) {

@@ -37,10 +37,10 @@ class Report {
     std::fprintf(file_, "\n ]}\n");
     std::fclose(file_);
   }
-  /// What of the device a partition of `sms` is, 0 = all of it.
+  /// Returns the multiprocessors of a partition of `sms`, 0 = all.
   int multiprocessors(int sms) const { return sms == 0 ? properties_.multiProcessorCount : sms; }
 
-  /// The fields of a row, each `"name": value`, behind its kind.
+  /// Adds the fields of a row, each `"name": value`, after its kind.
 #if defined(__GNUC__)
   __attribute__((format(printf, 2, 3)))
 #endif
@@ -52,7 +52,7 @@ class Report {
     std::vfprintf(file_, format, arguments);
     va_end(arguments);
     std::fprintf(file_, "}");
-    std::fflush(file_);  // what was measured before a failure stays
+    std::fflush(file_);  // keep the rows measured before a failure
   }
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel that streams through device memory on multiprocessors of its own, for as long as something beside it is timed, and
-// what a copy reaches in a partition, alone and beside it: a partition alone has the whole card's memory, a board has not.
+// A kernel that streams through device memory on its own multiprocessors while other work is timed, and the rate of a
+// copy in a partition, alone and during the stream. A partition alone has the whole card's memory bandwidth, which a
+// board lacks.
 #pragma once
 
 #include <chrono>
@@ -12,8 +13,8 @@
 namespace depthwatt {
 
 struct StreamControl {
-  unsigned stop;             ///< set from the device, by a kernel on the timed side: nobody asks the host
-  unsigned ranOut;           ///< a stream ended by itself
+  unsigned stop;             ///< a kernel on the timed side sets it, without the host
+  unsigned ranOut;           ///< a stream reached its time limit
   unsigned long long bytes;  ///< read and written
 };
 
@@ -23,8 +24,8 @@ __device__ inline unsigned long long deviceNanoseconds() {
   return nanoseconds;
 }
 
-/// Copies one buffer to the other, over and over, four loads of 16 bytes in flight on each thread; a whole number of rounds
-/// of all threads is count. Until control->stop, or so many nanoseconds.
+/// Copies one buffer to the other repeatedly, four loads of 16 bytes in flight on each thread; `count` is a whole
+/// number of rounds of all threads. Runs until control->stop, or for this many nanoseconds.
 __global__ void __launch_bounds__(256, 4)
     streamKernel(const uint4* from, uint4* to, size_t count, StreamControl* control, volatile int* started,
                  unsigned long long maxNanoseconds) {
@@ -56,7 +57,7 @@ __global__ void __launch_bounds__(256, 4)
 
 __global__ void stopKernel(StreamControl* control) { *static_cast<volatile unsigned*>(&control->stop) = 1; }
 
-/// One pass over the buffers.
+/// Copies the buffer once.
 __global__ void __launch_bounds__(256, 4) copyKernel(const uint4* from, uint4* to, size_t count) {
   const size_t threads = static_cast<size_t>(gridDim.x) * blockDim.x;
   for (size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += 4 * threads) {
@@ -68,7 +69,7 @@ __global__ void __launch_bounds__(256, 4) copyKernel(const uint4* from, uint4* t
   }
 }
 
-/// Clocks of a multiprocessor in so many nanoseconds.
+/// Counts the clocks of a multiprocessor in this many nanoseconds.
 __global__ void clockKernel(unsigned long long nanoseconds, unsigned long long* result) {
   const unsigned long long begun = deviceNanoseconds();
   const long long clock = clock64();
@@ -78,7 +79,7 @@ __global__ void clockKernel(unsigned long long nanoseconds, unsigned long long* 
   result[1] = now - begun;
 }
 
-/// Two buffers, a sixteenth of the free memory at most and 512 MB: far more than a second-level cache.
+/// Two buffers, at most a sixteenth of the free memory and 512 MB: far more than a second-level cache.
 struct CopyBuffers {
   DeviceBuffer<uint4> from, to;
   int blocks = 0;
@@ -102,7 +103,7 @@ struct CopyBuffers {
   }
 };
 
-/// A stream in a context of its own. While it runs nobody may allocate or free: the driver would wait for it.
+/// A stream in its own context. While it runs nothing may be allocated or freed: the driver would wait for it.
 class DramStream {
  public:
   DramStream(CUcontext context, int multiprocessors) : context_(context) {
@@ -117,7 +118,7 @@ class DramStream {
     cudaStreamDestroy(stream_);
     cudaFreeHost(started_);
   }
-  /// Returns when it runs.
+  /// Starts the stream, and returns when it runs.
   void begin() {
     *started_ = 0;
     within([&] {
@@ -133,9 +134,9 @@ class DramStream {
         fail("the stream beside the timings does not start");
     }
     begun_ = std::chrono::steady_clock::now();
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // the cache is the stream's now
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // by now the stream fills the cache
   }
-  /// Stops it by a kernel on `timed`, a stream of the timed side. Gigabytes a second, read and written.
+  /// Stops it by a kernel on `timed`, a stream of the timed side. Returns gigabytes a second, read and written.
   double end(cudaStream_t timed) {
     stopKernel<<<1, 1, 0, timed>>>(control_.get());
     require(cudaStatus(cudaStreamSynchronize(timed), "stopKernel"));
@@ -146,7 +147,7 @@ class DramStream {
       seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count();
       require(cudaStatus(cudaMemcpy(&control, control_.get(), sizeof control, cudaMemcpyDeviceToHost), "stream"));
     });
-    // Then what was timed ran in part without it, or waited for its end.
+    // The timed work then ran in part without the stream, or waited for its end.
     if (control.ranOut != 0) fail("the stream beside the timings ended before they did");
     return 1e-9 * static_cast<double>(control.bytes) / seconds;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times window SAD, pyramid SAD and points: bench_window OUT.json COMMIT [sms...]. Weighted colours of a pair in device memory in, disparity
-// in device memory out, as one graph; the left view alone where nothing else is said. What the graphs compute is compared with the
-// reference, inside each partition too. Part of check.sh.
+// Times window SAD, pyramid SAD and points: bench_window OUT.json COMMIT [sms...]. From weighted colours of a pair in
+// device memory to disparity in device memory, as one graph; only the left view unless a row says otherwise. Compares
+// the results with the reference, also inside each partition. Part of check.sh.
 #include "../match/pyramid/pyramid_workspace.h"
 #include "../match/sad/sad_workspace.h"
 #include "../output/points/points_gpu.h"
@@ -15,7 +15,7 @@ namespace {
 
 const Size kSize = {640, 480, 128};
 
-/// How sad is cut; the first as the device suggests.
+/// How sad is split; the first is chosen for the device.
 struct SadForm {
   const char* name;
   bool wantsRight;
@@ -28,7 +28,7 @@ const SadForm kSadForms[] = {{"sad 9x9", false, {}},
                              {"sad 9x9, costs computed twice", false, {0, 0, false, 0}},
                              {"sad 9x9, sums stored", false, {0, 0, true}}};
 
-/// Grey as colours: what each channel holds does not change the work.
+/// Converts grey to colours: the values of the channels do not affect the time.
 std::vector<HsvPixel> coloured(const std::vector<uint8_t>& grey) {
   std::vector<HsvPixel> pixels;
   for (const uint8_t value : grey) {
@@ -41,7 +41,7 @@ std::vector<HsvPixel> coloured(const std::vector<uint8_t>& grey) {
   return pixels;
 }
 
-/// Everything that a matcher of colours has on the device.
+/// All device memory of a colour matcher.
 struct ColourFrame {
   DeviceBuffer<HsvPixel> image[2];
   DeviceBuffer<int16_t> q4, whole, rightWhole;
@@ -110,7 +110,7 @@ void timeMatcher(Report& report, const char* name, Workspace& workspace, ColourF
       name, kSize.width, kSize.height, kSize.num, multiprocessors, t.median, t.least, workspace.bytes());
 }
 
-/// Points of a ramp with holes.
+/// Times points of a ramp with holes.
 void timePoints(Report& report, const char* name, PointElement element, bool colours, int sms) {
   const size_t pixels = static_cast<size_t>(kSize.width) * kSize.height;
   PointsParameters p;

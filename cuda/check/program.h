@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the check's programs end when something is wrong.
+// How the check's programs end on an error.
 #pragma once
 
 #include <cstdio>

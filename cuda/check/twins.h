@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the twins share: random numbers, device images, the comparison that names the first mismatch.
+// Shared by the comparison programs: random numbers, device images, and the comparison that reports the first mismatch.
 #pragma once
 
 #include <cstdio>

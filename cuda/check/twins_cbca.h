@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Twins of the cross-based matcher: aggregation with parameters at their extremes and every way of cutting it into threads,
-// then the matcher as a whole with the parameters of both resolutions.
+// Compares the matcher cbca with its reference: aggregation with extreme parameters and every split into threads, then
+// the whole matcher with the parameters of both resolutions.
 #pragma once
 
 #include "../match/cbca/cbca_workspace.h"
@@ -14,7 +14,7 @@ inline CrossParameters randomCross(Random& random, const Case& c, bool small) {
   const int longest = small ? 24 : kMaxArmOnCuda;
   p.minDisparity = random.whole(0, 2) == 0 ? random.whole(1, random.whole(0, 9) == 0 ? 1500 : 20) : 0;
   p.numDisparities = random.whole(0, 7) == 0 ? random.whole(1, small ? 100 : 512) : random.whole(1, 40);
-  if (c.width > 67) p.numDisparities = random.whole(1, 12);  // the reference adds every sum up by itself
+  if (c.width > 67) p.numDisparities = random.whole(1, 12);  // the reference adds up every sum separately
   const int arms[] = {0, 3, 9, longest, random.whole(0, longest)};
   p.armX = arms[random.whole(0, 4)];
   p.armY = arms[random.whole(0, 4)];
@@ -67,7 +67,7 @@ inline void checkCross(Random& random, const Case& c, const std::vector<uint8_t>
   const std::string what = c.name + " " + describe(p);
   gpu::CrossWorkspace cross;
   require(cross.open(p, c.width, c.height, randomTuning(random)), "open " + what);
-  for (int turn = 0; turn < 2; ++turn) {  // the second frame finds the first one's memory
+  for (int turn = 0; turn < 2; ++turn) {  // the second frame reuses the first one's memory
     require(cross.compute(grey[0].get(), grey[1].get(), dWhole[0].get(), dWhole[1].get(), nullptr), "cross " + what);
     require(cudaStatus(cudaDeviceSynchronize(), "cross"), what);
     expectSame(whole[0], fetched(dWhole[0]), c.width, "cross left, " + what);
@@ -85,7 +85,7 @@ inline void checkCross(Random& random, const Case& c, const std::vector<uint8_t>
   expectSame(confidence, fetched(dConfidence), c.width, "ground control points' confidence, " + what);
 }
 
-/// The matcher's own refinement behind it, with the defaults of both resolutions.
+/// Checks the matcher's own refinement, with the defaults of both resolutions.
 inline void checkCbca(Random& random, const Case& c, const std::vector<uint8_t>& left,
                       const std::vector<uint8_t>& right) {
   CrossParameters cross;

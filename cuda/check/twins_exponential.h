@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Twins of exponential-step aggregation (esaw, esmp) with parameters at their extremes, and of the left-right check behind it.
+// Compares exponential-step aggregation (esaw, esmp) with its reference, with extreme parameters, and the left-right
+// check after it.
 #pragma once
 
 #include <cstring>
@@ -69,7 +70,7 @@ inline void checkExponential(Random& random, const Case& c, const std::vector<ui
   const std::string what = c.name + " " + describe(p);
   gpu::ExponentialWorkspace exponential;
   require(exponential.open(p, c.width, c.height), "open " + what);
-  for (int turn = 0; turn < 2; ++turn) {  // the second frame finds the first one's memory
+  for (int turn = 0; turn < 2; ++turn) {  // the second frame reuses the first one's memory
     require(exponential.compute(dGrey[0].get(), dGrey[1].get(), dRgb.get(),
                                 {dQ4.get(), dWhole.get(), dRight.get(), dConfidence.get()}, nullptr),
             "exponential " + what);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kernel stage against its reference, bit for bit, on random cases: twins_main [cases] [seed] [--small] [--sms N], the
-// last on so many multiprocessors alone.
-// Prints the first mismatch with its place and leaves with 1. Part of check.sh.
+// Compares every kernel stage with its reference, bit for bit, on random cases: twins_main [cases] [seed] [--small]
+// [--sms N]; --sms uses only N multiprocessors. Prints the first mismatch with its place and exits with 1. Part of
+// check.sh.
 #include <algorithm>
 #include <cstring>
 
@@ -82,7 +82,7 @@ void checkCensus(const Case& c, const std::vector<uint8_t>& left, const std::vec
   }
 }
 
-/// The filter of a noisy pair: off, and at the least, a random and the largest range.
+/// Checks the noise filter: off, and at the smallest, a random and the largest range.
 void checkSmooth(Random& random, const Case& c, const std::vector<uint8_t>& left, const std::vector<uint8_t>& right) {
   const std::vector<uint8_t>* images[2] = {&left, &right};
   DeviceBuffer<uint8_t> in[2], out[2];
@@ -109,7 +109,7 @@ void checkSmooth(Random& random, const Case& c, const std::vector<uint8_t>& left
   }
 }
 
-/// Halving, and doubling of a map with invalid pixels, steps across the threshold and every border.
+/// Checks halving, and doubling of a map with invalid pixels, steps across the threshold and every border.
 void checkHalfAndUpscale(Random& random, const Case& c, const std::vector<uint8_t>& grey) {
   const int width = halfOf(c.width), height = halfOf(c.height);
   const size_t pixels = static_cast<size_t>(width) * height;
@@ -308,7 +308,7 @@ void checkRectify(Random& random, const Case& c) {
       for (const Rgb8& pixel : pixels) values.insert(values.end(), {pixel.red, pixel.green, pixel.blue});
       return values;
     };
-    // offset: of the image from a multiple of its words' size.
+    // @param offset of the image from a multiple of its words' size
     const auto colourTwins = [&](bool mapped, int32_t width, int32_t height, int offset) {
       std::vector<Rgb8> colours(static_cast<size_t>(width) * height);
       source.data = bytes.data() + offset;
@@ -369,7 +369,7 @@ int main(int argc, char** argv) {
     SgmParameters parameters = randomParameters(random, small);
     if (large) parameters.numDisparities = std::min(parameters.numDisparities, 70);
     checkMatching(random, c, left, right, parameters);
-    if (!large) {  // their references add every sum up by itself
+    if (!large) {  // their references add up every sum separately
       checkSgmMatcher(random, c, left, right);
       checkCross(random, c, left, right, small);
       checkCbca(random, c, left, right);
@@ -379,7 +379,7 @@ int main(int argc, char** argv) {
     }
     checkRvl(random, left.size());
     checkPoints(random, c);
-    // So many blocks that summaries are looked for in several rounds.
+    // Enough blocks that summaries are searched in several rounds.
     if (i % 16 == 0 && !small) checkRvl(random, static_cast<size_t>(random.whole(270000, 600000)));
     if (i % 8 == 0) checkRectify(random, c);
   }

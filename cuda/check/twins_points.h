@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Twins of points: both frames, both elements, with and without colours, over every kind of disparity.
+// Compares points with their reference: both frames, both elements, with and without colours, over every kind of
+// disparity.
 #pragma once
 
 #include "../output/points/points_gpu.h"

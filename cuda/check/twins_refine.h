@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Twins of the stages that refine a disparity: speckle, ambiguity, confidence, Prehn's measures and repair, fill and boundary, on pictures of several kinds and on
-// shapes beside the edges of the kernels' tiles.
+// Compares the refinement stages with their references: speckle, ambiguity, confidence, Prehn's measures and repair,
+// fill and boundary, on several kinds of images and on sizes near the edges of the kernels' tiles.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +28,9 @@ namespace depthwatt {
 
 constexpr int kDisparityKinds = 7;
 
-/// 0, 1: patches with holes of all lengths and rows without anything. 2: nothing valid. 3: everything valid. 4: one path that
-/// winds through all rows. 5: a chessboard of values and holes. 6: patches that reach the highest disparities.
+/// Makes a disparity map. @param kind 0, 1: patches with holes of all lengths and empty rows. 2: nothing valid. 3:
+/// everything valid. 4: one path that winds through all rows. 5: a chessboard of values and holes. 6: patches that
+/// reach the highest disparities
 inline std::vector<int16_t> disparitiesOf(Random& random, const Case& c, int kind) {
   std::vector<int16_t> disparities(static_cast<size_t>(c.width) * c.height, kInvalidDisparity);
   if (kind == 2) return disparities;
@@ -82,8 +83,8 @@ inline void checkSpeckle(Random& random, const Case& c, std::vector<int16_t> dis
   expectSame(confidence, fetched(dConfidence), c.width, "speckle confidence" + what);
 }
 
-/// Each measure of Prehn's, and the repair of what has it. The right image is the left one some pixels further, with noise: windows that
-/// agree and windows that do not.
+/// Checks each of Prehn's measures, and the repair with it. The right image is the left one shifted by some pixels,
+/// with noise: windows that agree and windows that do not.
 inline void checkMeasuresAndRepair(Random& random, const Case& c, const std::vector<uint8_t>& left,
                                    const std::vector<int16_t>& disparities) {
   const size_t pixels = left.size();
@@ -195,7 +196,8 @@ inline void checkTemporal(Random& random, const Case& c, std::vector<uint8_t> pi
   }
 }
 
-/// Pictures that repeat along the row, that are noise on one grey value, and that are neither, with the right image some pixels further.
+/// Checks images that repeat along the row, images of noise on one grey value, and others, with the right image shifted
+/// by some pixels.
 inline void checkAmbiguity(Random& random, const Case& c, const std::vector<int16_t>& disparities) {
   const size_t pixels = disparities.size();
   std::vector<uint8_t> left(pixels), right(pixels),
@@ -228,7 +230,7 @@ inline void checkAmbiguity(Random& random, const Case& c, const std::vector<int1
   expectSame(limit, fetched(dLimit), blockColumnsOf(c.width), "ambiguity " + c.name);
 }
 
-/// kind: of disparitiesOf.
+/// @param kind of disparitiesOf
 inline void checkRefinement(Random& random, const Case& c, const std::vector<uint8_t>& grey, int kind) {
   std::vector<int16_t> disparities = disparitiesOf(random, c, kind);
   checkSpeckle(random, c, disparities);
@@ -259,7 +261,7 @@ inline void checkRefinement(Random& random, const Case& c, const std::vector<uin
   require(gpu::boundary(dGrey.get(), dIn.get(), dOut.get(), c.width, c.height, nullptr), "boundary");
   expectSame(edged, fetched(dOut), c.width, "boundary " + c.name);
 
-  // The median after it, then both once more, as refine.rounds has them.
+  // The median after it, then both once more, as with refine.rounds.
   DeviceBuffer<int16_t> dSmoothed, dEdged;
   require(dSmoothed.allocate(grey.size()), "rounds");
   require(dEdged.allocate(grey.size()), "rounds");
@@ -284,7 +286,7 @@ inline void checkRefinement(Random& random, const Case& c, const std::vector<uin
   DeviceBuffer<uint8_t> dLimit;
   upload(dLimit, limit);
   for (const bool zeroIsEstimated : {false, true}) {
-    // The same two pictures once without a limit, once with one.
+    // The same two images, without a limit and with one.
     const uint8_t* const limits = zeroIsEstimated ? dLimit.get() : nullptr;
     confidenceReference(greyView, view(disparities).asConst(),
                         packedView<const uint8_t>(certainty.data(), c.width, c.height), zeroIsEstimated,
@@ -307,7 +309,8 @@ inline void checkRefinement(Random& random, const Case& c, const std::vector<uin
   expectSame(confidence, fetched(dConfidence), c.width, "fill confidence " + c.name);
 }
 
-/// One row, one column, one pixel, and one pixel less and more than the tiles of the kernels, with every kind of picture.
+/// Checks one row, one column, one pixel, and one pixel less and more than the kernels' tiles, with every kind of
+/// image.
 inline void checkRefinedShapes(Random& random) {
   const int shapes[][2] = {{1, 1},   {1, 37},  {67, 1}, {2, 2},  {31, 33}, {32, 32}, {33, 31},
                            {34, 34}, {70, 66}, {63, 9}, {64, 8}, {65, 7},  {130, 17}};

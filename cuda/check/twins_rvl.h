@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RVL on the device against its definition: depth and disparity, with holes, noise, none and nothing but zeros.
+// Compares RVL on the device with its definition: depth and disparity, with holes, noise, no zeros and only zeros.
 #pragma once
 
 #include "../output/rvl/rvl.h"
@@ -22,7 +22,7 @@ inline std::vector<uint16_t> rvlPicture(Random& random, size_t pixels) {
       picture[i] = static_cast<uint16_t>(zeros ? 0 : value);
     }
   }
-  // One value far from everything else: its neighbours are found across many blocks.
+  // A value far from all others: its neighbours are found across many blocks.
   if (kind == 2 && random.whole(0, 1) == 0)
     picture[static_cast<size_t>(random.whole(0, static_cast<int>(pixels) - 1))] = 7;
   return picture;
@@ -36,7 +36,7 @@ inline void checkRvl(Random& random, size_t pixels) {
   DeviceBuffer<uint32_t> words, bytes;
   require(words.allocate(gpu::rvlWords(pixels)), "rvl");
   require(bytes.allocate(1), "rvl");
-  // Words that are not cleared would show.
+  // Reveals words that are not cleared.
   require(cudaStatus(cudaMemset(words.get(), 0x5a, words.bytes()), "poison"), "rvl");
   for (const bool disparity : {false, true}) {
     if (disparity) {

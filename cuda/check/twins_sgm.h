@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Twin of semi-global matching as a whole matcher: each matching cost, with the right view read off the left one's sums and
-// from a separate match, against the references of its stages in order.
+// Compares the whole matcher sgm with the references of its stages: each matching cost, with the right view from the
+// left one's sums and from a separate match.
 #pragma once
 
 #include "../match/gpu_matcher.h"
@@ -74,7 +74,7 @@ inline void checkSgmMatcher(Random& random, const Case& c, const std::vector<uin
   require(dConfidence.allocate(left.size()), what);
   std::unique_ptr<gpu::Matcher> matcher;
   require(gpu::openSgmOnGpu(task, &matcher), "open " + what);
-  // Twice: a second frame finds the first one's workspace.
+  // Twice: the second frame reuses the first one's workspace.
   for (int frame = 0; frame < 2; ++frame) {
     require(matcher->compute({dLeft.get(), dRight.get(), nullptr, nullptr}, {dQ4.get(), dConfidence.get()}, nullptr),
             what);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Twins of hsv, sad and pyramid: parameters at their extremes, and every way of cutting sad into bands and slabs.
+// Compares hsv, sad and pyramid with their references: extreme parameters, and every split of sad into bands and slabs.
 #pragma once
 
 #include <cstring>
@@ -17,7 +17,7 @@ inline HsvWeights randomWeights(Random& random) {
   return some[random.whole(0, 5)];
 }
 
-/// A pair of colours in which the right image is the left one further along, with some noise.
+/// A colour pair whose right image is the left one shifted, with some noise.
 struct ColourPair {
   std::vector<Rgb8> left, right;
   std::vector<HsvPixel> leftHsv, rightHsv;
@@ -58,7 +58,7 @@ struct ColourPair {
   }
 };
 
-/// What both stages fill, and its twin on the device.
+/// The results of both stages, and their copies on the device.
 struct WindowMaps {
   std::vector<int16_t> q4, whole, right;
   std::vector<uint8_t> confidence;
@@ -83,7 +83,7 @@ inline void checkSad(Random& random, const Case& c) {
   p.weights = randomWeights(random);
   p.windowWidth = 3 + 2 * random.whole(0, 6), p.windowHeight = 3 + 2 * random.whole(0, 6);
   p.minDisparity = random.whole(0, 2) == 0 ? random.whole(1, random.whole(0, 9) == 0 ? 1500 : 20) : 0;
-  // The reference adds every window up by itself.
+  // The reference adds up every window separately.
   p.numDisparities = c.width > 140             ? random.whole(1, 4)
                      : random.whole(0, 9) == 0 ? random.whole(1, 300)
                                                : random.whole(1, 40);
@@ -109,7 +109,7 @@ inline void checkSad(Random& random, const Case& c) {
   const bool wantsRight = random.whole(0, 3) > 0;
   gpu::SadWorkspace sad;
   require(sad.open(p, c.width, c.height, wantsRight, tuning), text);
-  for (int turn = 0; turn < 2; ++turn) {  // the second frame finds the first one's memory
+  for (int turn = 0; turn < 2; ++turn) {  // the second frame reuses the first one's memory
     require(sad.compute(
                 pair.dLeft.get(), pair.dRight.get(),
                 {maps.dQ4.get(), maps.dWhole.get(), wantsRight ? maps.dRight.get() : nullptr, maps.dConfidence.get()},
@@ -126,7 +126,7 @@ inline void checkPyramid(Random& random, const Case& c) {
   p.windowHeight = square ? p.windowWidth : 3 + 2 * random.whole(0, 6);
   p.minDisparity = random.whole(0, 2) == 0 ? random.whole(1, random.whole(0, 9) == 0 ? 1500 : 20) : 0;
   p.levels = random.whole(1, kMaxLevels);
-  // So that the reference's coarsest level stays small.
+  // Keeps the reference's coarsest level small.
   p.numDisparities = c.width > 67              ? random.whole(1, 8 << p.levels)
                      : random.whole(0, 9) == 0 ? random.whole(1, 512)
                                                : random.whole(1, 64);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encoding for the wire as a stage, on the CPU.
+// Encoding for the wire as a stage: its CPU adapter.
 #include "../stage.h"
 #include "bodies.h"
 
@@ -11,7 +11,7 @@ class EncodeOnCpu final : public CpuStage {
   EncodeOnCpu(const StageTask& task, const CpuContext& cpu)
       : disparity_(task.frame.encodeDisparity), workers_(cpu.workers) {}
 
-  /// The two bodies are independent: each is one thread's work.
+  /// The two bodies are independent, so each is encoded on one thread.
   Status run(const StageImages& images) override {
     const int second = workers_.count() > 1 ? 1 : 0;
     workers_.each([&](int worker) {

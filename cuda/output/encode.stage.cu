@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encoding for the wire as a stage on CUDA: what travels as RVL. Raw disparity is prepared on the host (gpu/gpu_backend.cu).
+// Encoding for the wire as a stage: its CUDA adapter, for RVL. The host prepares raw disparity (gpu/gpu_backend.cu).
 #include "../device/gpu_stage.h"
 #include "rvl/rvl_gpu.h"
 

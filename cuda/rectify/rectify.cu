@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rectification fused with conversion to grey on CUDA; see rectify.h and README.md.
-// One thread computes one output pixel from the four source pixels around its place; neighbours' places lie beside each
-// other, so the loads of a warp fall into a few cache lines.
+// One thread computes one output pixel from the four source pixels around its place. Neighbours' places are adjacent,
+// so the loads of a warp cover a few cache lines.
 #include "rectify_gpu.h"
 
 namespace depthwatt {
@@ -17,7 +17,8 @@ struct Source {
   int redX, redY;  ///< the parity of red's place in the 2 x 2 tile
 };
 
-/// The eight bits of a pixel or of the mosaic's sample: a byte, BT.601 luma of three, or the low byte of (16 bits >> shift).
+/// Returns the eight bits of a pixel or of the mosaic's sample: a byte, BT.601 luma of three, or the low byte of (16
+/// bits >> shift).
 template <int kBytes>
 __device__ __forceinline__ int sampleAt(const Source& s, int x, int y) {
   const uint8_t* row = s.data + static_cast<size_t>(y) * s.strideBytes;

@@ -21,18 +21,18 @@ struct RectifySource {
   PixelFormat format = PixelFormat::kGrey;
 };
 
-/// The definition. map = nullptr: convert only, out must have the source's size.
+/// The definition. map = nullptr: only converts, and out must have the source's size.
 void rectifyReference(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out);
 
-/// The fast form: rows [firstRow, endRow) of out. The source must hold sourceBytes(); not a byte more is read.
+/// The fast form. Computes rows [firstRow, endRow) of out. The source must hold sourceBytes(); no other byte is read.
 using RectifyRows = void (*)(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out, int32_t firstRow,
                              int32_t endRow);
 
-/// The same in colours, for formats that have them (hasColours): each colour by itself, by the same places and weights. Of NV12
-/// the chroma is read too: the source must hold sourceBytes() with colours.
+/// The same in colours, for formats that have them (hasColours): each colour separately, by the same places and
+/// weights. NV12 also reads the chroma: the source must hold sourceBytes() with colours.
 void rectifyRgbReference(const RectifySource& source, const int32_t* map, ImageView<Rgb8> out);
-/// The fast form, and of the same rows the grey that RectifyRows gives, unless grey is empty (data = nullptr): places are found and
-/// pixels are read once for both.
+/// The fast form. Also computes the grey of RectifyRows for the same rows, unless grey is empty (data = nullptr), so
+/// that places are found and pixels read once for both.
 using RectifyRgbRows = void (*)(const RectifySource& source, const int32_t* map, ImageView<Rgb8> out,
                                 ImageView<uint8_t> grey, int32_t firstRow, int32_t endRow);
 struct RectifyKernels {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vector form of the rectification; compiled once per instruction set.
 //
-// A lane is one output pixel. Two fetches of 32 bits bring its four source pixels; each is brought to (left | right << 16), so
-// that one multiply-add of 16-bit pairs interpolates along x, and a second one, on (top | bottom << 16), along y. Bayer takes
-// four fetches of 32 bits, the 4 x 4 raw pixels around the four, and computes their grey in the lane.
-// Neighbouring pixels come from neighbouring places: where a group's lie on two rows and within one vector's bytes, a fetch is
-// two loads and a byte permutation; where they do not, it is a gather.
+// A lane is one output pixel. Two fetches of 32 bits read its four source pixels, rearranged to (left | right << 16),
+// so that one multiply-add of 16-bit pairs interpolates along x, and a second one, on (top | bottom << 16), along y.
+// Bayer takes four fetches of 32 bits, the 4 x 4 raw pixels around the four, and computes their grey in the lane.
+// Neighbouring pixels have neighbouring places: if a group's are on two rows and within one vector's bytes, a fetch is
+// two loads and a byte permutation; otherwise it is a gather.
 
 #include "rectify.h"
 #include "rectify_pixel.inl.h"
@@ -27,7 +27,7 @@ struct AxisPlace {
 
 inline I32 joinHalves(I32 low, I32 high) { return orI32(low, shiftLeftI32<16>(high)); }
 
-/// top and bottom: (left | right << 16), grey.
+/// @param top, bottom (left | right << 16), grey
 inline I32 interpolate(I32 top, I32 bottom, const AxisPlace& x, const AxisPlace& y) {
   const I32 column = joinHalves(pairSumI32(top, x.weights), pairSumI32(bottom, x.weights));
   return shiftRightI32<10>(addI32(pairSumI32(column, y.weights), splatI32(512)));
@@ -54,10 +54,10 @@ struct SourcePlane {
   const uint8_t* data;
   size_t strideBytes;
   int32_t rows;
-  int32_t rowBytes;  ///< that may be read of each
+  int32_t rowBytes;  ///< readable bytes of each row
 };
 
-/// The whole place along one axis of the group's first or last pixel, whichever is less.
+/// Returns the whole place along one axis of the group's first or last pixel, whichever is smaller.
 inline int32_t leastWhole(const int32_t* from, int32_t size, int32_t axis) {
   const auto whole = [&](int32_t lane) {
     return lesser(clampTo(from[2 * lane + axis], 0, 32 * (size - 1)) >> 5, size - 2);
@@ -65,19 +65,20 @@ inline int32_t leastWhole(const int32_t* from, int32_t size, int32_t axis) {
   return lesser(whole(0), whole(kLanesI32 - 1));
 }
 
-/// The bytes that kLanesI32 pixels need of a plane, as a permutation of what lies in a few rows from one byte on.
-/// kReach: bytes from a lane's first to behind its last.
+/// The bytes that kLanesI32 pixels need of a plane, as a permutation of a few rows' bytes from one byte on. kReach:
+/// bytes from a lane's first to after its last.
 template <int kReach>
 class SourceWindow {
  public:
-  /// Whether a group can fit at all, with lanes so many bytes apart.
+  /// Returns whether a group can fit at all, if lanes are this many bytes apart.
   static constexpr bool possible(int32_t bytesApart) {
     return kLanesI32 * bytesApart + kReach - bytesApart <= kWindowBytes;
   }
 
-  /// byte, row: where each lane's bytes begin. firstByte, firstRow: not behind any of them, where the group is to fit.
+  /// @param byte, row the start of each lane's bytes. @param firstByte, firstRow not after any of them, if the group
+  /// shall fit
   SourceWindow(const SourcePlane& plane, int32_t firstByte, int32_t firstRow, I32 byte, I32 row) : plane_(plane) {
-    // What is loaded must not reach beyond the row: it may be the image's last one.
+    // Loads must not exceed the row, which may be the image's last one.
     byte_ = lesser(firstByte, plane.rowBytes - kWindowBytes);
     row_ = firstRow;
     offset_ = subI32(byte, splatI32(byte_));
@@ -88,7 +89,7 @@ class SourceWindow {
 
   bool fits() const { return fits_; }
 
-  /// The 32 bits of each lane's row j, from byte `at` of its reach on.
+  /// Returns the 32 bits of each lane's row j, from byte `at` of its reach on.
   I32 fetchAt(int32_t j, I32 at) const {
     return pickI32(rowFrom(row_ + j), rowFrom(row_ + j + 1), addI32(offset_, at), second_);
   }
@@ -96,7 +97,7 @@ class SourceWindow {
 
  private:
   const uint8_t* rowFrom(int32_t y) const {
-    // A row below the image is asked for only where no lane takes it.
+    // A row below the image is requested only if no lane uses it.
     return plane_.data + static_cast<size_t>(lesser(y, plane_.rows - 1)) * plane_.strideBytes + byte_;
   }
 
@@ -108,7 +109,7 @@ class SourceWindow {
   bool fits_ = false;
 };
 
-/// kLanesI32 output pixels; false, and nothing written, where a load would leave the source's memory.
+/// Computes kLanesI32 output pixels. Returns false, without writing, if a load would leave the source's memory.
 template <class Samples>
 inline bool remapGroup(const RectifySource& source, const int32_t* from, uint8_t* out, int32_t lastOffset) {
   I32 px, py;
@@ -127,7 +128,7 @@ inline bool remapGroup(const RectifySource& source, const int32_t* from, uint8_t
   }
   const I32 offset = addI32(mulI32(y.whole, splatI32(static_cast<int32_t>(source.strideBytes))),
                             shiftLeftI32<Samples::kBytesLog2>(x.whole));
-  // Two bytes per pixel: the 32 bits are the two pixels themselves, and never reach beyond the row.
+  // Two bytes per pixel: the 32 bits are the two pixels themselves, and never exceed the row.
   if (Samples::kBytesLog2 == 0 && anyAboveI32(offset, splatI32(lastOffset))) return false;
   const I32 top = Samples::pairOf(gatherI32(source.data, offset));
   const I32 bottom = Samples::pairOf(gatherI32(source.data + source.strideBytes, offset));
@@ -135,7 +136,7 @@ inline bool remapGroup(const RectifySource& source, const int32_t* from, uint8_t
   return true;
 }
 
-/// Of four neighbouring raw pixels a b c d: the middle two, and the sums beside each of them, in halves.
+/// Four neighbouring raw pixels a b c d: the middle two, and the sums of the pixels next to each, in halves.
 struct MosaicRow {
   I32 own;     ///< b | c << 16
   I32 beside;  ///< a + c | (b + d) << 16
@@ -149,7 +150,7 @@ struct MosaicRow {
   }
 };
 
-/// fetch(at) gives the 32 bits from byte `at` of the four pixels on.
+/// fetch(at) returns the 32 bits from byte `at` of the four pixels on.
 template <class Samples, class Fetch>
 inline MosaicRow mosaicRow(const Fetch& fetch) {
   if constexpr (Samples::kBytesLog2 == 0) {
@@ -161,7 +162,7 @@ inline MosaicRow mosaicRow(const Fetch& fetch) {
   }
 }
 
-/// Grey of the middle two pixels of `row`, in halves. site: of the left one.
+/// Returns the grey of the middle two pixels of `row`, in halves. @param site of the left one
 inline I32 mosaicGrey(const MosaicRow& up, const MosaicRow& row, const MosaicRow& down, I32 site) {
   const I32 low = splatI32(0xffff), high = splatI32(-65536);
   const I32 above = addI32(up.own, down.own), corners = addI32(up.beside, down.beside);
@@ -176,13 +177,13 @@ inline I32 mosaicGrey(const MosaicRow& up, const MosaicRow& row, const MosaicRow
   return joinHalves(left, right);
 }
 
-/// The site (0 red, 1 green beside red, 2 green beside blue, 3 blue) of the pixels (x, y).
+/// Returns the site (0 red, 1 green next to red, 2 green next to blue, 3 blue) of the pixels (x, y).
 inline I32 siteOf(I32 x, I32 y) {
   const I32 one = splatI32(1);
   return orI32(andI32(x, one), shiftLeftI32<1>(andI32(y, one)));
 }
 
-/// kLanesI32 output pixels; false, and nothing written, where a window leaves the image.
+/// Computes kLanesI32 output pixels. Returns false, without writing, if a window leaves the image.
 template <class Samples>
 inline bool remapBayerGroup(const RectifySource& source, const int32_t* from, uint8_t* out) {
   I32 px, py;
@@ -221,7 +222,7 @@ inline bool remapBayerGroup(const RectifySource& source, const int32_t* from, ui
   return true;
 }
 
-/// Rows of the remap, a group at a time; the last group of a row overlaps the one before.
+/// Remaps rows, a group at a time; the last group of a row overlaps the one before.
 template <class Group>
 void remapRows(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out, int32_t firstRow,
                int32_t endRow, const Group& group) {
@@ -240,7 +241,7 @@ void remapRows(const RectifySource& source, const int32_t* map, ImageView<uint8_
   }
 }
 
-/// Conversion alone of the formats with two bytes per pixel.
+/// Only converts formats with two bytes per pixel.
 template <int kShift>
 void convertWordRow(const uint8_t* from, uint8_t* out, int32_t width) {
   int32_t x = 0;
@@ -251,7 +252,7 @@ void convertWordRow(const uint8_t* from, uint8_t* out, int32_t width) {
   for (; x < width; ++x) out[x] = static_cast<uint8_t>((from[2 * x] | from[2 * x + 1] << 8) >> kShift);
 }
 
-/// Conversion alone of a Bayer row: each lane computes two pixels.
+/// Only converts a Bayer row: each lane computes two pixels.
 template <class Samples>
 void convertBayerRow(const RectifySource& source, int32_t y, uint8_t* out) {
   const int32_t width = source.width;
@@ -301,7 +302,7 @@ void convertRows(const RectifySource& source, ImageView<uint8_t> out, int32_t fi
 template <class Samples>
 void remapGreyRows(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out, int32_t firstRow,
                    int32_t endRow) {
-  // The bottom row of a window is read one stride further on, four bytes at once.
+  // The bottom row of a window is read one stride further, four bytes at once.
   const int64_t bytes = int64_t{source.height - 1} * static_cast<int64_t>(source.strideBytes) + source.width;
   const int32_t lastOffset = static_cast<int32_t>(bytes - 4 - static_cast<int64_t>(source.strideBytes));
   remapRows(source, map, out, firstRow, endRow,
@@ -315,7 +316,7 @@ void remapBayerRows(const RectifySource& source, const int32_t* map, ImageView<u
             [&](const int32_t* from, uint8_t* to) { return remapBayerGroup<Samples>(source, from, to); });
 }
 
-/// In rectify_rgb.inl.h.
+/// Defined in rectify_rgb.inl.h.
 void rgbToGreyRows(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out, int32_t firstRow,
                    int32_t endRow);
 

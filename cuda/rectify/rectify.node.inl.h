@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// native.stages.rectify({variant, format, inputWidth, inputHeight, strideBytes, image: Uint8Array, width, height,
-//   map?: Int32Array, grey?: Uint8Array, rgb?: Uint8Array, edge?: "start" | "end"}): width and height are those of `grey`. With `edge`, the image
-//   is copied to the start or the end of pages that have no neighbour: a load beside it ends the process.
+// native.stages.rectify({variant, format, inputWidth, inputHeight, strideBytes, image: Uint8Array, width, height, map?: Int32Array,
+//   grey?: Uint8Array, rgb?: Uint8Array, edge?: "start" | "end"}): width and height are those of `grey`. With `edge`, the image is copied
+//   to the start or the end of pages without neighbours, so that a load outside it ends the process.
 #include "rectify.h"
 
 #include <sys/mman.h>
@@ -37,7 +37,7 @@ RectifySource sourceOf(const Napi::Object& call) {
   return source;
 }
 
-/// A copy of some bytes between two pages that may not be touched.
+/// A copy of some bytes between two inaccessible pages.
 class GuardedCopy {
  public:
   GuardedCopy(const uint8_t* bytes, size_t count, bool atEnd) {
@@ -56,7 +56,7 @@ class GuardedCopy {
   }
   GuardedCopy(const GuardedCopy&) = delete;
   GuardedCopy& operator=(const GuardedCopy&) = delete;
-  const uint8_t* data() const { return data_; }  ///< null where memory could not be had
+  const uint8_t* data() const { return data_; }  ///< null if memory could not be allocated
 
  private:
   uint8_t* base_ = nullptr;

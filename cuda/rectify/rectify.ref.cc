@@ -5,10 +5,10 @@
 namespace depthwatt {
 namespace {
 
-/// The place nearest to i within an image side of n pixels.
+/// Returns the place nearest to i within an image side of n pixels.
 int32_t replicated(int32_t i, int32_t n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
 
-/// Mirrored about the first and the last pixel, so that the colours of the mosaic keep alternating.
+/// Mirrors about the first and the last pixel, so that the colours of the mosaic keep alternating.
 int32_t mirrored(int32_t i, int32_t n) {
   if (n == 1) return 0;
   if (i < 0) return -i;
@@ -32,7 +32,7 @@ struct Raw {
 enum class Colour { kRed, kGreen, kBlue };
 
 Colour colourAt(PixelFormat format, int32_t x, int32_t y) {
-  // Each name spells the four colours of a 2 x 2 tile, row by row.
+  // Each name lists the four colours of a 2 x 2 tile, row by row.
   const Colour red = Colour::kRed, green = Colour::kGreen, blue = Colour::kBlue;
   const Colour tiles[4][4] = {
       {red, green, green, blue}, {green, red, blue, green}, {green, blue, red, green}, {blue, green, green, red}};
@@ -65,23 +65,24 @@ Rgb bayerColours(const Raw& raw, int32_t x, int32_t y) {
   return {red, green, blue};
 }
 
-/// Demosaicing, then BT.601 luma: one rounding for both.
+/// Demosaicing, then BT.601 luma, with one rounding for both.
 int32_t bayerGrey(const Raw& raw, int32_t x, int32_t y) {
   const Rgb rgb = bayerColours(raw, x, y);
   return (77 * rgb.red + 150 * rgb.green + 29 * rgb.blue + 512) / 1024;
 }
 
-/// floor(i / 256), also below 0.
+/// Returns floor(i / 256), also below 0.
 int32_t by256(int32_t i) { return i >= 0 ? i / 256 : -((-i + 255) / 256); }
 int32_t byteOf(int32_t i) { return i < 0 ? 0 : i > 255 ? 255 : i; }
 
-/// BT.601 with luma of full range: 1.402, 0.344, 0.714 and 1.772 times 256. u, v: -128 to 127.
+/// BT.601 with full-range luma: 1.402, 0.344, 0.714 and 1.772 times 256. @param u, v -128 to 127
 Rgb coloursOf(int32_t luma, int32_t u, int32_t v) {
   return {byteOf(luma + by256(359 * v + 128)), byteOf(luma - by256(88 * u + 183 * v + 128)),
           byteOf(luma + by256(454 * u + 128))};
 }
 
-/// Two pixels share their chroma; the last of an odd width takes that of the two before it, and a single column has none.
+/// Two pixels share their chroma; the last of an odd width takes that of the two before it, and a single column has
+/// none.
 Rgb packedColours(const Raw& raw, int32_t x, int32_t y) {
   const bool lumaFirst = raw.source.format == PixelFormat::kYuyv;
   const int32_t luma = raw.byte(2 * x + (lumaFirst ? 0 : 1), y), whole = raw.source.width / 2;
@@ -90,7 +91,7 @@ Rgb packedColours(const Raw& raw, int32_t x, int32_t y) {
   return coloursOf(luma, raw.byte(pair + (lumaFirst ? 1 : 0), y) - 128, raw.byte(pair + (lumaFirst ? 3 : 2), y) - 128);
 }
 
-/// Two by two pixels share their chroma, whose rows lie behind those of luma.
+/// Two by two pixels share their chroma, whose rows follow those of luma.
 Rgb planarColours(const Raw& raw, int32_t x, int32_t y) {
   const int32_t row = raw.source.height + y / 2, column = x / 2 * 2;
   return coloursOf(raw.byte(x, y), raw.byte(column, row) - 128, raw.byte(column + 1, row) - 128);
@@ -123,10 +124,10 @@ int32_t greyAt(const RectifySource& source, int32_t x, int32_t y) {
   }
 }
 
-/// floor(i / 32), also below 0.
+/// Returns floor(i / 32), also below 0.
 int32_t wholePixels(int32_t i) { return i >= 0 ? i / 32 : -((-i + 31) / 32); }
 
-/// Bilinear between what valueAt(x, y) gives for the four pixels around a place of the map.
+/// Interpolates valueAt(x, y) between the four pixels around a place of the map.
 template <class ValueAt>
 uint8_t sampled(const RectifySource& source, const int32_t* from, ValueAt&& valueAt) {
   const int32_t x0 = wholePixels(from[0]), y0 = wholePixels(from[1]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rectification as a stage: its settings, and both images of a pair on the CPU.
+// Rectification as a stage: its settings and CPU adapter for both images of a pair.
 #include <algorithm>
 
 #include "../simd/kernels.h"
@@ -29,7 +29,7 @@ class RectifyOnCpu final : public CpuStage {
     const RectifySource right{images.captured[1], p_.inputWidth, p_.inputHeight, p_.rightStrideBytes, p_.rightFormat};
     const int32_t *leftMap = mapOf(0, p_.leftMap), *rightMap = mapOf(1, p_.rightMap);
     const ImageView<uint8_t>&leftGrey = images.whole.grey[0], &rightGrey = images.whole.grey[1];
-    // The right image, and colours that only the matcher reads, are computed in the window's rows alone.
+    // The right image, and colours that only the matcher reads, are computed only in the window's rows.
     const auto inWindow = [&](int32_t first, int32_t end) {
       const int32_t from = std::min(std::max(first, window_.y), end);
       return std::pair{from, std::max(from, std::min(end, window_.y + window_.height))};
@@ -58,8 +58,8 @@ class RectifyOnCpu final : public CpuStage {
   void adapt(const Adaptation&, const int32_t* leftMap, const int32_t* rightMap) override {
     movedMaps_[0] = leftMap;
     movedMaps_[1] = rightMap;
-    // The left map of captured images repeats a few outer rows. The other rows need no map, and reading by one takes twenty times as
-    // long.
+    // The left map of captured images repeats a few outer rows. The other rows need no map, and reading by one takes
+    // twenty times as long.
     capturedFrom_ = capturedEnd_ = 0;
     if (leftMap == nullptr || !p_.leftMap.empty()) return;
     const auto asCaptured = [&](int32_t y) {
@@ -79,7 +79,7 @@ class RectifyOnCpu final : public CpuStage {
     return movedMaps_[side] != nullptr ? movedMaps_[side] : opened.empty() ? nullptr : opened.data();
   }
 
-  /// Grey and colours. Without colours in the camera: its grey three times.
+  /// Computes grey and colours. Without colours from the camera, red = green = blue = grey.
   void withColours(const RectifySource& source, const int32_t* map, ImageView<uint8_t> grey, ImageView<Rgb8> out,
                    int32_t first, int32_t end) const {
     if (hasColours(source.format)) return kernels_.rectifyRgb(source, map, out, grey, first, end);
@@ -93,8 +93,8 @@ class RectifyOnCpu final : public CpuStage {
   const Region window_;
   const RectifyKernels& kernels_;
   Workers& workers_;
-  const int32_t* movedMaps_[2] = {};            ///< replace those that were opened
-  int32_t capturedFrom_ = 0, capturedEnd_ = 0;  ///< rows that the moved left map leaves as they were captured
+  const int32_t* movedMaps_[2] = {};            ///< replace those given at open
+  int32_t capturedFrom_ = 0, capturedEnd_ = 0;  ///< rows that the moved left map does not change
 };
 
 }  // namespace

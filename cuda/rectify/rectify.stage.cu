@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rectification as a stage on CUDA: both images, and the window cut out of them where there is a region of interest.
+// Rectification as a stage: its CUDA adapter for both images, which also crops the window of a region of interest.
 #include "../device/device_buffer.h"
 #include "../device/gpu_stage.h"
 #include "../output/region/region_gpu.h"
@@ -14,8 +14,9 @@ class RectifyOnGpu final : public GpuStage {
   explicit RectifyOnGpu(const StageTask& task) : p_(task.frame), window_(task.window) {}
 
   Status open() {
-    // Where rows may move there is always a right map, so that a captured frame keeps its kernels. The left map is read from the first
-    // time on that rows leave the right image; then the frame is captured once more. Most rigs never need it.
+    // If rows may move there is always a right map, so that a captured frame keeps its kernels. The left map is used
+    // only after rows leave the right image for the first time; the frame is then captured again. Most rigs never need
+    // it.
     const bool moves = p_.adaptation.movesRows() && p_.rightMap.empty();
     readsLeftMap_ = !p_.leftMap.empty();
     const std::vector<int32_t>* maps[2] = {&p_.leftMap, &p_.rightMap};
@@ -40,7 +41,7 @@ class RectifyOnGpu final : public GpuStage {
       DEPTHWATT_TRY(rectify(source, map, grey, p_.width, p_.height, stream));
       if (!computesRgb(p_, side)) continue;
       Rgb8* const rgb = images.whole.rgb[side].data;
-      // Without colours in the camera: its grey three times.
+      // Without colours from the camera, red = green = blue = grey.
       DEPTHWATT_TRY(hasColours(source.format) ? rectifyRgb(source, map, rgb, p_.width, p_.height, stream)
                                               : greyAsRgb(grey, rgb, p_.width, p_.height, stream));
     }
@@ -54,7 +55,7 @@ class RectifyOnGpu final : public GpuStage {
   }
 
   Status adapt(const Adaptation&, const int32_t* leftMap, const int32_t* rightMap, bool* requeue) override {
-    // Without a map to move, a map that is given is that of a camera that has turned.
+    // Without a map to move, a given map belongs to a rotated camera.
     if (!p_.adaptation.movesRows() && (rightMap == nullptr || map_[1].bytes() == 0)) return {};
     DEPTHWATT_TRY(copyMap(1, rightMap));
     if (leftMap == nullptr && !leftMapMoved_) return {};
@@ -67,7 +68,7 @@ class RectifyOnGpu final : public GpuStage {
   size_t bytes() const override { return map_[0].bytes() + map_[1].bytes(); }
 
  private:
-  /// null: as opened.
+  /// @param map null: as opened
   Status copyMap(int side, const int32_t* map) {
     std::vector<int32_t> asOpened;
     if (map == nullptr) {

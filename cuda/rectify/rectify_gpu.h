@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rectification on CUDA: images of packed rows in device memory.
+// Rectification on CUDA: device images with packed rows.
 #pragma once
 
 #include "../device/check.h"
@@ -11,11 +11,11 @@ namespace gpu {
 Status rectify(const RectifySource& source, const int32_t* map, uint8_t* out, int32_t width, int32_t height,
                cudaStream_t stream);
 
-/// In colours, for formats that have them.
+/// Rectifies in colours, for formats that have them.
 Status rectifyRgb(const RectifySource& source, const int32_t* map, Rgb8* out, int32_t width, int32_t height,
                   cudaStream_t stream);
 
-/// red = green = blue = grey.
+/// Copies grey to red, green and blue.
 Status greyAsRgb(const uint8_t* grey, Rgb8* out, int32_t width, int32_t height, cudaStream_t stream);
 
 }  // namespace gpu

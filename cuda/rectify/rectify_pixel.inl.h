@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One pixel at a time: the pixels that the vectors of rectify.inl.h leave over.
-// Compiled once per instruction set, like it.
+// Computes one pixel at a time, for the pixels that fill no vector of rectify.inl.h. Compiled once per instruction set.
 
 #include "sample_layout.inl.h"
 
@@ -11,8 +10,9 @@ inline int32_t sampleOf(const uint8_t* row, int32_t x, SampleLayout layout) {
   return ((row[2 * x] | row[2 * x + 1] << 8) >> layout.shift) & 0xff;
 }
 
-// Weights times 1024 of a pixel itself and of the sums beside, above and below, and at the corners of it, for the four
-// sites: red, green beside red, green beside blue, blue. 77, 150, 29 are BT.601's weights of red, green, blue times 256.
+// Weights times 1024 of a pixel itself, of the sums left and right, above and below, and at its corners, for the four
+// sites: red, green next to red, green next to blue, blue. 77, 150, 29 are BT.601's weights of red, green, blue times
+// 256.
 constexpr int32_t kSiteOwn[4] = {4 * 77, 4 * 150, 4 * 150, 4 * 29};
 constexpr int32_t kSiteBeside[4] = {150, 2 * 77, 2 * 29, 150};
 constexpr int32_t kSiteAbove[4] = {150, 2 * 29, 2 * 77, 150};
@@ -25,7 +25,7 @@ inline int32_t mirrorInto(int32_t i, int32_t n) {
   return i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i;
 }
 
-/// One pixel's grey: borders and remainders.
+/// Returns one pixel's grey: borders and remainders.
 int32_t greyOfPixel(const RectifySource& source, int32_t x, int32_t y) {
   const size_t stride = source.strideBytes;
   const uint8_t* row = source.data + static_cast<size_t>(y) * stride;
@@ -44,7 +44,7 @@ int32_t greyOfPixel(const RectifySource& source, int32_t x, int32_t y) {
          10;
 }
 
-/// One output value of what valueAt(x, y) gives. Clamping the place first is the same as replicating the border.
+/// Returns one output value from valueAt(x, y). Clamping the place first equals replicating the border.
 template <class ValueAt>
 uint8_t remapValue(const RectifySource& source, const int32_t* from, ValueAt&& valueAt) {
   const int32_t px = clampTo(from[0], 0, 32 * (source.width - 1));
@@ -60,7 +60,7 @@ uint8_t remapPixel(const RectifySource& source, const int32_t* from) {
   return remapValue(source, from, [&](int32_t x, int32_t y) { return greyOfPixel(source, x, y); });
 }
 
-/// BT.601, luma of full range. colour: 0 red, 1 green, 2 blue.
+/// BT.601 with full-range luma. @param colour 0 red, 1 green, 2 blue
 inline int32_t colourOfLuma(int32_t luma, int32_t u, int32_t v, int32_t colour) {
   u -= 128, v -= 128;
   const int32_t added = colour == 0   ? (359 * v + 128) >> 8
@@ -69,7 +69,7 @@ inline int32_t colourOfLuma(int32_t luma, int32_t u, int32_t v, int32_t colour) 
   return clampTo(luma + added, 0, 255);
 }
 
-/// One colour of a pixel: 0 red, 1 green, 2 blue.
+/// Returns one colour of a pixel: 0 red, 1 green, 2 blue.
 int32_t colourOfPixel(const RectifySource& source, int32_t x, int32_t y, int32_t colour) {
   const size_t stride = source.strideBytes;
   const uint8_t* row = source.data + static_cast<size_t>(y) * stride;
@@ -79,14 +79,15 @@ int32_t colourOfPixel(const RectifySource& source, int32_t x, int32_t y, int32_t
     return colourOfLuma(row[x], uv[0], uv[1], colour);
   }
   if (!isBayer(source.format)) {
-    const int32_t second = source.format == PixelFormat::kUyvy ? 1 : 0;  // the place of luma; chroma has the other one
+    const int32_t second =
+        source.format == PixelFormat::kUyvy ? 1 : 0;  // the place of luma; chroma is at the other one
     const int32_t luma = row[2 * x + second], whole = source.width >> 1;
     if (whole == 0) return luma;
     const uint8_t* pair = row + 4 * lesser(x >> 1, whole - 1) + 1 - second;
     return colourOfLuma(luma, pair[0], pair[2], colour);
   }
   const SampleLayout layout = sampleLayoutOf(source.format);
-  // Parities of the place within its tile: red has (0, 0), blue (1, 1).
+  // Parities of the place within its tile: red is at (0, 0), blue at (1, 1).
   const int32_t px = (x + redX(source.format)) & 1, py = (y + redY(source.format)) & 1;
   const int32_t left = mirrorInto(x - 1, source.width), right = mirrorInto(x + 1, source.width);
   const uint8_t* up = source.data + static_cast<size_t>(mirrorInto(y - 1, source.height)) * stride;
@@ -96,7 +97,7 @@ int32_t colourOfPixel(const RectifySource& source, int32_t x, int32_t y, int32_t
     if (px != py) return at(row, x);
     return (at(row, left) + at(row, right) + at(up, x) + at(down, x) + 2) >> 2;
   }
-  const int32_t own = colour >> 1;  // red lies at parities 0, blue at 1
+  const int32_t own = colour >> 1;  // red is at parities 0, blue at 1
   if (px == own && py == own) return at(row, x);
   if (py == own) return (at(row, left) + at(row, right) + 1) >> 1;
   if (px == own) return (at(up, x) + at(down, x) + 1) >> 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rectification in colours on CUDA, for matchers that need them; see rectify.h and README.md.
-// One thread computes one output pixel: the colours of the four source pixels around its place, all three from one reading of
+// One thread computes one output pixel: the three colours of the four source pixels around its place, from one read of
 // their bytes. A mosaic's four pixels have 16 samples around them, which are read once.
 #include "rectify_gpu.h"
 
@@ -9,7 +9,7 @@ namespace gpu {
 #include "sample_layout.inl.h"
 namespace {
 
-/// Mosaic of bytes; of words that begin at multiples of two bytes; of words anywhere.
+/// Mosaics of bytes; of words at multiples of two bytes; of words anywhere.
 enum class Kind { kRgb, kPacked422, kNv12, kMosaic8, kMosaic16, kMosaic16Anywhere };
 
 struct Source {
@@ -36,7 +36,7 @@ __device__ __forceinline__ int mirrorInto(int i, int n) {
 
 __device__ __forceinline__ int byteOf(int i) { return min(max(i, 0), 255); }
 
-/// BT.601, luma of full range.
+/// BT.601 with full-range luma.
 __device__ __forceinline__ Colours coloursOf(int luma, int u, int v) {
   u -= 128, v -= 128;
   return {byteOf(luma + ((359 * v + 128) >> 8)), byteOf(luma - ((88 * u + 183 * v + 128) >> 8)),
@@ -51,7 +51,7 @@ __device__ __forceinline__ int sampleOf(const Source& s, const uint8_t* row, int
   return (word >> s.shift) & 0xff;
 }
 
-/// Bilinear demosaicing of the pixel x, y; at(row, column): the samples -1, 0 and 1 away.
+/// Bilinear demosaicing of pixel (x, y). at(row, column) returns the samples at -1, 0 and 1.
 template <class At>
 __device__ __forceinline__ Colours demosaiced(const Source& s, int x, int y, const At& at) {
   const int own = at(0, 0), beside = at(0, -1) + at(0, 1), above = at(-1, 0) + at(1, 0);
@@ -80,7 +80,7 @@ __device__ __forceinline__ Colours coloursAt(const Source& s, int x, int y) {
   switch (kKind) {
     case Kind::kRgb: return {row[3 * x], row[3 * x + 1], row[3 * x + 2]};
     case Kind::kPacked422: {
-      // Two pixels share their chroma; the last of an odd width takes that before it, a single column has none.
+      // Two pixels share their chroma; the last of an odd width takes the previous one, a single column has none.
       const int luma = row[2 * x + s.lumaAt], whole = s.width >> 1;
       if (whole == 0) return {luma, luma, luma};
       const uint8_t* const pair = row + 4 * min(x >> 1, whole - 1) + 1 - s.lumaAt;

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vector form of rectification in colours, and of the grey of three-byte pixels; compiled once per instruction set, after
 // rectify.inl.h.
-//
-// A lane is one output pixel. A format gives, for a row of the source, each colour of the two pixels beside the lane's place, as
-// (left | right << 16); the rest is the same for all. A lane whose bytes would leave the image computes with the nearest place
-// that does not, and its pixel is computed again by itself. A group is one function, always inlined: left to itself the compiler
-// calls its parts, passes registers through memory and computes what nobody reads.
+// A lane is one output pixel. A format provides, for a row of the source, each colour of the two pixels next to the
+// lane's place, as (left | right << 16); the rest is the same for all formats. A lane whose bytes would leave the image
+// computes with the nearest place that does not, and its pixel is computed again alone. A group is one function, always
+// inlined: otherwise the compiler calls its parts, passes registers through memory and computes unused values.
 
 namespace {
 
-/// Each colour of two neighbouring pixels and their grey, left | right << 16. What of it is not read is not computed either.
+/// Each colour of two neighbouring pixels and their grey, left | right << 16. Unused parts are not computed.
 struct PixelPair {
   I32 red, green, blue, grey;
 };
 
-/// Whole places that a format's vectors can compute.
+/// The whole places that a format's vectors can compute.
 struct PlaceLimits {
   int32_t lowX, highX, lowY, highY;
   bool any() const { return lowX <= highX && lowY <= highY; }
   bool hold(int32_t x, int32_t y) const { return x >= lowX && x <= highX && y >= lowY && y <= highY; }
 };
 
-/// What a group of lanes needs of one plane: by a window where it fits, else gathered. kApart: bytes from a pixel to the next.
+/// The bytes of one plane for a group of lanes: from a window if it fits, else gathered. kApart: bytes from a pixel to
+/// the next.
 template <int kReach, int kApart>
 class SourceFetch {
  public:
@@ -29,7 +29,7 @@ class SourceFetch {
       : window_(plane, firstByte, firstRow, byte, row), data_(plane.data), strideBytes_(plane.strideBytes),
         offset_(addI32(mulI32(row, splatI32(static_cast<int32_t>(plane.strideBytes))), byte)) {}
 
-  /// at: a byte of its reach for each lane.
+  /// @param at a byte of its reach for each lane
   [[gnu::always_inline]] I32 fetchAt(int32_t j, I32 at) const {
     if (SourceWindow<kReach>::possible(kApart) && window_.fits()) return window_.fetchAt(j, at);
     return gatherI32(data_ + static_cast<size_t>(j) * strideBytes_, addI32(offset_, at));
@@ -43,7 +43,7 @@ class SourceFetch {
   const I32 offset_;
 };
 
-/// Where a group lies: the lanes' whole places, within limits, and not behind any of them, for windows.
+/// The place of a group: the lanes' whole places within limits, and a place not after any of them, for windows.
 struct GroupPlace {
   I32 x, y;
   int32_t firstX, firstY;
@@ -59,19 +59,20 @@ struct GroupPlace {
 
 inline I32 lowHalf(I32 v) { return andI32(v, splatI32(0xffff)); }
 inline I32 bytesOfHalves(I32 v) { return andI32(v, splatI32(0x00ff00ff)); }
-/// `yes` where the mask's bits are 1.
+/// Returns `yes` where the mask's bits are 1, else `no`.
 inline I32 chooseI32(I32 mask, I32 yes, I32 no) { return xorI32(no, andI32(mask, xorI32(yes, no))); }
-/// All ones where bit 0 of v is 1, else 0.
+/// Returns all ones where bit 0 of v is 1, else 0.
 inline I32 oddMask(I32 v) { return subI32(splatI32(0), andI32(v, splatI32(1))); }
 
-/// BT.601 luma of three bytes, as the definition rounds it.
+/// Returns BT.601 luma of three bytes, rounded like the definition.
 inline I32 lumaOfRgb(I32 word) {
   const I32 redBlue = pairSumI32(bytesOfHalves(word), splatI32(77 | 29 << 16));
   const I32 green = pairSumI32(andI32(shiftRightI32<8>(word), splatI32(0xff)), splatI32(150));
   return shiftRightI32<8>(addI32(addI32(redBlue, green), splatI32(128)));
 }
 
-/// Three bytes a pixel: two words, of the left pixel and the right one's red, and of the left one's blue and the right one.
+/// Three bytes a pixel: two words, of the left pixel and the right one's red, and of the left one's blue and the right
+/// one.
 class RgbPairs {
  public:
   static PlaceLimits limits(const RectifySource& source) { return {0, source.width - 2, 0, source.height - 2}; }
@@ -93,7 +94,7 @@ class RgbPairs {
   const SourceFetch<6, 3> bytes_;
 };
 
-/// What chroma adds to luma, as rectify.ref.cc has it, for u and v of 0 to 255: the biases are whole, so floors are the same.
+/// What chroma adds to luma, as in rectify.ref.cc, for u and v of 0 to 255: the biases are whole, so floors are equal.
 struct ChromaShare {
   I32 red, green, blue;
 
@@ -128,7 +129,7 @@ class PackedPairs {
                                     4 * (at.firstX >> 1), at.firstY, shiftLeftI32<2>(shiftRightI32<1>(at.x)), at.y) {}
 
   [[gnu::always_inline]] PixelPair row(int32_t j) const {
-    // The right pixel's word is the next one where the left pixel is the second of its own.
+    // The right pixel's word is the next one if the left pixel is the second of its own.
     const I32 word = words_.fetch(j), next = words_.fetchAt(j, andI32(odd_, splatI32(4)));
     const I32 own = bytesOfHalves(shiftRightI32<kLumaShift>(word)),
               other = bytesOfHalves(shiftRightI32<kLumaShift>(next));
@@ -142,7 +143,7 @@ class PackedPairs {
   const SourceFetch<8, 2> words_;
 };
 
-/// A plane of luma, and behind it one of u and v at half the columns and rows.
+/// A plane of luma, followed by one of u and v at half the columns and rows.
 class Nv12Pairs {
  public:
   static PlaceLimits limits(const RectifySource& source) {
@@ -161,7 +162,7 @@ class Nv12Pairs {
       return orI32(andI32(pair, splatI32(0xff)), andI32(shiftLeftI32<8>(pair), splatI32(0xff0000)));
     };
     const I32 left = halves(uv), right = halves(chooseI32(odd_, shiftRightI32<16>(uv), uv));
-    // Four bytes from the last but one of the last row on end in the chroma.
+    // The four bytes from the last but one of the last row on end in the chroma.
     return pairOf(ByteSamples::pairOf(luma_.fetch(j)), ChromaShare(left), ChromaShare(right));
   }
 
@@ -198,7 +199,7 @@ class MosaicPairs {
     const I32 own = shiftLeftI32<2>(rows_[j + 1].own), beside = rows_[j + 1].beside;
     const I32 above = addI32(rows_[j].own, rows_[j + 2].own), corners = addI32(rows_[j].beside, rows_[j + 2].beside);
     const I32 twiceBeside = shiftLeftI32<1>(beside), twiceAbove = shiftLeftI32<1>(above);
-    // Fourfold colours, by whether red's columns and rows are the pixel's own. No half exceeds 1020.
+    // Four times the colours, by whether red's columns and rows are the pixel's own. No half exceeds 1020.
     const auto inColumn = [&](I32 yes, I32 no) { return chooseI32(evenColumn_, yes, no); };
     const auto quarter = [&](I32 v) { return bytesOfHalves(shiftRightI32<2>(addI32(v, splatI32(0x00020002)))); };
     const I32 cross = addI32(beside, above);
@@ -215,7 +216,7 @@ class MosaicPairs {
 
   const SourceFetch<(4 << Samples::kBytesLog2), (1 << Samples::kBytesLog2)> samples_;
   const I32 evenColumn_,
-      evenRow_;     ///< halves that are all ones in red's columns; lanes in red's rows, for the upper pixels
+      evenRow_;     ///< halves of all ones in red's columns; lanes in red's rows, for the upper pixels
   const I32 site_;  ///< of the upper left pixel
   const MosaicRow rows_[4];
 };
@@ -227,7 +228,7 @@ Rgb8 remapRgbPixel(const RectifySource& source, const int32_t* from) {
   return {value(0), value(1), value(2)};
 }
 
-/// kLanesI32 output pixels. grey: theirs, where kWithGrey.
+/// Computes kLanesI32 output pixels, and their grey if kWithGrey.
 template <class Pairs, bool kWithGrey>
 inline void remapRgbGroup(const RectifySource& source, const PlaceLimits& limits, const int32_t* from, Rgb8* out,
                           uint8_t* grey) {
@@ -251,7 +252,8 @@ inline void remapRgbGroup(const RectifySource& source, const PlaceLimits& limits
   }
 }
 
-/// Rows of groups; without a map the places of a group are its own pixels. group(from, x, y): kLanesI32 pixels from (x, y) on.
+/// Processes rows of groups; without a map the places of a group are its own pixels. group(from, x, y): kLanesI32
+/// pixels from (x, y) on.
 template <class Group, class Single>
 inline void groupRows(const int32_t* map, int32_t width, int32_t firstRow, int32_t endRow, bool vectors,
                       const Group& group, const Single& single) {
@@ -263,7 +265,7 @@ inline void groupRows(const int32_t* map, int32_t width, int32_t firstRow, int32
       const int32_t start = lesser(x, width - step);
       for (int32_t i = 0; from == nullptr && i < step; ++i) own[2 * i] = 32 * (start + i), own[2 * i + 1] = 32 * y;
       const int32_t* places = from == nullptr ? own : from + 2 * start;
-      // One lane has no groups of one that are not vectors.
+      // With one lane there are no groups but single pixels.
       if (vectors && width >= kLanesI32) group(places, start, y);
       else single(places, start, y);
     }
@@ -299,7 +301,7 @@ void rgbToGreyRows(const RectifySource& source, const int32_t* map, ImageView<ui
             [&](const int32_t* from, int32_t x, int32_t y) { out.row(y)[x] = remapPixel(source, from); });
 }
 
-/// A type as an argument.
+/// Passes a type as an argument.
 template <class Pairs>
 struct PairsOf {
   using Type = Pairs;
@@ -311,7 +313,7 @@ void remapRgb(const RectifySource& source, const int32_t* map, ImageView<Rgb8> o
   if (grey.data != nullptr && map != nullptr)
     return remapRgbRows<Pairs, true>(source, map, out, grey, firstRow, endRow);
   remapRgbRows<Pairs, false>(source, map, out, {}, firstRow, endRow);
-  // Conversion alone has shorter ways to grey.
+  // Converting without a map has shorter ways to grey.
   if (grey.data != nullptr) rectifyRows(source, map, grey, firstRow, endRow);
 }
 

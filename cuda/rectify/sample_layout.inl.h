@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// How each format stands in memory. Compiled once per instruction set and for CUDA's host side, so nothing here may have external
-// linkage.
+// The memory layout of each format. Compiled once per instruction set and for CUDA's host side, so nothing here may
+// have external linkage.
 
 namespace {
 
-/// How a pixel's eight bits stand in memory: grey, or the mosaic's sample.
+/// The eight bits of a pixel in memory: grey, or the mosaic's sample.
 struct SampleLayout {
   int32_t bytesPerPixel;
   int32_t shift;  ///< the low byte of (16 bits >> shift); unused for one byte per pixel
 };
 
 inline bool isBayer(PixelFormat format) { return format >= PixelFormat::kBayerRggb8; }
-/// 0 RGGB, 1 GRBG, 2 GBRG, 3 BGGR.
+/// Returns 0 RGGB, 1 GRBG, 2 GBRG, 3 BGGR.
 inline int32_t bayerOrder(PixelFormat format) {
   return (static_cast<int32_t>(format) - static_cast<int32_t>(PixelFormat::kBayerRggb8)) & 3;
 }
-/// 0, 1, 2, 3: 8, 10, 12, 16 bits.
+/// Returns 0, 1, 2, 3 for 8, 10, 12, 16 bits.
 inline int32_t bayerDepth(PixelFormat format) {
   return (static_cast<int32_t>(format) - static_cast<int32_t>(PixelFormat::kBayerRggb8)) >> 2;
 }
@@ -27,7 +27,7 @@ inline SampleLayout sampleLayoutOf(PixelFormat format) {
   constexpr SampleLayout kBayerDepths[4] = {{1, 0}, {2, 2}, {2, 4}, {2, 8}};
   if (isBayer(format)) return kBayerDepths[bayerDepth(format)];
   switch (format) {
-    case PixelFormat::kRgb8: return {3, 0};  // not one sample: its grey is BT.601 luma of the three
+    case PixelFormat::kRgb8: return {3, 0};  // three samples: its grey is their BT.601 luma
     case PixelFormat::kYuyv: return {2, 0};
     case PixelFormat::kY10: return {2, 2};
     case PixelFormat::kY12: return {2, 4};

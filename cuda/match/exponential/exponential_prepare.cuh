@@ -95,7 +95,7 @@ struct Preparation {
 /// Returns the threads per pixel that compute weights.
 __host__ __device__ inline int partsOf(int passCount) { return (passCount + kPassesPerThread - 1) / kPassesPerThread; }
 
-/// Of a pixel and up to kPassesPerThread passes: the weights of the neighbour before (low half) and after.
+/// Computes for a pixel and up to kPassesPerThread passes the weights of the neighbour before (low half) and after.
 __device__ __forceinline__ void makeWeights(const Preparation& from, int first, int x, int y, const Shape& shape) {
   const int at = y * shape.width + x, last = min(from.passCount, first + kPassesPerThread);
   const Rgb8 own = from.rgb[at];
@@ -105,7 +105,7 @@ __device__ __forceinline__ void makeWeights(const Preparation& from, int first, 
     const ExponentialPass& pass = from.passes[i];
     const int step = pass.step, offset = pass.alongX ? step : step * shape.width;
     const int place = pass.alongX ? x : y, end = pass.alongX ? shape.width : shape.height;
-    // A neighbour outside the image has no weight; the pixel itself is read in its stead, without a branch.
+    // A neighbour outside the image has no weight; the pixel itself is read instead, without a branch.
     const bool hasBefore = place >= step, hasAfter = place + step < end;
     const Rgb8 colourBefore = from.rgb[hasBefore ? at - offset : at];
     const Rgb8 colourAfter = from.rgb[hasAfter ? at + offset : at];
@@ -117,7 +117,7 @@ __device__ __forceinline__ void makeWeights(const Preparation& from, int first, 
   }
 }
 
-/// blockIdx.z: some passes' weights, or behind them eight disparities' costs, or all messages.
+/// blockIdx.z: some passes' weights, and after them eight disparities' costs, or all messages.
 template <bool kMessages>
 __global__ void __launch_bounds__(128, 12) prepareKernel(Preparation from, Shape shape, ExponentialParameters p) {
   untilKernelBefore();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Depth from disparity on CUDA; see depth.h. One thread, one pixel; each operation is one IEEE rounding, never fused.
+// Depth from disparity on CUDA; see depth.h. One thread per pixel; each operation is one IEEE rounding, never fused.
 #include "depth_gpu.h"
 
 namespace depthwatt {

@@ -14,7 +14,7 @@ struct DepthVectors {
       : numerator(splatF32(static_cast<float>(geometry.focalPixels * geometry.baselineMetres * 16.0 * 1000.0))),
         offsetQ4(splatF32(static_cast<float>(16.0 * geometry.disparityOffsetPixels))) {}
 
-  /// kLanesF32 depths in millimetres and where they hold. Lanes that do not hold may be anything.
+  /// Computes kLanesF32 depths in millimetres and a mask of the valid ones. Invalid lanes are arbitrary.
   F32 millimetres(const int16_t* disparityQ4, MaskF32* holds) const {
     const F32 disparity = loadI16AsF32(disparityQ4);
     const F32 denominator = addF32(disparity, offsetQ4);
@@ -48,7 +48,7 @@ void depthRows(const DepthGeometry& geometry, ImageView<const int16_t> disparity
     for (; x + kLanesF32 <= width; x += kLanesF32) depthVector(vectors, in + x, out + x);
     if (x == width) continue;
     if (width >= kLanesF32) {
-      depthVector(vectors, in + width - kLanesF32, out + width - kLanesF32);  // overlaps the vector before it
+      depthVector(vectors, in + width - kLanesF32, out + width - kLanesF32);  // overlaps the previous vector
       continue;
     }
     int16_t padded[kLanesF32] = {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Depth as a stage, on the CPU. It needs the geometry of a calibration.
+// Depth as a stage: its CPU adapter. It needs the geometry of a calibration.
 #include "../../simd/kernels.h"
 #include "../../stage.h"
 #include "depth.h"

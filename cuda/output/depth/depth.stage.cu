@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Depth as a stage on CUDA.
+// Depth as a stage: its CUDA adapter.
 #include "../../device/gpu_stage.h"
 #include "depth_gpu.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Depth in millimetres on CUDA: images of packed rows in device memory.
+// Depth in millimetres on CUDA: device images with packed rows.
 #pragma once
 
 #include "../../device/check.h"

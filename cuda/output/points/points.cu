@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Points on CUDA; see points.h. One thread, one pixel; each operation is one IEEE rounding, never fused.
+// Points on CUDA; see points.h. One thread per pixel; each operation is one IEEE rounding, never fused.
 #include "../../device/check.h"
 #include "points_gpu.h"
 
@@ -29,7 +29,7 @@ __device__ __forceinline__ uint32_t bitsOf(float value) {
 #endif
 }
 
-/// Millimetres, as whole numbers; false where one is too large for int16.
+/// Rounds to whole millimetres. Returns false if one is too large for int16.
 __device__ __forceinline__ bool roundedTo16Bits(const float* values, uint32_t* whole) {
   bool inside = true;
 #pragma unroll

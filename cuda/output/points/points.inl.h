@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vector form of points; compiled once per instruction set.
 //
-// The same roundings in the same order as the definition; u is looked up by column. Coordinates and colour are four vectors of
-// words, woven into points as they are stored.
+// The same roundings in the same order as the definition; u is read from a table by column. Coordinates and colour are
+// four vectors of words, interleaved into points by the store.
 
 #include "points.h"
 
 namespace {
 
-/// Where kLanesF32 pixels beside each other are read and written.
+/// The addresses of kLanesF32 adjacent pixels and their points.
 struct PointsPlace {
   const int16_t* disparityQ4;
   const uint8_t* grey;
@@ -31,7 +31,7 @@ struct PointsVectors {
     row = splatF32(static_cast<float>(rows / p.focalPixels));
   }
 
-  /// Blue, green, red and 255, from the lowest byte on.
+  /// Returns blue, green, red and 255, from the lowest byte on.
   static I32 colourWords(const PointsPlace& at) {
     const I32 opaque = splatI32(static_cast<int32_t>(0xff000000u));
     if (!kColours) {
@@ -96,7 +96,7 @@ void pointsRowsOf(const PointsPlan& plan, const PointsImages& images, uint8_t* p
     for (; x + kLanesF32 <= width; x += kLanesF32) vectors.make(at(x));
     if (x == width) continue;
     if (width >= kLanesF32) {
-      vectors.make(at(width - kLanesF32));  // overlaps the vector before it
+      vectors.make(at(width - kLanesF32));  // overlaps the previous vector
       continue;
     }
     int16_t paddedDisparity[kLanesF32] = {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Points as a stage: their settings, and on the CPU.
+// Points as a stage: their settings and CPU adapter.
 #include "../../simd/kernels.h"
 #include "../../stage.h"
 #include "points.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Points as a stage on CUDA.
+// Points as a stage: their CUDA adapter.
 #include "../../device/gpu_stage.h"
 #include "points_gpu.h"
 

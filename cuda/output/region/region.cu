@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A region of interest on CUDA (decision 0036): its window cut out of both images, its result set into images of the whole size.
+// A region of interest on CUDA (decision 0036): crops its window from both images, and places its result in images of
+// the whole size.
 #include "region_gpu.h"
 
 namespace depthwatt {
@@ -13,7 +14,7 @@ struct CropArguments {
   int inWidth, x, y, width, height;
 };
 
-/// One thread, one pixel; z: 0 left, 1 right.
+/// One thread per pixel; z: 0 left, 1 right.
 template <class Pixel>
 __global__ void __launch_bounds__(256) cropKernel(CropArguments<Pixel> a) {
   const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
@@ -33,7 +34,7 @@ struct PlaceArguments {
   int width, height;
 };
 
-/// One thread, one pixel of the whole image.
+/// One thread per pixel of the whole image.
 __global__ void __launch_bounds__(256) placeKernel(PlaceArguments a) {
   const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
   if (x >= a.width || y >= a.height) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The region of interest as a stage (decision 0036): its settings, and on the CPU, where the window is a part of the whole images and
-// only the pixels around the region change.
+// The region of interest as a stage (decision 0036): its settings and CPU adapter. There the window is a part of the
+// whole images, so only the pixels around the region change.
 #include <algorithm>
 
 #include "../../stage.h"

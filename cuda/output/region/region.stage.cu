@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The region of interest as a stage on CUDA: the window's results placed into images of the whole size.
+// The region of interest as a stage: its CUDA adapter, which places the window's results in images of the whole size.
 #include "../../device/gpu_stage.h"
 #include "region_gpu.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fast encoder, with the mapping to unsigned 16 bit fused, and the decoder, which believes nothing it reads.
+// The fast encoder, which includes the mapping to unsigned 16 bits, and the decoder, which validates all input.
 #include "rvl.h"
 
 #include <cstring>
@@ -14,10 +14,10 @@ namespace depthwatt {
 
 namespace {
 
-/// One value after the other: `in` to `end`, none of them 0, `last` before them.
+/// Encodes one value after the other, from `in` to `end`. None is 0; `last` is the value before them.
 template <class Value, class Pixel>
 void putValues(RvlStream& stream, const Pixel* in, const Pixel* end, uint32_t last) {
-  // Two at a time: their codes do not wait for the stream, so half of its chain of dependent steps is saved.
+  // Two at a time: their codes do not depend on the stream, which halves its dependency chain.
   for (; end - in >= 2; in += 2) {
     const uint32_t first = Value::of(in[0]);
     const uint32_t second = Value::of(in[1]);
@@ -31,7 +31,7 @@ void putValues(RvlStream& stream, const Pixel* in, const Pixel* end, uint32_t la
   stream.put(code.nibbles, code.bits);
 }
 
-/// Where the run of zeros (or of values) that begins at `in` ends.
+/// Returns the end of the run of zeros (or of values) that starts at `in`.
 template <class Value, bool kZeros, class Pixel>
 const Pixel* endOfRun(const Pixel* in, const Pixel* end) {
   constexpr int kPixels = 8;
@@ -69,7 +69,7 @@ size_t rvlEncode(const Pixel* in, size_t pixels, uint8_t* out, RvlForm form) {
     last = Value::of(run[-1]);
     in = run;
   }
-  // Filled up to a whole word with zeros; put() has stored those that are already there.
+  // Fill the last word with zeros; put() has stored the others.
   const size_t bytes = static_cast<size_t>(stream.out - out) + (stream.bits > 0 ? 1 : 0);
   const size_t whole = (bytes + 3) / 4 * 4;
   if (bytes < whole) std::memset(out + bytes, 0, whole - bytes);
@@ -83,7 +83,7 @@ size_t rvlEncode(const Pixel* in, size_t pixels, uint8_t* out, RvlForm form) {
   return whole;
 }
 
-/// Reads numbers out of words; `failed` stays set after the first one that is not there or too long.
+/// Reads numbers from words. `failed` stays set after the first missing or too long number.
 struct RvlReader {
   const uint8_t* in;
   const uint8_t* end;
@@ -93,7 +93,7 @@ struct RvlReader {
 
   uint32_t number() {
     uint32_t value = 0;
-    // Ten nibbles hold 30 bits, more than any picture has pixels.
+    // Ten nibbles hold 30 bits, more than any image has pixels.
     for (uint32_t shift = 0; shift < 30; shift += 3) {
       if (nibbles == 0) {
         if (end - in < 4) break;
@@ -118,7 +118,7 @@ size_t rvlBound(size_t pixels) { return (6 * pixels + 12 + 7) / 8 * 4 + sizeof(u
 
 RvlForm fastestRvlForm() {
 #if defined(__x86_64__)
-  // The first two generations of Zen have these instructions in microcode, slower than what they replace.
+  // The first two generations of Zen have these instructions in microcode, slower than the code they replace.
   static const bool fast = [] {
     __builtin_cpu_init();
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt") &&

@@ -2,10 +2,10 @@
 // RVL on CUDA, three kernels over blocks of 1024 pixels; see rvl.h for the code.
 //   summariesKernel  each block's last value and first zero; clears the output
 //   countsKernel     the nibbles that each block writes
-//   codesKernel      where they begin, and the nibbles
-// A value's difference needs the value before it, a run's first value the length of the zeros before it and of its own run: all
-// three are found by scans within the block and, beyond it, by the summaries. A block's nibbles are laid into shared memory; the
-// words at its two ends belong to other blocks too.
+//   codesKernel      the block's start, and its nibbles
+// A value's difference needs the value before it. A run's first value needs the lengths of the zeros before it and of its own run.
+// Scans within the block, and the summaries beyond it, give all three. A block assembles its nibbles in shared memory; it shares the
+// words at its two ends with other blocks.
 #include "rvl_gpu.h"
 
 #include "../../device/launch.cuh"
@@ -17,7 +17,8 @@ namespace {
 
 constexpr int kThreads = 256, kWarps = kThreads / 32, kOwnPixels = 4, kBlockPixels = kThreads * kOwnPixels;
 constexpr int kNone = -1, kNever = 0x7fffffff;
-/// Six nibbles a value; counts within a block cost less than the zeros they stand for, those across blocks up to ten nibbles.
+/// Six nibbles a value. Counts within a block cost less than the zeros that they replace; counts across blocks have up
+/// to ten nibbles.
 constexpr int kBlockWords = (6 * kBlockPixels + 64) / 8 + 2;
 
 struct RvlArguments {
@@ -29,14 +30,14 @@ struct RvlArguments {
   int wordCount;
 };
 
-/// As rvl.cc has it.
+/// As in rvl.cc.
 __device__ __forceinline__ uint32_t valueOf(uint32_t word, bool disparity) {
   if (!disparity) return word;
   const int raised = static_cast<int16_t>(static_cast<uint16_t>(word + 1));
   return raised > 0 ? static_cast<uint32_t>(raised) : 0u;
 }
 
-/// Number of nibbles of a number.
+/// Returns the number of nibbles of a number.
 __device__ __forceinline__ int nibblesOf(uint32_t number) { return number < 8 ? 1 : (31 - __clz(number)) / 3 + 1; }
 
 struct Larger {
@@ -46,7 +47,7 @@ struct Smaller {
   static __device__ __forceinline__ int of(int a, int b) { return min(a, b); }
 };
 
-/// Of all threads of the block, on each of them. perWarp: kWarps words of shared memory.
+/// Reduces over all threads of the block, with the result on each. @param perWarp kWarps words of shared memory
 template <class Operation>
 __device__ __forceinline__ int overBlock(int own, int32_t* perWarp) {
 #pragma unroll
@@ -70,13 +71,13 @@ __device__ __forceinline__ int overWarp(int own) {
 #endif
 }
 
-/// The four pixels of a thread, and what lies around them.
+/// The four pixels of a thread, and their surroundings.
 struct OwnPixels {
   int first;
   uint32_t value[kOwnPixels];  ///< 0 beyond the image
-  int before;                  ///< the last pixel before them that has a value, or kNone
+  int before;                  ///< the last pixel with a value before them, or kNone
   uint32_t valueBefore;
-  int zeroAfter;  ///< the first pixel behind them that is zero, or the number of pixels
+  int zeroAfter;  ///< the first zero pixel after them, or the number of pixels
 };
 
 __device__ __forceinline__ void load(const RvlArguments& a, OwnPixels& own) {
@@ -113,7 +114,8 @@ struct Warps {
   int32_t last[kWarps], zero[kWarps];
 };
 
-/// Each warp's, and what the thread's own warp has before (last) and behind (zero) it. Nobody has read another warp's yet.
+/// Stores each warp's values, and sets what the thread's own warp has before (last) and after (zero) it. Other warps'
+/// values are valid after a barrier.
 __device__ __forceinline__ void overThreads(int& last, int& zero, Warps& warps) {
   const int lane = threadIdx.x % 32;
   const uint32_t values = __ballot_sync(kFullWarp, last != kNone), zeros = __ballot_sync(kFullWarp, zero != kNever);
@@ -132,7 +134,8 @@ __device__ __forceinline__ void overThreads(int& last, int& zero, Warps& warps) 
   if (lane == 0) warps.last[threadIdx.x / 32] = warpLast, warps.zero[threadIdx.x / 32] = warpZero;
 }
 
-/// Fills in what lies around a thread's pixels. One barrier, and more only where a neighbour block does not have what is needed.
+/// Fills in the surroundings of a thread's pixels. One barrier, and more only if a neighbour block lacks what is
+/// needed.
 __device__ __forceinline__ void lookAround(const RvlArguments& a, OwnPixels& own, Warps& warps) {
   const int block = blockIdx.x, thread = threadIdx.x, warp = thread / 32;
   int carried = block > 0 ? a.lastValue[block - 1] : kNone;
@@ -152,7 +155,8 @@ __device__ __forceinline__ void lookAround(const RvlArguments& a, OwnPixels& own
     const int at = end - 1 - thread;
     carried = overBlock<Larger>(at >= 0 ? a.lastValue[at] : kNone, warps.last);
   }
-  // A run's length is written where it begins: only a run that begins here and goes on behind the block needs a zero from there.
+  // A run's length is written at its start: only a run that starts here and continues after the block needs a zero from
+  // there.
   const int first = block * kBlockPixels;
   const bool goesOn = blockLast == first + kBlockPixels - 1, begins = blockZero != kNever || carried != first - 1;
   if (goesOn && (begins || block == 0)) {
@@ -166,7 +170,7 @@ __device__ __forceinline__ void lookAround(const RvlArguments& a, OwnPixels& own
   own.valueBefore = own.before == kNone ? 0u : valueOf(a.image[own.before], a.disparity);
 }
 
-/// Hands the numbers of a thread's pixels to put(), in their order.
+/// Passes the numbers of a thread's pixels to put(), in order.
 template <class Put>
 __device__ __forceinline__ void numbersOf(const RvlArguments& a, const OwnPixels& own, Put put) {
   int before = own.before;
@@ -177,7 +181,7 @@ __device__ __forceinline__ void numbersOf(const RvlArguments& a, const OwnPixels
     const uint32_t value = own.value[k];
     if (value == 0) {
       if (i != a.pixels - 1) continue;
-      put(static_cast<uint32_t>(i - before));  // zeros up to the end, and no value behind them
+      put(static_cast<uint32_t>(i - before));  // zeros up to the end, and no value after them
       put(0u);
       continue;
     }
@@ -237,7 +241,7 @@ __global__ void __launch_bounds__(kThreads) countsKernel(RvlArguments a) {
   a.nibbles[blockIdx.x] = static_cast<uint32_t>(all);
 }
 
-/// Lays nibbles into words from the top, from any place on; a word is shared with the neighbours.
+/// Writes nibbles into words from the top, starting anywhere; a word is shared with the neighbours.
 class NibbleWords {
  public:
   __device__ __forceinline__ NibbleWords(uint32_t* words, int place) : words_(words), place_(place) {}

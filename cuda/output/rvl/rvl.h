@@ -3,7 +3,7 @@
 //   repeat: count of zeros, count of non-zeros, then for each non-zero the zigzag difference to the last non-zero value.
 //   Every number is written in groups of three bits, lowest first, each with a continue bit above it, packed into 32-bit
 //   little-endian words from the highest nibble down; the last word is padded with zeros.
-// in   pixels uint16, 0 = invalid; a disparity image travels as uint16(disparityQ4 + 1) with 0 = invalid
+// in   pixels uint16, 0 = invalid; a disparity image is encoded as uint16(disparityQ4 + 1) with 0 = invalid
 // out  bytes, a multiple of four.   same bytes on every backend and in TypeScript (core/frame/rvl.ts).
 #pragma once
 
@@ -12,26 +12,26 @@
 
 namespace depthwatt {
 
-/// Bytes that encoding `pixels` values can need at most: six nibbles each (a difference of 17 bits) and two counts; a zero
-/// between values saves more nibbles than the counts around it cost. And eight bytes behind them, which the fast forms store
-/// into without counting them.
+/// Returns the largest size of encoded values, in bytes: six nibbles each (a difference of 17 bits) and two counts,
+/// because a zero between values saves more nibbles than its counts cost; plus eight bytes that the fast forms may
+/// overwrite without counting them.
 size_t rvlBound(size_t pixels);
 
-/// The definition; returns the bytes written. `out` holds rvlBound(pixels).
+/// The definition. Returns the bytes written. `out` holds rvlBound(pixels).
 size_t rvlReference(const uint16_t* in, size_t pixels, uint8_t* out);
 
-/// kBmi2: x86-64 with AVX2 and BMI2, eight values at a time; elsewhere the same as kScalar. The same bytes.
+/// kBmi2: x86-64 with AVX2 and BMI2, eight values at a time; elsewhere the same as kScalar. Both give the same bytes.
 enum class RvlForm { kScalar, kBmi2 };
-/// What suits this CPU.
+/// Returns the fastest form for this CPU.
 RvlForm fastestRvlForm();
 
-/// The fast forms. disparityQ4: kInvalidDisparity and values below 0 or above 32766 travel as 0.
+/// The fast forms. disparityQ4: kInvalidDisparity and values below 0 or above 32766 are encoded as 0.
 size_t rvlEncodeDepth(const uint16_t* millimetres, size_t pixels, uint8_t* out, RvlForm form = fastestRvlForm());
 size_t rvlEncodeDisparity(const int16_t* disparityQ4, size_t pixels, uint8_t* out, RvlForm form = fastestRvlForm());
 
-/// Decodes exactly `pixels` values and trusts nothing: false where the bytes end early or late, a run overflows or is empty,
-/// a number has more than 10 nibbles, or a value leaves 1 to 65535. What was read before stays in out; nothing beside is
-/// touched.
+/// Decodes exactly `pixels` values and validates everything. Returns false for missing or extra bytes, an empty or too
+/// long run, a number with more than 10 nibbles, or a value outside 1 to 65535. Values read before remain in out; it
+/// never writes outside.
 bool rvlDecode(const uint8_t* in, size_t bytes, uint16_t* out, size_t pixels);
 
 }  // namespace depthwatt

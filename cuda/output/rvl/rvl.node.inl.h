@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// native.stages.rvlEncode({variant: "reference" | any instruction set: "scalar" or what suits this CPU, pixels: Uint16Array | Int16Array, body: Uint8Array}) -> bytes
-// native.stages.rvlDecode({body: Uint8Array, pixels: Uint16Array}) -> whole or not
+// native.stages.rvlEncode({variant: "reference" | any instruction set: "scalar" or the fastest form, pixels: Uint16Array | Int16Array,
+//   body: Uint8Array}) -> bytes
+// native.stages.rvlDecode({body: Uint8Array, pixels: Uint16Array}) -> whether it is valid
 #include "rvl.h"
 
 #include "../../engine/binding/variant.h"

@@ -7,7 +7,7 @@
 namespace depthwatt {
 namespace {
 
-/// Takes nibbles one by one and lays them into words from the top.
+/// Writes nibbles one by one into words, from the top.
 class NibbleWriter {
  public:
   explicit NibbleWriter(uint8_t* out) : out_(out) {}
@@ -27,7 +27,7 @@ class NibbleWriter {
 
  private:
   void nibble(uint32_t nibble) {
-    // Nibble number n of a word lies at bits 31 - 4n to 28 - 4n, and the word's lowest byte comes first.
+    // Nibble n of a word is at bits 31 - 4n to 28 - 4n, and the word's lowest byte comes first.
     const size_t byte = count_ / 8 * 4 + 3 - count_ % 8 / 2;
     if (count_ % 2 == 0) out_[byte] = static_cast<uint8_t>(nibble * 16);
     else out_[byte] = static_cast<uint8_t>(out_[byte] + nibble);

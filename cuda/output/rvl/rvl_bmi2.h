@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Eight values at a time, for x86-64 with AVX2 and BMI2. Each value has 16 bits of its own, room for four nibbles; the nibbles
-// that it has are marked, and one instruction (PEXT) moves four values' marked nibbles together.
+// Encodes eight values at a time, for x86-64 with AVX2 and BMI2. Each value has 16 bits, room for four nibbles; its
+// nibbles are marked, and one instruction (PEXT) packs four values' marked nibbles.
 #pragma once
 
 #include <immintrin.h>
@@ -36,12 +36,12 @@ DEPTHWATT_BMI2 inline __m128i bitsOf(__m128i values, int mask) {
   return _mm_and_si128(values, _mm_set1_epi16(static_cast<short>(mask)));
 }
 
-/// `mark` where a value is above `least`.
+/// Returns `mark` where a value is above `least`.
 DEPTHWATT_BMI2 inline __m128i markAbove(__m128i values, int least, int mark) {
   return bitsOf(_mm_cmpgt_epi16(values, _mm_set1_epi16(static_cast<short>(least))), mark);
 }
 
-/// Up to 64 bits, which put() could not take.
+/// Writes up to 64 bits, more than put() accepts.
 DEPTHWATT_BMI2 inline void putLong(RvlStream& stream, uint64_t nibbles, uint32_t count) {
   const uint64_t word = stream.pending | nibbles << stream.bits;
   std::memcpy(stream.out, &word, 8);
@@ -53,7 +53,7 @@ DEPTHWATT_BMI2 inline void putLong(RvlStream& stream, uint64_t nibbles, uint32_t
   stream.bits = total & 7;
 }
 
-/// Encodes the whole groups of `in` to `end`, none of them 0, in[-1] before them. Returns where it stopped.
+/// Encodes the whole groups of `in` to `end`, none of them 0, with in[-1] before them. Returns where it stopped.
 template <class Value, class Pixel>
 DEPTHWATT_BMI2 const Pixel* putGroups(RvlStream& stream, const Pixel* in, const Pixel* end) {
   const __m256i tooLong = _mm256_set1_epi32(-kRvlFourNibbles);
@@ -75,7 +75,7 @@ DEPTHWATT_BMI2 const Pixel* putGroups(RvlStream& stream, const Pixel* in, const 
                      _mm_or_si128(_mm_slli_epi16(bitsOf(f, 0x1c0), 2), _mm_slli_epi16(bitsOf(f, 0xe00), 3)));
     const __m128i marks = _mm_or_si128(_mm_or_si128(_mm_set1_epi16(0xf), markAbove(f, 7, 0xf0)),
                                        _mm_or_si128(markAbove(f, 63, 0xf00), markAbove(f, 511, 0xf000)));
-    // More follows where the next nibble is marked.
+    // Set the continue bit where the next nibble is marked.
     const __m128i nibbles = _mm_or_si128(groups, _mm_and_si128(_mm_srli_epi16(marks, 4), _mm_set1_epi16(0x888)));
     const auto firstMarks = static_cast<uint64_t>(_mm_cvtsi128_si64(marks));
     const auto lastMarks = static_cast<uint64_t>(_mm_extract_epi64(marks, 1));
@@ -83,8 +83,8 @@ DEPTHWATT_BMI2 const Pixel* putGroups(RvlStream& stream, const Pixel* in, const 
     const uint64_t last = _pext_u64(static_cast<uint64_t>(_mm_extract_epi64(nibbles, 1)), lastMarks);
     const auto firstBits = static_cast<uint32_t>(_mm_popcnt_u64(firstMarks));
     const auto lastBits = static_cast<uint32_t>(_mm_popcnt_u64(lastMarks));
-    // Two steps always. Whether both halves fit into one cannot be foreseen in a picture of a real depth: a branch missed costs
-    // more than the step that it saves. Halves above 56 bits, of four long differences, are rare.
+    // Always two steps. Whether both halves fit one step is unpredictable for real depth, and a mispredicted branch
+    // costs more than the step. Halves above 56 bits, of four long differences, are rare.
     if (__builtin_expect(firstBits <= 56 && lastBits <= 56, 1)) {
       local.put(first, firstBits);
       local.put(last, lastBits);
@@ -97,7 +97,7 @@ DEPTHWATT_BMI2 const Pixel* putGroups(RvlStream& stream, const Pixel* in, const 
   return in;
 }
 
-/// turnWords(), eight words a step.
+/// turnWords(), eight words per step.
 DEPTHWATT_BMI2 inline void turnWordsBy32(uint8_t* first, const uint8_t* end) {
   const __m256i reversed =
       _mm256_broadcastsi128_si256(_mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12));

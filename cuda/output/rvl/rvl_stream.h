@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Codes of numbers, and the stream that they are written to.
+// Codes of numbers, and the stream of nibbles.
 #pragma once
 
 #include <cstddef>
@@ -8,13 +8,13 @@
 
 namespace depthwatt {
 
-/// One number in nibbles, first one lowest: groups of three bits, "more follows" on all but the last.
+/// One number in nibbles, the first one lowest: groups of three bits, with a continue bit on all but the last.
 struct RvlCode {
   uint32_t nibbles;
   uint32_t bits;
 };
 
-/// Any folded difference: at most 17 bits, so at most six nibbles.
+/// Returns the code of a folded difference: at most 17 bits, so at most six nibbles.
 constexpr RvlCode rvlCodeOf(uint32_t value) {
   uint32_t nibbles = 0;
   uint32_t bits = 0;
@@ -22,7 +22,7 @@ constexpr RvlCode rvlCodeOf(uint32_t value) {
   return {nibbles | value << bits, bits + 4};
 }
 
-/// Codes of the differences that nearly all neighbours have (up to 511 either way); 8 KB, made by the compiler.
+/// Codes of the differences of nearly all neighbours (up to 511 either way); 8 KB, computed by the compiler.
 constexpr uint32_t kRvlTableSize = 1024;
 struct RvlTable {
   RvlCode codes[kRvlTableSize];
@@ -36,15 +36,15 @@ inline RvlCode rvlCode(uint32_t value) {
   return __builtin_expect(value < kRvlTableSize, 1) ? kRvlTable.codes[value] : rvlCodeOf(value);
 }
 
-/// Nibbles in the order of the stream, first one in the low half of a byte; turnWords() makes RVL's words of them afterwards.
-/// Eight bytes are stored each time and the pointer steps on by whole bytes: whether a word is full cannot be foreseen, and a
-/// branch missed costs more than a store.
+/// Nibbles in the order of the stream, the first one in the low half of a byte; turnWords() then makes RVL's words of
+/// them. It always stores eight bytes and advances the pointer by whole bytes: whether a word is full is unpredictable,
+/// and a mispredicted branch costs more than a store.
 struct RvlStream {
   uint8_t* out;
   uint64_t pending;  ///< the low `bits`: 0 or 4
   uint32_t bits;
 
-  /// At most 56 bits.
+  /// Writes at most 56 bits.
   void put(uint64_t nibbles, uint32_t count) {
     pending |= nibbles << bits;
     std::memcpy(out, &pending, 8);
@@ -55,7 +55,7 @@ struct RvlStream {
   }
 };
 
-/// Nibble n of a word lies at bits 31 - 4n to 28 - 4n: each word of the stream is turned round.
+/// Reverses the nibbles of each word of the stream: nibble n of a word is at bits 31 - 4n to 28 - 4n.
 inline void turnWords(uint8_t* first, const uint8_t* end) {
   for (; first < end; first += 4) {
     uint32_t word;
@@ -66,7 +66,7 @@ inline void turnWords(uint8_t* first, const uint8_t* end) {
   }
 }
 
-/// Counts come once per run; up to 2^32 - 1, so they may take eleven nibbles.
+/// Writes a count. Counts occur once per run and have up to eleven nibbles (2^32 - 1).
 inline void putCount(RvlStream& stream, uint32_t value) {
   for (; value >= 8; value >>= 3) stream.put(8 | (value & 7), 4);
   stream.put(value, 4);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pixels as the unsigned numbers that RVL encodes: one by one, and which of eight are 0.
+// Converts pixels to the unsigned numbers that RVL encodes, one by one, and finds the zeros among eight.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@ namespace depthwatt {
 
 typedef int16_t EightPixels __attribute__((vector_size(16)));
 
-/// 0 has no depth.
+/// 0 means no depth.
 struct DepthValue {
   static uint32_t of(uint16_t millimetres) { return millimetres; }
-  /// Of eight pixels: all bits of a pixel's 16 are set where it is 0.
+  /// Sets all 16 bits of each of eight pixels that is 0.
   static void zeros(const uint16_t* in, uint64_t* isZero) {
     EightPixels some;
     std::memcpy(&some, in, sizeof some);
@@ -21,7 +21,7 @@ struct DepthValue {
   }
 };
 
-/// disparityQ4 + 1 in 16 bits: what is then not above 0 was negative, invalid, or 32767.
+/// disparityQ4 + 1 in 16 bits: a result that is not above 0 comes from a negative or invalid value, or 32767.
 struct DisparityValue {
   static uint32_t of(int16_t disparityQ4) {
     const auto raised = static_cast<int16_t>(static_cast<uint16_t>(disparityQ4) + 1u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the counts of a noise estimate to its sigma; see denoise.h. One walk, whatever the instruction set.
+// Computes sigma from the counts of a noise estimate; see denoise.h. The same for every instruction set.
 #include "denoise.h"
 
 namespace depthwatt {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The filter of a noisy pair on CUDA; see denoise.h. One thread, one pixel of one image; a block holds its pixels with 4 around them and,
-// of these, the smoothed ones with 3 around. The range lies in memory, so that a captured graph needs no other form when it turns: at 0
-// the pixels are copied.
+// The noise filter on CUDA; see denoise.h. One thread per pixel of one image; a block holds its pixels with a border of
+// 4 and the smoothed ones with a border of 3. The range is in device memory, so that a captured graph stays valid when
+// it changes; at 0 the pixels are copied.
 #include "denoise.h"
 
 #include "denoise_gpu.h"
@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(kFilterWide* kFilterHigh)
   }
   __syncthreads();
   for (int i = thread; i < kGuideHigh * kGuideWide; i += kFilterWide * kFilterHigh) {
-    // Beyond the border stands the border's own smoothed pixel, not what smoothing would make of replicated ones.
+    // Outside the image the border's smoothed pixel is used, not a smoothed replica.
     const int row = insideY(firstY + 1 + i / kGuideWide) - firstY,
               column = insideX(firstX + 1 + i % kGuideWide) - firstX;
     const int left3 = insideX(firstX + column - 1) - firstX, right3 = insideX(firstX + column + 1) - firstX;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fast forms of the noise counts, of smoothing and of the filter; compiled once per instruction set.
 //
-// Every sum fits 16 bits, but for the filter's over seven rows. The vectors are the compiler's own, as wide as the set's.
+// Every sum fits 16 bits, except the filter's over seven rows. It uses the compiler's vectors, in the instruction set's
+// width.
 
 #include "denoise.h"
 
@@ -112,8 +113,8 @@ inline void bilateralRows(ImageView<const uint8_t> image, ImageView<const uint8_
         }
         sum += __builtin_convertvector(row, SmoothWide);
       }
-      // Both sides are whole and below 2^24, so that a float holds them, and a quotient that is no whole number lies further from one than
-      // a float rounds: what is cut off is the remainder.
+      // Both sides are whole and below 2^24, so floats hold them, and a quotient that is not whole is further from a
+      // whole number than a float's rounding: truncation is exact.
       const SmoothWide wide = __builtin_convertvector(weights, SmoothWide);
       const SmoothFloats quotient =
           __builtin_convertvector(2 * sum + wide, SmoothFloats) / __builtin_convertvector(2 * wide, SmoothFloats);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Denoising as a stage: its setting, and both images of a pair on the CPU. The range of the filter follows from the noise of the
-// pairs (engine/pair_observer.h); a pair with little noise is matched as it is.
+// Denoising as a stage: its setting and CPU adapter for both images of a pair. The estimated noise of the pairs gives
+// the range (engine/pair_observer.h); a pair with little noise is matched unchanged.
 #include <vector>
 
 #include "../../simd/kernels.h"

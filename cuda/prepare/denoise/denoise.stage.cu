@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Denoising as a stage on CUDA. The range is a number in device memory, so that a captured frame keeps its kernels; at 0 the images are
-// copied unchanged.
+// Denoising as a stage: its CUDA adapter. The range is a number in device memory, so that a captured frame keeps its
+// kernels; at 0 the images are copied.
 #include "../../device/device_buffer.h"
 #include "../../device/gpu_stage.h"
 #include "denoise_gpu.h"

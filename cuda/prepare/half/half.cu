@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Halving of an image on CUDA; see half.h. One thread, one pixel of one result.
+// Halves images on CUDA; see half.h. One thread per pixel of one result.
 #include "half.h"
 
 #include "half_gpu.h"
@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(256) halfKernel(const uint8_t* left, const uin
   out[static_cast<size_t>(y) * width + x] = static_cast<uint8_t>(sum / 9);
 }
 
-/// Of one image.
+/// Halves one image.
 __global__ void __launch_bounds__(256)
     halfRgbKernel(const Rgb8* in, Rgb8* out, int width, int height, int inWidth, int inHeight) {
   const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;

@@ -14,10 +14,10 @@ constexpr int32_t halfOf(int32_t side) { return (side + 1) / 2; }
 
 void halfReference(ImageView<const uint8_t> in, ImageView<uint8_t> out);
 
-/// Rows [firstRow, endRow) of the result.
+/// Computes rows [firstRow, endRow) of the result.
 using HalfRows = void (*)(ImageView<const uint8_t> in, ImageView<uint8_t> out, int32_t firstRow, int32_t endRow);
 
-/// The same of each colour by itself.
+/// Halves each colour separately.
 void halfRgbReference(ImageView<const Rgb8> in, ImageView<Rgb8> out);
 using HalfRgbRows = void (*)(ImageView<const Rgb8> in, ImageView<Rgb8> out, int32_t firstRow, int32_t endRow);
 struct HalfKernels {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fast form of halving; compiled once per instruction set.
 //
-// Columns of three are summed once and shared by the two windows that meet in every odd column; the division by nine is a
-// multiplication: floor(s / 9) = (s * 7282) >> 16 for every s up to 9 * 255 + 4.
+// Columns of three are summed once and shared by the two windows that overlap in every odd column. The division by nine
+// is a multiplication: floor(s / 9) = (s * 7282) >> 16 for every s up to 9 * 255 + 4.
 
 #include "half.h"
 

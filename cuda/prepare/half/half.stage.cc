@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Half resolution as a stage: its setting, and both images of a pair on the CPU.
+// Half resolution as a stage: its setting and CPU adapter for both images of a pair.
 #include "../../simd/kernels.h"
 #include "../../stage.h"
 #include "half.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Half resolution as a stage on CUDA.
+// Half resolution as a stage: its CUDA adapter.
 #include "../../device/gpu_stage.h"
 #include "half_gpu.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Halving on CUDA: images of packed rows in device memory.
+// Halves images on CUDA: device images with packed rows.
 #pragma once
 
 #include "../../device/check.h"
@@ -8,7 +8,7 @@
 namespace depthwatt {
 namespace gpu {
 
-/// Both images of a pair in one launch; out: half the size, rounded up.
+/// Halves both images of a pair in one launch. Results have half the size, rounded up.
 Status half(const uint8_t* left, const uint8_t* right, uint8_t* leftOut, uint8_t* rightOut, int32_t inWidth,
             int32_t inHeight, cudaStream_t stream);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the sums over the samples to the row offset; see row_offset.h.
+// Computes the row offset from the sums over the samples; see row_offset.h.
 #include "row_offset.h"
 
 #include <algorithm>
@@ -21,7 +21,8 @@ RowOffset rowOffsetOf(const RowOffsetSums& counted, int32_t fewestSamples, int32
   offset.quarterRows = 4 * m;
   if (offset.atLimit) return offset;
   const int64_t before = lowest[-1] - *lowest, after = lowest[1] - *lowest, curve = before + after;
-  // The fraction lies within half a row, so 2 is added and taken off again: of a positive quotient, truncation is the floor.
+  // The fraction is within half a row, so add 2 and subtract it again: for a positive quotient, truncation is the
+  // floor.
   if (curve > 0) offset.quarterRows += static_cast<int32_t>((4 * (before - after) + 5 * curve) / (2 * curve)) - 2;
   return offset;
 }
@@ -30,7 +31,7 @@ RowBands countRowBands(const RowOffsetSearch& search, ImageView<const uint32_t> 
                        RowOffsetCount count) {
   RowBands bands;
   bands.width = left.width;
-  // A sample's candidates lie left of it: a band's part of the images begins that much earlier.
+  // A sample's candidates are left of it, so a band's part of the images starts that much earlier.
   const int32_t before = search.minDisparity + search.numDisparities - 1;
   const int32_t columns = (std::max(left.width - before, 0) + kRowSampleColumns - 1) / kRowSampleColumns;
   bands.columnsOfSamples = columns / kRowBands;
@@ -66,7 +67,7 @@ RowLine rowLineOf(const RowBands& bands) {
     if (!offset.known || offset.atLimit) return line;
     o[i] = offset.quarterRows;
   }
-  // A band's distance from the line: 20 times what it is.
+  // A band's distance from the line, times 20.
   const int32_t sum = o[0] + o[1] + o[2] + o[3], rise = 3 * (o[3] - o[0]) + o[2] - o[1];
   for (int32_t i = 0; i < kRowBands; ++i) {
     if (std::abs(20 * o[i] - 5 * sum - (2 * i - 3) * rise) > 20 * kBandsOffLine) return line;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fast form of the row offset's sums; compiled once per instruction set.
 //
-// The candidates of a sample lie side by side in each row of the right image. Bits are counted by adding neighbours in place:
-// no set of vectors here has an instruction for words.
+// The candidates of a sample are contiguous in each row of the right image. Bits are counted by adding neighbours in
+// place, because no vector set here has a population count of words.
 
 #include "row_offset.h"
 
@@ -16,7 +16,7 @@ namespace {
   return andI32(addI32(v, shiftRightI32<16>(v)), splatI32(63));
 }
 
-/// The fewest bits by which one of `count` words differs.
+/// Returns the fewest bits by which one of `count` words differs.
 inline int32_t nearestOf(uint32_t own, const uint32_t* words, int32_t count) {
   const I32 wanted = splatI32(static_cast<int32_t>(own));
   I32 least = splatI32(32);

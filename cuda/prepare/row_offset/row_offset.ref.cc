@@ -13,7 +13,7 @@ int32_t distance(uint32_t a, uint32_t b) {
   return count;
 }
 
-/// Of the samples whose column, counted in samples, lies in [firstSample, endSample).
+/// Estimates from the samples whose column, counted in samples, is in [firstSample, endSample).
 RowOffset offsetOfColumns(const RowOffsetSearch& search, ImageView<const uint32_t> left,
                           ImageView<const uint32_t> right, int32_t firstSample, int32_t endSample,
                           int32_t fewestSamples, int32_t chanceBits) {
@@ -56,7 +56,7 @@ RowOffset offsetOfColumns(const RowOffsetSearch& search, ImageView<const uint32_
   if (offset.atLimit) return offset;
   const int64_t n = 4 * (sums[m + 3] - sums[m + 5]), q = sums[m + 3] + sums[m + 5] - 2 * sums[m + 4];
   if (q <= 0) return offset;
-  // Rounded down, where the division rounds towards 0.
+  // Rounded down, whereas the division rounds towards 0.
   const int64_t a = n + q, b = 2 * q;
   offset.quarterRows += static_cast<int32_t>(a / b - (a % b < 0 ? 1 : 0));
   return offset;
@@ -89,14 +89,15 @@ RowLine rowLineReference(const RowOffsetSearch& search, ImageView<const uint32_t
     o[i] = band.quarterRows;
     middle += o[i] / 4;
   }
-  // Least squares through (-1.5, o0), (-0.5, o1), (0.5, o2), (1.5, o3), in twentieths: whole numbers, which doubles hold exactly.
+  // Least squares through (-1.5, o0), (-0.5, o1), (0.5, o2), (1.5, o3), in twentieths: whole numbers, which doubles
+  // hold exactly.
   const double slope20 = 2 * (3 * (o[3] - o[0]) + o[2] - o[1]);
   for (int32_t i = 0; i < 4; ++i) {
     if (std::fabs(20 * (o[i] - middle) - slope20 * (i - 1.5)) > 40) return line;
   }
   line.known = true;
   line.middleQuarterRows = roundedHalfUp(middle);
-  // A band is 5 each columns wide. The quotient is never closer to a half than a double tells, unless it is one.
+  // A band is 5 each columns wide. The quotient is never so close to a half that a double misses it, unless it is one.
   line.quarterRowsOverWidth = roundedHalfUp(slope20 * left.width / (100.0 * each));
   return line;
 }

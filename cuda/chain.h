@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "refine/blocks.h"
+#include "blocks.h"
 #include "stage.h"
 
 namespace depthwatt {

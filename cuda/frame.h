@@ -9,12 +9,11 @@
 
 #include "../core/pixel_format.h"
 #include "../core/status.h"
-#include "engine/adaptation.h"
-#include "engine/turns.h"
+#include "adaptation.h"
+#include "turns.h"
+#include "drop_cause.h"
+#include "geometry.h"
 #include "match/matcher.h"
-#include "output/depth/depth.h"
-#include "output/points/points.h"
-#include "refine/threshold/threshold.h"
 #include "setting.h"
 #include "stages.h"
 

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "../match/exponential_matcher.cuh"
+#include "../match/families/exponential_matcher.cuh"
 #include "../match/mirror_gpu.h"
 #include "../refine/left_right/left_right_gpu.h"
 #include "twins.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "backend.h"
+#include "../backend.h"
 #include "pair_watch.h"
 
 namespace depthwatt {

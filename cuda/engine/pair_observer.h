@@ -19,8 +19,8 @@
 #include "../prepare/row_offset/row_offset.h"
 #include "../rectify/rectify.h"
 #include "../simd/instruction_set.h"
-#include "adaptation.h"
-#include "backend.h"
+#include "../adaptation.h"
+#include "../backend.h"
 
 namespace depthwatt {
 

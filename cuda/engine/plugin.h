@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "backend.h"
+#include "../backend.h"
 
 namespace depthwatt {
 

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "backend.h"
+#include "../backend.h"
 
 namespace depthwatt {
 

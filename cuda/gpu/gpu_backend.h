@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "../engine/backend.h"
+#include "../backend.h"
 
 namespace depthwatt {
 namespace gpu {

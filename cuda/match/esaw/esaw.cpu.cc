@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ESAW as a matcher on the CPU (Yu et al. 2010, section III.A).
-#include "../exponential_matcher.h"
+#include "../families/exponential_matcher.h"
 #include "esaw_task.h"
 
 namespace depthwatt {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ESAW as a matcher on CUDA.
-#include "../exponential_matcher.cuh"
+#include "../families/exponential_matcher.cuh"
 #include "esaw_task.h"
 
 namespace depthwatt {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ESMP as a matcher on the CPU (Yu et al. 2010, section III.B).
-#include "../exponential_matcher.h"
+#include "../families/exponential_matcher.h"
 #include "esmp_task.h"
 
 namespace depthwatt {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The definition of ESMP as a whole: the stage's reference, then that of the left-right check.
-#include "../exponential_matcher.h"
+#include "../families/exponential_matcher.h"
 #include "esmp_task.h"
 
 namespace depthwatt {

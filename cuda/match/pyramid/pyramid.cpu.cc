@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pyramid SAD as a matcher on the CPU (Prehn 2007, section 5.3).
-#include "../hsv_matcher.h"
+#include "../families/hsv_matcher.h"
 #include "pyramid_task.h"
 
 namespace depthwatt {

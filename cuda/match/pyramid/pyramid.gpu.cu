@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pyramid SAD as a matcher on CUDA.
-#include "../hsv_matcher.cuh"
+#include "../families/hsv_matcher.cuh"
 #include "pyramid_task.h"
 #include "pyramid_workspace.h"
 

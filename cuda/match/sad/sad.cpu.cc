@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The matcher sad on the CPU (Prehn 2007, section 5.2).
-#include "../hsv_matcher.h"
+#include "../families/hsv_matcher.h"
 #include "sad_task.h"
 
 namespace depthwatt {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The matcher sad on CUDA.
-#include "../hsv_matcher.cuh"
+#include "../families/hsv_matcher.cuh"
 #include "sad_task.h"
 #include "sad_workspace.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The definition of the whole matcher sad: the references of hsv, sad and the left-right check.
-#include "../hsv_matcher.h"
+#include "../families/hsv_matcher.h"
 #include "sad_task.h"
 
 namespace depthwatt {

@@ -2,7 +2,7 @@
 // Turns the settings of sad into parameters of its stage, for every backend.
 #pragma once
 
-#include "../hsv_task.h"
+#include "../families/hsv_task.h"
 #include "sad.h"
 
 namespace depthwatt {

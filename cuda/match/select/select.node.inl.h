@@ -4,7 +4,7 @@
 // The selection alone has no fast form: native.stages.sgm fuses it into the last aggregation.
 #include "select.h"
 
-#include "../../engine/binding/sgm_arguments.h"
+#include "../sgm/sgm_arguments.node.h"
 
 namespace depthwatt {
 namespace {

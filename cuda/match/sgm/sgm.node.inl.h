@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "../../engine/binding/sgm_arguments.h"
+#include "sgm_arguments.node.h"
 #include "../select/select.h"
 
 namespace depthwatt {

@@ -9,14 +9,9 @@
 #pragma once
 
 #include "../../../core/image.h"
+#include "../../geometry.h"
 
 namespace depthwatt {
-
-struct DepthGeometry {
-  double focalPixels = 0;            ///< above 0
-  double baselineMetres = 0;         ///< above 0
-  double disparityOffsetPixels = 0;  ///< cx_right - cx_left, added to every disparity
-};
 
 void depthMillimetresReference(const DepthGeometry& geometry, ImageView<const int16_t> disparityQ4,
                                ImageView<uint16_t> millimetres);

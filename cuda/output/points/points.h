@@ -22,28 +22,11 @@
 #include <vector>
 
 #include "../../../core/image.h"
+#include "../../geometry.h"
 
 namespace depthwatt {
 
-enum class PointFrame { kCamera, kRobot };
-enum class PointElement { kF32, kI16 };
-
-struct PointsParameters {
-  double focalPixels = 0;            ///< above 0
-  double baselineMetres = 0;         ///< above 0
-  double disparityOffsetPixels = 0;  ///< cx_right - cx_left, added to every disparity
-  double cx = 0, cy = 0;             ///< principal point of the rectified left image, pixels
-  PointFrame frame = PointFrame::kCamera;
-  PointElement element = PointElement::kF32;
-  bool colours = false;
-};
-
 constexpr int16_t kNoPoint = -32768;
-
-inline size_t pointBytes(const PointsParameters& p) {
-  if (p.element == PointElement::kF32) return 16;
-  return p.colours ? 10 : 8;
-}
 
 struct PointsImages {
   ImageView<const int16_t> disparityQ4;

@@ -21,7 +21,7 @@
 #pragma once
 
 #include "../../../core/image.h"
-#include "../blocks.h"
+#include "../../blocks.h"
 
 namespace depthwatt {
 

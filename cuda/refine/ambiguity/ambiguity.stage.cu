@@ -3,7 +3,7 @@
 #include "../../device/device_buffer.h"
 #include "../../device/gpu_stage.h"
 #include "ambiguity_gpu.h"
-#include "../blocks.h"
+#include "../../blocks.h"
 
 namespace depthwatt {
 namespace gpu {

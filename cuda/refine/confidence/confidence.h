@@ -17,7 +17,7 @@
 #pragma once
 
 #include "../../../core/image.h"
-#include "../blocks.h"
+#include "../../blocks.h"
 
 namespace depthwatt {
 

@@ -14,10 +14,9 @@
 #include <cstddef>
 
 #include "../../../core/image.h"
+#include "../../drop_cause.h"
 
 namespace depthwatt {
-
-enum DropCause { kDroppedFilled, kDroppedUnsure, kDroppedNear, kDroppedFar, kDropCauses };
 
 struct ThresholdParameters {
   int32_t minConfidence = 0;  ///< 0 to 255; 0: any

@@ -5,7 +5,7 @@
 //   diagonal  the smallest of the left image's cells on the right pixel's diagonal: free, but with the left image's weights
 #pragma once
 
-#include "matcher.h"
+#include "../matcher.h"
 
 namespace depthwatt {
 

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "../frame.h"
+#include "frame.h"
 
 namespace depthwatt {
 

@@ -3,10 +3,10 @@
 //   numDisparities, halfResolution?, leftRight?, threads?, left, right: Uint8Array, leftRgb?, rightRgb?: Uint8Array,
 //   disparityQ4: Int16Array, confidence: Uint8Array}): runs any matcher of the registry, as the engine opens it for images of this
 //   size and a search in their pixels. halfResolution only selects the defaults of its parameters. Colours are packed.
-#include "registry.h"
+#include "../../match/registry.h"
 
-#include "../engine/binding/session_options.h"
-#include "../engine/binding/variant.h"
+#include "session_options.h"
+#include "variant.h"
 
 namespace depthwatt {
 namespace {

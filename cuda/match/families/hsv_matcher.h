@@ -5,12 +5,12 @@
 
 #include <vector>
 
-#include "../../core/workers.h"
-#include "../simd/kernels.h"
-#include "../refine/left_right/left_right.h"
-#include "hsv/hsv.h"
+#include "../../../core/workers.h"
+#include "../../simd/kernels.h"
+#include "../../refine/left_right/left_right.h"
+#include "../hsv/hsv.h"
 #include "hsv_task.h"
-#include "matcher.h"
+#include "../matcher.h"
 
 namespace depthwatt {
 

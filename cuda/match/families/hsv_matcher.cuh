@@ -4,10 +4,10 @@
 
 #include <new>
 
-#include "../device/device_buffer.h"
-#include "../refine/left_right/left_right_gpu.h"
-#include "gpu_matcher.h"
-#include "hsv_pixel.cuh"
+#include "../../device/device_buffer.h"
+#include "../../refine/left_right/left_right_gpu.h"
+#include "../gpu_matcher.h"
+#include "../hsv_pixel.cuh"
 
 namespace depthwatt {
 namespace gpu {

@@ -5,13 +5,13 @@
 
 #include <vector>
 
-#include "../../core/workers.h"
-#include "../simd/kernels.h"
-#include "../refine/left_right/left_right.h"
-#include "exponential/exponential.h"
+#include "../../../core/workers.h"
+#include "../../simd/kernels.h"
+#include "../../refine/left_right/left_right.h"
+#include "../exponential/exponential.h"
 #include "exponential_right_view.h"
-#include "matcher.h"
-#include "mirror.h"
+#include "../matcher.h"
+#include "../mirror.h"
 
 namespace depthwatt {
 

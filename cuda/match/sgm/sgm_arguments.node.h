@@ -2,8 +2,8 @@
 // Reads the arguments that sgm and select share.
 #pragma once
 
-#include "../../match/sgm/sgm.h"
-#include "variant.h"
+#include "sgm.h"
+#include "../../engine/binding/variant.h"
 
 namespace depthwatt {
 

@@ -2,8 +2,8 @@
 // Turns a matcher's weights into parameters of the stage hsv, for every backend.
 #pragma once
 
-#include "hsv_pixel.h"
-#include "matcher.h"
+#include "../hsv_pixel.h"
+#include "../matcher.h"
 
 namespace depthwatt {
 

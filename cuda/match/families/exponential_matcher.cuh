@@ -4,11 +4,11 @@
 
 #include <new>
 
-#include "../refine/left_right/left_right_gpu.h"
-#include "mirror_gpu.h"
-#include "exponential/exponential_workspace.h"
+#include "../../refine/left_right/left_right_gpu.h"
+#include "../mirror_gpu.h"
+#include "../exponential/exponential_workspace.h"
 #include "exponential_right_view.h"
-#include "gpu_matcher.h"
+#include "../gpu_matcher.h"
 
 namespace depthwatt {
 namespace gpu {

@@ -272,7 +272,6 @@ export async function generatePages(root) {
       "docs/internals/notebook/sgm-on-the-cpu.md",
     ),
     "docs/guides/accuracy.md": withResultTables(root, "docs/guides/accuracy.md"),
-    "docs/internals/evaluation.md": withResultTables(root, "docs/internals/evaluation.md"),
     "docs/reference/config.md": configPage(config),
     "docs/reference/errors.md": errorsPage(base),
     "docs/reference/commands.md": await commandsPage(program),

@@ -77,21 +77,6 @@ function accuracy(root, linkTo) {
   return `Measured ${result.date} at [${result.commit}](${linkTo(path)}):\n\n${table(heads, rows)}`;
 }
 
-function regions(root) {
-  const rows = newestAccuracy(root).result.rows.map(({ scene, depthwatt: { badPercent, regions } }) => [
-    scene,
-    percent(badPercent),
-    ...["kept", "holes", "strip"].map(
-      (name) => `${percent(regions.badPercent[name])} of ${regions.areaPercent[name].toFixed(1)}`,
-    ),
-    percent(regions.badWithWinnersToo),
-  ]);
-  return table(
-    ["scene", "% bad", "kept: % bad of % area", "holes", "strip", "wrong in the winners too"],
-    rows,
-  );
-}
-
 function perturbations(root) {
   const { perturbed } = newestAccuracy(root).result;
   if (perturbed === undefined) return "";
@@ -103,21 +88,7 @@ function perturbations(root) {
   return table(["pairs", ...sets], rows);
 }
 
-function sparsification(root) {
-  const { rows } = newestAccuracy(root).result;
-  if (rows.some(({ depthwatt }) => depthwatt.sparsification === undefined)) return "";
-  const cells = rows.map(({ scene, depthwatt, openCvSgbmHH }) => {
-    const { areaPercent, randomPercent, bestPercent } = depthwatt.sparsification;
-    const other = openCvSgbmHH?.sparsification;
-    return [
-      scene,
-      ...[areaPercent, randomPercent, bestPercent, other?.areaPercent, other?.randomPercent].map(percent),
-    ];
-  });
-  return table(["scene", "depthwatt, area %", "random", "best possible", "OpenCV, area %", "random"], cells);
-}
-
-const TABLES = { speeds, accuracy, regions, perturbations, sparsification };
+const TABLES = { speeds, accuracy, perturbations };
 
 /** The page with each of its marked tables made anew. */
 export function withResultTables(root, page) {

@@ -13,13 +13,17 @@ export default defineConfig({
     maxWorkers: 2,
     // A shared machine can starve one try of a test that talks to real processes; one that needs two is named at the end.
     retry: process.env.CI ? 1 : 0,
-    testTimeout: 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 10_000 } },
     reporters: ["default", "./test/doubles/run-report.ts"],
     projects: chosenSuites(process.argv).map((suite) => ({
       extends: true as const,
-      test: { name: suite.name, include: files.filter((path) => suiteOf(path) === suite) },
+      test: {
+        name: suite.name,
+        include: files.filter((path) => suiteOf(path) === suite),
+        // Emulation and virtual machines are slow where other work shares the cores.
+        testTimeout: suite.name.startsWith("long-") ? 300_000 : 60_000,
+      },
     })),
   },
 });

@@ -9,6 +9,9 @@ import { afterAll, expect } from "vitest";
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-compilers-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+/** The plugin that report() built last. */
+export const library = join(folder, "libdepthwatt_cuda.so");
+
 export interface Report {
   nvcc: string;
   kernels: { kernel: string; architecture: number; registers: number; spillBytes: number }[];
@@ -22,16 +25,7 @@ export function report(nvcc: string, architectures: string, flags: string[]): Re
   const file = join(folder, "report.json");
   const run = spawnSync(
     "nice",
-    [
-      "-n",
-      "19",
-      process.execPath,
-      "scripts/build-cuda.mjs",
-      "--out",
-      join(folder, "libdepthwatt_cuda.so"),
-      "--report",
-      file,
-    ],
+    ["-n", "19", process.execPath, "scripts/build-cuda.mjs", "--out", library, "--report", file],
     {
       encoding: "utf8",
       env: {

@@ -9,22 +9,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ERROR_CATALOGUE } from "../../core/error-catalogue.js";
 import { chooseArchitectures, readResources } from "../../scripts/build-cuda.mjs";
 import { needs } from "../doubles/needs.js";
+import { reasonWith } from "../doubles/plugin-reason.js";
 
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-plugin-"));
 afterAll(() => rmSync(folder, { recursive: true }));
-
-const hasNvcc = spawnSync("nvcc", ["--version"]).status === 0;
-const hasDriver = spawnSync("nvidia-smi", ["-L"]).status === 0;
-
-/** What the addon says with this file as its plugin. The addon keeps what it has opened, so each answer is a new process. */
-function reasonWith(plugin: string): string {
-  const program =
-    'import("./dist/cuda/index.js").then((m) => console.log(m.engineAddon().cudaUnavailable()))';
-  return execFileSync(process.execPath, ["-e", program], {
-    encoding: "utf8",
-    env: { ...process.env, DEPTHWATT_CUDA_PLUGIN: plugin },
-  }).trim();
-}
 
 function compiled(name: string, source: string, ...options: string[]): string {
   const path = join(folder, name);
@@ -226,20 +214,4 @@ describe("build:cuda", () => {
     expect(run.status).toBe(0);
     expect(run.stderr).toContain("nvcc is not there");
   });
-
-  test.skipIf(!hasNvcc || hasDriver)(
-    "the real plugin (needs nvcc, and a machine without a driver)",
-    { timeout: 300_000 },
-    () => {
-      const library = join(folder, "libdepthwatt_cuda.so");
-      const report = join(folder, "report.json");
-      const run = spawnSync(
-        process.execPath,
-        ["scripts/build-cuda.mjs", "--out", library, "--report", report],
-        { encoding: "utf8", env: { ...process.env, DEPTHWATT_CUDA_ARCHS: "90" } },
-      );
-      expect(run.stderr).toMatch(/built with nvcc .* 0 with spills/);
-      expect(reasonWith(library)).toBe("CUDA unavailable: there is no NVIDIA driver on this machine.");
-    },
-  );
 });

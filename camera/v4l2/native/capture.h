@@ -140,7 +140,9 @@ class Capture {
   void streamOff();
   bool enqueueIdle();
   bool restartIfAsked();
-  bool takeAll();
+  /// Takes every filled buffer. @param any set where there was one, unless the driver returns them all broken and at once
+  /// @returns false where the stream has failed
+  bool takeAll(bool* any);
   bool take(const FilledBuffer& filled);
   bool takeEvents();
   bool isWhole(const FilledBuffer& filled) const;

@@ -55,10 +55,10 @@ void Capture::run() {
       if (retryQueueing_.load() && !enqueueIdle()) break;
       const bool events = (set[0].revents & POLLPRI) != 0 && takeEvents();
       if (set[0].revents == 0 || (events && set[0].revents == POLLPRI)) continue;
-      const uint32_t before = produced_.load(std::memory_order_relaxed);
-      if (!takeAll()) break;
-      // POLLERR and nothing to take, and the driver does not say why: look again a little later, but not for ever.
-      const bool unclearNow = (set[0].revents & POLLIN) == 0 && produced_.load(std::memory_order_relaxed) == before;
+      bool any = false;
+      if (!takeAll(&any)) break;
+      // An error or an image is announced, and there is none to take: look again a little later, but not for ever.
+      const bool unclearNow = !any;
       unclear = unclearNow ? unclear + 1 : 0;
       if (unclear > kMaxUnclear) {
         fail(EIO, "waiting for an image");
@@ -158,8 +158,10 @@ bool Capture::takeEvents() {
   return any;
 }
 
-bool Capture::takeAll() {
-  for (;;) {
+bool Capture::takeAll(bool* any) {
+  // A driver that returns each buffer at once, with the error flag, never runs out of them.
+  uint32_t flagged = 0;
+  while (flagged <= queue_.count()) {
     FilledBuffer filled;
     const int result = queue_.dequeue(device_, &filled);
     if (result == -EAGAIN) return true;
@@ -167,11 +169,15 @@ bool Capture::takeAll() {
       fail(-result, "taking an image (VIDIOC_DQBUF)");
       return false;
     }
+    *any = true;
+    flagged = (filled.flags & V4L2_BUF_FLAG_ERROR) != 0 ? flagged + 1 : 0;
     if (!take(filled)) {
       fail(EIO, "taking an image (VIDIOC_DQBUF)");
       return false;
     }
   }
+  *any = false;
+  return true;
 }
 
 /// As many bytes as the image has, and all of them within their memory.

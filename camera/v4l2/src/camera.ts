@@ -172,6 +172,10 @@ export function lostBetween(previous: number, next: number): number {
   return step === 0 || step >= 0x80000000 ? 0 : step - 1;
 }
 
+/** No camera loses more images than these: a larger gap is a wrong sequence number. */
+const MAX_LOST_PER_MS = 1;
+const MAX_LOST_AT_START = 1000;
+
 export class V4l2Camera {
   readonly native: NativeCamera;
   /** Images that the driver counted and that were not announced. */
@@ -182,6 +186,7 @@ export class V4l2Camera {
   readonly #ring: Uint32Array;
   #read = 0;
   #lastSequence: number | undefined;
+  #firstNs = 0;
   #events: CameraEvents | undefined;
   #closed: Promise<void> | undefined;
   /** The addon holds its callback for good: what leads from there to this camera is cut when it is closed. */
@@ -262,7 +267,10 @@ export class V4l2Camera {
   #take(entry: number): CameraFrame {
     const frame = this.#frames[this.#ring[entry]!]!;
     const { sequence } = frame;
-    frame.lostBefore = this.#lastSequence === undefined ? 0 : lostBetween(this.#lastSequence, sequence);
+    if (this.#lastSequence === undefined) this.#firstNs = frame.dequeuedNumberNs;
+    const lost = this.#lastSequence === undefined ? 0 : lostBetween(this.#lastSequence, sequence);
+    const maxLost = MAX_LOST_AT_START + (MAX_LOST_PER_MS * (frame.dequeuedNumberNs - this.#firstNs)) / 1e6;
+    frame.lostBefore = this.sequenceGaps + lost > maxLost ? 0 : lost;
     this.sequenceGaps += frame.lostBefore;
     this.#lastSequence = sequence;
     return frame;

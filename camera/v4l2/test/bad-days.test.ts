@@ -4,7 +4,8 @@ import { constants } from "node:os";
 import { describe, expect, test, vi } from "vitest";
 import { needs } from "../../../test/doubles/needs.js";
 import { CameraError, type CameraWish, describe as describeCamera, type Frame, open } from "../src/index.js";
-import { counted, until } from "./fake-video/helpers.js";
+import type { FakeCamera } from "./fake-video/fake-video.js";
+import { counted, now, until } from "./fake-video/helpers.js";
 import {
   around,
   countAgain,
@@ -223,6 +224,108 @@ describe("a driver that lies", () => {
       await until(() => seen.length === 1, "the honest one");
       expect(camera.statistics().drops).toEqual({ incomplete: 1 });
     });
+  });
+
+  // Each image between two good ones: it is counted or handed over, and the one behind it is right.
+  const ERROR_FLAG = 0x2040;
+  const row = counted(7).subarray(0, 64);
+  test.each<[string, Uint8Array, object, Record<string, number>]>([
+    ["no bytes", new Uint8Array(), {}, { incomplete: 1 }],
+    ["one row", row, {}, { incomplete: 1 }],
+    ["a buffer and a byte", counted(7), { bytesUsed: 64 * 48 * 3 + 1 }, { incomplete: 1 }],
+    ["4 GB", counted(7), { bytesUsed: 2 ** 32 - 1 }, { incomplete: 1 }],
+    ["an error", counted(7), { flags: ERROR_FLAG }, { errorFlag: 1 }],
+    ["the number before", counted(7), { sequence: 0 }, { driver: 1 }],
+    ["a number far back", counted(7), { sequence: 2 ** 32 - 500 }, { driver: 501 }],
+    ["half of all numbers lost", counted(7), { sequence: 2 ** 31 + 5 }, {}],
+    ["no time", counted(7), { timestampNs: 0n }, {}],
+    ["the largest time", counted(7), { timestampNs: 2n ** 63n - 1n }, {}],
+    ["a time before all time", counted(7), { timestampNs: -(2n ** 62n) }, {}],
+    ["an hour later", counted(7), { timestampNs: now() + 3_600_000_000_000n }, {}],
+  ])("of %s: that image alone", async (_, bytes, lie, drops) => {
+    const camera = await opened();
+    const seen: Frame[] = [];
+    camera.start((frame) => seen.push(frame));
+    await streaming();
+    deliver(counted(5));
+    deliver(bytes, lie);
+    const afterNs = now();
+    deliver(counted(9));
+    await until(() => seen.at(-1)?.data[0] === 9, "the honest one");
+    expect(camera.statistics().drops).toEqual(drops);
+    const lost = drops.incomplete ?? drops.errorFlag ?? 0;
+    expect(seen.map(({ data }) => data[0])).toEqual(lost === 1 ? [5, 9] : [5, 7, 9]);
+    // Microseconds are what a driver tells.
+    expect(seen.at(-1)!.timestampNs).toBeGreaterThanOrEqual(afterNs - 1000n);
+    expect(seen.at(-1)!.timestampNs).toBeLessThanOrEqual(now());
+    for (const frame of seen) frame.release();
+  });
+
+  /** What each does after its first image, and what it says when it is given up. */
+  const FOR_EVER: readonly [string, RegExp, Partial<FakeCamera>, (path: string) => void][] = [
+    ["is silent", /no image for 1\.\d s/, {}, () => {}],
+    [
+      "sets the error flag",
+      /waiting for an image failed \(EIO\)/,
+      { endlessErrors: true },
+      (path) => {
+        fake.deliver(path, { timestampNs: now(), sequence: 1, flags: ERROR_FLAG, bytes: counted(1) });
+      },
+    ],
+    [
+      "has an image that nobody can take",
+      /waiting for an image failed \(EIO\)/,
+      {},
+      (path) => {
+        fake.fail(path, "DQBUF", constants.errno.EAGAIN, 1e9);
+        fake.deliver(path, { timestampNs: now(), sequence: 1, bytes: counted(1) });
+      },
+    ],
+    [
+      "fails DQBUF",
+      /taking an image \(VIDIOC_DQBUF\) failed \(EINVAL\)/,
+      {},
+      (path) => {
+        fake.fail(path, "DQBUF", constants.errno.EINVAL, 1e9);
+        fake.deliver(path, { timestampNs: now(), sequence: 1, bytes: counted(1) });
+      },
+    ],
+    [
+      "refuses buffers",
+      /no image for 1\.\d s/,
+      {},
+      (path) => fake.fail(path, "QBUF", constants.errno.EINVAL, 1e9),
+    ],
+    ["reports POLLERR", /failed \(EIO\)/, {}, (path) => fake.fatal(path, true)],
+  ];
+  test("for ever: each camera ends with its error, and none keeps a CPU busy", async () => {
+    await Promise.all(
+      FOR_EVER.map(async ([name, message, facts, begin], index) => {
+        const path = `/dev/fake-for-ever-${index}`;
+        fake.plugIn({ path, ...facts });
+        const camera = await open(path, { reconnect: false }, around());
+        const errors: Error[] = [];
+        const seen: Frame[] = [];
+        camera.on("error", (error) => errors.push(error));
+        camera.start((frame) => seen.push(frame.keep()));
+        await until(() => fake.state(path).streaming, `${name}: stream on`);
+        fake.deliver(path, { timestampNs: now(), sequence: 0, bytes: counted(0) });
+        await until(() => seen.length === 1, `${name}: the first`);
+        begin(path);
+        let busyNs = 0;
+        const isOver = () => {
+          busyNs = Math.max(busyNs, camera.statistics().threadNs);
+          return errors.length === 1;
+        };
+        await until(isOver, `${name}: an error`);
+        expect(busyNs, name).toBeLessThan(200e6);
+        expect(errors[0]!.message, name).toMatch(message);
+        expect(seen, name).toHaveLength(1);
+        await camera.close();
+        seen[0]!.release();
+        expect(fake.state(path), name).toMatchObject({ opens: 0, mappings: 0 });
+      }),
+    );
   });
 
   test.each([

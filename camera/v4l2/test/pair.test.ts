@@ -2,6 +2,7 @@
 // Pairing, frame period, drift and restart into phase, on made-up times.
 import { describe, expect, test } from "vitest";
 import { Random } from "../../../test/doubles/random.js";
+import { DeviceClock } from "../src/pair/device-clock.js";
 import { driftPpm, FramePeriod } from "../src/pair/frame-period.js";
 import { Pairer, pairWindowNs, type Side, type UnpairedCause } from "../src/pair/pair.js";
 import { Rephaser, wrapPhase } from "../src/pair/rephase.js";
@@ -117,6 +118,54 @@ describe("pairing by time", () => {
       expect(inOrder.length - 2 * pairs.length - unpaired.length, label).toBeLessThanOrEqual(2);
     }
   });
+});
+
+describe("a left camera whose time stamps lie", () => {
+  const MS = 1_000_000n;
+  const [PERIOD, START] = [33n * MS, 500n * 1000n * MS];
+  const LIE = { from: 20, to: 30 };
+  const COUNT = 60;
+  /** The stamp of an image that was captured at this time. */
+  const LIES: readonly [string, (ns: bigint, image: number) => bigint][] = [
+    ["0", () => 0n],
+    ["one value", () => START],
+    ["the largest", () => 2n ** 63n - 1n],
+    ["negative", () => -5n * MS],
+    ["half a second later", (ns) => ns + 500n * MS],
+    ["half a second earlier", (ns) => ns - 500n * MS],
+    ["five seconds later", (ns) => ns + 5000n * MS],
+    ["five seconds earlier", (ns) => ns - 5000n * MS],
+    ["an hour later", (ns) => ns + 3_600_000n * MS],
+    ["an hour earlier", (ns) => ns - 3_600_000n * MS],
+    ["backwards", (_, image) => START + BigInt(40 - image) * 2000n * MS],
+    ["by 32 bits of nanoseconds", (ns) => BigInt.asUintN(32, ns)],
+    ["any", (_, image) => BigInt.asIntN(64, BigInt(image) * 0x9e3779b97f4a7c15n)],
+  ];
+
+  test.each(LIES)(
+    "%s, for a while: no wrong pair, each image accounted for, pairs again behind it",
+    (_, lie) => {
+      const clocks = () => ({ monotonicNs: START, realtimeNs: 1_790_000_000_000n * MS });
+      const [left, right] = [new DeviceClock(clocks), new DeviceClock(clocks)];
+      const random = new Random();
+      const { pairs, unpaired, pairer } = recorder(16.5e6);
+      const deliver = (side: Side, clock: DeviceClock, image: number, lies: boolean) => {
+        const takenNs = START + BigInt(image) * PERIOD + (side === "right" ? 2n * MS : 0n);
+        const arrivalNs = takenNs + 8n * MS + BigInt(random.whole(0, 3000)) * 1000n;
+        const stampNs = lies ? lie(takenNs, image) : takenNs;
+        pairer.push(side, { name: String(image), timestampNs: clock.toMonotonic(stampNs, arrivalNs, true) });
+      };
+      for (let image = 0; image < COUNT; image++) {
+        deliver("left", left, image, image >= LIE.from && image < LIE.to);
+        deliver("right", right, image, false);
+      }
+      for (const [one, other] of pairs) expect(one, `seed ${random.seed}`).toBe(other);
+      pairer.clear();
+      expect(2 * pairs.length + unpaired.length).toBe(2 * COUNT);
+      const honest = pairs.filter(([image]) => Number(image) < LIE.from || Number(image) >= LIE.to + 3);
+      expect(honest).toHaveLength(COUNT - (LIE.to - LIE.from) - 3);
+    },
+  );
 });
 
 describe("frame period and drift", () => {

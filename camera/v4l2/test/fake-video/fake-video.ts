@@ -38,6 +38,8 @@ export interface FakeCamera {
   stubbornWidth?: number;
   /** S_PARM answers with the rate that was asked for, whatever is set; G_PARM tells the truth. */
   echoesRate?: boolean;
+  /** DQBUF returns every queued buffer at once, with the error flag. */
+  endlessErrors?: boolean;
   /** What the driver says in place of the truth: of rows, of a buffer's size (QUERYBUF), of the height, of the buffers given. */
   lies?: {
     strideBytes?: number;

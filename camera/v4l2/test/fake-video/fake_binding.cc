@@ -33,6 +33,7 @@ std::shared_ptr<Camera> cameraOf(const Napi::Object& options) {
   camera->field = number(options, "field", V4L2_FIELD_NONE);
   camera->memoryPlanes = number(options, "memoryPlanes", 1);
   camera->stubbornWidth = number(options, "stubbornWidth");
+  camera->endlessErrors = options.Get("endlessErrors").ToBoolean().Value();
   camera->echoesRate = options.Get("echoesRate").ToBoolean().Value();
   if (options.Get("lies").IsObject()) {
     const auto lies = options.Get("lies").As<Napi::Object>();

@@ -96,7 +96,7 @@ int Driver::wait(pollfd* set, int count, int timeoutMs) {
     // The one eventfd counts images and events together.
     if (found->second->gone || found->second->fatal || set[i].revents == 0) continue;
     set[i].revents = 0;
-    if (!found->second->done.empty()) set[i].revents |= POLLIN;
+    if (!found->second->done.empty() || found->second->endlessErrors) set[i].revents |= POLLIN;
     if (!found->second->events.empty()) set[i].revents |= POLLPRI;
   }
   return ready;
@@ -172,9 +172,16 @@ int Driver::queue(Camera& camera, v4l2_buffer& buffer) {
 int Driver::dequeue(Camera& camera, int descriptor, v4l2_buffer& buffer) {
   if (camera.fatal) return -EIO;
   if (!camera.streaming) return -EINVAL;
+  if (camera.done.empty() && camera.endlessErrors && !camera.queued.empty()) {
+    buffer.index = camera.queued.front();
+    buffer.flags = V4L2_BUF_FLAG_ERROR;
+    camera.slots[buffer.index].queued = false;
+    camera.queued.pop_front();
+    return 0;
+  }
   if (camera.done.empty()) return -EAGAIN;
   eventfd_t one = 0;
-  eventfd_read(descriptor, &one);
+  if (!camera.endlessErrors) eventfd_read(descriptor, &one);
   const uint32_t index = camera.done.front();
   camera.done.pop_front();
   const Image& image = camera.slots[index].image;

@@ -59,7 +59,8 @@ struct Camera {
   uint32_t stubbornWidth = 0;  ///< what S_FMT answers; 0 = what was asked
   struct {
     uint32_t strideBytes = 0, bufferBytes = 0, height = UINT32_MAX, buffers = 0, planeBytes = 0, imageBytes = 0;
-  } lies;  ///< 0, of the height UINT32_MAX: none
+  } lies;                      ///< 0, of the height UINT32_MAX: none
+  bool endlessErrors = false;  ///< DQBUF returns every queued buffer at once, with the error flag
   bool gone = false, fatal = false, streaming = false;
   int openError = 0;
   /// Per ioctl number: errno and how many times more it fails.

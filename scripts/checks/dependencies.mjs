@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is installed with depthwatt: each dependency has a reason, each package a licence that we may pass on, and none but ours
 // runs a script at installation.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { bundledTree, productionTree, reasons } from "../dependency-tree.mjs";
 import { filesIn, readText } from "./tree.mjs";
 
@@ -50,24 +52,36 @@ export const dependencies = {
   },
 };
 
-/** The lock file pins versions and hashes, not download hosts, and our own workspace is never fetched. */
+/** Folders with a package.json and a lock file: the program, and the documentation site. */
+const LOCKED = ["", "docs/site/"];
+
+function lockProblems(root, folder) {
+  const text = readText(root, `${folder}package-lock.json`);
+  const { packages } = JSON.parse(text);
+  const problems = [];
+  for (const [path, entry] of Object.entries(packages)) {
+    if (/^\w+:\/\//.test(entry.resolved ?? ""))
+      problems.push(`${path}: names the host it was downloaded from`);
+    const ours = path === "" || entry.link || !path.includes("node_modules/");
+    if (!ours && !entry.integrity && !entry.inBundle) problems.push(`${path}: no integrity hash`);
+  }
+  if (/https?:\/\/[^"]*registry/i.test(text)) problems.push("package-lock.json: names a registry");
+  const { dependencies = {}, devDependencies = {} } = JSON.parse(readText(root, `${folder}package.json`));
+  for (const name of Object.keys({ ...dependencies, ...devDependencies })) {
+    if (!packages[`node_modules/${name}`]) problems.push(`${name}: in package.json, not in the lock file`);
+  }
+  return { count: Object.keys(packages).length, problems };
+}
+
+/** The lock files pin versions and hashes, not download hosts, and our own workspaces are never fetched. */
 export const lockFile = {
   name: "lock file",
   run(root) {
-    const text = readText(root, "package-lock.json");
-    const { packages } = JSON.parse(text);
-    const problems = [];
-    for (const [path, entry] of Object.entries(packages)) {
-      if (/^\w+:\/\//.test(entry.resolved ?? ""))
-        problems.push(`${path}: names the host it was downloaded from`);
-      const ours = path === "" || entry.link || !path.includes("node_modules/");
-      if (!ours && !entry.integrity && !entry.inBundle) problems.push(`${path}: no integrity hash`);
-    }
-    if (/https?:\/\/[^"]*registry/i.test(text)) problems.push("package-lock.json: names a registry");
-    const { dependencies = {}, devDependencies = {} } = JSON.parse(readText(root, "package.json"));
-    for (const name of Object.keys({ ...dependencies, ...devDependencies })) {
-      if (!packages[`node_modules/${name}`]) problems.push(`${name}: in package.json, not in the lock file`);
-    }
-    return { found: `${Object.keys(packages).length} packages`, problems };
+    const folders = LOCKED.filter((folder) => existsSync(join(root, folder, "package-lock.json")));
+    const found = folders.map((folder) => lockProblems(root, folder));
+    return {
+      found: `${found.map(({ count }) => count).join(" and ")} packages`,
+      problems: found.flatMap(({ problems }) => problems),
+    };
   },
 };

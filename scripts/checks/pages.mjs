@@ -3,15 +3,8 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join, posix } from "node:path";
 import { pathToFileURL } from "node:url";
+import { anchorOf } from "./anchors.mjs";
 import { filesBelow, filesIn, NATIVE_ENDINGS, readText, SOURCE_FOLDERS } from "./tree.mjs";
-
-/** A heading's anchor, as GitHub makes it. */
-const anchorOf = (heading) =>
-  heading
-    .toLowerCase()
-    .replace(/[`*]/g, "")
-    .replace(/[^\p{L}\p{N} _-]/gu, "")
-    .replaceAll(" ", "-");
 
 function anchors(text) {
   return new Set([...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => anchorOf(heading.trim())));

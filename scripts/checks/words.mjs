@@ -62,7 +62,7 @@ const RULES = [
   },
   {
     why: "an unfinished mark",
-    paths: (root) => filesBelow(root).filter((path) => isText(path) && path !== "package-lock.json"),
+    paths: (root) => filesBelow(root).filter((path) => isText(path) && !path.endsWith("package-lock.json")),
     pattern: UNFINISHED,
     withComments: true,
   },

@@ -3,6 +3,7 @@
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { papers, results } from "./checks/citations.mjs";
+import commits from "./checks/commits.mjs";
 import { dependencies, lockFile } from "./checks/dependencies.mjs";
 import { binaries, fileSize, headers } from "./checks/files.mjs";
 import imports from "./checks/imports.mjs";
@@ -38,6 +39,7 @@ const checks = [
   lockFile,
   dependencies,
   binaries,
+  commits,
 ];
 
 let failures = 0;

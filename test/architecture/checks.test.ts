@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each check is itself checked: green on a small sound tree, red on the same tree with one violation in it.
+import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -626,6 +627,59 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
     /DEPTHWATT_SECRET/,
   ],
 ];
+
+/** Runs git in the tree of this test, without the user's settings. */
+function git(...words: string[]): string {
+  const identity = [
+    "-c",
+    "user.name=Test",
+    "-c",
+    "user.email=test@example.org",
+    "-c",
+    "commit.gpgsign=false",
+  ];
+  return execFileSync("git", [...identity, ...words], { cwd: root, encoding: "utf8" });
+}
+const commit = (subject: string) => git("commit", "--quiet", "--allow-empty", "-m", subject);
+
+describe("commit subjects", () => {
+  test.each([
+    ["Add a temporal filter", true],
+    ["Process frames in order", true],
+    ['Revert "added a filter"', true],
+    [`Add ${"x".repeat(68)}`, true],
+    [`Add ${"x".repeat(69)}`, false],
+    ["Add a filter.", false],
+    ["add a filter", false],
+    ["Added a filter", false],
+    ["Adds a filter", false],
+    ["fixup! Add a filter", false],
+  ])("%s: %s", async (subject, isGood) => {
+    const { subjectProblem } = await load("commits.mjs");
+    expect(subjectProblem(subject) === undefined).toBe(isGood);
+  });
+
+  test("those since origin/main; without it, or without git, the check still passes", async () => {
+    const check = await loadCheck("commits.mjs");
+    expect(await check.run(root)).toEqual({ found: "no git history", problems: [] });
+    git("init", "--quiet", "--initial-branch=main");
+    expect((await check.run(root)).problems).toEqual([]);
+    commit("added long ago");
+    commit("Add a filter");
+    expect((await check.run(root)).problems).toHaveLength(1);
+    git("checkout", "--quiet", "-b", "filter");
+    commit("Describe the filter");
+    expect(await check.run(root)).toEqual({ found: "1 commits", problems: [] });
+    git("update-ref", "refs/remotes/origin/main", "HEAD");
+    commit("Test the filter");
+    expect(await check.run(root)).toEqual({ found: "1 commits", problems: [] });
+    // A shallow clone whose history does not reach origin/main.
+    git("update-ref", "refs/remotes/origin/main", "HEAD~3");
+    git("update-ref", "-d", "refs/heads/main");
+    writeFileSync(join(root, ".git/shallow"), git("rev-parse", "HEAD~1"));
+    expect(await check.run(root)).toEqual({ found: "2 commits", problems: [] });
+  });
+});
 
 describe("checks", () => {
   test.each([...new Set(VIOLATIONS.map(([file]) => file))])("%s is green on a sound tree", async (name) => {

@@ -17,6 +17,7 @@ export interface Metrics {
   instructionSet?: unknown;
   algorithm?: unknown;
   validPercent?: unknown;
+  matchedPercent?: unknown;
   stages?: unknown;
   latencyMs?: unknown;
   drops?: unknown;

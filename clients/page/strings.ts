@@ -138,6 +138,7 @@ export const S = {
     fps: "Frame rate",
     latency: "Latency p50 / p95 / p99",
     valid: "Pixels with a value",
+    matched: "Matched pixels",
     power: "Power",
     perFrame: "Energy a frame",
     efficiency: "Frames per joule (fps/W)",

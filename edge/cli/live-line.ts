@@ -2,14 +2,18 @@
 // The live line of `depthwatt run`: one line, renewed in a terminal, appended elsewhere.
 import type { RunFigures } from "../run/figures.js";
 
-/** "30.0 fps | match 7.9 (8.4) rectify 0.6 (0.7) ... ms p50 (p95) | 12.1 W 2.47 fps/W | drops 3" */
+/** "30.0 fps | 91.2 % matched, 100.0 % valid | match 7.9 (8.4) rectify 0.6 (0.7) ... ms p50 (p95) | 12.1 W 2.47 fps/W | drops 3" */
 export function figuresLine(figures: RunFigures): string {
   const stages = Object.entries(figures.stages)
     .sort(([, one], [, other]) => other.p50Ms - one.p50Ms)
     .map(([name, times]) => `${name} ${times.p50Ms.toFixed(2)} (${times.p95Ms.toFixed(2)})`);
   const drops = Object.values(figures.drops).reduce((sum, count) => sum + count, 0);
+  const { matchedPercent, validPercent } = figures;
   return [
     `${figures.fps.toFixed(1)} fps`,
+    ...(typeof matchedPercent === "number" && typeof validPercent === "number"
+      ? [`${matchedPercent.toFixed(1)} % matched, ${validPercent.toFixed(1)} % valid`]
+      : []),
     powerWords(figures),
     `drops ${drops}`,
     `ms p50 (p95): ${stages.join(", ") || "none yet"}`,

@@ -7,6 +7,7 @@ import {
   type Algorithm,
   type DroppedPixels,
   type EngineInfo,
+  type EngineOptions,
   type NativeEngine,
   openEngine,
   type PointsParameters,
@@ -20,6 +21,7 @@ import { configuredCalibration } from "../pipeline/calibration.js";
 import { engineOptionsOf } from "../pipeline/engine-options.js";
 import { geometryOf, type PipelineGeometry, uncalibrated } from "../pipeline/geometry.js";
 import { Examiner, type Limits, lookGeometryOf, type PairProblem } from "../rig/health/index.js";
+import { atRangeEndPercent, neededDisparities } from "./search-range.js";
 
 export interface Matched {
   width: number;
@@ -29,6 +31,8 @@ export interface Matched {
   validPercent: number;
   /** Before filling. */
   matchedPercent: number;
+  /** Of the matched pixels; undefined if there is none. */
+  atRangeEndPercent: number | undefined;
   /** Percent of all pixels, by cause. */
   droppedPercent: DroppedPixels;
   info: EngineInfo;
@@ -45,6 +49,7 @@ export interface OpenedPair {
   left: EnginePicture;
   right: EnginePicture;
   engine: NativeEngine;
+  options: EngineOptions;
   points?: PointsParameters | undefined;
 }
 
@@ -126,7 +131,17 @@ export async function openPair(
   const known = points || limitsDepth ? geometry : { ...geometry, depth: undefined };
   const options = engineOptionsOf(config, { description }, known, points ? { points } : {});
   const engine = await openEngine(options);
-  return { width, height, geometry, layout: description, left, right, engine, points: options.points };
+  return {
+    width,
+    height,
+    geometry,
+    layout: description,
+    left,
+    right,
+    engine,
+    options,
+    points: options.points,
+  };
 }
 
 const bytesOf = ({ data }: EnginePicture) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
@@ -146,6 +161,10 @@ export function examinePair(pair: OpenedPair, limits: Limits): PairProblem | und
   }
 }
 
+/** @returns the number of disparities that the scene needs, if it is larger than match.numDisparities */
+export const neededDisparitiesOf = ({ options, left, right }: OpenedPair): Promise<number | undefined> =>
+  neededDisparities(options, { left: bytesOf(left), right: bytesOf(right) });
+
 export const isOneImage = ({ left, right }: OpenedPair): boolean =>
   Buffer.compare(bytesOf(left), bytesOf(right)) === 0;
 
@@ -155,7 +174,8 @@ export async function computePair(pair: OpenedPair): Promise<Matched> {
   try {
     const { validPixels, matchedPixels, droppedPixels } = await engine.compute(bytesOf(left), bytesOf(right));
     const milliseconds = engine.stageMilliseconds.reduce((sum, ms) => (Number.isNaN(ms) ? sum : sum + ms), 0);
-    const disparityQ4 = engine.slots[0]?.disparityQ4.slice() as Int16Array;
+    const slot = engine.slots[0]!;
+    const disparityQ4 = slot.disparityQ4.slice();
     return {
       width,
       height,
@@ -163,9 +183,10 @@ export async function computePair(pair: OpenedPair): Promise<Matched> {
       milliseconds,
       validPercent: (100 * validPixels) / (width * height),
       matchedPercent: (100 * matchedPixels) / (width * height),
+      atRangeEndPercent: atRangeEndPercent(slot, pair.options.match),
       droppedPercent: perCause((cause) => (100 * droppedPixels[cause]) / (width * height)),
       info: engine.info,
-      ...(form && { points: { bytes: engine.slots[0]!.points.slice(), form } }),
+      ...(form && { points: { bytes: slot.points.slice(), form } }),
     };
   } finally {
     engine.close();

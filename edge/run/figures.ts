@@ -31,6 +31,8 @@ export interface RunFigures {
   /** Pixels with a disparity, filled ones among them; pixels whose disparity was found by matching. */
   validPercent: number | Unavailable;
   matchedPercent: number | Unavailable;
+  /** Matched pixels whose disparity is one of the last two of the search range, in the newest sample. */
+  atRangeEndPercent: number | Unavailable;
   /** Pixels that refine.minConfidence, depth.minMetres and depth.maxMetres dropped, by cause. */
   droppedPercent: DroppedPixels | Unavailable;
   /** How far the images are apart in rows and how noisy they are, and what is done about it. */

@@ -7,6 +7,7 @@ import { CountsByCause } from "../contracts/statistics.js";
 import { Snapshots } from "../control/snapshot.js";
 import { RateGate } from "../governor/index.js";
 import { SharedHttp } from "../http/index.js";
+import { MatchWatch } from "../match/match-watch.js";
 import { Outputs, PreparedOutputs } from "../outputs/outputs.js";
 import { AdjustableEngine } from "../pipeline/adjustable-engine.js";
 import { Pipeline } from "../pipeline/pipeline.js";
@@ -41,12 +42,13 @@ export async function openRuntime(
     const source = new RateGate(input.source, () => drops.add("governor"));
     const engine = openEngine(runtime, input, source);
     const health = openRigWatch(runtime, input, engine);
+    const matching = openMatchWatch(runtime, engine, health);
     const snapshots = openSnapshots(runtime, input);
     const outputs = await openOutputs(runtime, host, { prepared, input, engine, snapshots });
     const board = chooseBoard(config.board);
     const meter = openPower(runtime, board);
     const pipeline = joinPipeline(runtime, { source, input, engine, outputs, snapshots }, drops, frames);
-    const parts = { board, source, input, engine, meter, health, pipeline, outputs, snapshots };
+    const parts = { board, source, input, engine, meter, health, matching, pipeline, outputs, snapshots };
     runtime.assemble({ ...parts, reporter: createReporter(runtime, parts) });
     return runtime;
   } catch (error) {
@@ -78,6 +80,17 @@ function openRigWatch(runtime: Runtime, input: LiveInput, engine: AdjustableEngi
   });
   runtime.owns(health).open(runtime.config, input.source.description, input.geometry);
   return health;
+}
+
+/** Warns of a search range that is too short, and of frames with few matched pixels. */
+function openMatchWatch(runtime: Runtime, engine: AdjustableEngine, health: RigWatch): MatchWatch {
+  return runtime.owns(
+    new MatchWatch({
+      options: () => engine.options,
+      hasRigProblem: () => health.problem !== undefined,
+      onWarning: (sentence) => runtime.notice(sentence),
+    }),
+  );
 }
 
 /** Serves single frames that are requested over control. */

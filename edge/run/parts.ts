@@ -4,6 +4,7 @@ import type { Meter } from "../../power/index.js";
 import type { BoardChoice } from "../config/index.js";
 import type { Snapshots } from "../control/snapshot.js";
 import type { RateGate } from "../governor/index.js";
+import type { MatchWatch } from "../match/match-watch.js";
 import type { Outputs } from "../outputs/outputs.js";
 import type { AdjustableEngine } from "../pipeline/adjustable-engine.js";
 import type { Pipeline } from "../pipeline/pipeline.js";
@@ -19,6 +20,7 @@ export interface RuntimeParts {
   engine: AdjustableEngine;
   meter: Meter;
   health: RigWatch;
+  matching: MatchWatch;
   pipeline: Pipeline;
   outputs: Outputs;
   /** close() rejects the requests that still wait for a frame. */

@@ -6,6 +6,7 @@ import type { Meter, PowerFigures } from "../../power/index.js";
 import { known } from "../contracts/known.js";
 import type { RunTotals, StageFigures } from "../contracts/totals.js";
 import type { GovernorLoop } from "../governor/index.js";
+import type { MatchWatch } from "../match/match-watch.js";
 import type { Outputs } from "../outputs/outputs.js";
 import { adaptationFigures } from "../pipeline/adaptation.js";
 import { megaDisparities } from "../pipeline/parameters.js";
@@ -22,6 +23,7 @@ export interface ReporterOptions {
   /** Undefined where neither a budget nor a frame rate is asked for. */
   governor: () => GovernorLoop | undefined;
   health: () => HealthFigures;
+  matching: Pick<MatchWatch, "atRangeEndPercent">;
   /** What the engine computes now. */
   options: () => EngineOptions;
   /**
@@ -95,6 +97,7 @@ export class Reporter {
       height,
       validPercent: share(pipeline.validPixels),
       matchedPercent: share(pipeline.matchedPixels),
+      atRangeEndPercent: this.#options.matching.atRangeEndPercent,
       droppedPercent: this.#droppedPercent(),
       ...adaptationFigures(engineInfo),
       health: this.#options.health(),

@@ -130,6 +130,7 @@ export class Runtime {
     // Frames are joined to energy by their capture time, where that is on the meter's clock.
     this.parts.meter.frame(frame.clock === "monotonic" ? frame.leftTimestampNs : frame.arrivedNs);
     this.parts.health.frame(frame.images);
+    this.parts.matching.frame(frame);
     this.#events.onFrame?.();
   }
 

@@ -223,6 +223,7 @@ const CHANGES: Record<string, Change> = {
       image: true,
       compressedDepth: "png",
       points: true,
+      confidence: false,
       cameraInfo: false,
       frameId: "camera",
       rateHz: 20,

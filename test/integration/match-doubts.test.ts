@@ -37,6 +37,17 @@ test.each([
   expect(lastJson(ran)).toMatchObject({ problem: { code: problem } });
 });
 
+test("a search range that is too short gets the one that the scene needs", async () => {
+  const pair = [image("ideal", "left"), image("ideal", "right")] as const;
+  const ran = await match(...pair, "--num-disparities", "16", "--json");
+  const { neededDisparities, atRangeEndPercent } = lastJson(ran) as Record<string, number>;
+  expect(atRangeEndPercent).toBeGreaterThan(0.5);
+  expect(ran.stderr).toContain(`Increase match.numDisparities from 16 to ${neededDisparities}.`);
+  const again = await match(...pair, "--num-disparities", `${neededDisparities}`, "--json");
+  expect(again.stderr).toBe("");
+  expect(lastJson(again)).toMatchObject({ neededDisparities: null });
+});
+
 test("images that are too small to be examined get no warning", async () => {
   const small = join(folder, "small");
   const options = { frames: 1, width: 32, height: 32, truth: "none", view: "ideal", folder: small } as const;

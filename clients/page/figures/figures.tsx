@@ -119,6 +119,9 @@ export function Figures() {
         <Row label={T.valid} name="valid">
           {figure(metrics?.validPercent, "%", 1)}
         </Row>
+        <Row label={T.matched} name="matched">
+          {figure(metrics?.matchedPercent, "%", 1)}
+        </Row>
         <Row label={T.power} name="watts">
           {numberOf(watts) === undefined ? (
             <Words text={reasonOf(power) ?? T.unknown} />

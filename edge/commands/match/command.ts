@@ -24,27 +24,35 @@ import {
 } from "../../cli/options.js";
 import { note, printJson, printLine } from "../../cli/output.js";
 import { type SettingOptions, settingFlags, withSettingFlags } from "../../cli/setting-flags.js";
+import { known } from "../../contracts/known.js";
 import {
   computePair,
   examinePair,
   isOneImage,
   type Matched,
+  neededDisparitiesOf,
   openPair,
   readPair,
 } from "../../match/match-pair.js";
+import {
+  FEW_MATCHED_PERCENT,
+  fewMatchedWarning,
+  rangeWarning,
+  SUSPICIOUS_PERCENT,
+} from "../../match/search-range.js";
 import { adaptationFigures, rowsTooFarApart } from "../../pipeline/adaptation.js";
 import { matchParameters } from "../../pipeline/parameters.js";
 
 const SETTINGS = ["calibration", "algorithm", "numDisparities", "minDisparity", "backend"] as const;
-
-/** Below it the pair is examined: rectified pairs of one scene have more, if the search reaches their disparities. */
-const LITTLE_MATCHED_PERCENT = 50;
 
 interface MatchOptions extends ConfigOptions, SettingOptions<(typeof SETTINGS)[number]> {
   output?: string;
   color?: string;
   json?: boolean;
 }
+
+const thousandths = (value: number | undefined) =>
+  value === undefined ? undefined : Math.round(value * 1000) / 1000;
 
 async function writeCloud(
   file: string,
@@ -88,9 +96,14 @@ async function match(leftFile: string, rightFile: string, options: MatchOptions)
   if (rows !== undefined) note(`warning: ${rows}`);
   const { lowConfidence, tooNear, tooFar } = droppedPercent;
   const matchedBeforeLimits = matchedPercent + lowConfidence + tooNear + tooFar;
-  const isDoubtful = matchedBeforeLimits < LITTLE_MATCHED_PERCENT || isOneImage(opened);
-  const problem = isDoubtful ? examinePair(opened, config.health) : undefined;
+  const hasFewMatched = matchedBeforeLimits < FEW_MATCHED_PERCENT;
+  const problem = hasFewMatched || isOneImage(opened) ? examinePair(opened, config.health) : undefined;
+  const isAtRangeEnd = (matched.atRangeEndPercent ?? 0) >= SUSPICIOUS_PERCENT;
+  const needed = problem === undefined && isAtRangeEnd ? await neededDisparitiesOf(opened) : undefined;
   if (problem !== undefined) note(`warning: ${problem.code}: ${problem.text}. ${problem.hint}`);
+  else if (needed !== undefined)
+    note(`warning: ${rangeWarning(matched.atRangeEndPercent!, config.match, needed)}`);
+  else if (hasFewMatched) note(`warning: ${fewMatchedWarning(matchedBeforeLimits)}`);
   const disparity = disparityFromQ4(disparityQ4, width, height);
   if (matched.points !== undefined) await writeCloud(options.output!, matched.points, width * height);
   else if (options.output !== undefined) await writeDisparity(options.output, disparity);
@@ -111,6 +124,8 @@ async function match(leftFile: string, rightFile: string, options: MatchOptions)
       milliseconds: Math.round(milliseconds * 1000) / 1000,
       validPercent: Math.round(validPercent * 1000) / 1000,
       matchedPercent: Math.round(matchedPercent * 1000) / 1000,
+      atRangeEndPercent: known(thousandths(matched.atRangeEndPercent), "no pixel was matched"),
+      neededDisparities: needed ?? null,
       droppedPercent: perCause((cause) => Math.round(droppedPercent[cause] * 1000) / 1000),
       ...adaptationFigures(info),
       problem: problem ?? null,

@@ -46,6 +46,7 @@ interface Prepared {
   width: number;
   height: number;
   image: ImagePrefix;
+  confidence: ImagePrefix;
   rvl: ImagePrefix;
   png: ImagePrefix;
   points: Record<PointFrameName, ImagePrefix>;
@@ -78,12 +79,13 @@ class RosOutput implements Output {
   }
 
   get streams(): readonly string[] {
-    const { image, compressedDepth, cameraInfo, points } = this.#settings;
+    const { image, compressedDepth, confidence, cameraInfo, points } = this.#settings;
     if (!this.#picture.hasDepth) return [];
     return [
       ...(image ? ["depth"] : []),
       ...(compressedDepth === "off" ? [] : ["compressedDepth"]),
       ...(points ? ["points"] : []),
+      ...(confidence ? ["confidence"] : []),
       ...(cameraInfo ? ["camera_info"] : []),
     ];
   }
@@ -108,6 +110,7 @@ class RosOutput implements Output {
       width,
       height,
       image: imagePrefix(layout),
+      confidence: imagePrefix({ ...layout, encoding: "mono8", strideBytes: width }),
       rvl: compressedDepthPrefix(layout),
       png: compressedDepthPngPrefix(layout),
       points: {
@@ -121,7 +124,7 @@ class RosOutput implements Output {
   /** Each message is counted for itself; the frame has left with the first of them. */
   frame(lease: FrameLease): void {
     const { frame } = lease;
-    const { image, compressedDepth, cameraInfo, points, frameId } = this.#settings;
+    const { image, compressedDepth, confidence, cameraInfo, points, frameId } = this.#settings;
     const prepared = this.#prepare(frame);
     const stampNs = frame.leftTimestampNs + (this.#offset.of(frame.clock) ?? 0n);
     const { slot, result } = frame;
@@ -142,6 +145,7 @@ class RosOutput implements Output {
       const prefix = prepared.points[frame.encodings.points.frame];
       this.#sendPoints(lease, prefix, stampNs, slot.points);
     }
+    if (confidence) this.#sendImage(lease, "confidence", prepared.confidence, 4, stampNs, slot.confidence);
     if (compressedDepth === "png") this.#sendPng(lease, prepared, stampNs);
     else lease.release();
   }

@@ -24,6 +24,11 @@ export const rosSettings = section(
       default: false,
       description: "sensor_msgs/PointCloud2, metres: 16 bytes a pixel; needs points.element float32.",
     }),
+    confidence: setting(z.boolean(), {
+      default: true,
+      description:
+        "sensor_msgs/Image of mono8, confidence 0 to 255. 0 marks pixels that were filled, in depth and points too.",
+    }),
     cameraInfo: setting(z.boolean(), {
       default: true,
       description: "sensor_msgs/CameraInfo of the rectified left camera, with each frame.",

@@ -44,7 +44,7 @@ const ENDS_MS = 3000;
 /** A problem of the rig ends well below the limit at which it began. */
 const ENDS_BELOW = 0.7;
 /** What a run tells as its state; a dark room, or a cap on a lens, is only told in the figures. */
-const TOLD: readonly string[] = ["RIG_MOVED", "PAIR_SWAPPED", "PAIR_BLURRED"];
+const TOLD: readonly string[] = ["RIG_MOVED", "PAIR_SWAPPED", "PAIR_UNRECTIFIED", "PAIR_BLURRED"];
 
 export class RigMonitor {
   readonly #looker: Looker;

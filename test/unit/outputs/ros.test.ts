@@ -132,6 +132,7 @@ test("the configuration of mqtt_client in the manual names what is published", (
     compressedDepth: "sensor_msgs/msg/CompressedImage",
     camera_info: "sensor_msgs/msg/CameraInfo",
     depth: "sensor_msgs/msg/Image",
+    confidence: "sensor_msgs/msg/Image",
     points: "sensor_msgs/msg/PointCloud2",
   };
   expect(mqtt2ros.mqtt_topics.length).toBeGreaterThan(0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bad days of a program that runs: what it publishes and logs meanwhile, that it comes back by itself, and that it then holds what it
 // held before. docs/guides/failures.md names each.
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { closeSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
@@ -11,6 +11,7 @@ import { loadNative } from "../../edge/contracts/native.js";
 import { BadDays, type Day } from "../doubles/bad-day.js";
 import { accountedDepth } from "../doubles/controlled-run.js";
 import { sleep, until } from "../doubles/frames.js";
+import { fillDisk, mountDisk, testThatMounts } from "../doubles/mounts.js";
 import { needs } from "../doubles/needs.js";
 
 const bench = new BadDays();
@@ -117,26 +118,13 @@ needs("mosquitto").suite("bad days of a running program", () => {
     await endsExactly(day);
   });
 
-  const isRoot = process.getuid?.() === 0;
-  test("the disk of the recording fills, and is emptied again", async (context) => {
+  testThatMounts("the disk of the recording fills, and is emptied again", async () => {
     const disk = join(bench.folder(), "disk");
     mkdirSync(disk);
-    const mounted =
-      isRoot && spawnSync("mount", ["-t", "tmpfs", "-o", "size=64m", "none", disk]).status === 0;
-    if (!mounted) return context.skip("needs root, to mount a small disk");
-    bench.owns(() => spawnSync("umount", ["-l", disk]));
+    bench.owns(mountDisk(disk, "64m"));
     const day = await bench.begin({ settings: [`outputs.mcap.file=${disk}/out-{time}.mcap`] });
     const before = await day.holds();
-    const ballast = join(disk, "ballast");
-    const descriptor = openSync(ballast, "w");
-    try {
-      const block = Buffer.alloc(1 << 20);
-      for (;;) writeSync(descriptor, block);
-    } catch (error) {
-      expect((error as NodeJS.ErrnoException).code).toBe("ENOSPC");
-    } finally {
-      closeSync(descriptor);
-    }
+    const ballast = fillDisk(disk);
     await day.isState("degraded", /output mcap: .*(less than|ENOSPC|free)/);
     // Depth goes on.
     await day.delivers();

@@ -1,122 +1,113 @@
 // SPDX-License-Identifier: Apache-2.0
 // Disks without room, where frames that were received and settings that were changed are saved.
-import { spawnSync } from "node:child_process";
-import {
-  closeSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-  writeSync,
-} from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, expect, type TestContext, test } from "vitest";
+import { afterEach, expect } from "vitest";
 import { loadConfig } from "../../edge/config/index.js";
 import { saveSettings } from "../../edge/control/save.js";
 import { BadDays } from "../doubles/bad-day.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
+import { fillDisk, mountDisk, testThatMounts } from "../doubles/mounts.js";
 import { needs } from "../doubles/needs.js";
 import { runProgram, startProgram } from "../doubles/program.js";
 
 const bench = new BadDays();
 afterEach(() => bench.close());
 
-/** A disk of 256 kB; undefined without the right to mount one. */
-function smallDisk(context: TestContext): string {
+function smallDisk(): string {
   const disk = join(bench.folder(), "disk");
   mkdirSync(disk);
-  const mount = ["-t", "tmpfs", "-o", "size=256k", "none", disk];
-  if (process.getuid?.() !== 0 || spawnSync("mount", mount).status !== 0)
-    context.skip("needs root, to mount a small disk");
-  bench.owns(() => spawnSync("umount", ["-l", disk]));
+  bench.owns(mountDisk(disk, "256k"));
   return disk;
 }
 
-function fill(disk: string): void {
-  const descriptor = openSync(join(disk, "ballast"), "w");
-  try {
-    for (;;) writeSync(descriptor, Buffer.alloc(4096));
-  } catch {
-    closeSync(descriptor);
-  }
-}
-
 needs("mosquitto").suite("frames that are saved", () => {
-  test("consume --save on a disk that fills: exit 3, the cause, and no half of a picture", async (context) => {
-    const disk = smallDisk(context);
-    const mosquitto = await startMosquitto();
-    bench.owns(() => mosquitto.stop());
-    const set = ["board=none", "power.sensor=none", "outputs.viewer.enabled=false"];
-    const size = ["source.synthetic.width=192", "source.synthetic.height=128", "match.numDisparities=32"];
-    const words = ["run", "--broker", mosquitto.url, "--rate", "10"];
-    const run = startProgram([...words, ...[...set, ...size].flatMap((one) => ["--set", one])]);
-    bench.owns(async () => {
-      run.child.kill("SIGTERM");
-      await run.ended;
-    });
-    const saved = await runProgram(["consume", mosquitto.url, "--save", disk, "--format", "raw"]);
-    expect(saved.code, saved.stderr).toBe(3);
-    expect(saved.stderr).toMatch(/^error: .*(ENOSPC|no space)/im);
-    expect(saved.stderr).toMatch(/^hint: /m);
-    const names = readdirSync(disk);
-    expect(names.filter((name) => name.endsWith(".part"))).toEqual([]);
-    const pictures = names.filter((name) => name.endsWith(".raw"));
-    expect(pictures.length).toBeGreaterThan(0);
-    for (const name of pictures) expect(statSync(join(disk, name)).size, name).toBe(2 * 192 * 128);
-    for (const name of names.filter((one) => one.endsWith(".json")))
-      expect(() => JSON.parse(readFileSync(join(disk, name), "utf8")), name).not.toThrow();
-  }, 120_000);
+  testThatMounts(
+    "consume --save on a disk that fills: exit 3, the cause, and no half of a picture",
+    async () => {
+      const disk = smallDisk();
+      const mosquitto = await startMosquitto();
+      bench.owns(() => mosquitto.stop());
+      const set = ["board=none", "power.sensor=none", "outputs.viewer.enabled=false"];
+      const size = ["source.synthetic.width=192", "source.synthetic.height=128", "match.numDisparities=32"];
+      const words = ["run", "--broker", mosquitto.url, "--rate", "10"];
+      const run = startProgram([...words, ...[...set, ...size].flatMap((one) => ["--set", one])]);
+      bench.owns(async () => {
+        run.child.kill("SIGTERM");
+        await run.ended;
+      });
+      const saved = await runProgram(["consume", mosquitto.url, "--save", disk, "--format", "raw"]);
+      expect(saved.code, saved.stderr).toBe(3);
+      expect(saved.stderr).toMatch(/^error: .*(ENOSPC|no space)/im);
+      expect(saved.stderr).toMatch(/^hint: /m);
+      const names = readdirSync(disk);
+      expect(names.filter((name) => name.endsWith(".part"))).toEqual([]);
+      const pictures = names.filter((name) => name.endsWith(".raw"));
+      expect(pictures.length).toBeGreaterThan(0);
+      for (const name of pictures) expect(statSync(join(disk, name)).size, name).toBe(2 * 192 * 128);
+      for (const name of names.filter((one) => one.endsWith(".json")))
+        expect(() => JSON.parse(readFileSync(join(disk, name), "utf8")), name).not.toThrow();
+    },
+    120_000,
+  );
 });
 
 needs("mosquitto").suite("a running program whose settings are saved", () => {
-  test("on a full disk: the answer says so, the run goes on, and saves when there is room", async (context) => {
-    const disk = smallDisk(context);
-    const file = join(disk, "depthwatt.yaml");
-    const before = `match:\n  numDisparities: 32 # ${"x".repeat(6000)}\n`;
-    writeFileSync(file, before);
-    const secret = join(bench.folder(), "secret");
-    writeFileSync(secret, "correct horse battery staple\n", { mode: 0o600 });
-    const day = await bench.begin({
-      settings: ["control.enabled=true", `control.secretFile=${secret}`],
-      words: ["--config", file],
-    });
-    const set = (value: number) => {
-      const of = ["--broker", day.broker.url, "--device", "bad", "--secret-file", secret, "--save"];
-      return runProgram(["set", `match.sgm.p1=${value}`, ...of]);
-    };
-    const first = await set(15);
-    expect(first.code, first.stderr).toBe(0);
-    const saved = readFileSync(file, "utf8");
-    expect(saved).toContain("p1: 15");
-    const held = await day.holds();
-    fill(disk);
-    const refused = await set(16);
-    expect(refused.code, refused.stderr).not.toBe(0);
-    expect(refused.stderr).toMatch(/could not be saved/);
-    expect(readFileSync(file, "utf8")).toBe(saved);
-    await day.delivers();
-    rmSync(join(disk, "ballast"));
-    const again = await set(17);
-    expect(again.code, again.stderr).toBe(0);
-    expect(readFileSync(file, "utf8")).toContain("p1: 17");
-    await day.holdsAgain(held);
-    expect((await day.end()).code).toBe(0);
-  }, 180_000);
+  testThatMounts(
+    "on a full disk: the answer says so, the run goes on, and saves when there is room",
+    async () => {
+      const disk = smallDisk();
+      const file = join(disk, "depthwatt.yaml");
+      const before = `match:\n  numDisparities: 32 # ${"x".repeat(6000)}\n`;
+      writeFileSync(file, before);
+      const secret = join(bench.folder(), "secret");
+      writeFileSync(secret, "correct horse battery staple\n", { mode: 0o600 });
+      const day = await bench.begin({
+        settings: ["control.enabled=true", `control.secretFile=${secret}`],
+        words: ["--config", file],
+      });
+      const set = (value: number) => {
+        const of = ["--broker", day.broker.url, "--device", "bad", "--secret-file", secret, "--save"];
+        return runProgram(["set", `match.sgm.p1=${value}`, ...of]);
+      };
+      const first = await set(15);
+      expect(first.code, first.stderr).toBe(0);
+      const saved = readFileSync(file, "utf8");
+      expect(saved).toContain("p1: 15");
+      const held = await day.holds();
+      const ballast = fillDisk(disk);
+      const refused = await set(16);
+      expect(refused.code, refused.stderr).not.toBe(0);
+      expect(refused.stderr).toMatch(/could not be saved/);
+      expect(readFileSync(file, "utf8")).toBe(saved);
+      await day.delivers();
+      rmSync(ballast);
+      const again = await set(17);
+      expect(again.code, again.stderr).toBe(0);
+      expect(readFileSync(file, "utf8")).toContain("p1: 17");
+      await day.holdsAgain(held);
+      expect((await day.end()).code).toBe(0);
+    },
+    180_000,
+  );
 });
 
-test("settings that are saved on a full disk: the file stays as it was, and the error says so", (context) => {
-  const disk = smallDisk(context);
-  const file = join(disk, "depthwatt.yaml");
-  const before = `match:\n  numDisparities: 64 # ${"x".repeat(6000)}\n`;
-  writeFileSync(file, before);
-  fill(disk);
-  const load = (candidate: string) => loadConfig({ file: candidate, environment: {} }).config;
-  expect(() => saveSettings(file, { "match.numDisparities": 96 }, load)).toThrow(
-    expect.objectContaining({ code: "OUTPUT_UNWRITABLE", message: expect.stringMatching(/ENOSPC|no space/) }),
-  );
-  expect(readFileSync(file, "utf8")).toBe(before);
-  expect(readdirSync(disk).sort()).toEqual(["ballast", "depthwatt.yaml"]);
-});
+testThatMounts(
+  "settings that are saved on a full disk: the file stays as it was, and the error says so",
+  () => {
+    const disk = smallDisk();
+    const file = join(disk, "depthwatt.yaml");
+    const before = `match:\n  numDisparities: 64 # ${"x".repeat(6000)}\n`;
+    writeFileSync(file, before);
+    fillDisk(disk);
+    const load = (candidate: string) => loadConfig({ file: candidate, environment: {} }).config;
+    expect(() => saveSettings(file, { "match.numDisparities": 96 }, load)).toThrow(
+      expect.objectContaining({
+        code: "OUTPUT_UNWRITABLE",
+        message: expect.stringMatching(/ENOSPC|no space/),
+      }),
+    );
+    expect(readFileSync(file, "utf8")).toBe(before);
+    expect(readdirSync(disk).sort()).toEqual(["ballast", "depthwatt.yaml"]);
+  },
+);

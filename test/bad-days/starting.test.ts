@@ -1,17 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bad days at the start and at the end of a command: brokers that it may not talk to, signals at every stage, disks without room.
 // docs/guides/failures.md names each.
-import { execFileSync, spawn, spawnSync } from "node:child_process";
-import {
-  chmodSync,
-  closeSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  statSync,
-  writeFileSync,
-  writeSync,
-} from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import mqtt from "mqtt";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
@@ -22,6 +13,7 @@ import { BadDays } from "../doubles/bad-day.js";
 import { type Certificates, makeCertificates } from "../doubles/certificates.js";
 import { sleep, until } from "../doubles/frames.js";
 import { type MosquittoOptions, startMosquitto } from "../doubles/mosquitto.js";
+import { fillDisk, mountDisk, testThatMounts } from "../doubles/mounts.js";
 import { needs } from "../doubles/needs.js";
 import { PROGRAM, runProgram } from "../doubles/program.js";
 
@@ -184,46 +176,78 @@ needs("mosquitto").suite("SIGTERM at every stage of the start", () => {
   }, 240_000);
 });
 
-const isRoot = process.getuid?.() === 0;
-test("a disk without room, when results are saved: exit 3, the cause, and no half of a file", async (context) => {
-  const folder = bench.folder();
-  const disk = join(folder, "disk");
-  mkdirSync(disk);
-  const mounted = isRoot && spawnSync("mount", ["-t", "tmpfs", "-o", "size=64k", "none", disk]).status === 0;
-  if (!mounted) return context.skip("needs root, to mount a small disk");
-  bench.owns(() => spawnSync("umount", ["-l", disk]));
-  const scene = join(folder, "scene");
-  await writeScene(loadNative(), {
-    width: 320,
-    height: 240,
-    folder: scene,
-    frames: 1,
-    view: "rectified",
-    truth: "none",
+testThatMounts("without /proc, /proc/sys, /sys, /dev/shm or /tmp: a run computes its frames", async () => {
+  const words = ["run", "--json", "--broker", "embedded", "--frames", "3", ...set("board=none", ...SMALL)];
+  const hidden = ["/proc", "/proc/sys", "/sys", "/dev/shm", "/tmp"];
+  const ended = hidden.map(async (folder) => {
+    const script = `mount -t tmpfs -o ro,mode=0 none ${folder} && exec "$@"`;
+    const child = spawn("unshare", [
+      "--mount",
+      "sh",
+      "-c",
+      script,
+      "sh",
+      process.execPath,
+      PROGRAM,
+      ...words,
+    ]);
+    let [out, log] = ["", ""];
+    child.stdout.on("data", (chunk) => (out += chunk));
+    child.stderr.on("data", (chunk) => (log += chunk));
+    const code = await new Promise((resolve) => child.once("close", resolve));
+    expect(code, `without ${folder}: ${log}`).toBe(0);
+    expect(JSON.parse(out), folder).toMatchObject({ frames: 3 });
+    expect(log, folder).not.toContain("    at ");
   });
-  const first = (side: string) => join(scene, side, readdirSync(join(scene, side))[0]!);
-  const fill = () => {
-    const descriptor = openSync(join(disk, "ballast"), "w");
-    try {
-      for (;;) writeSync(descriptor, Buffer.alloc(4096));
-    } catch {
-      closeSync(descriptor);
-    }
-  };
-  fill();
-  for (const words of [
-    ["match", first("left"), first("right"), "--num-disparities", "32", "-o", join(disk, "out.pfm")],
-    ["match", first("left"), first("right"), "--num-disparities", "32", "--color", join(disk, "out.png")],
-    ["scene", "--frames", "1", "--width", "320", "--height", "240", "--out", join(disk, "scene")],
-  ]) {
-    const { code, stderr } = await runProgram(words);
-    expect(code, `${words[0]}: ${stderr}`).toBe(3);
-    expect(stderr).toMatch(/^error: .*(ENOSPC|no space)/im);
-    expect(stderr).toMatch(/^hint: /m);
-  }
-  const left = (readdirSync(disk, { recursive: true }) as string[]).filter((name) => {
-    const { size } = statSync(join(disk, name));
-    return name !== "ballast" && statSync(join(disk, name)).isFile() && size > 0;
-  });
-  expect(left).toEqual([]);
+  await Promise.all(ended);
 });
+
+testThatMounts(
+  "a disk without room, when results are saved: exit 3, the cause, and no half of a file",
+  async () => {
+    const folder = bench.folder();
+    const disk = join(folder, "disk");
+    mkdirSync(disk);
+    bench.owns(mountDisk(disk, "64k"));
+    const scene = join(folder, "scene");
+    await writeScene(loadNative(), {
+      width: 320,
+      height: 240,
+      folder: scene,
+      frames: 2,
+      view: "rectified",
+      truth: "left",
+    });
+    const recording = join(folder, "x.mcap");
+    const recorded = await runProgram(["record", recording, "--inputs", "--frames", "2", ...set(...SMALL)]);
+    expect(recorded.code, recorded.stderr).toBe(0);
+    const first = (side: string) => join(scene, side, readdirSync(join(scene, side))[0]!);
+    fillDisk(disk);
+    const out = (name: string) => join(disk, name);
+    const pair = [first("left"), first("right"), "--num-disparities", "32"];
+    const calibration = ["--calibration", join(scene, "calibration.json")];
+    for (const words of [
+      ["match", ...pair, "-o", out("out.pfm")],
+      ["match", ...pair, "-o", out("out.ply"), ...calibration],
+      ["match", ...pair, "--color", out("out.png")],
+      ["compare", ...pair, "--a", "sgm-2016", "--b", "quality", "-o", out("both.png")],
+      ["scene", "--frames", "1", "--width", "320", "--height", "240", "--out", out("scene")],
+      ...["folder", "euroc", "ply"].map((to) => ["convert", recording, out(to), "--to", to]),
+      ...["x.csv", "x.webp"].map((name) => ["convert", recording, out(name)]),
+      ["convert", scene, out("x.mcap")],
+      ["batch", scene, out("maps")],
+      ["eval", scene, "--sweep", "p1=8,10", "--plot", out("plot.svg")],
+      ["eval", scene, "--sweep", "p1=8,10", "--sweep", "rounds=1,2", "--heat-map", out("map.svg")],
+    ]) {
+      const { code, stderr } = await runProgram(words);
+      expect(code, `${words[0]}: ${stderr}`).toBe(3);
+      expect(stderr).toMatch(/^error: .*(ENOSPC|no space)/im);
+      expect(stderr).toMatch(/^hint: /m);
+    }
+    const left = (readdirSync(disk, { recursive: true }) as string[]).filter((name) => {
+      const { size } = statSync(join(disk, name));
+      return name !== "ballast" && statSync(join(disk, name)).isFile() && size > 0;
+    });
+    expect(left).toEqual([]);
+  },
+);

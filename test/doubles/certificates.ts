@@ -18,7 +18,11 @@ export interface Certificates {
   brokerElsewhere: Pair;
   /** Not valid any more. */
   brokerExpired: Pair;
+  /** Not valid before 2090. */
+  brokerTooEarly: Pair;
   client: Pair;
+  /** Signed by the authority of otherCaFile. */
+  strangerClient: Pair;
   /** For localhost, and nobody else reads its key: Mosquitto would be another user. */
   server: Pair;
   remove(): void;
@@ -37,14 +41,20 @@ export function makeCertificates(): Certificates {
     openssl("req", "-x509", ...newKey, "-days", "2", "-subj", `/CN=${name}`, ...files);
     return at(`${name}.pem`);
   };
-  const signed = (name: string, host: string, days = ["-days", "2"], mode = 0o644): Pair => {
+  const signed = (
+    name: string,
+    host: string,
+    days = ["-days", "2"],
+    mode = 0o644,
+    issuer = "authority",
+  ): Pair => {
     writeFileSync(at(`${name}.ext`), `subjectAltName=DNS:${host}\n`);
     openssl("req", ...newKey, "-subj", `/CN=${name}`, "-keyout", `${name}.key`, "-out", `${name}.csr`);
     const by = [
       "-CA",
-      "authority.pem",
+      `${issuer}.pem`,
       "-CAkey",
-      "authority.key",
+      `${issuer}.key`,
       "-CAcreateserial",
       "-extfile",
       `${name}.ext`,
@@ -54,14 +64,40 @@ export function makeCertificates(): Certificates {
     return { certFile: at(`${name}.pem`), keyFile: at(`${name}.key`) };
   };
 
+  const signedFrom = (name: string, host: string, from: string): Pair => {
+    const pair = signed(name, host);
+    // Only `openssl ca` takes a beginning; it wants a database.
+    writeFileSync(at("index"), "");
+    writeFileSync(
+      at("ca.conf"),
+      "[ca]\ndefault_ca=a\n[a]\ndatabase=index\nnew_certs_dir=.\nrand_serial=yes\ndefault_md=sha256\npolicy=p\n[p]\ncommonName=supplied\n",
+    );
+    const by = [
+      "-config",
+      "ca.conf",
+      "-cert",
+      "authority.pem",
+      "-keyfile",
+      "authority.key",
+      "-batch",
+      "-notext",
+    ];
+    const days = ["-startdate", from, "-days", "1"];
+    openssl("ca", ...by, ...days, "-extfile", `${name}.ext`, "-in", `${name}.csr`, "-out", `${name}.pem`);
+    return pair;
+  };
+
   const caFile = authority("authority");
+  const otherCaFile = authority("stranger");
   return {
     folder,
     caFile,
-    otherCaFile: authority("stranger"),
+    otherCaFile,
     broker: signed("broker", "localhost"),
     brokerElsewhere: signed("elsewhere", "broker.example"),
     brokerExpired: signed("expired", "localhost", ["-days", "-1"]),
+    brokerTooEarly: signedFrom("early", "localhost", "20900101000000Z"),
+    strangerClient: signed("stranger-client", "client", undefined, 0o600, "stranger"),
     client: signed("client", "client", undefined, 0o600),
     server: signed("server", "localhost", undefined, 0o600),
     remove: () => rmSync(folder, { recursive: true, force: true }),

@@ -58,7 +58,8 @@ function configuration(options: MosquittoOptions, port: number, webSocketPort: n
   if (webSocketPort !== undefined)
     lines.push(`listener ${webSocketPort} 127.0.0.1`, "protocol websockets", ...security);
   const settings = options.settings ?? ["allow_anonymous true"];
-  return [...settings, ...lines, "log_type all", ""].join("\n");
+  // Root would become the user mosquitto, which a user namespace of one user does not have.
+  return ["user root", ...settings, ...lines, "log_type all", ""].join("\n");
 }
 
 async function waitUntilRunning(child: ChildProcess, log: () => string): Promise<void> {

@@ -60,11 +60,16 @@ needs("mosquitto").suite("access to a broker", () => {
     expect(error?.hint).toContain("outputs.mqtt.caFile");
   });
 
-  test("a certificate for another host is refused", async () => {
-    const { caFile, brokerElsewhere } = made;
-    const { url } = await broker({ tls: { caFile, ...brokerElsewhere } });
+  test.each([
+    ["for another host", "brokerElsewhere", /has a certificate for another host name/],
+    ["that has expired", "brokerExpired", /has a certificate that has expired/],
+    ["of the future", "brokerTooEarly", /has a certificate that is not valid yet/],
+  ] as const)("a certificate %s is refused", async (_, pair, message) => {
+    const { caFile } = made;
+    const { url } = await broker({ tls: { caFile, ...made[pair] } });
     const { error } = await attempt(url, { caFile });
-    expect(error?.message).toMatch(/has a certificate for another host name/);
+    expect(error).toMatchObject({ code: "BROKER_REFUSED", retryable: false });
+    expect(error?.message).toMatch(message);
   });
 
   test("client certificates: given, missing, signed by a stranger", async () => {
@@ -74,6 +79,8 @@ needs("mosquitto").suite("access to a broker", () => {
     const { error } = await attempt(url, { caFile });
     expect(error?.message).toMatch(/wants a certificate from this client/);
     expect(error?.hint).toContain("outputs.mqtt.certFile");
+    const stranger = await attempt(url, { caFile, ...made.strangerClient });
+    expect(stranger.error?.message).toMatch(/does not accept this client's certificate/);
   });
 
   test("TLS spoken to a plain port, and plain to a TLS port, end in a sentence", async () => {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recordings by the program itself: read by a reader that is not ours, computed again bit for bit, and what a bad disk does to a run.
-import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
   existsSync,
@@ -18,6 +17,7 @@ import sharp from "sharp";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseStereoCalibration, sceneCalibration } from "../../camera/index.js";
 import type { RunFigures } from "../../edge/run/figures.js";
+import { mountDisk, testThatMounts } from "../doubles/mounts.js";
 import { needs } from "../doubles/needs.js";
 import { lastJson, runProgram } from "../doubles/program.js";
 import { readIndependently, topicOf } from "../doubles/recordings.js";
@@ -228,39 +228,40 @@ test("a folder that is not there is told before the first frame", async () => {
   expect(stderr).toMatch(/cannot record to .*: expected a folder at/);
 });
 
-const isRoot = process.getuid?.() === 0;
-test("a disk of 2 MB that gets full: every frame is computed, what is not recorded is counted, the file is whole", async (context) => {
-  const mount = place("small");
-  mkdirSync(mount);
-  const mounted = isRoot && spawnSync("mount", ["-t", "tmpfs", "-o", "size=2m", "none", mount]).status === 0;
-  if (!mounted) return context.skip("needs root, to mount a small disk");
-  try {
-    const file = join(mount, "out.mcap");
-    const words = [
-      "record",
-      file,
-      "--frames",
-      "90",
-      "--rate",
-      "45",
-      "--set",
-      "outputs.mcap.keepFreePercent=0",
-    ];
-    const noise = ["--set", "outputs.mcap.compression=none"];
-    const ran = await runProgram([...words, ...noise, ...SMALL, ...QUIET]);
-    const figures = lastJson<RunFigures>(ran);
-    expect(figures.frames).toBe(90);
-    const { sent } = figures.outputs.mcap as { sent: number };
-    expect(sent).toBeGreaterThan(0);
-    expect(sent + (figures.drops["mcap.diskFull"] ?? 0)).toBe(90);
-    expect(ran.code).toBe(3);
-    expect(ran.stderr).toMatch(/ENOSPC[\s\S]*Free some space/);
-    if (needs("zstandard").met)
-      expect(topicOf(readIndependently(file, true), "left/image_rect").count).toBe(sent);
-  } finally {
-    spawnSync("umount", [mount]);
-  }
-});
+testThatMounts(
+  "a disk of 2 MB that gets full: every frame is computed, what is not recorded is counted, the file is whole",
+  async () => {
+    const mount = place("small");
+    mkdirSync(mount);
+    const unmount = mountDisk(mount, "2m");
+    try {
+      const file = join(mount, "out.mcap");
+      const words = [
+        "record",
+        file,
+        "--frames",
+        "90",
+        "--rate",
+        "45",
+        "--set",
+        "outputs.mcap.keepFreePercent=0",
+      ];
+      const noise = ["--set", "outputs.mcap.compression=none"];
+      const ran = await runProgram([...words, ...noise, ...SMALL, ...QUIET]);
+      const figures = lastJson<RunFigures>(ran);
+      expect(figures.frames).toBe(90);
+      const { sent } = figures.outputs.mcap as { sent: number };
+      expect(sent).toBeGreaterThan(0);
+      expect(sent + (figures.drops["mcap.diskFull"] ?? 0)).toBe(90);
+      expect(ran.code).toBe(3);
+      expect(ran.stderr).toMatch(/ENOSPC[\s\S]*Free some space/);
+      if (needs("zstandard").met)
+        expect(topicOf(readIndependently(file, true), "left/image_rect").count).toBe(sent);
+    } finally {
+      unmount();
+    }
+  },
+);
 
 test("frames that a slow disk has no room for are dropped under the recording's name, and all are computed", async () => {
   // No frame of this size fits into what may wait.

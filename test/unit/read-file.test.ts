@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { openReplaySource } from "../../camera/index.js";
 import { openRegularFile, readRegularFile, readRegularFileAsync, withFileTimeout } from "../../core/index.js";
+import { readControlSecret } from "../../edge/control/secret.js";
 import { openRecording } from "../../edge/mcap/recording.js";
 import { readCredentials } from "../../edge/mqtt/credentials.js";
 
@@ -70,4 +71,5 @@ test("every kind of file that a setting names is refused when it is a pipe", asy
   });
   for (const files of [{ passwordFile: path }, { caFile: path }, { certFile: path, keyFile: "/dev/null" }])
     expect(() => readCredentials(files)).toThrow(expect.objectContaining({ message }));
+  expect(() => readControlSecret(path)).toThrow(expect.objectContaining({ message }));
 });

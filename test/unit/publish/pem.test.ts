@@ -45,6 +45,17 @@ test("what does not is refused with the setting's name", () => {
   );
 });
 
+test("each mode of a password file: refused exactly where others have a right", () => {
+  const passwordFile = join(made.folder, "password");
+  writeFileSync(passwordFile, "secret\n");
+  for (let mode = 0o400; mode < 0o1000; mode++) {
+    chmodSync(passwordFile, mode);
+    if ((mode & 0o007) === 0)
+      expect(readCredentials({ passwordFile }).password, mode.toString(8)).toBe("secret");
+    else refused({ passwordFile }, new RegExp(`mode ${mode.toString(8)}$`));
+  }
+});
+
 test("a private key that others may read is refused, with what mends it", () => {
   const { certFile, keyFile } = made.client;
   chmodSync(keyFile, 0o644);

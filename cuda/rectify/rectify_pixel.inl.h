@@ -79,8 +79,7 @@ int32_t colourOfPixel(const RectifySource& source, int32_t x, int32_t y, int32_t
     return colourOfLuma(row[x], uv[0], uv[1], colour);
   }
   if (!isBayer(source.format)) {
-    const int32_t second =
-        source.format == PixelFormat::kUyvy ? 1 : 0;  // the place of luma; chroma is at the other one
+    const int32_t second = source.format == PixelFormat::kUyvy ? 1 : 0;  // the place of luma; chroma is the other
     const int32_t luma = row[2 * x + second], whole = source.width >> 1;
     if (whole == 0) return luma;
     const uint8_t* pair = row + 4 * lesser(x >> 1, whole - 1) + 1 - second;

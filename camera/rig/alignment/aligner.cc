@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks at a pair; see aligner.h.
+// Estimates the alignment of a pair; see aligner.h.
 #include "aligner.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ int32_t stepOf(const AlignerParameters& p) {
   return p.maxWidth <= 0 ? 1 : std::max(1, (p.width + p.maxWidth - 1) / p.maxWidth);
 }
 
-/// The map of an image of 1 / step the size: each of its pixels lies in the middle of step x step ones.
+/// Returns the map of an image of 1 / step the size: each of its pixels is in the middle of step x step original ones.
 std::vector<int32_t> coarser(const std::vector<int32_t>& map, int32_t width, int32_t step, int32_t outWidth,
                              int32_t outHeight) {
   std::vector<int32_t> result(2 * static_cast<size_t>(outWidth) * outHeight);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// PairAligner for JavaScript. Its thread ("dw-health", of low priority) looks at a copy of a pair, so that the pair goes back to
-// its camera at once; it never calls JavaScript, which asks for the newest look when it wants to. Memory is made at open.
+// PairAligner for JavaScript. Its thread ("dw-health", of low priority) works on a copy of a pair, so that the camera
+// gets the pair back at once. It never calls JavaScript, which asks for the newest result when it wants it. Memory is
+// allocated at open.
 #include "binding.h"
 
 #include <pthread.h>
@@ -137,7 +138,7 @@ double* PairAligner::numbersAt(const Napi::CallbackInfo& info, size_t place) {
   return info[place].As<Napi::Float64Array>().Data();
 }
 
-/// At once, on this thread. Not beside begin().
+/// Estimates synchronously on this thread. Not while begin()'s work is running.
 Napi::Value PairAligner::look(const Napi::CallbackInfo& info) {
   requireOpen(info.Env());
   if (thread_.joinable()) {
@@ -151,7 +152,7 @@ Napi::Value PairAligner::look(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-/// false: the thread is still at work, or nobody has taken its newest look.
+/// Returns false if the thread is busy, or if its newest result was not taken.
 Napi::Value PairAligner::begin(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   requireOpen(env);
@@ -182,7 +183,7 @@ Napi::Value PairAligner::begin(const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(env, true);
 }
 
-/// Whether there is a look since the last call; it is then in the array.
+/// Returns whether there is a result since the last call, and copies it into the array.
 Napi::Value PairAligner::take(const Napi::CallbackInfo& info) {
   requireOpen(info.Env());
   double* const out = numbersAt(info, 0);
@@ -194,7 +195,7 @@ Napi::Value PairAligner::take(const Napi::CallbackInfo& info) {
 }
 
 void PairAligner::serve() {
-  // Of this thread alone: on Linux each has its own. Where it is refused the thread only keeps its priority.
+  // Affects only this thread, because on Linux each has its own priority. If refused, the thread keeps its priority.
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), 10);
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
@@ -221,7 +222,7 @@ void PairAligner::stop() {
   aligner_.reset();
 }
 
-/// Turns a map on a thread of Node's pool: a few milliseconds, in which frames go on.
+/// Rotates a map on a thread of Node's pool: a few milliseconds, during which frames continue.
 class MapTurning : public Napi::AsyncWorker {
  public:
   MapTurning(Napi::Env env, const Napi::Object& call)

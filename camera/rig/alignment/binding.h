@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts PairAligner and turnMap on the addon's exports; native.ts has the contract.
+// Adds PairAligner and turnMap to the addon's exports; native.ts has the contract.
 #pragma once
 
 #include <napi.h>

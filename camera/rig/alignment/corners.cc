@@ -10,7 +10,7 @@ namespace {
 
 constexpr int32_t kWindow = 5;
 
-/// Products of the gradients of row y, pixels 1 to width - 2.
+/// Computes the products of the gradients of row y, pixels 1 to width - 2.
 void productsOf(ImageView<const uint8_t> image, int32_t y, int32_t* __restrict xx, int32_t* __restrict yy,
                 int32_t* __restrict xy) {
   const uint8_t* above = image.row(y - 1);

@@ -12,7 +12,7 @@
 namespace depthwatt {
 
 constexpr int32_t kCornerMargin = 8;
-/// Below it a corner is noise: that of a sigma of 4 grey values responds by about 400.
+/// A smaller response is noise: noise with a sigma of 4 grey values responds by about 400.
 constexpr float kLeastResponse = 800;
 
 struct Corner {
@@ -20,24 +20,24 @@ struct Corner {
   float response = 0;
 };
 
-/// Finds corners without allocating: everything is made for one image width.
+/// Finds corners without allocating, for one image width.
 class CornerFinder {
  public:
   explicit CornerFinder(int32_t width);
-  /// Writes up to `capacity` corners; gives how many.
+  /// Writes up to `capacity` corners. Returns how many.
   int32_t find(ImageView<const uint8_t> image, int32_t tile, Corner* corners, int32_t capacity);
 
  private:
   int32_t width_;
   std::vector<int32_t> products_;  ///< five rows of xx, yy and xy
-  std::vector<int32_t> sums_;      ///< of the columns, over five rows
+  std::vector<int32_t> sums_;      ///< sums of the columns over five rows
   std::vector<float> responses_;
-  std::vector<Corner> best_;  ///< of the tiles of one row of tiles
+  std::vector<Corner> best_;  ///< per tile of one row of tiles
 };
 
-/// How sharp edges are: the median over tiles of 16x16 with a contrast of 48 and more of
-/// max |I(x + 1) - I(x - 1)| / (max I - min I); 1 for a step from one pixel to the next, 2 / w for an edge w pixels wide.
-/// 0 where fewer than 12 tiles have that contrast.
+/// Returns the sharpness of edges: the median over 16x16 tiles with a contrast of at least 48 of max |I(x + 1) - I(x -
+/// 1)| / (max I - min I); 1 for a step from one pixel to the next, 2 / w for an edge w pixels wide. Returns 0 with
+/// fewer than 12 such tiles.
 double edgeSharpness(ImageView<const uint8_t> image);
 
 }  // namespace depthwatt

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns a map; see correction.h.
+// Rotates a map; see correction.h.
 #include "correction.h"
 
 #include <algorithm>

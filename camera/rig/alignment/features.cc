@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs corners up and refines them; see features.h.
+// Matches corners and refines them; see features.h.
 #include "features.h"
 
 #include <algorithm>
@@ -10,13 +10,13 @@ namespace {
 
 constexpr int32_t kTile[2] = {20, 10};
 constexpr int32_t kPatch = 64;                ///< values of a patch, 8x8
-constexpr double kPatchLength = 2048;         ///< Euclidean, of a patch: products of two fit 32 bits
-constexpr int32_t kWhole = 2048 * 2048;       ///< the product of a patch with itself, nearly
+constexpr double kPatchLength = 2048;         ///< Euclidean norm of a patch: products of two fit 32 bits
+constexpr int32_t kWhole = 2048 * 2048;       ///< about the product of a patch with itself
 constexpr int32_t kSimilar = kWhole / 5 * 4;  ///< least similarity: 0.8
 
 int32_t tilesOf(int32_t side, int32_t tile) { return std::max(0, (side - 2 * kCornerMargin + tile - 1) / tile); }
 
-/// Mean 0, length kPatchLength; all 0 for a patch without contrast.
+/// Normalises to mean 0 and length kPatchLength; all 0 for a patch without contrast.
 void takePatch(ImageView<const uint8_t> image, const Corner& corner, int16_t* patch) {
   int32_t sum = 0, squares = 0;
   for (int32_t j = 0; j < 8; ++j) {
@@ -40,7 +40,7 @@ int32_t productOf(const int16_t* __restrict a, const int16_t* __restrict b) {
 
 constexpr int32_t kRadius = 4, kSide = 2 * kRadius + 1, kArea = kSide * kSide;
 
-/// Mean 0 and the length it had.
+/// Subtracts the mean. Returns the length.
 float centre(float* values) {
   float sum = 0, squares = 0;
   for (int32_t i = 0; i < kArea; ++i) sum += values[i];
@@ -64,7 +64,7 @@ void sample(ImageView<const uint8_t> image, float x, float y, float* values) {
   }
 }
 
-/// Moves the right place of the feature; false where the patches do not agree.
+/// Refines the right place of the feature. Returns false if the patches do not agree.
 bool refine(ImageView<const uint8_t> left, ImageView<const uint8_t> right, Feature& feature) {
   float wanted[kArea], slopeX[kArea], slopeY[kArea], seen[kArea];
   const auto x = static_cast<int32_t>(feature.leftX), y = static_cast<int32_t>(feature.leftY);
@@ -81,7 +81,7 @@ bool refine(ImageView<const uint8_t> left, ImageView<const uint8_t> right, Featu
     }
   }
   const float length = centre(wanted);
-  // Gain and offset are taken out, so only what they cannot explain moves the patch.
+  // Gain and offset are projected out, so that only other differences move the patch.
   centre(slopeX);
   centre(slopeY);
   for (int32_t i = 0; i < kArea; ++i) {
@@ -157,7 +157,7 @@ void FeatureMatcher::pairUp(const FeatureSearch& search) {
       if (product > best) second = best, best = product, found = r;
       else second = std::max(second, product);
     }
-    // Clearly better than the next: at most 0.8 of its distance from being the same.
+    // Clearly better than the next: at most 0.8 of its distance from identity.
     if (best >= kSimilar && 5 * static_cast<int64_t>(kWhole - best) < 4 * static_cast<int64_t>(kWhole - second))
       partnerOfLeft_[l] = found;
   }

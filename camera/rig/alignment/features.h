@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Features that both images of a rectified pair show: corners, matched by their patches near the same row, then refined to a
-// fraction of a pixel.
-//   1. corners of the left image, one a tile of 20 pixels; of the right one, one a tile of 10
-//   2. patches of 8x8 around each, mean 0 and length 1; of the corners within `rows` rows and the disparities the most similar one
-//      wins if it is similar enough, clearly more than any other, and has no better partner itself
-//   3. the right place moves until both patches of 9x9 agree best (Lucas and Kanade 1981, inverse compositional: Baker and Matthews
-//      2004), gain and offset of the grey taken out
-// Floats, one IEEE operation each: the same bits on every CPU. Nothing is allocated after the constructor.
+// Features of a rectified pair: corners, matched by their patches near the same row, then refined to a fraction of a pixel.
+//   1. Corners of the left image, one per tile of 20 pixels; of the right one, one per tile of 10.
+//   2. Patches of 8x8 around each, mean 0 and length 1. Of the corners within `rows` rows and the disparities, the most similar one
+//      wins if it is similar enough, clearly more so than any other, and has no better partner.
+//   3. The right place moves until both patches of 9x9 agree best (Lucas and Kanade 1981, inverse compositional: Baker and Matthews
+//      2004), without gain and offset of the grey values.
+// Floats, one IEEE operation each: identical results on every CPU. Nothing is allocated after the constructor.
 #pragma once
 
 #include <vector>
@@ -33,7 +32,7 @@ struct FeatureCounts {
 class FeatureMatcher {
  public:
   FeatureMatcher(int32_t width, int32_t height);
-  /// The features stay until the next call.
+  /// Returns the features, which stay valid until the next call.
   const std::vector<Feature>& match(const FeatureSearch& search, ImageView<const uint8_t> left,
                                     ImageView<const uint8_t> right);
   FeatureCounts counts() const { return counts_; }
@@ -45,7 +44,7 @@ class FeatureMatcher {
   CornerFinder finder_;
   std::vector<Corner> corners_[2];
   std::vector<int16_t> patches_[2];
-  std::vector<int32_t> firstOfRow_;  ///< of the right corners, by their row of tiles
+  std::vector<int32_t> firstOfRow_;  ///< first right corner of each row of tiles
   std::vector<int32_t> partnerOfLeft_, bestOfRight_;
   std::vector<int32_t> similarityOfRight_;
   std::vector<Feature> features_;

@@ -8,10 +8,10 @@
 namespace depthwatt {
 namespace {
 
-constexpr double kNearPixels = 0.75;  ///< a feature that is so close to the first line supports it
+constexpr double kNearPixels = 0.75;  ///< a feature this close to the first line supports it
 constexpr int32_t kLines = 200, kRounds = 6;
 
-/// The solution of a symmetric positive definite system, by Cholesky's factors; false where it is not.
+/// Solves a symmetric positive definite system by Cholesky's method. Returns false if it is not positive definite.
 bool solveSystem(double a[kAlignmentTerms][kAlignmentTerms], double b[kAlignmentTerms], double* x) {
   double l[kAlignmentTerms][kAlignmentTerms] = {};
   for (int i = 0; i < kAlignmentTerms; ++i) {
@@ -47,7 +47,8 @@ double AlignmentFit::residual(const Row& row) const {
   return left;
 }
 
-/// Of many lines through three features the one that the largest number of them is near to. Always the same features: no chance.
+/// Of many lines through three features, finds the one with the most features near it. The choice of features is fixed,
+/// not random.
 void AlignmentFit::begin() {
   uint32_t state = 12345;
   const auto count = static_cast<uint32_t>(rows_.size());
@@ -63,7 +64,7 @@ void AlignmentFit::begin() {
     if (std::fabs(area) < 0.01) continue;
     const double bt = b->target - a->target, ct = c->target - a->target;
     const double slopeU = (bt * cv - ct * bv) / area, slopeV = (bu * ct - cu * bt) / area;
-    // No camera that still gives depth is turned so far.
+    // No camera that still gives depth is rotated this far.
     if (std::fabs(slopeU) > 0.2 || std::fabs(slopeV) > 0.2) continue;
     const double offset = a->target - slopeU * a->terms[1] - slopeV * a->terms[2];
     int32_t supported = 0;
@@ -119,7 +120,7 @@ AlignmentSums AlignmentFit::fit(const AlignmentView& view, const std::vector<Fea
   for (int32_t round = 0; round < kRounds; ++round) {
     reweigh(scale);
     solve();
-    // Of those near the fit the median distance: 1.48 of it is their standard deviation.
+    // 1.48 times the median distance of features near the fit is their standard deviation.
     sorted_.clear();
     for (const Row& row : rows_) {
       const double distance = std::fabs(residual(row));

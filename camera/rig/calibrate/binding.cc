@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detection and adjustment on threads of Node's pool: JavaScript hands in copies and gets a promise.
+// Runs detection and adjustment on threads of Node's pool: JavaScript passes copies and gets a promise.
 #include "binding.h"
 
 #include <cmath>

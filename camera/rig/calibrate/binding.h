@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts board detection and the adjustment on the addon's exports; native.ts has the contract.
+// Adds board detection and the adjustment to the addon's exports; native.ts has the contract.
 #pragma once
 
 #include <napi.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How sharp a board is: the blur of its edges along and across, and their contrast; see board.h.
+// Measures the sharpness of a board: the blur of its edges along and across, and their contrast; see board.h.
 #include <algorithm>
 #include <cmath>
 

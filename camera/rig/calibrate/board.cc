@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lattices of a picture at a scale, their corners' final places, and which board is looked for; see board.h.
+// Lattices of an image at a scale, their corners' final places, and the choice of the board type; see board.h.
 #include "board.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace depthwatt::calibrate {
 std::vector<Lattice> findLattices(const Plane& image, int scale, size_t least) {
   Plane scaled;
   const Plane* at = &image;
-  double factor = 1, shift = 0;  // x of the picture = factor * x of the scaled one + shift
+  double factor = 1, shift = 0;  // x of the image = factor * x of the scaled one + shift
   for (int k = 0; k < scale; ++k) {
     scaled = halved(*at);
     at = &scaled;
@@ -38,9 +38,10 @@ std::vector<Lattice> findLattices(const Plane& image, int scale, size_t least) {
   return lattices;
 }
 
-/// Edges of a sharp lens are narrower than pixels, and then gradients depend on where between two pixels they lie: corners
-/// of rendered boards are off by 0.055 px rms (11x8 corners in 640x480), with this blur by 0.025. In a window that is smaller
-/// than its reach, as small fields and the gaps beside markers allow, it mixes in what lies around: there the picture is taken.
+/// Edges of a sharp lens are narrower than pixels, and gradients then depend on the sub-pixel position: corners of
+/// rendered boards are off by 0.055 px rms (11x8 corners in 640x480), with this blur by 0.025. In a window smaller than
+/// its reach, as with small fields and the gaps next to markers, the blur mixes in other content; there the image
+/// itself is used.
 constexpr double kRefineBlur = 1.0;
 constexpr int kLeastBlurredWindow = 4;
 
@@ -50,7 +51,7 @@ void refineLattice(const Plane& sharp, Lattice& lattice, double windowShare) {
   for (const auto& [place, corner] : lattice.corners) {
     const double spacing = lattice.spacing(place);
     const double largest = windowShare * spacing;
-    // 5 pixels, as is usual with OpenCV; wider where the fields are large.
+    // 5 pixels, as is usual with OpenCV; wider if the fields are large.
     const double wanted = std::min(std::max(std::round(0.17 * spacing), 5.0), 10.0);
     const int window = std::max(static_cast<int>(std::min(wanted, largest)), 2);
     Corner moved = corner;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds a calibration board in one picture.
+// Finds a calibration board in one image.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ enum class Pattern { kChessboard, kCircles, kCharuco };
 
 struct BoardSpec {
   Pattern pattern = Pattern::kChessboard;
-  /// Chessboard: inner corners. Asymmetric circles: circles a row, and rows (OpenCV's findCirclesGrid). ChArUco: squares.
-  /// 0: not known (chessboard only); the largest full rectangle of corners is told.
+  /// Chessboard: inner corners. Asymmetric circles: circles a row, and rows (OpenCV's findCirclesGrid). ChArUco:
+  /// squares. 0: unknown (chessboard only); the largest full rectangle of corners is returned.
   int32_t columns = 0, rows = 0;
-  int32_t dictionary = 0;  ///< ChArUco: place in dictionaries.h
+  int32_t dictionary = 0;  ///< ChArUco: index in dictionaries.h
   double markerShare = 0;  ///< ChArUco: side of a marker in squares
 };
 
-/// Why there is no board.
+/// Why no board was found.
 enum class Absence { kNone, kNothing, kIncomplete, kTooSmall, kOtherSize, kOutOfOrder };
 
 struct BoardPoint {
@@ -30,7 +30,7 @@ struct BoardPoint {
 
 struct Detection {
   Absence absence = Absence::kNothing;
-  int32_t columns = 0, rows = 0;  ///< as seen; 0 where nothing was
+  int32_t columns = 0, rows = 0;  ///< as found; 0 if nothing was
   int32_t missing = 0;            ///< corners of the best placement that were not found
   std::vector<BoardPoint> points;
   /// Standard deviation of the blur across edges that run along the rows and along the columns of the board, pixels; 0: unknown.
@@ -38,22 +38,22 @@ struct Detection {
   double contrast = 0;  ///< median step between dark and bright, grey levels
 };
 
-/// Finds the board; every pixel coordinate has the first pixel's centre at 0.
+/// Finds the board. In pixel coordinates the first pixel's centre is at 0.
 Detection detectBoard(const ImageView<const uint8_t>& image, const BoardSpec& spec);
 
-/// Inner corners of a chessboard; where the size is not known, of the largest one (chessboard.cc).
+/// Finds the inner corners of a chessboard, or of the largest one if the size is unknown (chessboard.cc).
 Detection detectChessboard(const Plane& image, const BoardSpec& spec);
 
-/// Asymmetric circles, dark on a bright board (circles.cc).
+/// Finds asymmetric circles, dark on a bright board (circles.cc).
 Detection detectCircles(const Plane& image, const BoardSpec& spec);
 
-/// Inner corners of a chessboard whose bright squares hold markers (charuco.cc).
+/// Finds the inner corners of a chessboard whose bright squares hold markers (charuco.cc).
 Detection detectCharuco(const Plane& image, const BoardSpec& spec);
 
-/// Lattices of one picture at the scale that shows them best, in the picture's own pixels, the largest first.
+/// Returns the lattices of one image at the scale that shows them best, in the image's own pixels, the largest first.
 std::vector<Lattice> findLattices(const Plane& image, int scale, size_t least);
 
-/// Every corner of the lattice at its final place; those that do not settle are dropped. Half the window is at the most
+/// Moves every corner of the lattice to its final place and drops those that do not settle. Half the window is at most
 /// `windowShare` of the spacing.
 void refineLattice(const Plane& image, Lattice& lattice, double windowShare = 0.36);
 

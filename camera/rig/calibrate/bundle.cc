@@ -64,7 +64,7 @@ bool sane(const Problem& problem, const Solution& s) {
   return true;
 }
 
-/// Runs to the end with one Huber limit; false where not even the beginning can be projected.
+/// Runs to convergence with one Huber limit. Returns false if the initial values cannot be projected.
 bool descend(const Problem& problem, const Layout& layout, double limit, int rounds, Solution& s) {
   double cost = costOf(problem, s, layout, limit);
   if (!std::isfinite(cost)) return false;
@@ -77,7 +77,7 @@ bool descend(const Problem& problem, const Layout& layout, double limit, int rou
     bool better = false;
     for (int attempt = 0; attempt < 12 && !better; ++attempt) {
       eliminate(normal, lambda, system, right, solved);
-      // What is held fixed has no equation: its step is 0.
+      // Fixed parameters have no equation: their step is 0.
       for (int i = 0; i < layout.size; ++i) {
         double& d = system[static_cast<size_t>(i) * layout.size + i];
         if (normal.a[static_cast<size_t>(i) * layout.size + i] == 0) d = 1;
@@ -124,7 +124,7 @@ Status adjust(const Problem& problem, Solution& s) {
   };
   s.iterations = 0;
   if (problem.robust) {
-    // A rough run first, so that the limit is one of the noise and not of a bad beginning.
+    // A rough run first, so that the limit reflects the noise and not poor initial values.
     if (!descend(problem, layout, 0, 10, s)) return failed();
     for (int round = 0; round < 4; ++round) {
       const double limit = std::max(0.05, 2.5 * medianDistance(problem, s, layout) / 1.1774);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bundle adjustment of one camera or a stereo pair over views of a flat board: lenses, the pose of the right camera and the pose
-// of each board, so that the squared distances between seen and projected corners add up to the least.
+// Bundle adjustment of one camera or a stereo pair over views of a flat board: finds lenses, the pose of the right
+// camera and the pose of each board that minimise the squared distances between observed and projected corners.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ struct Pose {
   Vector3 t{};
 };
 
-/// One corner seen by one camera.
+/// One observed corner.
 struct Observation {
   int32_t view = 0;
   int32_t camera = 0;  ///< 0 left, 1 right
   Vector3 object{};    ///< on the board
   double pixel[2] = {};
-  bool used = true;  ///< false: its residual is told, but it decides nothing
+  bool used = true;  ///< false: its residual is computed, but it does not affect the fit
 };
 
 struct Problem {
@@ -32,9 +32,9 @@ struct Problem {
   int32_t views = 0;
   double width = 0, height = 0;
   std::vector<Observation> observations;
-  /// Corners further out than some three deviations count less (Huber 1964).
+  /// Corners further out than about three deviations count less (Huber 1964).
   bool robust = false;
-  /// Radtan's k3 stays 0, as Kalibr's radtan has none.
+  /// radtan's k3 stays 0, because Kalibr's radtan has none.
   bool withoutK3 = false;
 };
 
@@ -44,21 +44,22 @@ struct Solution {
   std::vector<Pose> poses;        ///< of each view's board in the left (or only) camera
   std::vector<double> residuals;  ///< seen minus projected, two for each observation
   double rms = 0;                 ///< pixels: square root of the mean squared distance over used corners
-  /// Of the parameters in the order lens[0], lens[1], rotation vector and translation of the rig: residual variance times the
-  /// inverse of the normal matrix after the boards' poses are eliminated. Empty where that matrix is singular.
+  /// Covariance of the parameters in the order lens[0], lens[1], rotation vector and translation of the rig: residual
+  /// variance times the inverse of the normal matrix after the boards' poses are eliminated. Empty if that matrix is
+  /// singular.
   std::vector<double> covariance;
   int32_t parameters = 0;  ///< rows of covariance
   int32_t iterations = 0;
 };
 
-/// Improves `solution` (lenses, rig and poses are the beginning) by Levenberg and Marquardt's method.
+/// Improves `solution`, which holds initial lenses, rig and poses, by Levenberg and Marquardt's method.
 Status adjust(const Problem& problem, Solution& solution);
 
-/// Everything from nothing: homographies, focal length, poses, each camera by itself, then both.
+/// Solves without initial values: homographies, focal length, poses, each camera alone, then both.
 Status solve(const Problem& problem, Solution& solution);
 
-/// Standard deviation of the depth of a point, in the board's unit, as `covariance` has it; [0] from the calibration alone, [1]
-/// from a matching error of `disparityPixels` alone.
+/// Computes the standard deviation of the depth of a point, in the board's unit, from `covariance`: [0] from the
+/// calibration alone, [1] from a matching error of `disparityPixels` alone.
 bool depthDeviation(const Solution& solution, const Vector3& point, double disparityPixels, double out[2]);
 
 }  // namespace depthwatt::calibrate

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ChArUco boards: a chessboard's corners as usual, and the markers in its bright fields say which corners they are. A marker is
-// read where its field lies, so nothing has to be found twice. Parts of the board may be hidden.
+// ChArUco boards: finds a chessboard's corners as usual, and identifies them by the markers in its bright fields. A
+// marker is read inside its field, so it needs no detection. Parts of the board may be hidden.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace {
 
 const uint64_t* const kTables[] = {kMarkers4, kMarkers5, kMarkers6, kMarkers7};
 
-/// How the lattice lies on the board: a quarter turn and a shift.
+/// The orientation of the lattice on the board: a quarter turn and a shift.
 struct Lie {
   int quarter = 0, x = 0, y = 0;
   bool operator<(const Lie& o) const {
@@ -56,7 +56,7 @@ struct Square {
 };
 
 uint64_t quarterTurned(uint64_t bits, int n) {
-  // Seen with the head turned by a quarter: row and column change places.
+  // Rotated by a quarter turn: row and column swap.
   uint64_t out = 0;
   for (int row = 0; row < n; ++row) {
     for (int column = 0; column < n; ++column) {
@@ -67,7 +67,7 @@ uint64_t quarterTurned(uint64_t bits, int n) {
   return out;
 }
 
-/// The bits of a marker in the field; false where its frame is not dark.
+/// Reads the bits of a marker in the field. Returns false if its frame is not dark.
 bool readMarker(const Plane& image, const Square& square, int n, double share, uint64_t& bits) {
   double value[9 * 9];
   double low = 1e9, high = -1e9;
@@ -101,8 +101,8 @@ bool readMarker(const Plane& image, const Square& square, int n, double share, u
   return bright <= 1;
 }
 
-/// Places of the markers, in the order of their numbers: the bright fields row by row. `legacy`: boards of OpenCV before 4.7
-/// with an even number of rows begin with a bright field.
+/// Returns the places of the markers in the order of their numbers: the bright fields row by row. @param legacy boards
+/// of OpenCV before 4.7 with an even number of rows start with a bright field
 std::vector<Place> markerFields(int columns, int rows, bool legacy) {
   std::vector<Place> out;
   for (int y = 0; y < rows; ++y) {
@@ -118,7 +118,7 @@ struct Reading {
   int votes = 0;
 };
 
-/// Every marker that is read votes for a lie of the lattice.
+/// Every marker that is read votes for an orientation of the lattice.
 Reading readLattice(const Plane& image, const Lattice& lattice, const BoardSpec& spec, bool legacy) {
   const int n = spec.dictionary + 4;
   const uint64_t* table = kTables[spec.dictionary];
@@ -136,7 +136,7 @@ Reading readLattice(const Plane& image, const Lattice& lattice, const BoardSpec&
     for (int quarter = 0; quarter < 4; ++quarter) {
       for (int id = 0; id < known; ++id) {
         if (bits != table[id]) continue;
-        // The middle of the field (i + 1/2, j + 1/2) turned lies at the middle of the board's field: in half steps.
+        // The middle of the field (i + 1/2, j + 1/2), rotated, is the middle of the board's field: in half steps.
         const Place middle = turned(quarter, 2 * i + 1, 2 * j + 1);
         const Lie lie{quarter, (2 * fields[static_cast<size_t>(id)].first + 1 - middle.first) / 2,
                       (2 * fields[static_cast<size_t>(id)].second + 1 - middle.second) / 2};
@@ -150,12 +150,12 @@ Reading readLattice(const Plane& image, const Lattice& lattice, const BoardSpec&
   for (const auto& [lie, count] : votes) {
     if (count > best.votes) best = {lie, count};
   }
-  // Chance readings agree on nothing.
+  // Random readings do not agree.
   if (best.votes < 2 || 2 * best.votes < all) best.votes = 0;
   return best;
 }
 
-/// A corner that one neighbour or none speaks for may be part of a marker.
+/// Drops corners with at most one neighbour, which may be part of a marker.
 void dropLoose(Lattice& lattice) {
   for (bool again = true; again;) {
     again = false;
@@ -196,7 +196,7 @@ Detection detectCharuco(const Plane& image, const BoardSpec& spec) {
         own.corners[place] = corner;
         ids[place] = (y - 1) * inner + x - 1;
       }
-      // A window that reaches the markers beside the corner would be drawn to them.
+      // A window that reaches the markers next to the corner would be biased towards them.
       refineLattice(image, own, 0.45 * (1 - spec.markerShare));
       dropStrangers(own);
       dropLoose(own);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chessboards at several scales: the wanted rectangle of corners, or the largest full one, read from the end that the fields
-// tell; see board.h.
+// Finds chessboards at several scales: the requested rectangle of corners, or the largest full one, read from the end
+// that the fields indicate; see board.h.
 #include <algorithm>
 #include <cmath>
 
@@ -46,7 +46,7 @@ Rectangle countIn(const Lattice& lattice, int i, int j, int columns, int rows) {
   return out;
 }
 
-/// The placement of the wanted board with the fewest missing corners, of equals the strongest one.
+/// Returns the placement of the requested board with the fewest missing corners, of equals the strongest one.
 Rectangle bestPlacement(const Lattice& lattice, int columns, int rows) {
   const Bounds b = boundsOf(lattice);
   Rectangle best;
@@ -64,11 +64,11 @@ Rectangle bestPlacement(const Lattice& lattice, int columns, int rows) {
   return best;
 }
 
-/// The board of unknown size: the largest rectangle without a gap.
+/// Returns the board of unknown size: the largest rectangle without a gap.
 Rectangle largestFull(const Lattice& lattice) {
   const Bounds b = boundsOf(lattice);
   Rectangle best;
-  // heights[i]: corners in a row downwards that end at the row at hand.
+  // heights[i]: consecutive corners downwards that end at the current row.
   std::vector<int> heights(static_cast<size_t>(std::max(b.columns(), 0)));
   for (int j = b.j0; j <= b.j1; ++j) {
     for (int i = b.i0; i <= b.i1; ++i) {
@@ -88,7 +88,7 @@ Rectangle largestFull(const Lattice& lattice) {
   return best;
 }
 
-/// Whether the field between the corners (i, j) and (i + 1, j + 1) is the dark one of its surroundings.
+/// Returns whether the field between the corners (i, j) and (i + 1, j + 1) is the dark one of its surroundings.
 bool isDark(const Plane& image, const Lattice& lattice, int i, int j) {
   const auto middle = [&](int a, int b) -> double {
     double x = 0, y = 0;
@@ -119,11 +119,11 @@ bool isDark(const Plane& image, const Lattice& lattice, int i, int j) {
   return sames > 0 && others > 0 && same / sames < other / others;
 }
 
-/// Corners of the rectangle in the board's order: the first row begins where the first field is dark if the board tells, else
-/// at the upper left of the picture.
+/// Returns the corners of the rectangle in the board's order. The first row starts where the first field is dark, if
+/// the board determines that, else at the upper left of the image.
 std::vector<BoardPoint> ordered(const Plane& image, const Lattice& lattice, const Rectangle& r, int& columns,
                                 int& rows) {
-  // Turned by k quarters, (column, row) of the board lies at these steps.
+  // Rotated by k quarters, (column, row) of the board is at these steps.
   const auto placeOf = [&](int quarter, int column, int row) -> Place {
     switch (quarter) {
       case 0: return {r.i + column, r.j + row};
@@ -158,7 +158,7 @@ std::vector<BoardPoint> ordered(const Plane& image, const Lattice& lattice, cons
       const Corner& from = inside.corners[a];
       const Place last = placeOf(quarter, columns - 1, 0);
       const Corner& to = inside.corners[last];
-      // 3: to the right; every quarter turn less.
+      // 3 if it points to the right; every quarter turn less.
       score = 3 + std::cos(std::atan2(to.y - from.y, to.x - from.x));
     }
     if (score > bestScore) {
@@ -177,7 +177,7 @@ std::vector<BoardPoint> ordered(const Plane& image, const Lattice& lattice, cons
   return out;
 }
 
-/// Lines of corners that cross or run back are no board, whatever the lattice says.
+/// Returns false if lines of corners cross or run back, because that is no board.
 bool inOrder(const std::vector<BoardPoint>& points, int columns, int rows) {
   int sign = 0;
   for (int row = 0; row + 1 < rows; ++row) {
@@ -197,7 +197,7 @@ bool inOrder(const std::vector<BoardPoint>& points, int columns, int rows) {
   return true;
 }
 
-/// Squared pixels of the corners' outline, missing ones left out.
+/// Returns the area of the corners' outline in square pixels, without missing ones.
 double areaOf(const Lattice& lattice, const Rectangle& r) {
   double x0 = 1e9, x1 = -1e9, y0 = 1e9, y1 = -1e9;
   for (const auto& [place, corner] : lattice.corners) {
@@ -217,7 +217,7 @@ Detection detectChessboard(const Plane& image, const BoardSpec& spec) {
   Detection best;
   best.missing = 1 << 20;
   const int side = std::min(image.width, image.height);
-  // Of a large picture half the size shows a board as well, in a quarter of the time.
+  // A large image shows a board at half its size too, in a quarter of the time.
   std::vector<int> scales = {0, 1, -1};
   if (side > 700) scales = {1, 0, 2};
   double bestArea = 0;
@@ -227,7 +227,7 @@ Detection detectChessboard(const Plane& image, const BoardSpec& spec) {
       if (r.columns < 3 || r.rows < 3) continue;
       const double area = areaOf(lattice, r);
       if (spec.columns > 0) {
-        // Of two whole boards the nearer one: the other may hang on the wall, or be shown on a screen.
+        // Prefer the nearer of two complete boards: the other may be on the wall, or on a screen.
         const bool twin = r.missing == 0 && best.missing == 0 && area > bestArea;
         if (r.missing >= best.missing && !twin) continue;
       } else if (r.columns * r.rows < best.columns * best.rows ||

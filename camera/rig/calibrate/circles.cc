@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boards of asymmetric circles, dark on bright: round spots, their centres of darkness, and the slanted lattice they form.
+// Finds boards of asymmetric circles, dark on bright: round spots, their centres of darkness, and their slanted
+// lattice.
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -9,14 +10,14 @@
 namespace depthwatt::calibrate {
 namespace {
 
-constexpr float kLeastStep = 10;  ///< grey levels that a spot is darker than its surroundings
+constexpr float kLeastStep = 10;  ///< grey levels by which a spot is darker than its surroundings
 
 struct Spot {
   double x = 0, y = 0;
   double radius = 0;
 };
 
-/// Mean over a window of 2 * radius + 1 pixels, by running sums.
+/// Returns the mean over a window of 2 * radius + 1 pixels, by running sums.
 Plane windowMean(const Plane& in, int radius) {
   const int w = in.width, h = in.height;
   std::vector<double> sums(static_cast<size_t>(w + 1) * (h + 1), 0.0);
@@ -94,7 +95,7 @@ std::vector<Spot> findSpots(const Plane& image, int radius) {
     const double fullness = n / (4 * 3.14159265358979 * std::sqrt(det));
     const double middle = (xx + yy) / 2, apart = std::sqrt(std::max(middle * middle - det, 0.0));
     if (fullness < 0.88 || fullness > 1.12 || middle + apart > 16 * (middle - apart)) continue;
-    // The centre by darkness, over the spot and a rim of its blur; the bright level is that of the rim's outside.
+    // The centre by darkness, over the spot and a margin for its blur; the bright level is that outside the margin.
     const double reach = 2 * std::sqrt(middle + apart) + 3;
     const int x0 = std::max(static_cast<int>(mx - reach), 0), x1 = std::min(static_cast<int>(mx + reach) + 1, w - 1);
     const int y0 = std::max(static_cast<int>(my - reach), 0), y1 = std::min(static_cast<int>(my + reach) + 1, h - 1);
@@ -132,7 +133,7 @@ std::vector<Spot> findSpots(const Plane& image, int radius) {
   return out;
 }
 
-/// The lattice that grows from one spot along its two nearest neighbours.
+/// Returns the lattice that grows from one spot along its two nearest neighbours.
 Lattice grow(const std::vector<Spot>& spots, size_t seed, size_t firstAt, size_t secondAt) {
   Lattice lattice;
   std::vector<bool> taken(spots.size(), false);
@@ -188,7 +189,7 @@ Lattice grow(const std::vector<Spot>& spots, size_t seed, size_t firstAt, size_t
   return lattice;
 }
 
-/// (column, row) of OpenCV's grid of a diagonal place: x = i + j and y = i - j count half distances and rows.
+/// (column, row) in OpenCV's grid of a diagonal place: x = i + j and y = i - j count half distances and rows.
 struct Placement {
   int missing = 1 << 20;
   double score = 0;
@@ -227,7 +228,7 @@ Placement placeGrid(const Lattice& lattice, int columns, int rows) {
           }
         }
         if (here.missing > best.missing || here.points.size() < 2) continue;
-        // A grid of an even number of rows looks the same from its other end: the first row's direction decides.
+        // A grid of an even number of rows looks the same from its other end, so the first row's direction decides.
         const BoardPoint& a = here.points.front();
         const BoardPoint& b = here.points[1];
         here.score = 2 + std::cos(std::atan2(b.y - a.y, b.x - a.x));
@@ -263,7 +264,7 @@ Detection detectCircles(const Plane& image, const BoardSpec& spec) {
           if (p == q) continue;
           const Spot &s = spots[seed], &a = spots[near[p].second], &b = spots[near[q].second];
           const double turn = (a.x - s.x) * (b.y - s.y) - (a.y - s.y) * (b.x - s.x);
-          // i is (1, 1) and j (1, -1) on the board, whose y points down: j lies before i.
+          // i is (1, 1) and j (1, -1) on the board, whose y points down: j precedes i.
           const double sine = -turn / (near[p].first * near[q].first);
           if (sine < 0.35) continue;
           ++tries;

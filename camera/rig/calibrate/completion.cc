@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lattice without strangers and with all its corners; see lattice.h.
+// Removes false corners from a lattice and adds missing ones; see lattice.h.
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -11,9 +11,9 @@ namespace depthwatt::calibrate {
 namespace {
 
 constexpr Place kFour[4] = {{1, 0}, {-1, 0}, {0, 1}, {0, -1}};
-constexpr double kStretch = 1.7;  ///< by which neighbouring edges of a board differ at the utmost
+constexpr double kStretch = 1.7;  ///< the largest ratio of neighbouring edges of a board
 
-/// The smallest spacing of a corner and its neighbours.
+/// Returns the smallest spacing of a corner and its neighbours.
 double around(const Lattice& lattice, Place place) {
   double least = lattice.spacing(place);
   for (const auto& [di, dj] : kFour) {
@@ -23,7 +23,7 @@ double around(const Lattice& lattice, Place place) {
   return least;
 }
 
-/// The vector of an edge; false where one of its ends is not there.
+/// Computes the vector of an edge. Returns false if one of its ends is missing.
 bool edgeOf(const Lattice& lattice, int i, int j, Place step, double& x, double& y) {
   const Corner* a = lattice.find(i, j);
   const Corner* b = lattice.find(i + step.first, j + step.second);
@@ -33,7 +33,7 @@ bool edgeOf(const Lattice& lattice, int i, int j, Place step, double& x, double&
   return true;
 }
 
-/// The share of a corner's edges that no parallel edge beside or before them resembles; 0 where none can be compared.
+/// Returns the share of a corner's edges that resemble no adjacent parallel edge; 0 if none can be compared.
 double strangeness(const Lattice& lattice, Place place) {
   int edges = 0, bad = 0;
   for (const Place& step : kFour) {
@@ -69,7 +69,7 @@ void dropStrangers(Lattice& lattice) {
         drop = &place;
       }
     }
-    // A wrong corner makes its neighbours look wrong: the places that lines expect are asked only of what is left.
+    // A wrong corner makes its neighbours look wrong: predicted places are checked only for the remaining corners.
     if (drop == nullptr) {
       worst = 0.3;
       for (const auto& [place, corner] : lattice.corners) {
@@ -132,7 +132,8 @@ void completeLattice(const Plane& soft, const std::vector<Corner>& candidates, L
         double x, y;
         if (!predict(lattice, next.first, next.second, x, y) || !soft.holds(x, y, 3)) continue;
         const double spacing = std::max(lattice.spacing(place), 4.0);
-        // Outwards, where one neighbour alone calls for it, only what is a corner by itself counts: the board ends somewhere.
+        // Outwards, where only one neighbour predicts it, only a checked corner counts, because the board ends
+        // somewhere.
         int neighbours = 0;
         for (const auto& [ni, nj] : {Place{1, 0}, Place{-1, 0}, Place{0, 1}, Place{0, -1}}) {
           neighbours += lattice.corners.count({next.first + ni, next.second + nj}) != 0 ? 1 : 0;
@@ -161,7 +162,7 @@ void completeLattice(const Plane& soft, const std::vector<Corner>& candidates, L
           if (!refineCorner(soft, std::max(2, static_cast<int>(0.3 * spacing)), found.x, found.y)) continue;
           if (std::hypot(found.x - x, found.y - y) > 0.25 * spacing) continue;
         }
-        // The same polarity as its place asks for, or it is a corner of something else.
+        // Its polarity must match its place; otherwise it is a corner of something else.
         Corner seen = found;
         seen.checked = false;
         const double radius = std::min(4.5, std::max(2.5, 0.35 * spacing));

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 constexpr int kRing = 32;
-constexpr double kScale = 1.5;  ///< of the filter before derivatives, pixels
+constexpr double kScale = 1.5;  ///< sigma of the filter before derivatives, pixels
 constexpr double kRingRadius = 4.5;
 constexpr size_t kMaxCandidates = 4000;
 constexpr float kLeastSaddle = 0.6f;  ///< grey levels per squared pixel
@@ -49,7 +49,7 @@ bool checkRing(const Plane& image, double radius, double leastShare, Corner& cor
     re += v[i] * table.cosine[2 * i % kRing];
     im += v[i] * table.sine[2 * i % kRing];
   }
-  // The second harmonic's share: 0.81 for four equal fields.
+  // The share of the second harmonic: 0.81 for four equal fields.
   if (!(power > kRing * 9.0) || 2 * (re * re + im * im) < leastShare * kRing * power) return false;
   double low = v[0], high = v[0];
   for (double value : v) {
@@ -107,7 +107,7 @@ std::vector<Corner> findCorners(const Plane& image) {
       for (int32_t dy = -kApart; dy <= kApart && peak; ++dy) {
         const float* row = saddle.row(y + dy);
         for (int32_t dx = -kApart; dx <= kApart; ++dx) {
-          // Of two equal ones the earlier stays.
+          // Of two equal ones the earlier wins.
           if (row[x + dx] > value || (row[x + dx] == value && (dy < 0 || (dy == 0 && dx < 0)))) {
             peak = false;
             break;
@@ -122,7 +122,7 @@ std::vector<Corner> findCorners(const Plane& image) {
       const double xy = (c[x + 1] - c[x - 1] - a[x + 1] + a[x - 1]) / 4;
       const double gx = (b[x + 1] - b[x - 1]) / 2, gy = (c[x] - a[x]) / 2, det = xx * yy - xy * xy;
       const double dx = -(yy * gx - xy * gy) / det, dy = -(xx * gy - xy * gx) / det;
-      // Further away: no saddle of its own, but the flank of an edge.
+      // Further away it is no saddle, but the flank of an edge.
       if (!(std::fabs(dx) < 2 && std::fabs(dy) < 2)) continue;
       Corner corner;
       corner.x = x + dx;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The markers of OpenCV's predefined ArUco dictionaries (DICT_NxN_250, of which _50 and _100 are the beginning): n x n bits, row
-// by row, the upper left one highest, 1 is white. Read off the markers that OpenCV 4.6 draws.
+// The markers of OpenCV's predefined ArUco dictionaries (DICT_NxN_250, which starts with _50 and _100): n x n bits, row
+// by row, the upper left one highest, 1 is white. Extracted from markers drawn by OpenCV 4.6.
 #pragma once
 
 #include <cstdint>

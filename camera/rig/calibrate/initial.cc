@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The beginning of the adjustment: homographies (Hartley and Zisserman, 4.1), the focal length from them (Zhang 2000), poses,
-// and several focal lengths tried, so that a strong lens does not lead it astray.
+// Initial values of the adjustment: homographies (Hartley and Zisserman, 4.1), the focal length from them (Zhang 2000),
+// poses, and several other focal lengths, in case a strong lens misleads the first.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,7 +15,7 @@ struct Pairing {
   double image[2];
 };
 
-/// Normalised so that the mean is 0 and the mean distance the square root of 2.
+/// Returns the transformation that makes the mean 0 and the mean distance the square root of 2.
 Matrix3 normaliser(const std::vector<Pairing>& points, bool board) {
   double mx = 0, my = 0, spread = 0;
   for (const Pairing& p : points) {
@@ -34,7 +34,7 @@ Matrix3 normaliser(const std::vector<Pairing>& points, bool board) {
   return {s, 0, -s * mx, 0, s, -s * my, 0, 0, 1};
 }
 
-/// image ~ H (x, y, 1) by the direct linear transformation.
+/// Computes image ~ H (x, y, 1) by the direct linear transformation.
 bool homographyOf(const std::vector<Pairing>& points, Matrix3& h) {
   if (points.size() < 4) return false;
   const Matrix3 tb = normaliser(points, true), ti = normaliser(points, false);
@@ -64,7 +64,8 @@ std::vector<std::vector<Pairing>> pairingsOf(const Problem& problem) {
   return out;
 }
 
-/// The focal length that fits all homographies best with the principal point in the middle; 0 where they do not tell.
+/// Returns the focal length that fits all homographies best with the principal point in the middle; 0 if they do not
+/// determine it.
 double focalOf(const std::vector<std::vector<Pairing>>& views, double cx, double cy) {
   // w = diag(1, 1, f^2) up to scale: h1' w^-1 h2 = 0 and h1' w^-1 h1 = h2' w^-1 h2, linear in 1 / f^2.
   double top = 0, bottom = 0;
@@ -87,7 +88,7 @@ double focalOf(const std::vector<std::vector<Pairing>>& views, double cx, double
   return top > 0 && bottom > 0 ? std::sqrt(bottom / top) : 0;
 }
 
-/// The board's pose from its rays; false where too few of them exist.
+/// Computes the board's pose from its rays. Returns false if too few of them exist.
 bool poseOf(const Lens& lens, const std::vector<Pairing>& points, Pose& pose) {
   std::vector<Pairing> rays;
   for (const Pairing& p : points) {
@@ -112,7 +113,7 @@ bool poseOf(const Lens& lens, const std::vector<Pairing>& points, Pose& pose) {
   return true;
 }
 
-/// One view's problem with the lens held: six unknowns, in the same solver, by taking the lens's freedom away.
+/// Returns the cost of one view with a fixed lens: six unknowns, in the same solver.
 double poseCost(const Lens& lens, const std::vector<Pairing>& points, const Pose& pose) {
   double cost = 0;
   for (const Pairing& p : points) {
@@ -128,7 +129,7 @@ double poseCost(const Lens& lens, const std::vector<Pairing>& points, const Pose
   return cost;
 }
 
-/// Gauss and Newton's method on one pose, damped.
+/// Refines one pose by the damped method of Gauss and Newton.
 double refinePose(const Lens& lens, const std::vector<Pairing>& points, Pose& pose) {
   double cost = poseCost(lens, points, pose), lambda = 1e-4;
   for (int round = 0; round < 40 && std::isfinite(cost); ++round) {
@@ -171,7 +172,7 @@ double refinePose(const Lens& lens, const std::vector<Pairing>& points, Pose& po
   return cost;
 }
 
-/// A flat board seen from afar looks the same when it is tilted the other way: both are refined, the better one is kept.
+/// Returns the better of two refined poses: from far away a flat board looks the same when it is tilted the other way.
 bool bestPose(const Lens& lens, const std::vector<Pairing>& points, Pose& pose) {
   if (!poseOf(lens, points, pose)) return false;
   double cx = 0, cy = 0;
@@ -186,7 +187,7 @@ bool bestPose(const Lens& lens, const std::vector<Pairing>& points, Pose& pose) 
   const Vector3 view = {middle[0] / distance, middle[1] / distance, middle[2] / distance};
   const Vector3 normal = {pose.R[2], pose.R[5], pose.R[8]};
   const double along = normal[0] * view[0] + normal[1] * view[1] + normal[2] * view[2];
-  // The turn that takes the normal to its mirror image about the line of sight.
+  // The rotation from the normal to its mirror image about the line of sight.
   const Vector3 target = {2 * along * view[0] - normal[0], 2 * along * view[1] - normal[1],
                           2 * along * view[2] - normal[2]};
   const Vector3 axis = cross(normal, target);
@@ -207,7 +208,7 @@ bool bestPose(const Lens& lens, const std::vector<Pairing>& points, Pose& pose) 
   return std::isfinite(cost);
 }
 
-/// Poses of all views; a view without one loses its corners in `problem`.
+/// Computes the poses of all views. A view without one loses its corners in `problem`.
 bool posesOf(Problem& problem, const Lens& lens, const std::vector<std::vector<Pairing>>& views,
              std::vector<Pose>& poses) {
   poses.assign(views.size(), {});
@@ -221,7 +222,7 @@ bool posesOf(Problem& problem, const Lens& lens, const std::vector<std::vector<P
   return good > 0;
 }
 
-/// Where radial terms turn an image inside out within it, the fit is one of noise.
+/// Returns an initial lens. If radial terms turn an image inside out within it, the fit is one of noise.
 Lens lensAt(const Problem& problem, double focal) {
   Lens lens;
   lens.model = problem.model;
@@ -247,7 +248,7 @@ Status solveMono(const Problem& problem, Solution& best) {
     s.lens[0] = lensAt(problem, focals[at]);
     if (!posesOf(attempt, s.lens[0], views, s.poses)) continue;
     if (!adjust(attempt, s).ok()) continue;
-    // The median is what wrong corners and lost views do not decide.
+    // The median ignores wrong corners and lost views.
     std::vector<double> distances;
     for (size_t i = 0; i < problem.observations.size(); ++i) {
       if (!problem.observations[i].used) continue;
@@ -255,14 +256,14 @@ Status solveMono(const Problem& problem, Solution& best) {
       distances.push_back(std::isfinite(d) && attempt.observations[i].used ? d : 1e9);
     }
     std::sort(distances.begin(), distances.end());
-    // Not the median alone: a beginning that fits two thirds of the views and loses the rest is a worse one.
+    // Not only the median: initial values that fit two thirds of the views and lose the rest are worse.
     const double cost = distances[distances.size() / 2] + distances[distances.size() * 8 / 10];
     if (cost < 0.98 * bestCost) {
       bestCost = cost;
       best = s;
       found = true;
     }
-    // Zhang's beginning that ends well needs no rival.
+    // If Zhang's focal length fits well, the others need no test.
     if (at == 0 && zhang > 0 && focals[0] == zhang && cost < 1.0) break;
   }
   if (!found) {
@@ -313,7 +314,7 @@ Status solve(const Problem& problem, Solution& s) {
   s.lens[1] = mono[1].lens[0];
   s.poses = mono[0].poses;
   std::vector<std::vector<Pairing>> views[2] = {pairingsOf(parts[0]), pairingsOf(parts[1])};
-  // Each view says where the right camera stands; the one that the median view agrees with best is believed.
+  // Each view gives a pose of the right camera; take the one with the best median over all views.
   double bestCost = std::numeric_limits<double>::infinity();
   for (size_t v = 0; v < s.poses.size(); ++v) {
     if (views[0][v].empty() || views[1][v].empty()) continue;
@@ -335,7 +336,7 @@ Status solve(const Problem& problem, Solution& s) {
   if (!std::isfinite(bestCost)) {
     return Status::error(Code::kFailed, "No view shows the board to both cameras in a way that fits both.");
   }
-  // A board that only the right camera saw stands where that camera says.
+  // The pose of a board that only the right camera observed comes from that camera.
   for (size_t v = 0; v < s.poses.size(); ++v) {
     if (!views[0][v].empty() || views[1][v].empty()) continue;
     const Matrix3 back = transpose(s.rig.R);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spacing of a lattice's corners, and where neighbours expect one; see lattice.h.
+// Spacing of a lattice's corners, and the prediction of a corner from its neighbours; see lattice.h.
 #include "lattice.h"
 
 #include <cmath>
@@ -34,7 +34,7 @@ bool predict(const Lattice& lattice, int i, int j, double& x, double& y) {
       const Corner* b = lattice.find(i + 2 * side * di, j + 2 * side * dj);
       const Corner* c = lattice.find(i + 3 * side * di, j + 3 * side * dj);
       if (a == nullptr || b == nullptr) continue;
-      // With a third the spacing may change along the line.
+      // With a third corner the spacing may change along the line.
       if (c != nullptr) add(3 * a->x - 3 * b->x + c->x, 3 * a->y - 3 * b->y + c->y, 1);
       else add(2 * a->x - b->x, 2 * a->y - b->y, 1);
     }

@@ -7,7 +7,7 @@
 namespace depthwatt::calibrate {
 namespace {
 
-/// Distorted normalised coordinates, their 2 x 2 derivative by (x, y) and 2 x n by the coefficients.
+/// Computes distorted normalised coordinates, their 2 x 2 derivative by (x, y) and 2 x n by the coefficients.
 void distortBrown(const Lens& lens, double x, double y, double out[2], double d[4], double* byK) {
   const bool rational = lens.model == Model::kRational;
   const double* k = lens.p.data() + 4;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A camera's lens: the point in space to the pixel, its derivatives, and the way back to a ray.
+// A camera's lens: projects a point in space to a pixel, with derivatives, and computes the ray of a pixel.
 #pragma once
 
 #include <array>
@@ -24,12 +24,13 @@ struct Lens {
   int size() const { return 4 + coefficientsOf(model); }
 };
 
-/// The pixel of a point in the camera's coordinates.
-/// byPoint: 2 x 3 derivatives by X, Y, Z, or null. byLens: 2 x lens.size(), or null.
-/// False for a point that is not in front of the camera, and where the model has no finite value.
+/// Projects a point in the camera's coordinates. @param byPoint 2 x 3 derivatives by X, Y, Z, or null. @param byLens 2
+/// x lens.size(), or null. Returns false for a point that is not in front of the camera, and if the model has no finite
+/// value.
 bool project(const Lens& lens, const Vector3& point, double pixel[2], double* byPoint, double* byLens);
 
-/// The ray (x, y, 1) of a pixel, by Newton's method on the forward model; false where it does not converge.
+/// Computes the ray (x, y, 1) of a pixel by Newton's method on the forward model. Returns false if it does not
+/// converge.
 bool rayOf(const Lens& lens, const double pixel[2], double ray[2]);
 
 }  // namespace depthwatt::calibrate

@@ -43,7 +43,7 @@ double length(const Vector3& v) { return std::sqrt(v[0] * v[0] + v[1] * v[1] + v
 
 Matrix3 rotationOf(const Vector3& v) {
   const double angle = length(v);
-  // Below, sin and 1 - cos are their first terms to the last bit.
+  // Below this angle, sin and 1 - cos equal their first terms to the last bit.
   const double s = angle < 1e-9 ? 1 : std::sin(angle) / angle;
   const double c = angle < 1e-9 ? 0.5 : (1 - std::cos(angle)) / (angle * angle);
   const double x = v[0], y = v[1], z = v[2];

@@ -15,23 +15,23 @@ Matrix3 multiply(const Matrix3& a, const Matrix3& b);
 Matrix3 transpose(const Matrix3& a);
 Vector3 transformed(const Matrix3& a, const Vector3& v);
 double determinant(const Matrix3& a);
-/// By cofactors; the caller guarantees a determinant that is not 0.
+/// Returns the inverse by cofactors. The determinant must not be 0.
 Matrix3 inverse(const Matrix3& a);
 Vector3 cross(const Vector3& a, const Vector3& b);
 double length(const Vector3& v);
 
-/// Rodrigues' formula: the rotation by |v| radians about v.
+/// Returns the rotation by |v| radians about v (Rodrigues' formula).
 Matrix3 rotationOf(const Vector3& v);
-/// Its inverse, angle in 0..pi.
+/// Returns its inverse, angle in 0..pi.
 Vector3 rotationVectorOf(const Matrix3& r);
-/// The orthogonal factor of the polar decomposition by Newton's iteration (Higham 1986, eq. 3.1).
+/// Returns the orthogonal factor of the polar decomposition by Newton's iteration (Higham 1986, eq. 3.1).
 Matrix3 nearestRotation(const Matrix3& a);
 
-/// Solves A x = b for `columns` right-hand sides at once, A symmetric and positive definite, n x n; b is n x columns and becomes
-/// x, A becomes its Cholesky factor. False where A is not positive definite.
+/// Solves A x = b for `columns` right-hand sides at once, A symmetric and positive definite, n x n; b is n x columns
+/// and becomes x, A becomes its Cholesky factor. Returns false if A is not positive definite.
 bool solvePositive(double* a, int n, double* b, int columns);
 
-/// The eigenvector of the smallest eigenvalue of a symmetric n x n matrix, of length 1 (Jacobi's rotations).
+/// Returns the eigenvector of the smallest eigenvalue of a symmetric n x n matrix, of length 1 (Jacobi's rotations).
 std::vector<double> smallestEigenvector(std::vector<double> a, int n);
 
 }  // namespace depthwatt::calibrate

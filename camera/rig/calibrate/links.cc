@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From corners to lattices, by links that both ends agree on; see lattice.h.
+// Builds lattices from corners, by links that both ends agree on; see lattice.h.
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -23,7 +23,7 @@ Links wishes(const std::vector<const Corner*>& corners, size_t at) {
   Links out;
   const Corner& p = *corners[at];
   double best[2][2] = {{1e30, 1e30}, {1e30, 1e30}};
-  // The nearest alone: a neighbour on the board is among them.
+  // Only the nearest corners: a neighbour on the board is among them.
   std::vector<std::pair<double, size_t>> near;
   for (size_t k = 0; k < corners.size(); ++k) {
     const double dx = corners[k]->x - p.x, dy = corners[k]->y - p.y, distance2 = dx * dx + dy * dy;
@@ -62,7 +62,7 @@ std::vector<Lattice> linkCorners(const std::vector<Corner>& all, size_t least) {
   }
   std::vector<Links> links(corners.size());
   for (size_t i = 0; i < corners.size(); ++i) links[i] = wishes(corners, i);
-  // The side by which q sees p: along its other axis, towards p.
+  // The side of q that faces p: along its other axis, towards p.
   const auto backOf = [&](size_t p, size_t q, int axis) {
     const double direction = std::atan2(corners[p]->y - corners[q]->y, corners[p]->x - corners[q]->x);
     return turn(direction, corners[q]->axis[1 - axis]) < kPi / 2 ? 0 : 1;
@@ -90,7 +90,7 @@ std::vector<Lattice> linkCorners(const std::vector<Corner>& all, size_t least) {
       const Step step = queue.front();
       queue.pop_front();
       const Corner& p = *corners[step.corner];
-      // Axes exchange their parts from corner to corner.
+      // Axes swap roles from corner to corner.
       const int axisI = (step.i + step.j) % 2 == 0 ? 0 : 1;
       const double forI = turn(p.axis[axisI], step.along) < kPi / 2 ? p.axis[axisI] : p.axis[axisI] + kPi;
       double forJ = p.axis[1 - axisI];

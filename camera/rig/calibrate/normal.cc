@@ -8,7 +8,7 @@
 namespace depthwatt::calibrate {
 namespace {
 
-/// 2 x 3 times the derivative of (exp(w) R x) by w, which is -[R x] as a cross product.
+/// Computes 2 x 3 times the derivative of (exp(w) R x) by w, which is -[R x] as a cross product.
 void byTurn(const double* j, const Vector3& turned, double* out, int stride) {
   for (int row = 0; row < 2; ++row) {
     const double a = j[3 * row], b = j[3 * row + 1], c = j[3 * row + 2];
@@ -80,7 +80,7 @@ bool accumulate(const Problem& problem, const Solution& s, const Layout& layout,
     if (!o.used) continue;
     if (!residualOf(s, layout, o, r, jg, jp)) return false;
     if (problem.withoutK3 && problem.model == Model::kRadtan) {
-      // The fifth coefficient, the ninth number of each lens.
+      // The fifth coefficient is the ninth number of each lens.
       for (const int first : {layout.lens0, layout.lens1}) {
         if (first + 8 < n) jg[first + 8] = jg[n + first + 8] = 0;
         if (problem.cameras == 1) break;

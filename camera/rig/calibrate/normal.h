@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The normal equations of an adjustment: residuals and their derivatives, the blocks that they add up to, and the poses
-// eliminated view by view. Each pose meets only its own view's corners (Schur complement), so the system that is solved has at
-// most 30 unknowns.
+// The normal equations of an adjustment: residuals and their derivatives, the blocks of their sums, and the elimination
+// of the poses view by view. A pose affects only its own view's corners (Schur complement), so the remaining system has
+// at most 30 unknowns.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ namespace depthwatt::calibrate {
 constexpr int kPose = 6;
 constexpr int kMaxGlobal = 2 * kMaxLens + kPose;
 
-/// Where each group of parameters that all views share begins.
+/// Offsets of the groups of parameters that all views share.
 struct Layout {
   explicit Layout(const Problem& problem, const Solution& s)
       : lens0(0), lens1(s.lens[0].size()), rig(lens1 + (problem.cameras == 2 ? s.lens[1].size() : 0)),
@@ -21,11 +21,12 @@ struct Layout {
   int lens0, lens1, rig, size;
 };
 
-/// Residual of one corner and its derivatives by all globals (2 x layout.size) and by its board's pose (2 x 6).
+/// Computes the residual of one corner and its derivatives by all globals (2 x layout.size) and by its board's pose (2
+/// x 6).
 bool residualOf(const Solution& s, const Layout& layout, const Observation& o, double r[2], double* byGlobal,
                 double* byPose);
 
-/// Huber's cost of a distance, and the weight of its square.
+/// Returns Huber's cost of a distance, and the weight of its square.
 double huber(double distance2, double limit, double& weight);
 
 /// The normal equations in blocks.
@@ -40,14 +41,15 @@ struct Normal {
   std::vector<double> gv;    ///< 6 a view
 };
 
-/// Fills `out`; false where a used corner cannot be projected.
+/// Fills `out`. Returns false if a used corner cannot be projected.
 bool accumulate(const Problem& problem, const Solution& s, const Layout& layout, double limit, Normal& out);
 
-/// Schur complement and its right side with the damping `lambda`. Views whose block is singular (no used corner) are left out.
+/// Computes the Schur complement and its right side with the damping `lambda`, without views whose block is singular
+/// (no used corner).
 void eliminate(const Normal& normal, double lambda, std::vector<double>& s, std::vector<double>& b,
                std::vector<double>& solved);
 
-/// What the adjustment found and what it is worth (uncertainty.cc): residuals, rms and covariance of `s`.
+/// Computes the quality of the adjustment (uncertainty.cc): residuals, rms and covariance of `s`.
 void finish(const Problem& problem, const Layout& layout, Solution& s);
 
 }  // namespace depthwatt::calibrate

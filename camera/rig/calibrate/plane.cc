@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Float pictures; see plane.h.
+// Float images; see plane.h.
 #include "plane.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an adjustment is worth: the covariance of its parameters, and the depth error that follows from it; see bundle.h.
+// The uncertainty of an adjustment: the covariance of its parameters, and the depth error from it; see bundle.h.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -31,7 +31,8 @@ void finish(const Problem& problem, const Layout& layout, Solution& s) {
   if (!(freedom > 0) || !accumulate(problem, s, layout, 0, normal)) return;
   eliminate(normal, 0, system, right, solved);
   const int n = layout.size;
-  // Pixels and coefficients differ by many powers of ten: scaled to a diagonal of 1 before it is inverted.
+  // Pixels and coefficients differ by many powers of ten, so the matrix is scaled to a diagonal of 1 before it is
+  // inverted.
   std::vector<double> scale(static_cast<size_t>(n)), inverse(static_cast<size_t>(n) * n, 0.0);
   for (int i = 0; i < n; ++i) {
     double& d = system[static_cast<size_t>(i) * n + i];
@@ -46,8 +47,8 @@ void finish(const Problem& problem, const Layout& layout, Solution& s) {
       system[static_cast<size_t>(i) * n + j] *= scale[static_cast<size_t>(i)] * scale[static_cast<size_t>(j)];
     }
   }
-  // Rational coefficients can stand in for each other to the last digit: the least ridge that makes the matrix invertible keeps
-  // what is determined, and leaves the rest as uncertain as float64 can tell.
+  // Rational coefficients can compensate each other to the last digit. The smallest ridge that makes the matrix
+  // invertible keeps what is determined, and leaves the rest as uncertain as float64 allows.
   const std::vector<double> identity = inverse, scaled = system;
   bool invertible = false;
   for (double ridge = 0; ridge < 1e-7 && !invertible; ridge = ridge == 0 ? 1e-14 : ridge * 10) {
@@ -91,7 +92,8 @@ bool depthDeviation(const Solution& s, const Vector3& point, double disparityPix
     if (!residualOf(here, layout, o, r, byGlobal + camera * 2 * n, byPose)) return false;
     for (int row = 0; row < 2; ++row) std::copy_n(byPose + row * kPose + 3, 3, a + (2 * camera + row) * 3);
   }
-  // Point = argmin |pixels - projection|: its derivative is (A^T A)^-1 A^T by the pixels and minus that times B by the globals.
+  // Point = argmin |pixels - projection|: its derivative is (A^T A)^-1 A^T by the pixels and minus that times B by the
+  // globals.
   Matrix3 ata{};
   for (int row = 0; row < 4; ++row) {
     for (int i = 0; i < 3; ++i) {

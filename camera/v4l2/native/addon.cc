@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Node-API addon's entry. All that reads napi.h is included here and compiled together: reading it takes a second, which six
-// files would each spend in every installation. binding.gyp lists what is left.
+// The entry point of the Node-API addon. All files that include napi.h are included here and compiled together, because
+// napi.h takes a second to parse, which each of six files would cost in every installation. binding.gyp lists the other
+// files.
 
-// Before napi.h, for the whole addon. A worker thread that is terminated in the middle of a call can neither run JavaScript nor
-// take an exception: without the first, node-addon-api ends the process over it. With the second, what C++ throws itself, such
-// as std::bad_alloc, is an error in JavaScript and not the end of the process.
+// Both settings must precede napi.h and apply to the whole addon. A worker thread that is terminated during a call can
+// neither run JavaScript nor take an exception: without the first setting, node-addon-api would abort the process. With
+// the second one, C++ exceptions such as std::bad_alloc become JavaScript errors.
 #define NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS
 #define NODE_ADDON_API_CPP_EXCEPTIONS_ALL
 

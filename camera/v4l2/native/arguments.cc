@@ -13,7 +13,7 @@ Napi::Error parameterError(Napi::Env env, const char* name, const char* expected
   return errorOf(env, Status::error(Code::kParameter, "Expected %s for %s.", expected, name));
 }
 
-/// For a message: the number, or what stands in its place. A symbol or an object is not asked for its text, which would run
+/// Returns the value as text for a message. Symbols and objects are not converted to text, because that would run
 /// JavaScript or throw.
 std::string foundOf(const Napi::Value& value) {
   if (value.IsNumber()) return value.ToString().Utf8Value().substr(0, 40);
@@ -74,7 +74,7 @@ int32_t placeOf(const Napi::Value& value, const char* what, int32_t count) {
 }
 
 void requireFixedSize(Napi::ArrayBuffer buffer, const char* what) {
-  // Undefined before V8 knew such buffers.
+  // `resizable` is undefined in versions of V8 without resizable buffers.
   if (buffer.Get("resizable").ToBoolean()) throw parameterError(buffer.Env(), what, "memory of a fixed size");
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads JavaScript arguments; what is missing, of the wrong type or out of range becomes INVALID_ARGUMENT with its name.
+// Reads JavaScript arguments. Throws INVALID_ARGUMENT with the argument's name if one is missing, out of range or of
+// the wrong type.
 #pragma once
 
 #include <napi.h>
@@ -9,24 +10,24 @@
 
 namespace v4l2camera {
 
-/// The parameter at `place` as an object, which `what` names in the message.
+/// Returns argument `place` as an object. Messages call it `what`.
 Napi::Object objectAt(const Napi::CallbackInfo& info, size_t place, const char* what);
-/// The parameter at `place` as text.
+/// Returns argument `place` as text.
 std::string textAt(const Napi::CallbackInfo& info, size_t place, const char* what);
-/// The parameter at `place`, a finite number.
+/// Returns argument `place` as a finite number.
 double numberAt(const Napi::CallbackInfo& info, size_t place, const char* what);
 
-/// A whole number property of `object` within [low, high], or `fallback` where the property is undefined.
+/// Returns a whole-number property of `object` within [low, high], or `fallback` if the property is undefined.
 int32_t integerOf(const Napi::Object& object, const char* name, int32_t low, int32_t high, int32_t fallback);
-/// A finite number property of `object`.
+/// Returns a finite-number property of `object`.
 double numberOf(const Napi::Object& object, const char* name);
 std::string stringOf(const Napi::Object& object, const char* name);
 
-/// A place in a list of `count`, which `what` names in the message: whole numbers from 0 to count - 1 alone, so that NaN is
-/// not the first of them.
+/// Returns an index into a list of `count`; messages call it `what`. Only whole numbers from 0 to count - 1 are
+/// accepted, so NaN is not read as 0.
 int32_t placeOf(const Napi::Value& value, const char* what, int32_t count);
 
-/// For memory that a thread of ours uses after the call: one that JavaScript can shrink meanwhile is refused.
+/// Rejects memory that JavaScript can shrink while one of our threads uses it.
 void requireFixedSize(Napi::ArrayBuffer buffer, const char* what);
 
 }  // namespace v4l2camera

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is on the addon: clocks(), and describe(), identify() and open(), each a job off the JavaScript thread that ends as a promise.
+// The addon's functions: clocks(), and describe(), identify() and open(), which run off the JavaScript thread and
+// return promises.
 #include "binding.h"
 
 #include <ctime>
@@ -15,7 +16,7 @@
 namespace v4l2camera {
 namespace {
 
-/// The kernel, or the driver in memory that a test hands in as an external.
+/// Returns the kernel, or the in-memory driver that a test passes as an external.
 const VideoSystem* systemOf(const Napi::Value& value) {
   return value.IsExternal() ? value.As<Napi::External<const VideoSystem>>().Data() : &kernelVideoSystem();
 }
@@ -53,7 +54,7 @@ double rateOf(const Napi::Object& options) {
   return rate;
 }
 
-/// What the kernel would take for its end must not stand inside a path.
+/// Rejects a path with a NUL inside, which the kernel would read as its end.
 std::string withoutZero(Napi::Env env, std::string path) {
   if (path.find('\0') != std::string::npos) {
     throwUnlessOk(env, Status::error(Code::kParameter, "Expected a path without a zero byte."));
@@ -87,7 +88,7 @@ CaptureOptions optionsOf(const Napi::Object& object) {
   return options;
 }
 
-/// A job on libuv's pool that ends as a promise: drivers may take hundreds of milliseconds to answer.
+/// A job on libuv's pool that resolves a promise: drivers may take hundreds of milliseconds to answer.
 class PromiseWorker : public Napi::AsyncWorker {
  public:
   explicit PromiseWorker(Napi::Env env) : Napi::AsyncWorker(env), done_(Napi::Promise::Deferred::New(env)) {}
@@ -113,7 +114,8 @@ class PromiseWorker : public Napi::AsyncWorker {
   Status status_;
 };
 
-/// Who a device is, and unless `identityOnly` what it offers: up to a thousand calls, which some cameras answer slowly.
+/// Describes a device, and unless `identityOnly` its formats and controls: up to a thousand calls, which some cameras
+/// answer slowly.
 class DescribeWorker : public PromiseWorker {
  public:
   DescribeWorker(Napi::Env env, std::string path, const VideoSystem* system, bool identityOnly)
@@ -156,7 +158,7 @@ class OpenWorker : public PromiseWorker {
  protected:
   Status work() override {
     Status status = capture_->open(*system_, options_);
-    // Closed here and not by the destructor on the JavaScript thread: a driver may be slow at it.
+    // Closed here rather than by the destructor on the JavaScript thread, because a driver may be slow.
     if (!status.ok()) capture_->stop();
     return status;
   }

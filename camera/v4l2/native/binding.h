@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts V4L2 capture on the addon's exports; src/native.ts has the types and units.
+// Adds V4L2 capture to the addon's exports; src/native.ts has the types and units.
 #pragma once
 
 #include <napi.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The buffer calls of V4L2 (REQBUFS, QUERYBUF, EXPBUF, QBUF, DQBUF), single- and multi-planar in one shape.
+// The buffer calls of V4L2 (REQBUFS, QUERYBUF, EXPBUF, QBUF, DQBUF) for single- and multi-planar devices.
 #include "buffers.h"
 
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 namespace v4l2camera {
 namespace {
 
-/// A v4l2_buffer with its planes where the device is multi-planar. Must not be copied: it points into itself.
+/// A v4l2_buffer, with its planes if the device is multi-planar. It points into itself and must not be copied.
 struct PlanedBuffer {
   v4l2_buffer buffer{};
   v4l2_plane planes[kMaxPlanes]{};
@@ -92,7 +92,7 @@ Status BufferQueue::requestMapped(const Device& device, int count, uint32_t plan
     }
     for (uint32_t plane = 0; plane < planes; ++plane) {
       if (Status status = mapPlane(device, query.buffer, plane, exportThem); !status.ok()) {
-        // Whole images only, so that unmap() finds the planes before this one.
+        // Resize by whole images, so that unmap() finds the planes before this one.
         buffers_.resize((index + 1) * planes);
         return status;
       }
@@ -136,7 +136,7 @@ int BufferQueue::enqueue(const Device& device, uint32_t index) const {
 int BufferQueue::dequeue(const Device& device, FilledBuffer* filled) const {
   PlanedBuffer entry(device, memory_, 0, planes_);
   if (const int result = device.control(VIDIOC_DQBUF, &entry.buffer); result < 0) return result;
-  // An index of nowhere would be a write to nowhere: take the driver at its word only within what it gave.
+  // Validate the driver's index, which could otherwise cause a write outside the buffers.
   if (entry.buffer.index >= count()) return -EIO;
   filled->index = entry.buffer.index;
   if (device.identity().multiPlanar) {
@@ -173,7 +173,7 @@ void BufferQueue::free(const Device& device) {
   v4l2_requestbuffers request{};
   request.type = device.bufferType();
   request.memory = memory_;
-  // Refused while a mapping is still held; closing the device then does it.
+  // Fails while a mapping exists; closing the device then frees the buffers.
   device.control(VIDIOC_REQBUFS, &request);
 }
 

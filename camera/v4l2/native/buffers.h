@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frame buffers that camera and computer pass to each other: mapped driver memory, or memory of the caller's.
+// The frame buffers that camera and computer exchange: mapped driver memory, or the caller's memory.
 #pragma once
 
 #include <vector>
@@ -9,11 +9,11 @@
 
 namespace v4l2camera {
 
-/// Fewer than this and one late reader makes the driver drop frames.
+/// With fewer buffers, one late reader makes the driver drop frames.
 constexpr int kFewestBuffers = 4;
 constexpr int kMaxBuffers = 32;
 
-/// One piece of memory: a whole image, or one plane of an image whose planes lie apart.
+/// One piece of memory: a whole image, or one plane of an image with separate planes.
 struct Buffer {
   uint8_t* data = nullptr;
   size_t bytes = 0;
@@ -22,15 +22,15 @@ struct Buffer {
   bool mapped = false;
 };
 
-/// What the driver wrote into one plane.
+/// The data of one plane.
 struct FilledPlane {
-  /// Including what stands before the data.
+  /// Includes the bytes before the data.
   uint32_t bytesUsed = 0;
-  /// Where the data begins.
+  /// Offset of the data.
   uint32_t offsetBytes = 0;
 };
 
-/// One image as the driver hands it over.
+/// One image from the driver.
 struct FilledBuffer {
   uint32_t index = 0;
   FilledPlane planes[kMaxPlanes];
@@ -41,33 +41,33 @@ struct FilledBuffer {
   int64_t timestampNs = 0;
 };
 
-/// kParameter: memory of the caller's that an image does not fit into.
+/// Returns kParameter for the caller's memory that cannot hold an image.
 Status tooSmall(const Device& device, size_t imageBytes, size_t bytes);
 
 class BufferQueue {
  public:
-  /// `count` buffers of driver memory of `planes` memory planes each (VIDIOC_REQBUFS, QUERYBUF, mmap); with `exportThem`
-  /// each plane as a DMA buffer too (VIDIOC_EXPBUF). The driver may give more or fewer; fewer than kFewestBuffers is an
-  /// error.
+  /// Requests `count` buffers of driver memory with `planes` memory planes each (VIDIOC_REQBUFS, QUERYBUF, mmap); with
+  /// `exportThem` also exports each plane as a DMA buffer (VIDIOC_EXPBUF). The driver may give more or fewer; fewer
+  /// than kFewestBuffers is an error.
   Status requestMapped(const Device& device, int count, uint32_t planes, bool exportThem);
-  /// The caller's memory (USERPTR), one plane an image: `user` must stay valid until free().
+  /// Uses the caller's memory (USERPTR), one plane an image: `user` must stay valid until free().
   Status requestUser(const Device& device, const std::vector<Buffer>& user, size_t imageBytes);
 
-  /// 0 or -errno.
+  /// Returns 0 or -errno.
   int enqueue(const Device& device, uint32_t index) const;
   int dequeue(const Device& device, FilledBuffer* filled) const;
 
-  /// Takes an image's mappings away; its Buffers become empty. A mapping keeps the device node alive in the kernel, so that an
+  /// Removes an image's mappings; its Buffers become empty. A mapping keeps the device node alive in the kernel, so an
   /// unplugged camera cannot come back under its own name before this.
   void unmap(const VideoSystem& system, uint32_t index);
   /// Closes the exported descriptors and returns the memory to the driver.
   void free(const Device& device);
 
-  /// Of images; each has planes() memory planes.
+  /// Returns the number of images; each has planes() memory planes.
   uint32_t count() const { return static_cast<uint32_t>(buffers_.size()) / planes_; }
   uint32_t planes() const { return planes_; }
   const Buffer& plane(uint32_t index, uint32_t plane) const { return buffers_[index * planes_ + plane]; }
-  /// Image after image, plane after plane.
+  /// Returns the buffers image after image, plane after plane.
   const std::vector<Buffer>& buffers() const { return buffers_; }
 
  private:

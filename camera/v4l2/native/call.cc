@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls into JavaScript without exceptions; see call.h. Node-API itself instead of node-addon-api: its status codes say all.
+// Calls into JavaScript without exceptions; see call.h. Uses plain Node-API, whose status codes report every failure.
 #include "call.h"
 
 namespace v4l2camera {

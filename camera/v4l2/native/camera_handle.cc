@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The JavaScript side of a camera's life: views made once, a wake-up without allocation, views emptied before memory goes.
+// The JavaScript side of a camera: views made once, a wake-up without allocation, and views emptied before their memory
+// is freed.
 #include "camera_handle.h"
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 namespace v4l2camera {
 namespace {
 
-/// Within what a double tells apart.
+/// Accepts the whole numbers that a double represents exactly.
 int64_t wholeAt(const Napi::CallbackInfo& info, size_t place, const char* what) {
   constexpr double kMax = 9007199254740992.0;
   return static_cast<int64_t>(std::clamp(numberAt(info, place, what), -kMax, kMax));
@@ -24,7 +25,7 @@ uint32_t controlAt(const Napi::CallbackInfo& info) {
 
 }  // namespace
 
-/// Stops a camera off the JavaScript thread: a driver may take its time over STREAMOFF.
+/// Stops a camera off the JavaScript thread, because STREAMOFF may be slow.
 class CloseWorker : public Napi::AsyncWorker {
  public:
   CloseWorker(Napi::Env env, std::shared_ptr<CameraHandle> camera)
@@ -67,13 +68,13 @@ Napi::Object CameraHandle::exportTo(Napi::Env env) {
 }
 
 Napi::ArrayBuffer CameraHandle::view(Napi::Env env, void* data, size_t bytes) {
-  // Each view keeps the memory's owner alive, whatever JavaScript forgets first.
+  // Each view keeps the memory's owner alive, in whatever order JavaScript releases them.
   auto* owner = new std::shared_ptr<CameraHandle>(shared_from_this());
   return Napi::ArrayBuffer::New(
       env, data, bytes, [](Napi::Env, void*, std::shared_ptr<CameraHandle>* held) { delete held; }, owner);
 }
 
-/// Views that need no camera: the memory is the next camera's too, and is gone when the last of them is.
+/// Returns views that need no camera: the next camera uses the memory too, and the last view frees it.
 Napi::Array CameraHandle::viewsOf(Napi::Env env, const std::shared_ptr<UserMemory>& memory) {
   auto views = Napi::Array::New(env);
   for (uint32_t i = 0; i < memory->count(); ++i) {
@@ -195,7 +196,7 @@ void CameraHandle::release(Napi::Env env, uint32_t index) {
   }
 }
 
-/// An image's views must be empty before their memory goes: reading it then gives nothing instead of a crash.
+/// Empties the views of an image before its memory is freed: reading them then gives nothing instead of a crash.
 void CameraHandle::detach(uint32_t index) {
   const uint32_t planes = capture_->planes();
   for (uint32_t i = index * planes; i < (index + 1) * planes && i < views_.size(); ++i) {
@@ -211,7 +212,7 @@ Napi::Value CameraHandle::close(Napi::Env env) {
     for (uint32_t i = 0; i < capture_->imageCount(); ++i) {
       if (!capture_->isHeld(i)) detach(i);
     }
-    // What was announced after the last delivery is held natively and known to nobody in JavaScript.
+    // Images announced after the last delivery are held natively and unknown to JavaScript.
   }
   auto* worker = new CloseWorker(env, shared_from_this());
   worker->Queue();
@@ -241,7 +242,7 @@ void CameraHandle::closeWake() {
   });
 }
 
-/// The environment goes (a worker thread ends, or the process) with the camera still open.
+/// Runs when the environment ends (a worker thread, or the process) with the camera still open.
 void CameraHandle::onCleanup(napi_async_cleanup_hook_handle, void* data) {
   Wake* wake = static_cast<Wake*>(data);
   if (wake->owner == nullptr) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What JavaScript holds of an open camera: the capture, the wake-up of its event loop, and the views of the images.
+// The JavaScript object of an open camera: the capture, the wake-up of its event loop, and the views of the images.
 #pragma once
 
 #include <napi.h>
@@ -14,7 +14,7 @@ namespace v4l2camera {
 
 class CameraHandle : public std::enable_shared_from_this<CameraHandle> {
  public:
-  /// `capture` is open and not started. Views and functions are made by exportTo().
+  /// @param capture open and not started. exportTo() creates views and functions.
   CameraHandle(Napi::Env env, std::unique_ptr<Capture> capture, Napi::Array userBuffers);
   ~CameraHandle();
   CameraHandle(const CameraHandle&) = delete;
@@ -34,14 +34,14 @@ class CameraHandle : public std::enable_shared_from_this<CameraHandle> {
   Napi::ArrayBuffer view(Napi::Env env, void* data, size_t bytes);
   void detach(uint32_t index);
 
-  /// On the JavaScript thread: hands the count of images to the callback.
+  /// Passes the count of images to the callback. Runs on the JavaScript thread.
   void deliver();
   void afterStop();
   void closeWake();
 
   friend class CloseWorker;
 
-  /// Outlives the handle until the loop has let go of it.
+  /// Lives longer than the handle, until the loop has closed it.
   struct Wake {
     uv_async_t async{};
     CameraHandle* owner = nullptr;

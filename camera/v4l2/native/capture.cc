@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A camera's life seen from outside its thread: open, start, release, stop.
+// The functions of a camera that other threads call: open, start, release, stop.
 #include "capture.h"
 
 #include <sys/eventfd.h>
@@ -10,18 +10,20 @@
 namespace v4l2camera {
 namespace {
 
-/// The images that a compressed format announces: enough for pairing, the engine's slots and its mailbox.
+/// Images of a compressed format: enough for pairing, the engine's slots and its mailbox.
 constexpr uint32_t kDecodedImages = 10;
 
-/// Of a side: a driver that says more is mistaken.
+/// The largest side of an image. A driver that reports more is wrong.
 constexpr uint32_t kMaxPixels = 32768;
 
-/// Of all images in memory of our own, which is taken and touched at open: ten of 64 megapixels in colours are below it.
+/// The largest size of all images in our own memory, which is allocated and touched at open: ten of 64 megapixels in
+/// colours fit.
 constexpr uint64_t kMaxOwnBytes = uint64_t{2} << 30;
-/// Of one such image, by its pixels and beside them: twice what the widest format takes, and what drivers give compressed ones.
+/// The largest size of one image: twice what the widest format takes per pixel, plus what drivers add for compressed
+/// ones.
 constexpr uint64_t kMaxPixelBytes = 16, kMaxBytesBeside = uint64_t{16} << 20;
 
-/// Formats whose images have no size of their own.
+/// Returns whether images of this format have no fixed size.
 bool isCompressed(uint32_t fourcc) {
   switch (fourcc) {
     case V4L2_PIX_FMT_MJPEG:

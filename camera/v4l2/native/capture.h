@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One camera: open, agree, stream on a thread of its own, hand over each image by its buffer's number, close.
+// One camera: opens, negotiates the format, streams on its own thread, passes on each image by its buffer's number,
+// closes.
 #pragma once
 
 #include <pthread.h>
@@ -17,27 +18,27 @@
 
 namespace v4l2camera {
 
-/// What becomes of a JPEG before it is announced.
+/// What is done with a JPEG before it is announced.
 enum class Decoding { kGrey, kColours, kNone };
 
 struct CaptureOptions {
   std::string path;
   FormatRequest format;
   int bufferCount = 8;
-  /// Where images arrive, if not empty: USERPTR, or what a JPEG is decoded into.
+  /// Where images are stored, if not empty: USERPTR, or the target of JPEG decoding.
   std::vector<Buffer> userBuffers;
-  /// The same in memory that open() makes: bufferCount buffers, kept by userMemory().
+  /// Stores them in memory that open() allocates: bufferCount buffers, kept by userMemory().
   bool ownMemory = false;
   bool exportBuffers = false;
-  /// Whether the planes of an image may lie in separate pieces of memory; else such a format is refused.
+  /// Whether the planes of an image may be in separate memory; otherwise such a format is rejected.
   bool separatePlanes = false;
   Decoding decoding = Decoding::kGrey;
 };
 
-/// What is known of an image while it is held, as JavaScript reads it; the layout is also in src/native.ts.
+/// The data of a held image, as JavaScript reads it; src/native.ts repeats the layout.
 struct FrameFacts {
   int64_t timestampNs;  ///< the driver's
-  int64_t dequeuedNs;   ///< CLOCK_MONOTONIC when this process had it
+  int64_t dequeuedNs;   ///< CLOCK_MONOTONIC when this process received it
   uint32_t sequence;
   uint32_t flags;  ///< V4L2_BUF_FLAG_*
   FilledPlane planes[kMaxPlanes];
@@ -45,11 +46,12 @@ struct FrameFacts {
 };
 static_assert(sizeof(FrameFacts) == 64, "src/native.ts reads 64 bytes an image");
 
-/// More than all buffers at once, so the ring never overflows: an entry is read before its buffer can come again.
+/// More than all buffers at once, so the ring never overflows: an entry is read before its buffer can be announced
+/// again.
 constexpr uint32_t kRingEntries = 64;
 static_assert(kRingEntries >= 2 * kMaxBuffers, "a buffer may be announced again right after its release");
 
-/// A control whose value, range or flags changed, whoever changed them.
+/// A control whose value, range or flags changed, for any reason.
 struct ControlEvent {
   uint32_t id;
   int64_t value;
@@ -58,18 +60,18 @@ struct ControlEvent {
   int32_t minimum;
   int32_t maximum;
 };
-/// More of them between two looks of the reader's are counted and dropped.
+/// Further events between two reads are counted and dropped.
 constexpr uint32_t kMaxEvents = 64;
 
-/// Counts since open; written by the camera's thread, read by anybody.
+/// Counts since open. The camera's thread writes them, any thread may read them.
 struct CaptureCounters {
   std::atomic<uint32_t> frames{0};          ///< announced
-  std::atomic<uint32_t> errorFlagged{0};    ///< V4L2_BUF_FLAG_ERROR: given back unread
+  std::atomic<uint32_t> errorFlagged{0};    ///< V4L2_BUF_FLAG_ERROR: returned unread
   std::atomic<uint32_t> empty{0};           ///< fewer bytes than the image has, or more than its buffer
   std::atomic<uint32_t> decodeFailed{0};    ///< not a JPEG of the agreed size
-  std::atomic<uint32_t> decodeRepaired{0};  ///< JPEG with warnings, taken
+  std::atomic<uint32_t> decodeRepaired{0};  ///< JPEG with warnings, accepted
   std::atomic<uint32_t> noFreeBuffer{0};    ///< JPEG dropped because the reader holds every decoded image
-  std::atomic<uint32_t> queueFailed{0};     ///< VIDIOC_QBUF refused, tried again
+  std::atomic<uint32_t> queueFailed{0};     ///< VIDIOC_QBUF failed and is tried again
   std::atomic<int64_t> streamOnNs{0};       ///< CLOCK_MONOTONIC when the newest VIDIOC_STREAMON returned
 };
 
@@ -83,52 +85,54 @@ class Capture {
   Capture(const Capture&) = delete;
   Capture& operator=(const Capture&) = delete;
 
-  /// Opens the device, sets and reads back the format, makes all memory. May take as long as the driver likes.
+  /// Opens the device, sets and reads back the format, and allocates all memory. The driver determines how long it
+  /// takes.
   Status open(const VideoSystem& system, const CaptureOptions& options);
 
-  /// Starts the thread "v4l2-camera", whose first act is VIDIOC_STREAMON. `wake(context)` is called from it, without
+  /// Starts the thread "v4l2-camera", which first calls VIDIOC_STREAMON. The thread calls `wake(context)`, without
   /// locks held, after each image and after a fault.
   Status start(void (*wake)(void*), void* context);
 
-  /// Images announced since start, modulo 2^32. What was written to the ring before is visible to the caller.
+  /// Returns the images announced since start, modulo 2^32. Their ring entries are visible to the caller.
   uint32_t produced() const { return produced_.load(std::memory_order_acquire); }
-  /// 0, or the errno that ended the stream; the thread is over then and only stop() is left.
+  /// Returns 0, or the errno that ended the stream; the thread has then ended, and only stop() may follow.
   int fault() const { return fault_.load(std::memory_order_acquire); }
   const char* faultAction() const { return faultAction_; }
 
-  /// Gives an announced image back. After stop() it frees its memory instead. False: nobody held it.
+  /// Returns an announced image to the driver. After stop() it frees the image's memory instead. Returns false if it
+  /// was not held.
   bool release(uint32_t index);
   bool isHeld(uint32_t index);
 
-  /// Stops the stream and starts it again at this time (CLOCK_MONOTONIC), to shift the phase of a free-running camera.
+  /// Stops the stream and restarts it at this time (CLOCK_MONOTONIC), to shift the phase of a free-running camera.
   void restartAt(int64_t monotonicNs);
 
-  /// Ends thread and stream, frees what nobody holds, closes the device. Safe at any time, also twice.
+  /// Ends thread and stream, frees images that are not held, closes the device. Safe at any time, also twice.
   void stop();
 
-  /// Asks for an event when this control changes (VIDIOC_SUBSCRIBE_EVENT).
+  /// Requests an event when this control changes (VIDIOC_SUBSCRIBE_EVENT).
   Status watchControl(uint32_t id);
-  /// Copies what happened since the last call to `events` (kMaxEvents places). @returns how many
+  /// Copies the events since the last call to `events` (kMaxEvents places). @returns how many
   uint32_t drainEvents(ControlEvent* events);
   bool hasEvents();
   uint32_t eventsLost();
 
   const Device& device() const { return device_; }
   const AgreedFormat& format() const { return format_; }
-  /// What is announced, image after image and plane after plane: the driver's buffers, or the decoded images of a JPEG
-  /// camera.
+  /// Returns the announced images, image after image and plane after plane: the driver's buffers, or the decoded images
+  /// of a JPEG camera.
   const std::vector<Buffer>& images() const { return decoder_ ? decoded_ : queue_.buffers(); }
-  /// Memory planes of each of them.
+  /// Returns the memory planes of each image.
   uint32_t planes() const { return decoder_ ? 1 : queue_.planes(); }
   uint32_t imageCount() const { return static_cast<uint32_t>(images().size()) / planes(); }
-  /// Null unless asked for. It outlives the capture for as long as somebody holds it.
+  /// Null unless requested. Holders keep it alive longer than the capture.
   const std::shared_ptr<UserMemory>& userMemory() const { return userMemory_; }
   /// Entry i: number of the i-th announced image, modulo kRingEntries.
   uint32_t* ring() { return ring_; }
-  /// By the image's number; an entry changes only while nobody holds its image.
+  /// By the image's number; an entry changes only while its image is not held.
   FrameFacts* facts() { return facts_; }
   const CaptureCounters& counters() const { return counters_; }
-  /// CPU time of the camera's thread, nanoseconds; 0 where it does not run.
+  /// Returns the CPU time of the camera's thread, nanoseconds; 0 if it does not run.
   int64_t threadNs() const;
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The camera's thread: sleeps in poll(2), takes what the driver filled, announces it. Allocates nothing after its start.
+// The camera's thread: sleeps in poll(2), takes filled buffers from the driver, announces them. Does not allocate after
+// its start.
 #include <sys/eventfd.h>
 
 #include <cerrno>
@@ -10,12 +11,12 @@
 namespace v4l2camera {
 namespace {
 
-/// How long to wait before queueing again what the driver refused.
+/// The delay before queueing again a buffer that the driver refused.
 constexpr int kRetryMs = 10;
-/// An error condition without a reason is looked at this often, and this many times before it is a fault.
+/// An error condition without a reason is checked this often, and this many times before it is a fault.
 constexpr int kUnclearMs = 5;
 constexpr int kMaxUnclear = 100;
-/// A restart further ahead than this is a mistake of the caller's.
+/// A restart further ahead than this is a mistake of the caller.
 constexpr int64_t kLongestRestartNs = 2000000000;
 
 int64_t nowNs() {
@@ -57,7 +58,7 @@ void Capture::run() {
       if (set[0].revents == 0 || (events && set[0].revents == POLLPRI)) continue;
       bool any = false;
       if (!takeAll(&any)) break;
-      // An error or an image is announced, and there is none to take: look again a little later, but not for ever.
+      // poll(2) reported an error or an image, but there is none to take: check again later, a limited number of times.
       const bool unclearNow = !any;
       unclear = unclearNow ? unclear + 1 : 0;
       if (unclear > kMaxUnclear) {
@@ -93,7 +94,7 @@ void Capture::streamOff() {
   int type = static_cast<int>(device_.bufferType());
   if (streaming_) device_.control(VIDIOC_STREAMOFF, &type);
   streaming_ = false;
-  // STREAMOFF takes every buffer out of the driver's hands, filled or not.
+  // STREAMOFF returns every buffer from the driver, filled or not.
   for (State& state : states_) {
     if (state == State::kAtDriver) state = State::kIdle;
   }
@@ -106,7 +107,7 @@ void Capture::giveBack(uint32_t index) {
     return;
   }
   counters_.queueFailed.fetch_add(1);
-  // The thread's wait may have no end set: it must hear of the first refusal.
+  // The thread may wait without a timeout, so wake it at the first refusal.
   if (!retryQueueing_.exchange(true)) eventfd_write(wakeDescriptor_, 1);
 }
 
@@ -136,10 +137,10 @@ bool Capture::restartIfAsked() {
   return streamOn();
 }
 
-/// False: there was none, whatever poll(2) said.
+/// Returns false if there was none, whatever poll(2) reported.
 bool Capture::takeEvents() {
   bool any = false;
-  // A driver that never runs out must not keep the thread from its images.
+  // Limited, because a driver that always has events must not keep the thread from its images.
   for (uint32_t count = 0; count < kMaxEvents; ++count) {
     v4l2_event event{};
     if (device_.control(VIDIOC_DQEVENT, &event) < 0) break;
@@ -180,12 +181,12 @@ bool Capture::takeAll(bool* any) {
   return true;
 }
 
-/// As many bytes as the image has, and all of them within their memory.
+/// Returns whether the image is complete and within its memory.
 bool Capture::isWhole(const FilledBuffer& filled) const {
   for (uint32_t i = 0; i < queue_.planes(); ++i) {
     const auto [bytesUsed, offsetBytes] = filled.planes[i];
     if (bytesUsed > queue_.plane(filled.index, i).bytes || offsetBytes > bytesUsed) return false;
-    // A JPEG tells by itself.
+    // A JPEG contains its own end.
     if (!decoder_ && bytesUsed - offsetBytes < fewestBytes_[i]) return false;
   }
   return true;
@@ -200,7 +201,7 @@ bool Capture::decode(const FilledBuffer& filled, uint32_t image) {
   return result != JpegDecoder::Result::kBroken;
 }
 
-/// False where the driver hands over a buffer that it does not have: whoever holds it would see it change.
+/// Returns false if the driver returns a buffer that it does not own, whose holder would see it change.
 bool Capture::take(const FilledBuffer& filled) {
   {
     std::lock_guard<std::mutex> lock(mutex_);

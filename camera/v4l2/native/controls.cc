@@ -7,7 +7,7 @@
 namespace v4l2camera {
 namespace {
 
-/// A driver that never says "no more" must not hang us.
+/// Bounds the loop for a driver that never ends its list.
 constexpr int kMaxControls = 1024;
 constexpr int64_t kMaxMenuEntries = 256;
 
@@ -30,7 +30,7 @@ void enumerateMenu(const Device& device, Control* control) {
     v4l2_querymenu entry{};
     entry.id = control->id;
     entry.index = static_cast<uint32_t>(index);
-    // A menu may have holes: the driver refuses those.
+    // A menu may have holes, which the driver refuses.
     if (device.control(VIDIOC_QUERYMENU, &entry) < 0) continue;
     if (control->type == V4L2_CTRL_TYPE_INTEGER_MENU) {
       control->menu.emplace_back(index, std::to_string(static_cast<long long>(entry.value)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Camera controls: exposure, gain, trigger modes and whatever else a driver names, listed, set and read back.
+// Camera controls, such as exposure, gain and trigger modes: lists, sets and reads them back.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,11 @@ struct Control {
   std::vector<std::pair<int64_t, std::string>> menu;
 };
 
-/// Every control with one number as its value (integer, boolean, menu, 64-bit, bit mask, button), in the driver's order.
+/// Returns every control with one number as its value (integer, boolean, menu, 64-bit, bit mask, button), in the
+/// driver's order.
 std::vector<Control> enumerateControls(const Device& device);
 
-/// Reads or writes one control. `wide` for V4L2_CTRL_TYPE_INTEGER64.
+/// Reads or writes one control. @param wide for V4L2_CTRL_TYPE_INTEGER64
 Status readControl(const Device& device, uint32_t id, bool wide, int64_t* value);
 Status writeControl(const Device& device, uint32_t id, bool wide, int64_t value);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What capture knows, as JavaScript objects; src/native.ts has their types.
+// Converts capture data to JavaScript objects; src/native.ts has their types.
 #pragma once
 
 #include <napi.h>

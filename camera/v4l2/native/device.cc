@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening and naming a device, and errno as a coded sentence.
+// Opens and identifies a device, and turns errno into a coded sentence.
 #include "device.h"
 
 #include <cerrno>
@@ -30,7 +30,7 @@ Code codeOf(int error) {
 Status Device::failure(const char* action, int negativeErrno) const {
   const int error = -negativeErrno;
   char buffer[96];
-  // The GNU form: it returns the text, which need not be in the buffer.
+  // The GNU form returns the text, which may not be in the buffer.
   const char* text = strerror_r(error, buffer, sizeof buffer);
   return Status::error(codeOf(error), "%s: %s failed: %s.", path_.c_str(), action, text);
 }
@@ -55,7 +55,7 @@ Status Device::open(const VideoSystem& system, const std::string& path) {
   identity_.driver = textOf(capability.driver, sizeof capability.driver);
   identity_.card = textOf(capability.card, sizeof capability.card);
   identity_.bus = textOf(capability.bus_info, sizeof capability.bus_info);
-  // `capabilities` is of the whole physical device; a metadata node of a webcam would look like a camera by it.
+  // `capabilities` describes the whole physical device; by it a webcam's metadata node would look like a camera.
   identity_.capabilities =
       (capability.capabilities & V4L2_CAP_DEVICE_CAPS) != 0 ? capability.device_caps : capability.capabilities;
   identity_.multiPlanar = (identity_.capabilities & V4L2_CAP_VIDEO_CAPTURE) == 0 &&

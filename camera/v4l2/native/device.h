@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An open V4L2 capture device: who it is, and every failure as a coded sentence that names the device and the hint.
+// An open V4L2 capture device: its identity, and every failure as a coded sentence with the device and a hint.
 #pragma once
 
 #include <linux/videodev2.h>
@@ -11,7 +11,7 @@
 
 namespace v4l2camera {
 
-/// What VIDIOC_QUERYCAP says, with the capabilities of this very node (device_caps) where the driver gives them.
+/// The answer of VIDIOC_QUERYCAP, with the capabilities of this node (device_caps) if the driver gives them.
 struct Identity {
   std::string driver;
   std::string card;
@@ -30,7 +30,7 @@ class Device {
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  /// Opens the node and asks who it is. Status codes: see failure().
+  /// Opens the node and reads its identity. Status codes: see failure().
   Status open(const VideoSystem& system, const std::string& path);
   void close();
 
@@ -39,18 +39,18 @@ class Device {
   const VideoSystem& system() const { return *system_; }
   const std::string& path() const { return path_; }
   const Identity& identity() const { return identity_; }
-  /// The buffer type of every streaming call.
+  /// Returns the buffer type of every streaming call.
   uint32_t bufferType() const {
     return identity_.multiPlanar ? V4L2_BUF_TYPE_VIDEO_CAPTURE_MPLANE : V4L2_BUF_TYPE_VIDEO_CAPTURE;
   }
 
-  /// One ioctl: 0 or -errno.
+  /// Calls one ioctl. Returns 0 or -errno.
   int control(unsigned long request, void* argument) const {
     return system_->control(system_->self, descriptor_, request, argument);
   }
 
-  /// `negativeErrno` as a Status: EACCES, EPERM -> kDevicePermission, EBUSY -> kDeviceBusy,
-  /// EINVAL, ERANGE, ENOTTY -> kDeviceUnsuitable, everything else -> kDeviceUnavailable.
+  /// Returns `negativeErrno` as a Status: EACCES, EPERM -> kDevicePermission, EBUSY -> kDeviceBusy, EINVAL, ERANGE,
+  /// ENOTTY -> kDeviceUnsuitable, everything else -> kDeviceUnavailable.
   Status failure(const char* action, int negativeErrno) const;
 
  private:

@@ -8,7 +8,7 @@
 namespace v4l2camera {
 namespace {
 
-/// A driver that never says "no more" must not hang us.
+/// Bounds the loop for a driver that never ends its list.
 constexpr uint32_t kMaxEntries = 256;
 
 double hertz(const v4l2_fract& interval) {
@@ -73,7 +73,7 @@ Status setFormat(const Device& device, const FormatRequest& request, AgreedForma
     if (request.fourcc > 0) pixels.pixelformat = request.fourcc;
     pixels.field = V4L2_FIELD_NONE;
     pixels.num_planes = 1;
-    // Zero asks the driver for its own stride; what stood here belongs to the former format.
+    // Zero requests the driver's own stride; the old values belong to the previous format.
     std::memset(pixels.plane_fmt, 0, sizeof pixels.plane_fmt);
   } else {
     v4l2_pix_format& pixels = format.fmt.pix;
@@ -112,7 +112,7 @@ Status setFormat(const Device& device, const FormatRequest& request, AgreedForma
   return {};
 }
 
-/// Not every camera has a rate to set (a raw sensor is set by its controls): that is no failure.
+/// Sets the rate, if the camera has one; a raw sensor's depends on its controls, which is no failure.
 void setRate(const Device& device, double rateHz, AgreedFormat* agreed) {
   v4l2_streamparm parameters{};
   parameters.type = device.bufferType();
@@ -120,7 +120,7 @@ void setRate(const Device& device, double rateHz, AgreedFormat* agreed) {
   if (rateHz > 0 && (parameters.parm.capture.capability & V4L2_CAP_TIMEPERFRAME) != 0) {
     parameters.parm.capture.timeperframe = {1000, static_cast<uint32_t>(std::lround(rateHz * 1000))};
     device.control(VIDIOC_S_PARM, &parameters);
-    // Read back by a call of its own: some drivers answer S_PARM with what was asked.
+    // Read back by a separate call, because some drivers answer S_PARM with the request.
     if (device.control(VIDIOC_G_PARM, &parameters) < 0) return;
   }
   agreed->rateHz = hertz(parameters.parm.capture.timeperframe);

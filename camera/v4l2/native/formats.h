@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a camera offers (formats, sizes, rates) and what it agrees to: every setting is read back from the driver.
+// The formats, sizes and rates of a camera, and the negotiated format: every setting is read back from the driver.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace v4l2camera {
 struct SizeRange {
   uint32_t minWidth = 0, maxWidth = 0, stepWidth = 1;
   uint32_t minHeight = 0, maxHeight = 0, stepHeight = 1;
-  /// Frame rates at the largest size of the range, Hz, as the driver orders them; a range gives its two ends.
+  /// Frame rates at the largest size of the range, Hz, in the driver's order; a range gives its two ends.
   std::vector<double> ratesHz;
   bool rateRange = false;
 };
@@ -29,7 +29,7 @@ struct OfferedFormat {
 
 std::vector<OfferedFormat> enumerateFormats(const Device& device);
 
-/// 0 leaves what the driver has.
+/// 0 keeps the driver's value.
 struct FormatRequest {
   uint32_t fourcc = 0;
   uint32_t width = 0;
@@ -42,31 +42,31 @@ struct FormatRequest {
 constexpr uint32_t kMaxPlanes = 4;
 
 struct PlaneFormat {
-  /// From one row to the next.
+  /// Distance between rows.
   uint32_t strideBytes = 0;
-  /// Memory that the driver wants for the plane, at least.
+  /// Memory that the driver needs for the plane, at least.
   uint32_t imageBytes = 0;
 };
 
-/// What the driver settled on; may differ from the request.
+/// The driver's choice, which may differ from the request.
 struct AgreedFormat {
   uint32_t fourcc = 0;
   uint32_t width = 0;
   uint32_t height = 0;
   uint32_t planeCount = 1;
   PlaneFormat planes[kMaxPlanes];
-  /// Frames per second; 0 where the driver does not tell.
+  /// Frames per second; 0 if the driver does not report it.
   double rateHz = 0;
 };
 
-/// VIDIOC_S_FMT, then VIDIOC_S_PARM where the device has it. A driver that answers with another format or size is no
-/// failure here: the caller compares. Interlaced video is refused.
+/// Calls VIDIOC_S_FMT, then VIDIOC_S_PARM if the device has it. Another format or size than requested is no failure
+/// here: the caller compares. Interlaced video is rejected.
 Status agreeOnFormat(const Device& device, const FormatRequest& request, AgreedFormat* agreed);
 
-/// Rows of one memory plane of an image with `height` rows; 0 where the format's chroma is not known here.
+/// Returns the rows of one memory plane of an image with `height` rows; 0 if the format's chroma is unknown.
 uint32_t planeRows(const AgreedFormat& format, uint32_t plane);
 
-/// "YUYV" for its four bytes; what is not printable becomes '.'.
+/// Returns the four bytes as text, such as "YUYV", with '.' for bytes that are not printable.
 std::string fourccText(uint32_t fourcc);
 
 }  // namespace v4l2camera

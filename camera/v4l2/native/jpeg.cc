@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds TurboJPEG's functions in the library and decodes with them.
+// Loads TurboJPEG's functions from the library and decodes with them.
 #include "jpeg.h"
 
 #include <dlfcn.h>
@@ -10,7 +10,7 @@
 namespace v4l2camera {
 namespace {
 
-// TurboJPEG's documented interface, declared here so that no header is needed to build.
+// TurboJPEG's documented interface, declared here so that the build needs no header.
 constexpr int kTurboRgb = 0;      // TJPF_RGB
 constexpr int kTurboGrey = 6;     // TJPF_GRAY
 constexpr int kTurboWarning = 0;  // TJERR_WARNING
@@ -20,7 +20,7 @@ constexpr uint8_t kBaselineFrame = 0xc0, kExtendedFrame = 0xc1;
 constexpr uint8_t kRestart0 = 0xd0, kRestart7 = 0xd7;
 constexpr uint8_t kStartOfImage = 0xd8, kEndOfImage = 0xd9, kStartOfScan = 0xda;
 
-/// The marker at or after `at` that is neither stuffing nor a restart; `bytes` where there is none.
+/// Returns the marker at or after `at` that is neither stuffing nor a restart; `bytes` if there is none.
 size_t nextMarker(const uint8_t* jpeg, size_t bytes, size_t at) {
   while (at + 1 < bytes) {
     const auto* found = static_cast<const uint8_t*>(std::memchr(jpeg + at, 0xff, bytes - at - 1));
@@ -33,7 +33,7 @@ size_t nextMarker(const uint8_t* jpeg, size_t bytes, size_t at) {
   return bytes;
 }
 
-/// What the segments before the pixels say.
+/// The contents of the segments before the pixels.
 struct Layout {
   int32_t width = 0;
   int32_t height = 0;
@@ -41,7 +41,7 @@ struct Layout {
   bool closed = false;
 };
 
-/// Walks the segments up to the scan. False: no baseline JPEG that could be decoded.
+/// Reads the segments up to the scan. Returns false for anything but a baseline JPEG that can be decoded.
 bool readLayout(const uint8_t* jpeg, size_t bytes, Layout* layout) {
   if (bytes < 4 || jpeg[0] != 0xff || jpeg[1] != kStartOfImage) return false;
   size_t at = 2;
@@ -68,8 +68,8 @@ bool readLayout(const uint8_t* jpeg, size_t bytes, Layout* layout) {
   return false;
 }
 
-/// Whether a warning of libjpeg means lost pixels. TurboJPEG hands out a warning's words and no number; they have been the
-/// same since libjpeg 6. Stray bytes before a marker are common with webcams and cost nothing.
+/// Returns whether a warning of libjpeg means lost pixels. TurboJPEG reports only a warning's text, unchanged since
+/// libjpeg 6. Stray bytes before a marker are common with webcams and lose nothing.
 bool meansLoss(const char* warning) {
   if (std::strstr(warning, "extraneous bytes") != nullptr) return false;
   return std::strstr(warning, "Corrupt JPEG data") != nullptr || std::strstr(warning, "Premature end") != nullptr;
@@ -116,10 +116,11 @@ JpegDecoder::~JpegDecoder() {
 
 JpegDecoder::Result JpegDecoder::decode(const uint8_t* jpeg, size_t bytes, int32_t width, int32_t height, bool colours,
                                         uint8_t* pixels) {
-  // Read here and not by tjDecompressHeader3, which refuses chroma layouts that the decoder itself can read.
+  // Parsed here because tjDecompressHeader3 rejects chroma layouts that the decoder can read.
   Layout layout;
   if (!readLayout(jpeg, bytes, &layout) || layout.width != width || layout.height != height) return Result::kBroken;
-  // A camera that was interrupted leaves the lower part undefined, which libjpeg fills with grey: an image must be closed.
+  // An interrupted camera leaves the lower part undefined, which libjpeg fills with grey, so an image must have its end
+  // marker.
   if (!layout.closed) return Result::kBroken;
   const int pitch = colours ? 3 * width : width, format = colours ? kTurboRgb : kTurboGrey;
   if (functions_->decompress(handle_, jpeg, bytes, pixels, width, pitch, height, format, 0) == 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One JPEG image of a camera into grey pixels or colours, by libturbojpeg where it is installed: looked for at run time only.
+// Decodes a camera's JPEG into grey or colours with libturbojpeg, which is loaded at run time only.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class JpegDecoder {
   JpegDecoder(const JpegDecoder&) = delete;
   JpegDecoder& operator=(const JpegDecoder&) = delete;
 
-  /// kDeviceUnsuitable where libturbojpeg.so.0 is not there, with the package that holds it.
+  /// Returns kDeviceUnsuitable, with the package's name, if libturbojpeg.so.0 is missing.
   Status open();
 
   enum class Result {
@@ -25,9 +25,9 @@ class JpegDecoder {
     kBroken,    ///< not a JPEG of this size, or cut short
   };
 
-  /// The luma of `jpeg` into width x height bytes, or its colours into three times as many, red first; rows touching. Luma
-  /// needs no conversion; colours are JFIF's (BT.601, luma and chroma of full range) in libjpeg's integers, chroma
-  /// interpolated. Motion JPEG without Huffman tables is read with the standard ones.
+  /// Decodes the luma of `jpeg` into width x height bytes, or its colours into three times as many, red first, with
+  /// contiguous rows. Luma needs no conversion; colours are JFIF's (BT.601, full range) in libjpeg's integers, with
+  /// interpolated chroma. Motion JPEG without Huffman tables is read with the standard ones.
   Result decode(const uint8_t* jpeg, size_t bytes, int32_t width, int32_t height, bool colours, uint8_t* pixels);
 
  private:

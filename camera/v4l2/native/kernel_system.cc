@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The function table that leads to the kernel.
+// The function table that calls the kernel.
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -25,7 +25,7 @@ int kernelOpen(void*, const char* path) {
   return untilDone([&] { return ::open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC); });
 }
 
-// Linux frees the descriptor even where close() says EINTR: a second try could close somebody else's.
+// Linux frees the descriptor even if close() returns EINTR: a second try could close another one.
 int kernelClose(void*, int descriptor) { return ::close(descriptor) < 0 && errno != EINTR ? -errno : 0; }
 
 int kernelControl(void*, int descriptor, unsigned long request, void* argument) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How native code says that something went wrong: a code and a sentence. It never prints, exits, aborts or throws.
+// The result of native code: a code and a sentence. Native code never prints, exits, aborts or throws.
 #pragma once
 
 #include <cstdarg>
@@ -7,14 +7,14 @@
 
 namespace v4l2camera {
 
-/// Each value but kOk is one code of src/errors.ts.
+/// Each value except kOk is one code of src/errors.ts.
 enum class Code {
   kOk,
   kParameter,          ///< INVALID_ARGUMENT: a value of the wrong type or outside its range
-  kDeviceUnavailable,  ///< DEVICE_UNAVAILABLE: the camera is not there, or went away
+  kDeviceUnavailable,  ///< DEVICE_UNAVAILABLE: the camera is missing or was unplugged
   kDevicePermission,   ///< DEVICE_PERMISSION: the user may not open the camera
   kDeviceBusy,         ///< DEVICE_BUSY: another process streams from the camera
-  kDeviceUnsuitable,   ///< DEVICE_UNSUITABLE: the device cannot do what is asked
+  kDeviceUnsuitable,   ///< DEVICE_UNSUITABLE: the device cannot do what is requested
 };
 
 struct Status {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The codes of a Status as JavaScript knows them.
+// The JavaScript codes of a Status.
 #include "status_error.h"
 
 namespace v4l2camera {

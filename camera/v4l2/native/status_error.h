@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns a Status into the coded error that JavaScript gets.
+// Turns a Status into a coded JavaScript error.
 #pragma once
 
 #include <napi.h>
@@ -8,10 +8,10 @@
 
 namespace v4l2camera {
 
-/// An Error whose `code` is one of src/errors.ts.
+/// Returns an Error whose `code` is one of src/errors.ts.
 Napi::Error errorOf(Napi::Env env, const Status& status);
 
-/// Throws errorOf(status) unless it is ok.
+/// Throws errorOf(status) unless the status is ok.
 void throwUnlessOk(Napi::Env env, const Status& status);
 
 }  // namespace v4l2camera

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What capture asks of the operating system, as a table of functions: the kernel's own, or a driver in memory for tests.
+// The operating system as a table of functions: the kernel, or an in-memory driver for tests.
 #pragma once
 
 #include <poll.h>
@@ -9,8 +9,8 @@
 
 namespace v4l2camera {
 
-/// Every function returns 0 or more on success and -errno on failure; none is interrupted by signals.
-/// All but `wait` may be called from two threads at once for one descriptor, as the kernel allows.
+/// Every function returns 0 or more on success and -errno on failure; signals interrupt none. Two threads may call any
+/// except `wait` at once for one descriptor, as the kernel allows.
 struct VideoSystem {
   void* self;
   int (*open)(void* self, const char* path);
@@ -23,7 +23,7 @@ struct VideoSystem {
   void (*unmap)(void* self, void* memory, size_t length);
 };
 
-/// Linux itself.
+/// Returns the table that calls Linux.
 const VideoSystem& kernelVideoSystem();
 
 }  // namespace v4l2camera

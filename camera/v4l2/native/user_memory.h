@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Image memory of the process's own, for cameras that write into it (USERPTR) and GPUs that read it: whole pages, each buffer
-// on pages of its own, so that a device can page-lock one without its neighbour.
+// Image memory of this process, for cameras that write into it (USERPTR) and GPUs that read it. Each buffer has its own
+// pages, so that a device can page-lock one without its neighbour.
 #pragma once
 
 #include <sys/mman.h>
@@ -14,11 +14,11 @@ namespace v4l2camera {
 
 class UserMemory {
  public:
-  /// `count` buffers of at least `bytes`; null where there is no memory.
+  /// Returns `count` buffers of at least `bytes`, or null without memory.
   static std::shared_ptr<UserMemory> make(size_t count, size_t bytes) {
     const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     const size_t each = (bytes + page - 1) / page * page;
-    // Populated: the first image must not wait for its pages.
+    // Populated, so that the first image does not wait for its pages.
     void* data = mmap(nullptr, count * each, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (data == MAP_FAILED) return nullptr;
     return std::shared_ptr<UserMemory>(new UserMemory(static_cast<uint8_t*>(data), count, each));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Capture under a sanitizer, without JavaScript: a camera in memory at full speed, images given back from another thread,
-// restarts, refused calls and a pulled plug in between. Prints what it counted; the sanitizer ends it where something is wrong.
+// Runs capture under a sanitizer, without JavaScript: an in-memory camera at full speed, images returned from another
+// thread, restarts, refused calls and unplugging. Prints its counts; the sanitizer ends it on an error.
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
@@ -30,7 +30,7 @@ std::shared_ptr<fake::Camera> makeCamera() {
   return camera;
 }
 
-/// One life of a camera; returns how many images were seen.
+/// Runs one camera from open to close. Returns how many images arrived.
 uint32_t live(fake::Driver& driver, fake::Camera& camera, int round) {
   Capture capture;
   CaptureOptions options;
@@ -63,7 +63,7 @@ uint32_t live(fake::Driver& driver, fake::Camera& camera, int round) {
     driver.unplug(camera);
   }
   capture.stop();
-  // What was announced last and never read is still held, as by a reader that was late.
+  // Images that were announced last and never read are still held, as by a late reader.
   for (const uint32_t produced = capture.produced(); read != produced; ++read) {
     capture.release(capture.ring()[read % kRingEntries]);
   }

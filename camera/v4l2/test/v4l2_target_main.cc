@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzz target of capture: a driver in memory whose answers the input bends, in any field of any structure that a driver
-// fills, while a camera is opened, read and closed. An image that is announced lies within its buffer, which nobody holds,
-// and at the end nothing is open or mapped. The first byte chooses the camera; one byte of each answer says whether it is
-// honest, fails or lies, and where.
+// Fuzz target of capture: an in-memory driver whose answers the input modifies, in any field of any structure that a
+// driver fills, while a camera is opened, read and closed. An announced image must be inside its buffer, which must not
+// be held, and at the end nothing may be open or mapped. The first byte selects the camera; one byte of each answer
+// decides whether it is correct, fails or is modified, and where.
 #include <linux/videodev2.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 using namespace v4l2camera;
 
-/// What capture asks of the system, answered by the driver in memory and then bent.
+/// The operating system for capture, answered by the in-memory driver and then modified.
 class Liar {
  public:
   Liar(const uint8_t* data, size_t size) : data_(data), size_(size) {
@@ -43,7 +43,7 @@ class Liar {
     };
   }
 
-  /// 0 once the input is over.
+  /// Returns 0 after the end of the input.
   uint8_t byte() {
     const std::lock_guard<std::mutex> lock(mutex_);
     return at_ < size_ ? data_[at_++] : 0;
@@ -62,7 +62,8 @@ class Liar {
  private:
   static const VideoSystem& honest(void* self) { return static_cast<Liar*>(self)->driver.system; }
 
-  /// As the kernel's videobuf2: never more than the buffer has. The driver's own size is mapped, so that it can fill it.
+  /// Like the kernel's videobuf2: never more than the buffer has. The driver's own size is mapped, so that it can fill
+  /// it.
   int map(int fd, size_t length, int64_t offset, void** memory) {
     size_t room = 0;
     {
@@ -84,9 +85,9 @@ class Liar {
     const int result = driver.system.control(driver.system.self, fd, request, argument);
     const uint8_t choice = byte();
     constexpr int kErrors[] = {EINVAL, EIO, EBUSY, EAGAIN, ENOTTY, ENOMEM, EPIPE, EACCES};
-    // What the kernel itself answers for cannot lie: descriptors, and structures of the caller's pointers.
+    // The kernel itself answers some of these correctly: descriptors, and structures with the caller's pointers.
     const bool kernels = request == VIDIOC_EXPBUF || request == VIDIOC_G_EXT_CTRLS || request == VIDIOC_S_EXT_CTRLS;
-    // A stream that does not stop, and a buffer that comes back by itself, are lies that cannot be seen through.
+    // A stream that does not stop, and a buffer that returns unasked, cannot be detected.
     if (choice < 160 || kernels || request == VIDIOC_STREAMOFF || request == VIDIOC_QBUF) return result;
     if (choice < 170) return -kErrors[byte() % 8];
     for (int lies = 1 + choice % 3; lies > 0; --lies) bend(request, argument);
@@ -103,7 +104,7 @@ class Liar {
         fields = reinterpret_cast<uint8_t*>(&buffer.m.planes[byte() % 2]);
         size = sizeof(v4l2_plane);
       } else {
-        // Where the planes are is the caller's word, and so is for what and how many.
+        // The caller defines where the planes are, and the type and count.
         const size_t at = 4 * (byte() % (size / 4));
         const uint32_t lie = word();
         const bool callers = at == offsetof(v4l2_buffer, type) || at == offsetof(v4l2_buffer, memory) ||
@@ -140,7 +141,7 @@ std::shared_ptr<fake::Camera> cameraOf(uint8_t kind) {
   return camera;
 }
 
-/// Waits until the camera's thread has taken what was delivered, or for two milliseconds.
+/// Waits until the camera's thread has taken the delivered images, or for two milliseconds.
 void settle(Capture& capture, uint32_t more) {
   for (int i = 0; i < 20 && capture.produced() < more && capture.fault() == 0; ++i) {
     std::this_thread::sleep_for(std::chrono::microseconds(100));
@@ -196,7 +197,7 @@ void live(Liar& liar, fake::Camera& camera, const CaptureOptions& options) {
     for (const uint32_t produced = capture.produced(); read != produced; ++read) {
       const uint32_t announced = capture.ring()[read % kRingEntries];
       readImage(capture, announced);
-      // Never two images in one buffer while somebody reads it.
+      // Two images must never be in one buffer while it is read.
       if (held[announced]) std::abort();
       held[announced] = honesty % 4 == 0;
       if (!held[announced]) capture.release(announced);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver in memory as a Node-API module of its own; fake-video.ts builds it and has the types.
+// The in-memory driver as a separate Node-API module; fake-video.ts builds it and has the types.
 #include <napi.h>
 
 #include <unistd.h>
@@ -112,8 +112,8 @@ Napi::Value create(const Napi::CallbackInfo& info) {
   const auto driver = std::make_shared<Driver>();
   auto api = Napi::Object::New(env);
   const auto add = [&](const char* name, auto function) { api.Set(name, Napi::Function::New(env, function, name)); };
-  // Never freed: a camera that was closed with an image held uses the table once more when its environment ends, and nobody
-  // says in which order an environment's objects end.
+  // Never freed: a camera that was closed while an image was held uses the table again when its environment ends, and
+  // the order in which an environment's objects end is undefined.
   static auto& drivers = *new std::vector<std::shared_ptr<Driver>>;
   drivers.push_back(driver);
   api.Set("system", Napi::External<VideoSystem>::New(env, &driver->system));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the driver in memory answers each call; the rules are those of the kernel's videobuf2.
+// The answers of the in-memory driver to each call, by the rules of the kernel's videobuf2.
 #include "fake_driver.h"
 
 #include <sys/eventfd.h>
@@ -27,7 +27,7 @@ uint32_t imageBytes(const Camera& camera, uint32_t plane = 0) {
   return planar(camera) ? camera.format.fmt.pix_mp.plane_fmt[plane].sizeimage : camera.format.fmt.pix.sizeimage;
 }
 
-/// Where a plane of a slot can be mapped.
+/// Returns the offset at which a plane of a slot can be mapped.
 int64_t offsetOf(const Slot& slot, uint32_t plane) { return slot.offset + plane * kPlaneSpacing; }
 
 }  // namespace
@@ -93,7 +93,7 @@ int Driver::wait(pollfd* set, int count, int timeoutMs) {
     if (found == descriptors_.end()) continue;
     if (found->second->gone) set[i].revents = POLLERR | POLLHUP;
     if (found->second->fatal) set[i].revents = POLLERR;
-    // The one eventfd counts images and events together.
+    // One eventfd counts images and events together.
     if (found->second->gone || found->second->fatal || set[i].revents == 0) continue;
     set[i].revents = 0;
     if (!found->second->done.empty() || found->second->endlessErrors) set[i].revents |= POLLIN;
@@ -146,7 +146,7 @@ int Driver::answer(Camera& camera, int descriptor, unsigned long request, void* 
     copyText(capability.driver, camera.driver, sizeof capability.driver);
     copyText(capability.card, camera.card, sizeof capability.card);
     copyText(capability.bus_info, camera.bus, sizeof capability.bus_info);
-    // The whole device also does what this node does not.
+    // The whole device also has capabilities that this node lacks.
     capability.capabilities =
         camera.capabilities | V4L2_CAP_DEVICE_CAPS | V4L2_CAP_META_CAPTURE | V4L2_CAP_VIDEO_CAPTURE;
     capability.device_caps = camera.capabilities;
@@ -188,7 +188,7 @@ int Driver::dequeue(Camera& camera, int descriptor, v4l2_buffer& buffer) {
   buffer.index = image.claimedIndex == UINT32_MAX ? index : image.claimedIndex;
   buffer.sequence = image.sequence;
   buffer.flags = image.flags;
-  // As the kernel does it: seconds rounded down, microseconds never negative.
+  // As the kernel does: seconds rounded down, microseconds never negative.
   int64_t seconds = image.timestampNs / 1000000000;
   if (image.timestampNs % 1000000000 < 0) --seconds;
   buffer.timestamp.tv_sec = static_cast<time_t>(seconds);

@@ -33,10 +33,10 @@ struct Image {
   uint32_t sequence = 0;
   uint32_t flags = 0;
   uint32_t bytesUsed = 0;
-  uint32_t claimedIndex = UINT32_MAX;  ///< what DQBUF tells; UINT32_MAX = the truth
+  uint32_t claimedIndex = UINT32_MAX;  ///< the index that DQBUF returns; UINT32_MAX = the true one
   std::vector<uint8_t> bytes;
-  std::vector<std::vector<uint8_t>> morePlanes;  ///< bytes of the planes behind the first
-  uint32_t dataOffset = 0;                       ///< where the data begins in each plane
+  std::vector<std::vector<uint8_t>> morePlanes;  ///< bytes of the planes after the first
+  uint32_t dataOffset = 0;                       ///< offset of the data in each plane
 };
 
 struct Slot {
@@ -51,19 +51,19 @@ struct Camera {
   uint32_t capabilities = 0;
   std::vector<Size> sizes;
   std::map<uint32_t, Control> controls;
-  uint32_t fewestGiven = 0;  ///< REQBUFS never gives more than this; 0 = what is asked
+  uint32_t fewestGiven = 0;  ///< REQBUFS never gives more than this; 0 = as requested
   uint32_t strideExtra = 0;
   uint32_t field = V4L2_FIELD_NONE;
   uint32_t memoryPlanes = 1;
-  bool echoesRate = false;     ///< S_PARM answers with what was asked, whatever is set
-  uint32_t stubbornWidth = 0;  ///< what S_FMT answers; 0 = what was asked
+  bool echoesRate = false;     ///< S_PARM answers with the request, whatever is set
+  uint32_t stubbornWidth = 0;  ///< the width that S_FMT answers; 0 = as requested
   struct {
     uint32_t strideBytes = 0, bufferBytes = 0, height = UINT32_MAX, buffers = 0, planeBytes = 0, imageBytes = 0;
   } lies;                      ///< 0, of the height UINT32_MAX: none
   bool endlessErrors = false;  ///< DQBUF returns every queued buffer at once, with the error flag
   bool gone = false, fatal = false, streaming = false;
   int openError = 0;
-  /// Per ioctl number: errno and how many times more it fails.
+  /// Per ioctl number: errno and how many more times it fails.
   std::map<unsigned long, std::pair<int, int>> failures;
   v4l2_format format{};
   uint32_t rateHz = 0;
@@ -74,8 +74,8 @@ struct Camera {
   std::deque<uint32_t> queued, done;
   int owner = -1;  ///< descriptor that streams
   int opens = 0, mappings = 0, streamOns = 0;
-  int64_t streamOnNs = 0;     ///< CLOCK_MONOTONIC of the last one
-  uint8_t* newest = nullptr;  ///< memory of the buffer that was filled last
+  int64_t streamOnNs = 0;     ///< CLOCK_MONOTONIC of the last stream start
+  uint8_t* newest = nullptr;  ///< memory of the last filled buffer
 };
 
 class Driver {
@@ -87,15 +87,15 @@ class Driver {
   std::mutex mutex;
   std::map<std::string, std::shared_ptr<Camera>> cameras;
 
-  /// Completes the oldest queued buffer; false where none is queued or nothing streams.
+  /// Fills the oldest queued buffer. Returns false if none is queued or nothing streams.
   bool deliver(Camera& camera, const Image& image);
   void unplug(Camera& camera);
-  /// Changes a control as another program does, or the camera itself.
+  /// Changes a control, as another program or the camera does.
   void changeControl(Camera& camera, uint32_t id, int64_t value);
-  /// Writes into the buffer that was filled last.
+  /// Writes into the last filled buffer.
   void poke(Camera& camera, uint32_t offset, uint8_t value);
-  /// A thread that delivers `frames` images at a rate, stamped with CLOCK_MONOTONIC; images without a free buffer are
-  /// lost and counted by their sequence numbers, as a camera does.
+  /// Starts a thread that delivers `frames` images at a rate, stamped with CLOCK_MONOTONIC. Images without a free
+  /// buffer are lost and counted by their sequence numbers, as in a camera.
   void run(const std::string& path, double rateHz, int frames);
 
  private:
@@ -113,7 +113,7 @@ class Driver {
   int dequeue(Camera& camera, int descriptor, v4l2_buffer& buffer);
 
   std::map<int, std::shared_ptr<Camera>> descriptors_;
-  /// Where each buffer was mapped, so that deliver() can write into it.
+  /// The address of each mapped buffer, so that deliver() can write into it.
   std::map<std::pair<Camera*, int64_t>, void*> mapped_;
   std::map<void*, Camera*> mappings_;
   std::vector<std::thread> runners_;

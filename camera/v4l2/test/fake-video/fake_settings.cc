@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats and controls of the driver in memory.
+// Formats and controls of the in-memory driver.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -15,7 +15,7 @@ uint32_t bytesPerPixel(uint32_t fourcc) {
   return one ? 1 : 2;
 }
 
-/// The formats in the order of their first size.
+/// Returns the formats in the order of their first size.
 std::vector<uint32_t> fourccsOf(const Camera& camera) {
   std::vector<uint32_t> list;
   for (const Size& size : camera.sizes) {
@@ -33,7 +33,7 @@ const Size* sizeAt(const Camera& camera, uint32_t fourcc, uint32_t index) {
   return nullptr;
 }
 
-/// What a driver does with a request it cannot meet: the first size of the format, or its first format.
+/// Returns a driver's answer to a request that it cannot meet: the first size of the format, or its first format.
 const Size& nearest(const Camera& camera, uint32_t fourcc, uint32_t width, uint32_t height) {
   const Size* found = nullptr;
   for (const Size& size : camera.sizes) {
@@ -62,7 +62,7 @@ void setFormat(Camera& camera, v4l2_format& format) {
     many.num_planes = static_cast<__u8>(camera.memoryPlanes);
     many.plane_fmt[0].bytesperline = stride;
     many.plane_fmt[0].sizeimage = bytes;
-    // As NV12M and YUV420M lie: chroma at half height, in one plane of full rows or in two of half rows.
+    // The layout of NV12M and YUV420M: chroma at half height, in one plane of full rows or in two of half rows.
     for (uint32_t i = 1; i < camera.memoryPlanes && i < VIDEO_MAX_PLANES; ++i) {
       many.plane_fmt[i].bytesperline = camera.memoryPlanes > 2 ? stride / 2 : stride;
       many.plane_fmt[i].sizeimage = many.plane_fmt[i].bytesperline * size.height / 2;
@@ -101,7 +101,7 @@ int exchangeControl(Camera& camera, const v4l2_ext_controls& list, bool write) {
     const int64_t value = wide ? list.controls[i].value64 : list.controls[i].value;
     if (value < control.query.minimum || value > control.query.maximum) return -ERANGE;
     const auto step = static_cast<int64_t>(control.query.step);
-    // Drivers round to their steps without a word: this is what reading back is for.
+    // Drivers round to their steps silently, which is why values are read back.
     control.value = step > 1 ? value - (value - control.query.minimum) % step : value;
   }
   return 0;

@@ -14,7 +14,7 @@ constexpr Setting kSettings[] = {
         "match.numDisparities", kMinNumDisparities, kMaxNumDisparities, 64, "px",
         "Number of disparities searched, from minDisparity on. More of them see nearer objects; time grows in proportion."),
     flag("refine.leftRight", true,
-         "Drops pixels whose disparity differs by more than 1 px from the one matched from the right image."),
+         "Drops pixels whose disparity differs by more than 1 px from the right image's match, such as occlusions."),
 };
 
 class MatchOnCpu final : public CpuStage {

@@ -13,19 +13,21 @@ namespace {
 
 constexpr Setting kParameters[] = {
     wholeByResolution("armX", 0, kMaxArmX, kCbcaArm, kCbcaArmAtHalf, "px",
-                      "Longest arm of a pixel's cross to its left and right."),
+                      "Longest horizontal arm of a pixel's region. Longer arms smooth more and take more time."),
     wholeByResolution("armY", 0, kMaxArmY, kCbcaArm, kCbcaArmAtHalf, "px",
-                      "Longest arm of a pixel's cross above and below it."),
+                      "Longest vertical arm of a pixel's region. Longer arms smooth more and take more time."),
     wholeByResolution("similarity", 1, 256, kCbcaSimilarity, kCbcaSimilarityAtHalf, "grey",
-                      "An arm ends where the grey value differs by this much."),
-    wholeNumber("armXRight", -1, kMaxArmX, -1, "px", "The same as armX in the right image; -1: as in the left one."),
-    wholeNumber("armYRight", -1, kMaxArmY, -1, "px", "The same as armY in the right image; -1: as in the left one."),
-    wholeNumber("lambdaDifference", kLeastLambda, kMaxLambda, kLambdaDifference, "1/1000",
-                "Grey difference whose cost is 63 % of the most, in thousandths of full scale."),
-    wholeNumber("lambdaCensus", kLeastLambda, kMaxLambda, kLambdaCensus, "1/10 bit",
-                "Hamming distance of two mini-censuses whose cost is 63 % of the most, in tenths of a bit."),
+                      "Grey difference at which an arm ends. Raise it for noisy images, lower it to keep edges apart."),
+    wholeNumber("armXRight", -1, kMaxArmX, -1, "px", "armX of the right image. -1: as in the left image."),
+    wholeNumber("armYRight", -1, kMaxArmY, -1, "px", "armY of the right image. -1: as in the left image."),
+    wholeNumber(
+        "lambdaDifference", kLeastLambda, kMaxLambda, kLambdaDifference, "1/1000",
+        "Grey difference whose cost is 63 % of the maximum, in thousandths of full scale. Lower it to make small differences count more."),
+    wholeNumber(
+        "lambdaCensus", kLeastLambda, kMaxLambda, kLambdaCensus, "1/10 bit",
+        "Census distance whose cost is 63 % of the maximum, in tenths of a bit. Lower it to make the census count more."),
     wholeNumber("threshold", 0, 64, kCbcaThreshold, "px",
-                "Largest step that bilateral estimation bridges with a straight line."),
+                "Largest disparity step that filling bridges with a straight line."),
 };
 
 /// Checks that a sum of a region's costs fits 23 bits.

@@ -7,14 +7,17 @@ namespace depthwatt {
 namespace {
 
 constexpr Setting kParameters[] = {
-    wholeNumber("steps", 1, kMaxSteps, 9, "", "Rounds of aggregation, each along x and then along y."),
+    wholeNumber("steps", 1, kMaxSteps, 9, "",
+                "Rounds of aggregation, each along x and then along y. More rounds reach farther and take more time."),
     wholeNumber(
         "basePercent", 100, 400, 190, "%",
-        "Round t reaches round((basePercent / 100)^(t - 1)) pixels to each side; the paper has 190 for 9 rounds, 260 for 5."),
+        "Round t reaches round((basePercent / 100)^(t - 1)) pixels. Use 190 with 9 rounds and 260 with 5, as the paper does."),
     wholeNumber("gammaColour", 1, kMaxGamma, 17, "grey",
-                "Colour difference at which a neighbour's weight falls to 1/e."),
-    wholeNumber("gammaDistance", 1, kMaxGamma, 36, "px", "Distance at which a neighbour's weight falls to 1/e."),
-    wholeNumber("truncation", 1, 255, 12, "grey", "Grey difference from which on two pixels differ no more."),
+                "Colour difference at which a neighbour's weight falls to 1/e. Lower it for sharper edges."),
+    wholeNumber("gammaDistance", 1, kMaxGamma, 36, "px",
+                "Distance at which a neighbour's weight falls to 1/e. Raise it to smooth over larger areas."),
+    wholeNumber("truncation", 1, 255, 12, "grey",
+                "Largest grey difference that counts. Lower it to limit the effect of occlusions and reflections."),
     kGradientTruncation,
     kGradientPercent,
     kRightView,

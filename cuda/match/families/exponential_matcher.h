@@ -18,14 +18,16 @@ namespace depthwatt {
 // Settings of both matchers.
 constexpr Setting kGradientTruncation = wholeNumber(
     "gradientTruncation", 0, 127, 0, "grey / 2",
-    "Largest difference of horizontal gradients that counts. 0: gradients are not compared, as in the paper.");
+    "Largest difference of horizontal gradients that counts. 0: gradients are not compared, as in the paper. 4 is more accurate.");
 constexpr Setting kGradientPercent =
-    wholeNumber("gradientPercent", 1, 2000, 400, "%", "Cost of a unit of gradient, relative to that of a grey value.");
+    wholeNumber("gradientPercent", 1, 2000, 400, "%",
+                "Cost of a gradient difference, relative to a grey difference. Used if gradientTruncation is above 0.");
 constexpr Setting kRightView = word(
     "rightView", "own diagonal",
     "Right-image match for the left-right check. own: aggregates again from the right image, at twice the time; diagonal: "
     "reads it from the left image's costs.");
-constexpr Setting kSubpixel = flag("subpixel", false, "Interpolates the winner to 1/16 px.");
+constexpr Setting kSubpixel =
+    flag("subpixel", false, "Interpolates the disparity to 1/16 px. Turn it off for whole pixels.");
 
 /// Both images exchanged and mirrored, with the right one's colours.
 struct MirroredImages {

@@ -7,18 +7,20 @@ namespace depthwatt {
 namespace {
 
 constexpr Setting kParameters[] = {
-    oneOf("windowWidth", "3 5 7 9 11 13 15", 7, "px", "Width of the window at every level."),
-    oneOf("windowHeight", "3 5 7 9 11 13 15", 7, "px", "Height of the window."),
+    oneOf("windowWidth", "3 5 7 9 11 13 15", 7, "px",
+          "Width of the window at every level. Larger windows are less noisy and blur edges more."),
+    oneOf("windowHeight", "3 5 7 9 11 13 15", 7, "px",
+          "Height of the window. Larger windows are less noisy and blur edges more."),
     wholeNumber("levels", 1, kMaxLevels, 3, "",
-                "Copies of half the width and height that are matched before the image."),
+                "Number of smaller copies to match first, each half the size. More are faster and lose thin objects."),
     wholeNumber(
         "peakRatio", 0, 50, 5, "%",
-        "What a disparity other than the coarser level's must win by, per disparity to the second best; 0 = nothing."),
-    wholeNumber("hueWeight", 0, 100, 20, "%", "What a difference in hue counts; a full circle is 256 grey values."),
-    wholeNumber("saturationWeight", 0, 100, 30, "%", "What a difference in saturation counts."),
+        "Margin by which a disparity must win to replace the coarser level's, per pixel of distance to the second best. 0: no margin."),
+    wholeNumber("hueWeight", 0, 100, 20, "%", "Weight of differences in hue, where a full circle is 256 grey values."),
+    wholeNumber("saturationWeight", 0, 100, 30, "%", "Weight of differences in saturation."),
     wholeNumber("valueWeight", 0, 100, 50, "%",
-                "What a difference in value counts; the three weights together are 1 to 100."),
-    flag("subpixel", false, "Interpolates the winner to 1/16 px."),
+                "Weight of differences in value (brightness). The three weights add up to 1 to 100."),
+    flag("subpixel", false, "Interpolates the disparity to 1/16 px. Turn it off for whole pixels."),
 };
 
 BrokenRule check(const MatcherChoice& choice, const MatchSearch&, bool) { return checkHsvWeights(choice); }

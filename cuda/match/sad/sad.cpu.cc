@@ -7,13 +7,15 @@ namespace depthwatt {
 namespace {
 
 constexpr Setting kParameters[] = {
-    oneOf("windowWidth", "3 5 7 9 11 13 15", 5, "px", "Width of the window whose differences are added up."),
-    oneOf("windowHeight", "3 5 7 9 11 13 15", 5, "px", "Height of the window."),
-    wholeNumber("hueWeight", 0, 100, 30, "%", "What a difference in hue counts; a full circle is 256 grey values."),
-    wholeNumber("saturationWeight", 0, 100, 30, "%", "What a difference in saturation counts."),
+    oneOf("windowWidth", "3 5 7 9 11 13 15", 5, "px",
+          "Width of the window. Larger windows are less noisy and blur edges more."),
+    oneOf("windowHeight", "3 5 7 9 11 13 15", 5, "px",
+          "Height of the window. Larger windows are less noisy and blur edges more."),
+    wholeNumber("hueWeight", 0, 100, 30, "%", "Weight of differences in hue, where a full circle is 256 grey values."),
+    wholeNumber("saturationWeight", 0, 100, 30, "%", "Weight of differences in saturation."),
     wholeNumber("valueWeight", 0, 100, 30, "%",
-                "What a difference in value counts; the three weights together are 1 to 100."),
-    flag("subpixel", false, "Interpolates the winner to 1/16 px."),
+                "Weight of differences in value (brightness). The three weights add up to 1 to 100."),
+    flag("subpixel", false, "Interpolates the disparity to 1/16 px. Turn it off for whole pixels."),
 };
 
 BrokenRule check(const MatcherChoice& choice, const MatchSearch&, bool) { return checkHsvWeights(choice); }

@@ -17,22 +17,26 @@ namespace {
 constexpr Setting kParameters[] = {
     word(
         "cost", "twoGradientCensus gradientCensus census wideCensus",
-        "What is compared: eight signs beside both gradients, a 5 x 5 census beside the horizontal gradient, the 9 x 7 census of the paper alone, or 62 bits of census and both gradients."),
-    oneOf("paths", "2 4 8", 4, "", "Directions along which costs are aggregated; more are smoother and slower."),
-    wholeNumber("p1", 1, kMaxP2, 10, "cost", "Penalty of a disparity step of one pixel; at most p2."),
-    wholeNumber("p2", 1, kMaxP2, 24, "cost",
-                "Penalty of a larger step; up to 127 a cell of two summed directions fits one byte."),
-    wholeNumber("adaptiveP2", 0, 255, 2, "",
-                "Lowers p2 at edges: max(p1, p2 - (adaptiveP2 x grey difference) / 16); 0 switches it off."),
-    wholeNumber("uniqueness", 0, 99, 0, "%",
-                "How much worse every rival of the winner must be, else the pixel is invalid; 0 switches it off."),
+        "Pixel description to compare. twoGradientCensus: 8 neighbours and both gradients; gradientCensus: 5x5 census and horizontal gradient; census: the paper's 9x7 census; wideCensus: 62 bits, most accurate and slowest."),
+    oneOf("paths", "2 4 8", 4, "", "Directions of aggregation. More give smoother results and take more time."),
+    wholeNumber("p1", 1, kMaxP2, 10, "cost",
+                "Penalty of a disparity step of one pixel, at most p2. Raise it for smoother slanted surfaces."),
+    wholeNumber(
+        "p2", 1, kMaxP2, 24, "cost",
+        "Penalty of a larger disparity step. Raise it for smoother surfaces, lower it to keep small objects. Above 127 the CPU is slower."),
+    wholeNumber(
+        "adaptiveP2", 0, 255, 2, "",
+        "Lowers p2 at grey edges, to max(p1, p2 - (adaptiveP2 x grey difference) / 16). Raise it for sharper object edges. 0: off."),
+    wholeNumber(
+        "uniqueness", 0, 99, 0, "%",
+        "How much higher the cost of every other disparity must be; otherwise the pixel is invalid. Raise it to drop ambiguous pixels. 0: off."),
     wholeNumber(
         "outsideCost", 0, kNeverOutside, 6, "cost",
-        "Cost of a candidate outside the right image; where it wins, the pixel is a hole. With 63 it never wins."),
+        "Cost of a disparity that points outside the right image. If it wins, the pixel becomes a hole. 63: it never wins."),
     word(
         "rightView", "diagonal own",
-        "What the left-right check compares with: diagonal reads the right view off the left one's costs; own matches again from the right image, at the cost of another matching."),
-    flag("subpixel", true, "Interpolates the winner to 1/16 px."),
+        "Right-image match for the left-right check. diagonal: read from the left image's costs; own: a separate match, more accurate at about twice the time."),
+    flag("subpixel", true, "Interpolates the disparity to 1/16 px. Turn it off for whole pixels."),
 };
 
 constexpr QualityStep kSteps[] = {{"paths", 4}, {"paths", 2}};

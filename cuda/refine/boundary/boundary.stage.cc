@@ -8,9 +8,9 @@ namespace depthwatt {
 namespace {
 
 constexpr Setting kSettings[] = {
-    flag("refine.boundary", true, "Moves disparity edges onto nearby grey edges."),
+    flag("refine.boundary", true, "Moves disparity edges onto nearby grey edges. Turn it off to save time."),
     wholeNumber("refine.rounds", 1, kMaxRounds, 1, "",
-                "How often refine.boundary and refine.median run, one after the other, if both are on."),
+                "How often refine.boundary and refine.median run in turn, if both are on."),
 };
 
 }  // namespace

@@ -8,10 +8,9 @@ namespace {
 constexpr Setting kSettings[] = {
     word(
         "refine.fill", "background bilateral off",
-        "How pixels without a match are filled. background: as an occlusion, up to an edge of the image; bilateral: by grey "
-        "value (paper 001). Filled pixels keep a confidence of 0."),
+        "Fills pixels without a match; their confidence stays 0. background: as an occlusion, up to an edge of the image; bilateral: by grey value; off: only matched pixels have a disparity."),
     fraction("refine.fillThreshold", 16, true, 0, 16 * 2047, 16 * 6, "px",
-             "Largest difference between the two sides of a hole that a straight line bridges.")
+             "Largest disparity difference between the two sides of a hole that a straight line bridges.")
         .length(),
 };
 

@@ -8,7 +8,7 @@ namespace depthwatt {
 namespace {
 
 constexpr Setting kSettings[] = {
-    flag("refine.median", true, "Smooths the disparities by a 3x3 median, after everything else."),
+    flag("refine.median", true, "Removes single wrong disparities by a 3x3 median."),
 };
 
 }  // namespace

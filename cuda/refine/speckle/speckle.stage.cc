@@ -8,11 +8,12 @@ namespace depthwatt {
 namespace {
 
 constexpr Setting kSettings[] = {
-    wholeNumber("refine.speckleSize", 0, 1000000, 60, "pixels",
-                "Connected regions with fewer pixels than this become invalid. 0 switches the filter off.")
+    wholeNumber(
+        "refine.speckleSize", 0, 1000000, 60, "pixels",
+        "Drops connected regions with fewer pixels than this. Raise it to remove more wrong matches, lower it to keep small objects. 0: off.")
         .area(),
     fraction("refine.speckleRange", 16, true, 0, 16 * 128, 12, "px",
-             "Largest disparity step between neighbours of one region, rounded to 1/16 px.")
+             "Largest disparity step inside one region, rounded to 1/16 px.")
         .length(),
 };
 

@@ -8,10 +8,8 @@ namespace depthwatt {
 namespace {
 
 constexpr Setting kSettings[] = {
-    fraction(
-        "refine.upscaleThreshold", 16, true, 0, 16 * 1023, kUpscaleThresholdQ4, "px",
-        "At half resolution: largest step between two pixels of the half-size map, in its pixels, that doubling bridges by "
-        "their mean (T of paper 001)."),
+    fraction("refine.upscaleThreshold", 16, true, 0, 16 * 1023, kUpscaleThresholdQ4, "px",
+             "At half resolution: largest disparity step that doubling interpolates, in pixels of the half-size map."),
 };
 
 }  // namespace

@@ -40,7 +40,7 @@ size_t sourceBytes(int32_t width, int32_t height, size_t strideBytes, PixelForma
   return rowsBefore * strideBytes + lastRow;
 }
 
-bool pixelFormatOf(const char* name, PixelFormat* format) {
+bool findPixelFormat(const char* name, PixelFormat* format) {
   for (size_t i = 0; i < sizeof kNames / sizeof *kNames; ++i) {
     if (std::strcmp(kNames[i], name) != 0) continue;
     *format = static_cast<PixelFormat>(i);

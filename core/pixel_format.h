@@ -30,6 +30,6 @@ size_t sourceBytes(int32_t width, int32_t height, size_t strideBytes, PixelForma
 inline bool hasColours(PixelFormat format) { return format >= PixelFormat::kYuyv; }
 
 /// Finds the format named `name` ("GREY", "YUYV", ...). Returns false if there is none.
-bool pixelFormatOf(const char* name, PixelFormat* format);
+bool findPixelFormat(const char* name, PixelFormat* format);
 
 }  // namespace depthwatt

@@ -81,16 +81,16 @@ void Workers::run(Call call, void* context) {
 }
 
 void Workers::serve(int worker) {
-  uint64_t seen = 0;
+  uint64_t lastRound = 0;
   for (;;) {
-    for (int spins = 0; spins < kSpins && round_.load(std::memory_order_acquire) == seen; ++spins) relax();
+    for (int spins = 0; spins < kSpins && round_.load(std::memory_order_acquire) == lastRound; ++spins) relax();
     Call call;
     void* context;
     {
       std::unique_lock<std::mutex> lock(mutex_);
-      wake_.wait(lock, [&] { return round_.load(std::memory_order_relaxed) != seen; });
+      wake_.wait(lock, [&] { return round_.load(std::memory_order_relaxed) != lastRound; });
       if (stop_) return;
-      seen = round_.load(std::memory_order_relaxed);
+      lastRound = round_.load(std::memory_order_relaxed);
       call = call_;
       context = context_;
     }

@@ -16,14 +16,14 @@ export const MATCHER_FACTS = [
         choices: ["twoGradientCensus", "gradientCensus", "census", "wideCensus"],
         default: "twoGradientCensus",
         description:
-          "What is compared: eight signs beside both gradients, a 5 x 5 census beside the horizontal gradient, the 9 x 7 census of the paper alone, or 62 bits of census and both gradients.",
+          "Pixel description to compare. twoGradientCensus: 8 neighbours and both gradients; gradientCensus: 5x5 census and horizontal gradient; census: the paper's 9x7 census; wideCensus: 62 bits, most accurate and slowest.",
       },
       {
         key: "paths",
         kind: "oneOf",
         choices: [2, 4, 8],
         default: 4,
-        description: "Directions along which costs are aggregated; more are smoother and slower.",
+        description: "Directions of aggregation. More give smoother results and take more time.",
       },
       {
         key: "p1",
@@ -32,7 +32,8 @@ export const MATCHER_FACTS = [
         high: 1023,
         default: 10,
         unit: "cost",
-        description: "Penalty of a disparity step of one pixel; at most p2.",
+        description:
+          "Penalty of a disparity step of one pixel, at most p2. Raise it for smoother slanted surfaces.",
       },
       {
         key: "p2",
@@ -41,7 +42,8 @@ export const MATCHER_FACTS = [
         high: 1023,
         default: 24,
         unit: "cost",
-        description: "Penalty of a larger step; up to 127 a cell of two summed directions fits one byte.",
+        description:
+          "Penalty of a larger disparity step. Raise it for smoother surfaces, lower it to keep small objects. Above 127 the CPU is slower.",
       },
       {
         key: "adaptiveP2",
@@ -50,7 +52,7 @@ export const MATCHER_FACTS = [
         high: 255,
         default: 2,
         description:
-          "Lowers p2 at edges: max(p1, p2 - (adaptiveP2 x grey difference) / 16); 0 switches it off.",
+          "Lowers p2 at grey edges, to max(p1, p2 - (adaptiveP2 x grey difference) / 16). Raise it for sharper object edges. 0: off.",
       },
       {
         key: "uniqueness",
@@ -60,7 +62,7 @@ export const MATCHER_FACTS = [
         default: 0,
         unit: "%",
         description:
-          "How much worse every rival of the winner must be, else the pixel is invalid; 0 switches it off.",
+          "How much higher the cost of every other disparity must be; otherwise the pixel is invalid. Raise it to drop ambiguous pixels. 0: off.",
       },
       {
         key: "outsideCost",
@@ -70,7 +72,7 @@ export const MATCHER_FACTS = [
         default: 6,
         unit: "cost",
         description:
-          "Cost of a candidate outside the right image; where it wins, the pixel is a hole. With 63 it never wins.",
+          "Cost of a disparity that points outside the right image. If it wins, the pixel becomes a hole. 63: it never wins.",
       },
       {
         key: "rightView",
@@ -78,9 +80,14 @@ export const MATCHER_FACTS = [
         choices: ["diagonal", "own"],
         default: "diagonal",
         description:
-          "What the left-right check compares with: diagonal reads the right view off the left one's costs; own matches again from the right image, at the cost of another matching.",
+          "Right-image match for the left-right check. diagonal: read from the left image's costs; own: a separate match, more accurate at about twice the time.",
       },
-      { key: "subpixel", kind: "flag", default: true, description: "Interpolates the winner to 1/16 px." },
+      {
+        key: "subpixel",
+        kind: "flag",
+        default: true,
+        description: "Interpolates the disparity to 1/16 px. Turn it off for whole pixels.",
+      },
     ],
     ladder: {
       steps: [
@@ -105,7 +112,8 @@ export const MATCHER_FACTS = [
         default: 9,
         defaultAtHalf: 3,
         unit: "px",
-        description: "Longest arm of a pixel's cross to its left and right.",
+        description:
+          "Longest horizontal arm of a pixel's region. Longer arms smooth more and take more time.",
       },
       {
         key: "armY",
@@ -115,7 +123,7 @@ export const MATCHER_FACTS = [
         default: 9,
         defaultAtHalf: 3,
         unit: "px",
-        description: "Longest arm of a pixel's cross above and below it.",
+        description: "Longest vertical arm of a pixel's region. Longer arms smooth more and take more time.",
       },
       {
         key: "similarity",
@@ -125,7 +133,8 @@ export const MATCHER_FACTS = [
         default: 13,
         defaultAtHalf: 30,
         unit: "grey",
-        description: "An arm ends where the grey value differs by this much.",
+        description:
+          "Grey difference at which an arm ends. Raise it for noisy images, lower it to keep edges apart.",
       },
       {
         key: "armXRight",
@@ -134,7 +143,7 @@ export const MATCHER_FACTS = [
         high: 141,
         default: -1,
         unit: "px",
-        description: "The same as armX in the right image; -1: as in the left one.",
+        description: "armX of the right image. -1: as in the left image.",
       },
       {
         key: "armYRight",
@@ -143,7 +152,7 @@ export const MATCHER_FACTS = [
         high: 61,
         default: -1,
         unit: "px",
-        description: "The same as armY in the right image; -1: as in the left one.",
+        description: "armY of the right image. -1: as in the left image.",
       },
       {
         key: "lambdaDifference",
@@ -152,7 +161,8 @@ export const MATCHER_FACTS = [
         high: 10000,
         default: 300,
         unit: "1/1000",
-        description: "Grey difference whose cost is 63 % of the most, in thousandths of full scale.",
+        description:
+          "Grey difference whose cost is 63 % of the maximum, in thousandths of full scale. Lower it to make small differences count more.",
       },
       {
         key: "lambdaCensus",
@@ -162,7 +172,7 @@ export const MATCHER_FACTS = [
         default: 23,
         unit: "1/10 bit",
         description:
-          "Hamming distance of two mini-censuses whose cost is 63 % of the most, in tenths of a bit.",
+          "Census distance whose cost is 63 % of the maximum, in tenths of a bit. Lower it to make the census count more.",
       },
       {
         key: "threshold",
@@ -171,7 +181,7 @@ export const MATCHER_FACTS = [
         high: 64,
         default: 3,
         unit: "px",
-        description: "Largest step that bilateral estimation bridges with a straight line.",
+        description: "Largest disparity step that filling bridges with a straight line.",
       },
     ],
     ladder: { steps: [], atHalf: 0, workPerCell: 4 },
@@ -188,7 +198,8 @@ export const MATCHER_FACTS = [
         low: 1,
         high: 16,
         default: 9,
-        description: "Rounds of aggregation, each along x and then along y.",
+        description:
+          "Rounds of aggregation, each along x and then along y. More rounds reach farther and take more time.",
       },
       {
         key: "basePercent",
@@ -198,7 +209,7 @@ export const MATCHER_FACTS = [
         default: 190,
         unit: "%",
         description:
-          "Round t reaches round((basePercent / 100)^(t - 1)) pixels to each side; the paper has 190 for 9 rounds, 260 for 5.",
+          "Round t reaches round((basePercent / 100)^(t - 1)) pixels. Use 190 with 9 rounds and 260 with 5, as the paper does.",
       },
       {
         key: "gammaColour",
@@ -207,7 +218,8 @@ export const MATCHER_FACTS = [
         high: 1000,
         default: 17,
         unit: "grey",
-        description: "Colour difference at which a neighbour's weight falls to 1/e.",
+        description:
+          "Colour difference at which a neighbour's weight falls to 1/e. Lower it for sharper edges.",
       },
       {
         key: "gammaDistance",
@@ -216,7 +228,8 @@ export const MATCHER_FACTS = [
         high: 1000,
         default: 36,
         unit: "px",
-        description: "Distance at which a neighbour's weight falls to 1/e.",
+        description:
+          "Distance at which a neighbour's weight falls to 1/e. Raise it to smooth over larger areas.",
       },
       {
         key: "truncation",
@@ -225,7 +238,8 @@ export const MATCHER_FACTS = [
         high: 255,
         default: 12,
         unit: "grey",
-        description: "Grey difference from which on two pixels differ no more.",
+        description:
+          "Largest grey difference that counts. Lower it to limit the effect of occlusions and reflections.",
       },
       {
         key: "gradientTruncation",
@@ -235,7 +249,7 @@ export const MATCHER_FACTS = [
         default: 0,
         unit: "grey / 2",
         description:
-          "Largest difference of horizontal gradients that counts. 0: gradients are not compared, as in the paper.",
+          "Largest difference of horizontal gradients that counts. 0: gradients are not compared, as in the paper. 4 is more accurate.",
       },
       {
         key: "gradientPercent",
@@ -244,7 +258,8 @@ export const MATCHER_FACTS = [
         high: 2000,
         default: 400,
         unit: "%",
-        description: "Cost of a unit of gradient, relative to that of a grey value.",
+        description:
+          "Cost of a gradient difference, relative to a grey difference. Used if gradientTruncation is above 0.",
       },
       {
         key: "rightView",
@@ -254,7 +269,12 @@ export const MATCHER_FACTS = [
         description:
           "Right-image match for the left-right check. own: aggregates again from the right image, at twice the time; diagonal: reads it from the left image's costs.",
       },
-      { key: "subpixel", kind: "flag", default: false, description: "Interpolates the winner to 1/16 px." },
+      {
+        key: "subpixel",
+        kind: "flag",
+        default: false,
+        description: "Interpolates the disparity to 1/16 px. Turn it off for whole pixels.",
+      },
     ],
     ladder: {
       steps: [
@@ -277,7 +297,8 @@ export const MATCHER_FACTS = [
         low: 1,
         high: 16,
         default: 8,
-        description: "Rounds of aggregation, each along x and then along y.",
+        description:
+          "Rounds of aggregation, each along x and then along y. More rounds reach farther and take more time.",
       },
       {
         key: "basePercent",
@@ -287,7 +308,7 @@ export const MATCHER_FACTS = [
         default: 180,
         unit: "%",
         description:
-          "Round t reaches round((basePercent / 100)^(t - 1)) pixels to each side; the paper prints 280 and has the figures of 180.",
+          "Round t reaches round((basePercent / 100)^(t - 1)) pixels. The paper prints 280, but its results need 180.",
       },
       {
         key: "gammaColour",
@@ -296,7 +317,8 @@ export const MATCHER_FACTS = [
         high: 1000,
         default: 18,
         unit: "grey",
-        description: "Colour difference at which a neighbour's weight falls to 1/e.",
+        description:
+          "Colour difference at which a neighbour's weight falls to 1/e. Lower it for sharper edges.",
       },
       {
         key: "gammaDistance",
@@ -305,7 +327,8 @@ export const MATCHER_FACTS = [
         high: 1000,
         default: 29,
         unit: "px",
-        description: "Distance at which a neighbour's weight falls to 1/e.",
+        description:
+          "Distance at which a neighbour's weight falls to 1/e. Raise it to smooth over larger areas.",
       },
       {
         key: "truncation",
@@ -314,7 +337,8 @@ export const MATCHER_FACTS = [
         high: 255,
         default: 17,
         unit: "grey",
-        description: "Grey difference from which on two pixels differ no more.",
+        description:
+          "Largest grey difference that counts. Lower it to limit the effect of occlusions and reflections.",
       },
       {
         key: "lambdaThousandths",
@@ -323,7 +347,8 @@ export const MATCHER_FACTS = [
         high: 3276,
         default: 150,
         unit: "1/1000",
-        description: "Cost of one grey value; times truncation at most 3276.",
+        description:
+          "Cost of one grey value, relative to the smoothness penalties. Times truncation, at most 3276.",
       },
       {
         key: "slopeThousandths",
@@ -332,7 +357,8 @@ export const MATCHER_FACTS = [
         high: 3276,
         default: 1000,
         unit: "1/1000",
-        description: "Penalty of each pixel by which neighbours' disparities differ.",
+        description:
+          "Penalty per pixel of disparity difference between neighbours. Raise it for smoother surfaces.",
       },
       {
         key: "capTenThousandths",
@@ -341,7 +367,8 @@ export const MATCHER_FACTS = [
         high: 10000,
         default: 375,
         unit: "1/10000",
-        description: "Largest penalty, as a part of the search: times numDisparities - 1.",
+        description:
+          "Largest smoothness penalty, times numDisparities - 1. Lower it to keep disparity edges.",
       },
       {
         key: "gradientTruncation",
@@ -351,7 +378,7 @@ export const MATCHER_FACTS = [
         default: 0,
         unit: "grey / 2",
         description:
-          "Largest difference of horizontal gradients that counts. 0: gradients are not compared, as in the paper.",
+          "Largest difference of horizontal gradients that counts. 0: gradients are not compared, as in the paper. 4 is more accurate.",
       },
       {
         key: "gradientPercent",
@@ -360,7 +387,8 @@ export const MATCHER_FACTS = [
         high: 2000,
         default: 400,
         unit: "%",
-        description: "Cost of a unit of gradient, relative to that of a grey value.",
+        description:
+          "Cost of a gradient difference, relative to a grey difference. Used if gradientTruncation is above 0.",
       },
       {
         key: "rightView",
@@ -370,7 +398,12 @@ export const MATCHER_FACTS = [
         description:
           "Right-image match for the left-right check. own: aggregates again from the right image, at twice the time; diagonal: reads it from the left image's costs.",
       },
-      { key: "subpixel", kind: "flag", default: false, description: "Interpolates the winner to 1/16 px." },
+      {
+        key: "subpixel",
+        kind: "flag",
+        default: false,
+        description: "Interpolates the disparity to 1/16 px. Turn it off for whole pixels.",
+      },
     ],
     ladder: {
       steps: [
@@ -393,7 +426,7 @@ export const MATCHER_FACTS = [
         choices: [3, 5, 7, 9, 11, 13, 15],
         default: 5,
         unit: "px",
-        description: "Width of the window whose differences are added up.",
+        description: "Width of the window. Larger windows are less noisy and blur edges more.",
       },
       {
         key: "windowHeight",
@@ -401,7 +434,7 @@ export const MATCHER_FACTS = [
         choices: [3, 5, 7, 9, 11, 13, 15],
         default: 5,
         unit: "px",
-        description: "Height of the window.",
+        description: "Height of the window. Larger windows are less noisy and blur edges more.",
       },
       {
         key: "hueWeight",
@@ -410,7 +443,7 @@ export const MATCHER_FACTS = [
         high: 100,
         default: 30,
         unit: "%",
-        description: "What a difference in hue counts; a full circle is 256 grey values.",
+        description: "Weight of differences in hue, where a full circle is 256 grey values.",
       },
       {
         key: "saturationWeight",
@@ -419,7 +452,7 @@ export const MATCHER_FACTS = [
         high: 100,
         default: 30,
         unit: "%",
-        description: "What a difference in saturation counts.",
+        description: "Weight of differences in saturation.",
       },
       {
         key: "valueWeight",
@@ -428,9 +461,14 @@ export const MATCHER_FACTS = [
         high: 100,
         default: 30,
         unit: "%",
-        description: "What a difference in value counts; the three weights together are 1 to 100.",
+        description: "Weight of differences in value (brightness). The three weights add up to 1 to 100.",
       },
-      { key: "subpixel", kind: "flag", default: false, description: "Interpolates the winner to 1/16 px." },
+      {
+        key: "subpixel",
+        kind: "flag",
+        default: false,
+        description: "Interpolates the disparity to 1/16 px. Turn it off for whole pixels.",
+      },
     ],
     ladder: { steps: [], atHalf: 0, workPerCell: 4 },
   },
@@ -446,7 +484,7 @@ export const MATCHER_FACTS = [
         choices: [3, 5, 7, 9, 11, 13, 15],
         default: 7,
         unit: "px",
-        description: "Width of the window at every level.",
+        description: "Width of the window at every level. Larger windows are less noisy and blur edges more.",
       },
       {
         key: "windowHeight",
@@ -454,7 +492,7 @@ export const MATCHER_FACTS = [
         choices: [3, 5, 7, 9, 11, 13, 15],
         default: 7,
         unit: "px",
-        description: "Height of the window.",
+        description: "Height of the window. Larger windows are less noisy and blur edges more.",
       },
       {
         key: "levels",
@@ -462,7 +500,8 @@ export const MATCHER_FACTS = [
         low: 1,
         high: 4,
         default: 3,
-        description: "Copies of half the width and height that are matched before the image.",
+        description:
+          "Number of smaller copies to match first, each half the size. More are faster and lose thin objects.",
       },
       {
         key: "peakRatio",
@@ -472,7 +511,7 @@ export const MATCHER_FACTS = [
         default: 5,
         unit: "%",
         description:
-          "What a disparity other than the coarser level's must win by, per disparity to the second best; 0 = nothing.",
+          "Margin by which a disparity must win to replace the coarser level's, per pixel of distance to the second best. 0: no margin.",
       },
       {
         key: "hueWeight",
@@ -481,7 +520,7 @@ export const MATCHER_FACTS = [
         high: 100,
         default: 20,
         unit: "%",
-        description: "What a difference in hue counts; a full circle is 256 grey values.",
+        description: "Weight of differences in hue, where a full circle is 256 grey values.",
       },
       {
         key: "saturationWeight",
@@ -490,7 +529,7 @@ export const MATCHER_FACTS = [
         high: 100,
         default: 30,
         unit: "%",
-        description: "What a difference in saturation counts.",
+        description: "Weight of differences in saturation.",
       },
       {
         key: "valueWeight",
@@ -499,9 +538,14 @@ export const MATCHER_FACTS = [
         high: 100,
         default: 50,
         unit: "%",
-        description: "What a difference in value counts; the three weights together are 1 to 100.",
+        description: "Weight of differences in value (brightness). The three weights add up to 1 to 100.",
       },
-      { key: "subpixel", kind: "flag", default: false, description: "Interpolates the winner to 1/16 px." },
+      {
+        key: "subpixel",
+        kind: "flag",
+        default: false,
+        description: "Interpolates the disparity to 1/16 px. Turn it off for whole pixels.",
+      },
     ],
     ladder: { steps: [], atHalf: 0, workPerCell: 1 },
   },
@@ -581,7 +625,7 @@ export const STAGE_FACTS = [
         kind: "flag",
         default: true,
         description:
-          "Drops pixels whose disparity differs by more than 1 px from the one matched from the right image.",
+          "Drops pixels whose disparity differs by more than 1 px from the right image's match, such as occlusions.",
       },
     ],
   },
@@ -596,7 +640,7 @@ export const STAGE_FACTS = [
         default: 60,
         unit: "pixels",
         description:
-          "Connected regions with fewer pixels than this become invalid. 0 switches the filter off.",
+          "Drops connected regions with fewer pixels than this. Raise it to remove more wrong matches, lower it to keep small objects. 0: off.",
       },
       {
         key: "refine.speckleRange",
@@ -605,7 +649,7 @@ export const STAGE_FACTS = [
         high: 128,
         default: 0.75,
         unit: "px",
-        description: "Largest disparity step between neighbours of one region, rounded to 1/16 px.",
+        description: "Largest disparity step inside one region, rounded to 1/16 px.",
       },
     ],
   },
@@ -645,7 +689,7 @@ export const STAGE_FACTS = [
         choices: ["background", "bilateral", "off"],
         default: "background",
         description:
-          "How pixels without a match are filled. background: as an occlusion, up to an edge of the image; bilateral: by grey value (paper 001). Filled pixels keep a confidence of 0.",
+          "Fills pixels without a match; their confidence stays 0. background: as an occlusion, up to an edge of the image; bilateral: by grey value; off: only matched pixels have a disparity.",
       },
       {
         key: "refine.fillThreshold",
@@ -654,7 +698,8 @@ export const STAGE_FACTS = [
         high: 2047,
         default: 6,
         unit: "px",
-        description: "Largest difference between the two sides of a hole that a straight line bridges.",
+        description:
+          "Largest disparity difference between the two sides of a hole that a straight line bridges.",
       },
     ],
   },
@@ -665,7 +710,7 @@ export const STAGE_FACTS = [
         key: "refine.boundary",
         kind: "flag",
         default: true,
-        description: "Moves disparity edges onto nearby grey edges.",
+        description: "Moves disparity edges onto nearby grey edges. Turn it off to save time.",
       },
       {
         key: "refine.rounds",
@@ -673,7 +718,7 @@ export const STAGE_FACTS = [
         low: 1,
         high: 4,
         default: 1,
-        description: "How often refine.boundary and refine.median run, one after the other, if both are on.",
+        description: "How often refine.boundary and refine.median run in turn, if both are on.",
       },
     ],
   },
@@ -684,7 +729,7 @@ export const STAGE_FACTS = [
         key: "refine.median",
         kind: "flag",
         default: true,
-        description: "Smooths the disparities by a 3x3 median, after everything else.",
+        description: "Removes single wrong disparities by a 3x3 median.",
       },
     ],
   },
@@ -711,7 +756,7 @@ export const STAGE_FACTS = [
         default: 3,
         unit: "px",
         description:
-          "At half resolution: largest step between two pixels of the half-size map, in its pixels, that doubling bridges by their mean (T of paper 001).",
+          "At half resolution: largest disparity step that doubling interpolates, in pixels of the half-size map.",
       },
     ],
   },

@@ -47,20 +47,20 @@ class JobRing {
   int first_ = 0, count_ = 0;
 };
 
-scene::Camera cameraOf(const Napi::Object& options, const char* name) {
+scene::Camera readCamera(const Napi::Object& options, const char* name) {
   if (!options.Get(name).IsObject()) {
     throwUnlessOk(options.Env(), Status::error(Code::kParameter, "Scene: expected an object %s", name));
   }
   const auto object = options.Get(name).As<Napi::Object>();
   scene::Camera camera;
-  camera.fx = numberOf(object, "fx");
-  camera.fy = numberOf(object, "fy");
-  camera.cx = numberOf(object, "cx");
-  camera.cy = numberOf(object, "cy");
-  camera.offsetMetres = numberOf(object, "offsetMetres");
-  camera.gain = numberOf(object, "gain");
-  camera.offsetGrey = numberOf(object, "offsetGrey");
-  camera.vignetting = numberOf(object, "vignetting");
+  camera.fx = readNumber(object, "fx");
+  camera.fy = readNumber(object, "fy");
+  camera.cx = readNumber(object, "cx");
+  camera.cy = readNumber(object, "cy");
+  camera.offsetMetres = readNumber(object, "offsetMetres");
+  camera.gain = readNumber(object, "gain");
+  camera.offsetGrey = readNumber(object, "offsetGrey");
+  camera.vignetting = readNumber(object, "vignetting");
   const auto list = [&](const char* key, double* out, uint32_t count) {
     const Napi::Value value = object.Get(key);
     if (!value.IsArray() || value.As<Napi::Array>().Length() != count) {
@@ -84,10 +84,10 @@ Napi::Uint8Array imageMemory(Napi::Env env, size_t bytes) {
     const auto buffer = env.Global().Get("ArrayBuffer").As<Napi::Function>().New({size}).As<Napi::ArrayBuffer>();
     return Napi::Uint8Array::New(env, bytes, buffer, 0);
   } catch (const Napi::Error&) {
-    throw errorOf(env, Status::error(Code::kMemoryExhausted,
-                                     "Expected %zu MB of memory for a picture of the scene, "
-                                     "the system gave none.",
-                                     bytes / 1000000 + 1));
+    throw errorFrom(env, Status::error(Code::kMemoryExhausted,
+                                       "Expected %zu MB of memory for a picture of the scene, "
+                                       "the system gave none.",
+                                       bytes / 1000000 + 1));
   }
 }
 
@@ -110,19 +110,19 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
     }
     const auto options = info[0].As<Napi::Object>();
     scene::SceneOptions wanted;
-    wanted.width = integerOf(options, "width", 16, kLargestSide);
-    wanted.height = integerOf(options, "height", 16, kLargestSide);
-    wanted.seed = static_cast<uint32_t>(integerOf(options, "seed", 0, 1000000));
-    wanted.noiseGrey = numberOf(options, "noiseGrey");
-    wanted.cellPixels = integerOf(options, "cellPixels", 1, 256);
-    wanted.focalPixels = numberOf(options, "focalPixels");
-    wanted.baselineMetres = numberOf(options, "baselineMetres");
-    wanted.cameras[0] = cameraOf(options, "left");
-    wanted.cameras[1] = cameraOf(options, "right");
+    wanted.width = readInteger(options, "width", 16, kLargestSide);
+    wanted.height = readInteger(options, "height", 16, kLargestSide);
+    wanted.seed = static_cast<uint32_t>(readInteger(options, "seed", 0, 1000000));
+    wanted.noiseGrey = readNumber(options, "noiseGrey");
+    wanted.cellPixels = readInteger(options, "cellPixels", 1, 256);
+    wanted.focalPixels = readNumber(options, "focalPixels");
+    wanted.baselineMetres = readNumber(options, "baselineMetres");
+    wanted.cameras[0] = readCamera(options, "left");
+    wanted.cameras[1] = readCamera(options, "right");
     if (options.Get("bareRoom").ToBoolean()) wanted.room = scene::RoomKind::kBare;
     wanted.colours = options.Get("colours").ToBoolean().Value();
     throwUnlessOk(info.Env(), scene::Scene::check(wanted));
-    const int32_t count = integerOf(options, "buffers", 1, kMaxBuffers);
+    const int32_t count = readInteger(options, "buffers", 1, kMaxBuffers);
     auto list = Napi::Array::New(info.Env(), static_cast<size_t>(count));
     const auto bytes =
         static_cast<size_t>(wanted.width) * static_cast<size_t>(wanted.height) * (wanted.colours ? 3 : 1);
@@ -147,7 +147,7 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
       thread_ = std::thread([this] { work(); });
     } catch (const std::system_error& error) {
       forgetEnvironment();
-      throw errorOf(info.Env(), noThread(error));
+      throw errorFrom(info.Env(), noThread(error));
     }
   }
 
@@ -199,7 +199,7 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
   Napi::Value render(const Napi::CallbackInfo& info) {
     const Napi::Env env = info.Env();
     if (stop_) throwUnlessOk(env, Status::error(Code::kFailed, "The synthetic scene is closed."));
-    const int32_t buffer = placeOf(info[0], "a buffer", static_cast<int32_t>(busy_.size()));
+    const int32_t buffer = readIndex(info[0], "a buffer", static_cast<int32_t>(busy_.size()));
     if (!info[1].IsNumber()) throwUnlessOk(env, Status::error(Code::kParameter, "render: expected a frame number."));
     requireImages(buffer);
     if (busy_[static_cast<size_t>(buffer)]) {
@@ -231,14 +231,15 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
 
   Napi::Value truth(const Napi::CallbackInfo& info) {
     const Napi::Object call = objectAt(info, 0, "the view");
-    const int32_t width = integerOf(call, "width", 1, kLargestSide);
-    const int32_t height = integerOf(call, "height", 1, kLargestSide);
-    const scene::IdealView view{width, height, numberOf(call, "focalPixels"), numberOf(call, "cx"),
-                                numberOf(call, "cy")};
-    const int32_t side = integerOf(call, "side", 0, 1);
-    const auto frame = static_cast<uint32_t>(integerOf(call, "frame", 0, 0x7fffffff));
-    const auto disparity = imageOf<float>(call, "disparity", width, height, static_cast<size_t>(width) * sizeof(float));
-    const auto visible = imageOf<uint8_t>(call, "visible", width, height, static_cast<size_t>(width));
+    const int32_t width = readInteger(call, "width", 1, kLargestSide);
+    const int32_t height = readInteger(call, "height", 1, kLargestSide);
+    const scene::IdealView view{width, height, readNumber(call, "focalPixels"), readNumber(call, "cx"),
+                                readNumber(call, "cy")};
+    const int32_t side = readInteger(call, "side", 0, 1);
+    const auto frame = static_cast<uint32_t>(readInteger(call, "frame", 0, 0x7fffffff));
+    const auto disparity =
+        readImage<float>(call, "disparity", width, height, static_cast<size_t>(width) * sizeof(float));
+    const auto visible = readImage<uint8_t>(call, "visible", width, height, static_cast<size_t>(width));
     if (!(view.focalPixels > 0)) {
       throwUnlessOk(info.Env(), Status::error(Code::kParameter, "truth: expected focalPixels above 0."));
     }

@@ -15,7 +15,7 @@ constexpr double kFarthest = 8;
 }  // namespace
 
 ObjectSet seenThrough(const Cone& cone, Vec origin, const ObjectList& objects) {
-  ObjectSet seen = 0;
+  ObjectSet visible = 0;
   for (int i = 0; i < objects.count; ++i) {
     const Object& object = objects.items[i];
     bool meets = object.shape == Shape::kPlane;
@@ -34,9 +34,9 @@ ObjectSet seenThrough(const Cone& cone, Vec origin, const ObjectList& objects) {
         meets = dot(off, off) <= reach * reach;
       }
     }
-    if (meets) seen |= ObjectSet{1} << i;
+    if (meets) visible |= ObjectSet{1} << i;
   }
-  return seen;
+  return visible;
 }
 
 // kToLight is (-0.48, -0.80, -0.36).

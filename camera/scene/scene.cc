@@ -68,7 +68,7 @@ Status Scene::check(const SceneOptions& options) {
 Status Scene::open(const SceneOptions& options) {
   if (const Status status = check(options); !status.ok()) return status;
   options_ = options;
-  textures_ = texturesOf(options.seed);
+  textures_ = sharedTextures(options.seed);
   furnish(options.room, &room_);
   noise_ = noiseTable(options.seed, channels() * options.width);
   both([this](int side) {
@@ -106,10 +106,10 @@ uint16_t Scene::stored(int side, double grey, double u, double v) const {
   return static_cast<uint16_t>(units < 0 ? 0 : units > 255 * kGreyUnits ? 255 * kGreyUnits : units);
 }
 
-std::vector<ObjectSet> Scene::seenInTiles(int side) const {
+std::vector<ObjectSet> Scene::visibleInTiles(int side) const {
   const CameraState& state = cameras_[side];
   const int32_t width = options_.width, height = options_.height;
-  std::vector<ObjectSet> seen;
+  std::vector<ObjectSet> visible;
   for (int32_t y0 = 0; y0 < height; y0 += kTile) {
     for (int32_t x0 = 0; x0 < width; x0 += kTile) {
       const int32_t x1 = std::min(x0 + kTile, width), y1 = std::min(y0 + kTile, height);
@@ -127,10 +127,10 @@ std::vector<ObjectSet> Scene::seenInTiles(int side) const {
         }
       }
       cone.spread = std::sqrt(squared);
-      seen.push_back(seenThrough(cone, originOf(side), room_));
+      visible.push_back(seenThrough(cone, originOf(side), room_));
     }
   }
-  return seen;
+  return visible;
 }
 
 void Scene::bake(int side) {
@@ -143,11 +143,11 @@ void Scene::bake(int side) {
   const double tangent = 1 / options_.cameras[side].fx;
   // The surface at each corner of the current and the next row: if four corners agree, one ray is enough.
   std::vector<int32_t> upper(width + 1), lower(width + 1);
-  const std::vector<ObjectSet> seen = seenInTiles(side);
+  const std::vector<ObjectSet> visible = visibleInTiles(side);
   const int32_t tilesAcross = (width + kTile - 1) / kTile;
   /// The last corners of a tile are the first of the next one; at the border they belong to the last tile.
   const auto among = [&](int32_t x, int32_t y) {
-    return seen[static_cast<size_t>(std::min(y, height - 1) / kTile) * tilesAcross + std::min(x, width - 1) / kTile];
+    return visible[static_cast<size_t>(std::min(y, height - 1) / kTile) * tilesAcross + std::min(x, width - 1) / kTile];
   };
   const LightGrid light(room_, 0.03);
   const auto look = [&](int32_t y, std::vector<int32_t>* row) {

@@ -93,7 +93,7 @@ class Scene {
 
   void castCorners(int side);
   /// Returns the objects visible in each tile of kTile x kTile pixels, row by row.
-  std::vector<ObjectSet> seenInTiles(int side) const;
+  std::vector<ObjectSet> visibleInTiles(int side) const;
   void bake(int side);
   void layTiles(int side);
   void layBoard(int side);

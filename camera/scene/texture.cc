@@ -257,7 +257,7 @@ Textures::Textures(uint32_t seed) {
   });
 }
 
-std::shared_ptr<const Textures> texturesOf(uint32_t seed) {
+std::shared_ptr<const Textures> sharedTextures(uint32_t seed) {
   static std::mutex mutex;
   static uint32_t newestSeed = 0;
   static std::weak_ptr<const Textures> newest;

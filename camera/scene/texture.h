@@ -48,6 +48,6 @@ class Textures {
 };
 
 /// Returns the textures of a seed, painted once for all scenes that exist at the same time.
-std::shared_ptr<const Textures> texturesOf(uint32_t seed);
+std::shared_ptr<const Textures> sharedTextures(uint32_t seed);
 
 }  // namespace depthwatt::scene

@@ -25,12 +25,12 @@ template <>
 constexpr napi_typedarray_type kArrayType<double> = napi_float64_array;
 
 Napi::Error parameterError(Napi::Env env, const char* name, const char* expected) {
-  return errorOf(env, Status::error(Code::kParameter, "Expected %s for %s.", expected, name));
+  return errorFrom(env, Status::error(Code::kParameter, "Expected %s for %s.", expected, name));
 }
 
 /// Returns the value as text for a message. Symbols and objects are not converted to text, because that would run
 /// JavaScript or throw.
-std::string foundOf(const Napi::Value& value) {
+std::string describeValue(const Napi::Value& value) {
   if (value.IsNumber()) return value.ToString().Utf8Value().substr(0, 40);
   if (value.IsString()) return "'" + value.As<Napi::String>().Utf8Value().substr(0, 40) + "'";
   return value.IsUndefined() ? "undefined" : "no number";
@@ -46,8 +46,8 @@ Element* bytesOf(const Napi::Object& object, const char* name, size_t needed) {
   auto array = value.As<Napi::TypedArrayOf<Element>>();
   // The length is 0 if the array's buffer was transferred.
   if (array.ByteLength() < needed) {
-    throw errorOf(object.Env(), Status::error(Code::kParameter, "Expected at least %zu bytes for %s, got %zu.", needed,
-                                              name, array.ByteLength()));
+    throw errorFrom(object.Env(), Status::error(Code::kParameter, "Expected at least %zu bytes for %s, got %zu.",
+                                                needed, name, array.ByteLength()));
   }
   return array.Data();
 }
@@ -70,21 +70,22 @@ double numberAt(const Napi::CallbackInfo& info, size_t place, const char* what) 
   return number;
 }
 
-int32_t integerOf(const Napi::Object& object, const char* name, int32_t low, int32_t high) {
+int32_t readInteger(const Napi::Object& object, const char* name, int32_t low, int32_t high) {
   const Napi::Value value = object.Get(name);
   const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : NAN;
   if (!(number >= low && number <= high) || number != std::floor(number)) {
-    throw errorOf(object.Env(), Status::error(Code::kParameter, "Expected a whole number from %d to %d for %s, got %s.",
-                                              low, high, name, foundOf(value).c_str()));
+    throw errorFrom(object.Env(),
+                    Status::error(Code::kParameter, "Expected a whole number from %d to %d for %s, got %s.", low, high,
+                                  name, describeValue(value).c_str()));
   }
   return static_cast<int32_t>(number);
 }
 
-int32_t integerOf(const Napi::Object& object, const char* name, int32_t low, int32_t high, int32_t fallback) {
-  return object.Get(name).IsUndefined() ? fallback : integerOf(object, name, low, high);
+int32_t readInteger(const Napi::Object& object, const char* name, int32_t low, int32_t high, int32_t fallback) {
+  return object.Get(name).IsUndefined() ? fallback : readInteger(object, name, low, high);
 }
 
-double numberOf(const Napi::Object& object, const char* name) {
+double readNumber(const Napi::Object& object, const char* name) {
   const Napi::Value value = object.Get(name);
   if (!value.IsNumber() || !std::isfinite(value.As<Napi::Number>().DoubleValue())) {
     throw parameterError(object.Env(), name, "a finite number");
@@ -92,47 +93,48 @@ double numberOf(const Napi::Object& object, const char* name) {
   return value.As<Napi::Number>().DoubleValue();
 }
 
-bool booleanOf(const Napi::Object& object, const char* name) {
+bool readBoolean(const Napi::Object& object, const char* name) {
   const Napi::Value value = object.Get(name);
   if (!value.IsBoolean()) throw parameterError(object.Env(), name, "true or false");
   return value.As<Napi::Boolean>().Value();
 }
 
-std::string stringOf(const Napi::Object& object, const char* name) {
+std::string readString(const Napi::Object& object, const char* name) {
   const Napi::Value value = object.Get(name);
   if (!value.IsString()) throw parameterError(object.Env(), name, "a string");
   return value.As<Napi::String>().Utf8Value();
 }
 
-std::string optionalStringOf(const Napi::Object& object, const char* name) {
-  return object.Get(name).IsUndefined() ? std::string() : stringOf(object, name);
+std::string readOptionalString(const Napi::Object& object, const char* name) {
+  return object.Get(name).IsUndefined() ? std::string() : readString(object, name);
 }
 
 template <class T>
-ImageView<T> imageOf(const Napi::Object& object, const char* name) {
-  const int32_t width = integerOf(object, "width", 1, 32768);
-  const int32_t height = integerOf(object, "height", 1, 32768);
+ImageView<T> readImage(const Napi::Object& object, const char* name) {
+  const int32_t width = readInteger(object, "width", 1, 32768);
+  const int32_t height = readInteger(object, "height", 1, 32768);
   const int32_t packed = width * static_cast<int32_t>(sizeof(T));
-  const int32_t strideBytes = integerOf(object, "strideBytes", packed, 1 << 24, packed);
-  return imageOf<T>(object, name, width, height, static_cast<size_t>(strideBytes));
+  const int32_t strideBytes = readInteger(object, "strideBytes", packed, 1 << 24, packed);
+  return readImage<T>(object, name, width, height, static_cast<size_t>(strideBytes));
 }
 
 template <class T>
-ImageView<T> imageOf(const Napi::Object& object, const char* name, int32_t width, int32_t height, size_t strideBytes) {
+ImageView<T> readImage(const Napi::Object& object, const char* name, int32_t width, int32_t height,
+                       size_t strideBytes) {
   const size_t needed = static_cast<size_t>(height - 1) * strideBytes + static_cast<size_t>(width) * sizeof(T);
   return {static_cast<T*>(bytesOf<std::remove_const_t<T>>(object, name, needed)), width, height, strideBytes};
 }
 
 template <class T>
-T* elementsOf(const Napi::Object& object, const char* name, size_t count) {
+T* readElements(const Napi::Object& object, const char* name, size_t count) {
   return bytesOf<std::remove_const_t<T>>(object, name, count * sizeof(T));
 }
 
-int32_t placeOf(const Napi::Value& value, const char* what, int32_t count) {
+int32_t readIndex(const Napi::Value& value, const char* what, int32_t count) {
   const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : NAN;
   if (!(number >= 0 && number < count) || number != std::floor(number)) {
-    throw errorOf(value.Env(), Status::error(Code::kParameter, "Expected %s from 0 to %d, got %s.", what, count - 1,
-                                             foundOf(value).c_str()));
+    throw errorFrom(value.Env(), Status::error(Code::kParameter, "Expected %s from 0 to %d, got %s.", what, count - 1,
+                                               describeValue(value).c_str()));
   }
   return static_cast<int32_t>(number);
 }
@@ -142,9 +144,9 @@ void requireFixedSize(Napi::ArrayBuffer buffer, const char* what) {
   if (buffer.Get("resizable").ToBoolean()) throw parameterError(buffer.Env(), what, "memory of a fixed size");
 }
 
-#define DEPTHWATT_IMAGE_OF(T)                                         \
-  template ImageView<T> imageOf<T>(const Napi::Object&, const char*); \
-  template ImageView<T> imageOf<T>(const Napi::Object&, const char*, int32_t, int32_t, size_t);
+#define DEPTHWATT_IMAGE_OF(T)                                           \
+  template ImageView<T> readImage<T>(const Napi::Object&, const char*); \
+  template ImageView<T> readImage<T>(const Napi::Object&, const char*, int32_t, int32_t, size_t);
 DEPTHWATT_IMAGE_OF(uint8_t)
 DEPTHWATT_IMAGE_OF(const uint8_t)
 DEPTHWATT_IMAGE_OF(int16_t)
@@ -159,9 +161,9 @@ DEPTHWATT_IMAGE_OF(float)
 DEPTHWATT_IMAGE_OF(const float)
 #undef DEPTHWATT_IMAGE_OF
 
-template const uint8_t* elementsOf<const uint8_t>(const Napi::Object&, const char*, size_t);
-template uint16_t* elementsOf<uint16_t>(const Napi::Object&, const char*, size_t);
-template const uint16_t* elementsOf<const uint16_t>(const Napi::Object&, const char*, size_t);
-template double* elementsOf<double>(const Napi::Object&, const char*, size_t);
+template const uint8_t* readElements<const uint8_t>(const Napi::Object&, const char*, size_t);
+template uint16_t* readElements<uint16_t>(const Napi::Object&, const char*, size_t);
+template const uint16_t* readElements<const uint16_t>(const Napi::Object&, const char*, size_t);
+template double* readElements<double>(const Napi::Object&, const char*, size_t);
 
 }  // namespace depthwatt

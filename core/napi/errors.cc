@@ -20,14 +20,14 @@ const char* catalogueCode(Code code) {
   return "INTERNAL";
 }
 
-Napi::Error errorOf(Napi::Env env, const Status& status) {
+Napi::Error errorFrom(Napi::Env env, const Status& status) {
   Napi::Error error = Napi::Error::New(env, status.message);
   error.Set("code", Napi::String::New(env, catalogueCode(status.code)));
   return error;
 }
 
 void throwUnlessOk(Napi::Env env, const Status& status) {
-  if (!status.ok()) throw errorOf(env, status);
+  if (!status.ok()) throw errorFrom(env, status);
 }
 
 }  // namespace depthwatt

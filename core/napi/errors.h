@@ -13,9 +13,9 @@ namespace depthwatt {
 const char* catalogueCode(Code code);
 
 /// Returns an Error whose `code` is one of core/error-catalogue.ts. core/errors.ts turns it into a DepthwattError.
-Napi::Error errorOf(Napi::Env env, const Status& status);
+Napi::Error errorFrom(Napi::Env env, const Status& status);
 
-/// Throws errorOf(status) unless the status is ok.
+/// Throws errorFrom(status) unless the status is ok.
 void throwUnlessOk(Napi::Env env, const Status& status);
 
 }  // namespace depthwatt

@@ -103,13 +103,14 @@ inline void checkMeasuresAndRepair(Random& random, const Case& c, const std::vec
   require(dSure.allocate(pixels), "measures");
   require(dRepairedSure.allocate(pixels), "repair");
   require(dRepaired.allocate(pixels), "repair");
-  const auto seen = [&](const auto& image) { return packedView(image.data(), c.width, c.height); };
+  const auto packed = [&](const auto& image) { return packedView(image.data(), c.width, c.height); };
   for (int measure = 0; measure < 4; ++measure) {
     const auto which = static_cast<ConfidenceMeasure>(measure);
     const bool zeroIsEstimated = random.whole(0, 1) == 1;
     std::vector<uint8_t> sure(pixels);
     std::vector<int16_t> repaired(disparities);
-    windowConfidenceReference(which, {seen(left), seen(right), seen(disparities), seen(certainty), zeroIsEstimated},
+    windowConfidenceReference(which,
+                              {packed(left), packed(right), packed(disparities), packed(certainty), zeroIsEstimated},
                               packedView(sure.data(), c.width, c.height));
     DeviceBuffer<int16_t> dDisparities;
     upload(dDisparities, disparities);
@@ -144,7 +145,7 @@ inline void checkThreshold(Random& random, const Case& c, std::vector<int16_t> d
   upload(dDropped, std::vector<int32_t>(kDropCauses, 7));
   thresholdReference(p, packedView(disparities.data(), c.width, c.height),
                      packedView(confidence.data(), c.width, c.height), dropped.data());
-  require(gpu::threshold(thresholdLimitsOf(p), dDisparities.get(), dConfidence.get(), dDropped.get(),
+  require(gpu::threshold(thresholdLimitsFrom(p), dDisparities.get(), dConfidence.get(), dDropped.get(),
                          c.width * c.height, nullptr),
           "threshold");
   expectSame(disparities, fetched(dDisparities), c.width, "threshold " + c.name);
@@ -213,8 +214,8 @@ inline void checkAmbiguity(Random& random, const Case& c, const std::vector<int1
     const int value = left[(i + static_cast<size_t>(shift)) % pixels] + random.whole(-noise, noise);
     right[i] = static_cast<uint8_t>(kind == 2 ? random.whole(0, 255) : std::min(std::max(value, 0), 255));
   }
-  const auto seen = [&](const auto& image) { return packedView(image.data(), c.width, c.height); };
-  ambiguityReference({seen(left), seen(right), seen(disparities)},
+  const auto packed = [&](const auto& image) { return packedView(image.data(), c.width, c.height); };
+  ambiguityReference({packed(left), packed(right), packed(disparities)},
                      packedView(limit.data(), blockColumnsOf(c.width), blockRowsOf(c.height)));
   DeviceBuffer<uint8_t> dLeft, dRight, dLimit;
   DeviceBuffer<int16_t> dDisparities;

@@ -171,7 +171,7 @@ void Engine::detach() {
   inputs_.clear();
 }
 
-PairObservation Engine::observation() const { return watch_ ? watch_->seen() : PairObservation(); }
+PairObservation Engine::observation() const { return watch_ ? watch_->observation() : PairObservation(); }
 
 Status Engine::setRightMap(std::vector<int32_t> map) {
   if (map.empty() || map.size() != parameters_.rightMap.size()) {

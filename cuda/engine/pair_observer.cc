@@ -39,7 +39,7 @@ PairObserver::PairObserver(const EngineParameters& parameters, InstructionSet se
   const size_t pixels = static_cast<size_t>(p_.width) * p_.height;
   for (std::vector<uint8_t>& image : grey_) image.resize(pixels);
   for (std::vector<uint32_t>& image : words_) image.resize(p_.adaptation.watchesRows ? pixels : 0);
-  seen_.adaptation = {p_.adaptation.quarterRows, 0, 0};
+  observation_.adaptation = {p_.adaptation.quarterRows, 0, 0};
 }
 
 void PairObserver::prepare(const FrameInput& input, int side, const std::vector<int32_t>& map) {
@@ -60,12 +60,12 @@ void PairObserver::look(const FrameInput& input) {
       countNoise_(packedView(grey_[side].data(), p_.width, p_.height).asConst(), counts);
   }
   if (p_.adaptation.denoise != Denoise::kOff) {
-    seen_.noiseSigmaQ8 = noiseSigmaQ8(counts);
-    seen_.noiseKnown = true;
-    int32_t& range = seen_.adaptation.smoothRange;
-    const int32_t sigmaQ8 = p_.halfResolution ? seen_.noiseSigmaQ8 / 3 : seen_.noiseSigmaQ8;
+    observation_.noiseSigmaQ8 = noiseSigmaQ8(counts);
+    observation_.noiseKnown = true;
+    int32_t& range = observation_.adaptation.smoothRange;
+    const int32_t sigmaQ8 = p_.halfResolution ? observation_.noiseSigmaQ8 / 3 : observation_.noiseSigmaQ8;
     const bool noisy = sigmaQ8 >= (range > 0 ? kQuietSigmaQ8 : kNoisySigmaQ8) &&
-                       seen_.noiseSigmaQ8 < (range > 0 ? kSurelyTextureSigmaQ8 : kTextureSigmaQ8);
+                       observation_.noiseSigmaQ8 < (range > 0 ? kSurelyTextureSigmaQ8 : kTextureSigmaQ8);
     range = noisy || p_.adaptation.denoise == Denoise::kOn ? smoothRangeFor(sigmaQ8, range) : 0;
   }
   if (p_.adaptation.watchesRows) lookAtRows(input);
@@ -79,7 +79,7 @@ RowBands PairObserver::bands() const {
 
 RowLine PairObserver::lineOf(const FrameInput& input, const RowBands& bands) {
   const RowLine first = rowLineOf(bands);
-  const int32_t turned = seen_.adaptation.quarterRowsOverWidth == 0 ? kTurnedOverWidth : kStraightOverWidth;
+  const int32_t turned = observation_.adaptation.quarterRowsOverWidth == 0 ? kTurnedOverWidth : kStraightOverWidth;
   if (!first.known || std::abs(first.quarterRowsOverWidth) < turned) return {};
   prepare(input, 1,
           mapFurtherDown(p_.rightMap, p_.width, p_.height, first.middleQuarterRows, first.quarterRowsOverWidth));
@@ -95,32 +95,32 @@ RowLine PairObserver::lineOf(const FrameInput& input, const RowBands& bands) {
 }
 
 void PairObserver::lookAtRows(const FrameInput& input) {
-  const RowBands seen = bands();
-  const RowLine line = lineOf(input, seen);
+  const RowBands estimated = bands();
+  const RowLine line = lineOf(input, estimated);
   int32_t quarterRows = line.middleQuarterRows;
   if (line.known) {
-    seen_.rowsAtLimit = false;
+    observation_.rowsAtLimit = false;
   } else {
-    const RowOffset offset = rowOffsetOf(seen);
+    const RowOffset offset = rowOffsetOf(estimated);
     if (!offset.known) return;
-    seen_.rowsAtLimit = offset.atLimit;
+    observation_.rowsAtLimit = offset.atLimit;
     if (offset.atLimit) return;
     quarterRows = offset.quarterRows;
   }
-  seen_.rowsKnown = true;
-  seen_.adaptation.quarterRows = rows_.take(quarterRows);
-  seen_.medianQuarterRows = rows_.median();
-  seen_.adaptation.quarterRowsOverWidth = overWidth_.take(line.quarterRowsOverWidth);
-  seen_.medianQuarterRowsOverWidth = overWidth_.median();
+  observation_.rowsKnown = true;
+  observation_.adaptation.quarterRows = rows_.take(quarterRows);
+  observation_.medianQuarterRows = rows_.median();
+  observation_.adaptation.quarterRowsOverWidth = overWidth_.take(line.quarterRowsOverWidth);
+  observation_.medianQuarterRowsOverWidth = overWidth_.median();
 }
 
 void PairObserver::read(const std::vector<int32_t>& rightMap) {
   p_.rightMap = rightMap;
   if (!p_.adaptation.watchesRows) return;
   rows_ = overWidth_ = RowDecision();
-  seen_.rowsKnown = seen_.rowsAtLimit = false;
-  seen_.medianQuarterRows = seen_.adaptation.quarterRows = 0;
-  seen_.medianQuarterRowsOverWidth = seen_.adaptation.quarterRowsOverWidth = 0;
+  observation_.rowsKnown = observation_.rowsAtLimit = false;
+  observation_.medianQuarterRows = observation_.adaptation.quarterRows = 0;
+  observation_.medianQuarterRowsOverWidth = observation_.adaptation.quarterRowsOverWidth = 0;
 }
 
 size_t PairObserver::workspaceBytes() const { return 2 * grey_[0].size() + 2 * words_[0].size() * sizeof(uint32_t); }

@@ -65,7 +65,7 @@ class PairObserver {
   void look(const FrameInput& input);
   /// Sets the map of the right image from now on, and discards the estimates of its rows.
   void read(const std::vector<int32_t>& rightMap);
-  const PairObservation& seen() const { return seen_; }
+  const PairObservation& observation() const { return observation_; }
   size_t workspaceBytes() const;
 
  private:
@@ -83,7 +83,7 @@ class PairObserver {
   std::vector<uint8_t> grey_[2];
   std::vector<uint32_t> words_[2];
   RowDecision rows_, overWidth_;
-  PairObservation seen_;
+  PairObservation observation_;
 };
 
 }  // namespace depthwatt

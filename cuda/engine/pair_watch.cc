@@ -9,7 +9,7 @@
 namespace depthwatt {
 
 PairWatch::PairWatch(const EngineParameters& parameters, InstructionSet set)
-    : watches_(parameters.adaptation.watches()), observer_(parameters, set), seen_(observer_.seen()) {
+    : watches_(parameters.adaptation.watches()), observer_(parameters, set), observation_(observer_.observation()) {
   if (!watches_) return;
   for (int side = 0; side < 2; ++side) copies_[side].resize(inputBytes(parameters, side));
   thread_ = std::thread([this] { serve(); });
@@ -42,7 +42,7 @@ void PairWatch::serve() {
 void PairWatch::finish() {
   std::unique_lock<std::mutex> lock(mutex_);
   changed_.wait(lock, [this] { return !busy_; });
-  seen_ = observer_.seen();
+  observation_ = observer_.observation();
 }
 
 Adaptation PairWatch::take(const FrameInput& input) {
@@ -63,7 +63,7 @@ Adaptation PairWatch::take(const FrameInput& input) {
   }
   ++frames_;
   const std::lock_guard<std::mutex> lock(mutex_);
-  return seen_.adaptation;
+  return observation_.adaptation;
 }
 
 void PairWatch::read(const std::vector<int32_t>& rightMap) {
@@ -73,9 +73,9 @@ void PairWatch::read(const std::vector<int32_t>& rightMap) {
   frames_ = 0;
 }
 
-PairObservation PairWatch::seen() const {
+PairObservation PairWatch::observation() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return seen_;
+  return observation_;
 }
 
 }  // namespace depthwatt

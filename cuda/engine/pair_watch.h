@@ -26,7 +26,7 @@ class PairWatch {
   /// Sets the map of the right image from now on, and discards the estimates of its rows.
   void read(const std::vector<int32_t>& rightMap);
   /// Returns the current adaptation and its reason. Any thread may call it.
-  PairObservation seen() const;
+  PairObservation observation() const;
 
  private:
   void serve();
@@ -40,7 +40,7 @@ class PairWatch {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool busy_ = false, stop_ = false;
-  PairObservation seen_;
+  PairObservation observation_;
   std::thread thread_;
 };
 

@@ -20,7 +20,7 @@ constexpr Setting kSettings[] = {
 class MatchOnCpu final : public CpuStage {
  public:
   Status open(const StageTask& task, const CpuContext& cpu) {
-    return openCpuMatcher(matchTaskOf(task), cpu.instructionSet, cpu.workers, &matcher_);
+    return openCpuMatcher(matchTaskFrom(task), cpu.instructionSet, cpu.workers, &matcher_);
   }
   Status run(const StageImages& images) override {
     const ImageView<uint8_t>* grey = images.matcherGrey;

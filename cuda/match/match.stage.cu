@@ -10,7 +10,7 @@ namespace {
 
 class MatchOnGpu final : public GpuStage {
  public:
-  explicit MatchOnGpu(const StageTask& task) : task_(matchTaskOf(task)) {}
+  explicit MatchOnGpu(const StageTask& task) : task_(matchTaskFrom(task)) {}
 
   Status open() { return openMatcher(task_, &matcher_); }
   Status run(const StageImages& images, cudaStream_t stream) override {

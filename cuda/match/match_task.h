@@ -6,7 +6,7 @@
 
 namespace depthwatt {
 
-inline MatchTask matchTaskOf(const StageTask& stage) {
+inline MatchTask matchTaskFrom(const StageTask& stage) {
   MatchTask task;
   task.width = stage.width;
   task.height = stage.height;

@@ -17,23 +17,23 @@ size_t bytesOf(const Napi::Object& call, const RectifySource& source) {
   return sourceBytes(source.width, source.height, source.strideBytes, source.format, !call.Get("rgb").IsUndefined());
 }
 
-RectifySource sourceOf(const Napi::Object& call) {
+RectifySource readSource(const Napi::Object& call) {
   RectifySource source;
-  source.width = integerOf(call, "inputWidth", 1, 32768);
-  source.height = integerOf(call, "inputHeight", 1, 32768);
-  source.strideBytes = static_cast<size_t>(integerOf(call, "strideBytes", 1, 1 << 24));
-  const std::string format = stringOf(call, "format");
-  if (!pixelFormatOf(format.c_str(), &source.format)) {
-    throw errorOf(call.Env(),
-                  Status::error(Code::kParameter, "Expected a pixel format of frame.ts, got '%s'.", format.c_str()));
+  source.width = readInteger(call, "inputWidth", 1, 32768);
+  source.height = readInteger(call, "inputHeight", 1, 32768);
+  source.strideBytes = static_cast<size_t>(readInteger(call, "strideBytes", 1, 1 << 24));
+  const std::string format = readString(call, "format");
+  if (!findPixelFormat(format.c_str(), &source.format)) {
+    throw errorFrom(call.Env(),
+                    Status::error(Code::kParameter, "Expected a pixel format of frame.ts, got '%s'.", format.c_str()));
   }
   const size_t bytes = bytesOf(call, source);
   if (bytes == 0) {
-    throw errorOf(call.Env(),
-                  Status::error(Code::kParameter, "Expected a row stride that holds %d pixels, got %zu bytes.",
-                                source.width, source.strideBytes));
+    throw errorFrom(call.Env(),
+                    Status::error(Code::kParameter, "Expected a row stride that holds %d pixels, got %zu bytes.",
+                                  source.width, source.strideBytes));
   }
-  source.data = elementsOf<const uint8_t>(call, "image", bytes);
+  source.data = readElements<const uint8_t>(call, "image", bytes);
   return source;
 }
 
@@ -71,26 +71,27 @@ void run(const Variant& variant, const RectifySource& source, const int32_t* map
 
 Napi::Value rectify(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Variant variant = variantOf(call);
-  const RectifySource source = sourceOf(call);
-  const int32_t width = integerOf(call, "width", 1, 32768), height = integerOf(call, "height", 1, 32768);
+  const Variant variant = readVariant(call);
+  const RectifySource source = readSource(call);
+  const int32_t width = readInteger(call, "width", 1, 32768), height = readInteger(call, "height", 1, 32768);
   const auto grey = call.Get("grey").IsUndefined()
                         ? ImageView<uint8_t>{}
-                        : imageOf<uint8_t>(call, "grey", width, height, static_cast<size_t>(width));
+                        : readImage<uint8_t>(call, "grey", width, height, static_cast<size_t>(width));
   const int32_t* map = nullptr;
   const bool colours = !call.Get("rgb").IsUndefined();
   if (!call.Get("map").IsUndefined()) {
-    map = imageOf<const int32_t>(call, "map", 2 * width, height, static_cast<size_t>(width) * 2 * sizeof(int32_t)).data;
+    map =
+        readImage<const int32_t>(call, "map", 2 * width, height, static_cast<size_t>(width) * 2 * sizeof(int32_t)).data;
   } else if (width != source.width || height != source.height) {
-    throw errorOf(info.Env(), Status::error(Code::kParameter, "Expected a result of %dx%d without a map, got %dx%d.",
-                                            source.width, source.height, width, height));
+    throw errorFrom(info.Env(), Status::error(Code::kParameter, "Expected a result of %dx%d without a map, got %dx%d.",
+                                              source.width, source.height, width, height));
   }
   ImageView<Rgb8> rgb;
   if (colours) {
-    const auto bytes = imageOf<uint8_t>(call, "rgb", 3 * width, height, 3 * static_cast<size_t>(width));
+    const auto bytes = readImage<uint8_t>(call, "rgb", 3 * width, height, 3 * static_cast<size_t>(width));
     rgb = packedView(reinterpret_cast<Rgb8*>(bytes.data), width, height);
     if (!hasColours(source.format))
-      throw errorOf(info.Env(), Status::error(Code::kParameter, "Expected a format with colours."));
+      throw errorFrom(info.Env(), Status::error(Code::kParameter, "Expected a format with colours."));
   }
   const auto compute = [&](const RectifySource& from) {
     if (!colours) return run(variant, from, map, grey);
@@ -99,13 +100,13 @@ Napi::Value rectify(const Napi::CallbackInfo& info) {
     rectifyRgbReference(from, map, rgb);
     if (grey.data != nullptr) rectifyReference(from, map, grey);
   };
-  const std::string edge = optionalStringOf(call, "edge");
+  const std::string edge = readOptionalString(call, "edge");
   if (edge.empty()) {
     compute(source);
   } else {
     const GuardedCopy copy(source.data, bytesOf(call, source), edge == "end");
     if (copy.data() == nullptr)
-      throw errorOf(info.Env(), Status::error(Code::kFailed, "No memory for a guarded image."));
+      throw errorFrom(info.Env(), Status::error(Code::kFailed, "No memory for a guarded image."));
     RectifySource guarded = source;
     guarded.data = copy.data();
     compute(guarded);

@@ -165,7 +165,7 @@ Napi::Value createSampler(const Napi::CallbackInfo& info) {
                const bool doubles =
                    call[0].IsTypedArray() && call[0].As<Napi::TypedArray>().TypedArrayType() == napi_float64_array;
                if (!doubles)
-                 throw errorOf(call.Env(), Status::error(Code::kParameter, "drain: expected a Float64Array."));
+                 throw errorFrom(call.Env(), Status::error(Code::kParameter, "drain: expected a Float64Array."));
                auto out = call[0].As<Napi::Float64Array>();
                const size_t perRow = sampler->sources() * (sizeof(Sample) / sizeof(double));
                const auto rows = static_cast<uint32_t>(out.ElementLength() / perRow);

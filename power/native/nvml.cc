@@ -97,7 +97,7 @@ int readText(int (*getter)(Device, char*, unsigned), Device device, char* text, 
   return status;
 }
 
-const char* errorOf(int status) {
+const char* errorFrom(int status) {
   const char* text = f.errorString(status);
   return text == nullptr ? "an error without a name" : text;
 }
@@ -140,7 +140,7 @@ const char* Nvml::open() {
   unsigned count = 0;
   if (status == kSuccess) status = f.count(&count);
   if (status != kSuccess) {
-    std::snprintf(problem_, sizeof problem_, "NVML does not start: %s", errorOf(status));
+    std::snprintf(problem_, sizeof problem_, "NVML does not start: %s", errorFrom(status));
     return problem_;
   }
   const unsigned wanted = std::min<unsigned>(count, kMaxDevices);
@@ -150,7 +150,7 @@ const char* Nvml::open() {
     if (status == kSuccess && f.fields != nullptr) instantPower[i] = instant(devices_[i], &milliwatts) == kSuccess;
   }
   if (status != kSuccess) {
-    std::snprintf(problem_, sizeof problem_, "NVML shows no handle for a GPU: %s", errorOf(status));
+    std::snprintf(problem_, sizeof problem_, "NVML shows no handle for a GPU: %s", errorFrom(status));
     return problem_;
   }
   if (wanted == 0) {
@@ -199,7 +199,7 @@ int Nvml::throttleReasons(uint32_t device, double* value) const {
 }
 
 const char* Nvml::errorText(int status) const {
-  return f.errorString == nullptr ? "NVML is not open" : errorOf(status);
+  return f.errorString == nullptr ? "NVML is not open" : errorFrom(status);
 }
 
 }  // namespace depthwatt

@@ -55,9 +55,9 @@ struct Case {
   std::vector<uint8_t> left, right;
 };
 
-PixelFormat formatOf(const std::string& name) {
+PixelFormat readFormat(const std::string& name) {
   PixelFormat format = PixelFormat::kGrey;
-  if (!pixelFormatOf(name.c_str(), &format)) fail("Expected a pixel format, got " + name);
+  if (!findPixelFormat(name.c_str(), &format)) fail("Expected a pixel format, got " + name);
   return format;
 }
 
@@ -66,7 +66,8 @@ bool read(const std::string& key, std::istream& line, Case* one) {
   EngineParameters& p = one->parameters;
   std::string word;
   if (key == "size") line >> p.inputWidth >> p.inputHeight >> p.width >> p.height;
-  else if (key == "formats") line >> word, p.leftFormat = formatOf(word), line >> word, p.rightFormat = formatOf(word);
+  else if (key == "formats")
+    line >> word, p.leftFormat = readFormat(word), line >> word, p.rightFormat = readFormat(word);
   else if (key == "strides") line >> p.leftStrideBytes >> p.rightStrideBytes;
   else if (key == "region") line >> p.region.x >> p.region.y >> p.region.width >> p.region.height;
   else if (key == "maps") line >> word, p.leftMap = mapOf(word), line >> word, p.rightMap = mapOf(word);

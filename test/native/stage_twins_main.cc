@@ -210,7 +210,7 @@ void stages(InstructionSet set, Random& random, int32_t width, int32_t height) {
   const auto pointRow = static_cast<int32_t>(pointBytes(rig)) * width;
   Image<uint8_t> cloud(pointRow, height), fastCloud(pointRow, height);
   pointsReference(rig, seen, cloud.view().data);
-  kernelsFor<PointsKernels>(set).points(pointsPlanOf(rig, width), seen, fastCloud.view().data, 0, height);
+  kernelsFor<PointsKernels>(set).points(makePointsPlan(rig, width), seen, fastCloud.view().data, 0, height);
   expectSame("points", cloud, fastCloud);
 
   CrossParameters cross{random.whole(0, 3), random.whole(1, 40), random.whole(0, 9), random.whole(0, 9),

@@ -85,7 +85,7 @@ class PairAligner : public Napi::ObjectWrap<PairAligner> {
     return info.Env().Undefined();
   }
   void requireOpen(Napi::Env env) const {
-    if (aligner_ == nullptr) throw errorOf(env, Status::error(Code::kFailed, "Expected an open PairAligner."));
+    if (aligner_ == nullptr) throw errorFrom(env, Status::error(Code::kFailed, "Expected an open PairAligner."));
   }
   void serve();
   void stop();
@@ -105,17 +105,17 @@ PairAligner::PairAligner(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Pair
   const Napi::Object options = objectAt(info, 0, "options");
   AlignerParameters p;
   readInput(options, p);
-  p.view = {numberOf(options, "focalPixels"), numberOf(options, "cx"), numberOf(options, "cy")};
-  p.maxWidth = integerOf(options, "maxWidth", 0, 16384);
-  p.search = {integerOf(options, "rows", 1, 16384), integerOf(options, "minDisparity", -16384, 16384),
-              integerOf(options, "maxDisparity", -16384, 16384)};
+  p.view = {readNumber(options, "focalPixels"), readNumber(options, "cx"), readNumber(options, "cy")};
+  p.maxWidth = readInteger(options, "maxWidth", 0, 16384);
+  p.search = {readInteger(options, "rows", 1, 16384), readInteger(options, "minDisparity", -16384, 16384),
+              readInteger(options, "maxDisparity", -16384, 16384)};
   throwUnlessOk(info.Env(), Aligner::check(p));
   try {
     aligner_ = std::make_unique<Aligner>(p, reinterpret_cast<RectifyGrey>(info.Data()));
   } catch (const std::bad_alloc&) {
-    throw errorOf(info.Env(), Status::error(Code::kMemoryExhausted,
-                                            "Expected memory to compare images of %dx%d, the system gave none.",
-                                            p.width, p.height));
+    throw errorFrom(info.Env(), Status::error(Code::kMemoryExhausted,
+                                              "Expected memory to compare images of %dx%d, the system gave none.",
+                                              p.width, p.height));
   }
 }
 
@@ -123,8 +123,8 @@ const uint8_t* PairAligner::imageAt(const Napi::CallbackInfo& info, size_t place
   const size_t bytes = aligner_->inputBytes(static_cast<int>(place));
   if (!info[place].IsTypedArray() || info[place].As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array ||
       info[place].As<Napi::Uint8Array>().ByteLength() < bytes) {
-    throw errorOf(info.Env(), Status::error(Code::kParameter, "Expected a Uint8Array of %zu bytes for the %s image.",
-                                            bytes, place == 0 ? "left" : "right"));
+    throw errorFrom(info.Env(), Status::error(Code::kParameter, "Expected a Uint8Array of %zu bytes for the %s image.",
+                                              bytes, place == 0 ? "left" : "right"));
   }
   return info[place].As<Napi::Uint8Array>().Data();
 }
@@ -132,8 +132,8 @@ const uint8_t* PairAligner::imageAt(const Napi::CallbackInfo& info, size_t place
 double* PairAligner::numbersAt(const Napi::CallbackInfo& info, size_t place) {
   if (!info[place].IsTypedArray() || info[place].As<Napi::TypedArray>().TypedArrayType() != napi_float64_array ||
       info[place].As<Napi::Float64Array>().ElementLength() < kLookNumbers) {
-    throw errorOf(info.Env(),
-                  Status::error(Code::kParameter, "Expected a Float64Array of %d numbers for a look.", kLookNumbers));
+    throw errorFrom(info.Env(),
+                    Status::error(Code::kParameter, "Expected a Float64Array of %d numbers for a look.", kLookNumbers));
   }
   return info[place].As<Napi::Float64Array>().Data();
 }
@@ -142,13 +142,13 @@ double* PairAligner::numbersAt(const Napi::CallbackInfo& info, size_t place) {
 Napi::Value PairAligner::look(const Napi::CallbackInfo& info) {
   requireOpen(info.Env());
   if (thread_.joinable()) {
-    throw errorOf(info.Env(), Status::error(Code::kParameter, "Expected a PairAligner without a thread at work."));
+    throw errorFrom(info.Env(), Status::error(Code::kParameter, "Expected a PairAligner without a thread at work."));
   }
   const uint8_t *left = imageAt(info, 0), *right = imageAt(info, 1);
   double* const out = numbersAt(info, 2);
   const double before = cpuMilliseconds();
-  const AlignmentLook seen = aligner_->look(left, right);
-  writeLook(seen, cpuMilliseconds() - before, out);
+  const AlignmentLook result = aligner_->look(left, right);
+  writeLook(result, cpuMilliseconds() - before, out);
   return info.Env().Undefined();
 }
 
@@ -162,9 +162,9 @@ Napi::Value PairAligner::begin(const Napi::CallbackInfo& info) {
       for (int side = 0; side < 2; ++side) copies_[side].resize(aligner_->inputBytes(side));
       thread_ = std::thread([this] { serve(); });
     } catch (const std::system_error& error) {
-      throw errorOf(env, noThread(error));
+      throw errorFrom(env, noThread(error));
     } catch (const std::bad_alloc&) {
-      throw errorOf(env, Status::error(Code::kMemoryExhausted, "Expected memory for a copy of a pair."));
+      throw errorFrom(env, Status::error(Code::kMemoryExhausted, "Expected memory for a copy of a pair."));
     }
     pthread_setname_np(thread_.native_handle(), "dw-health");
   }
@@ -204,10 +204,10 @@ void PairAligner::serve() {
     stage_ = kLooking;
     lock.unlock();
     const double before = cpuMilliseconds();
-    const AlignmentLook seen = aligner_->look(copies_[0].data(), copies_[1].data());
+    const AlignmentLook result = aligner_->look(copies_[0].data(), copies_[1].data());
     const double cpu = cpuMilliseconds() - before;
     lock.lock();
-    writeLook(seen, cpu + copyMilliseconds_, numbers_);
+    writeLook(result, cpu + copyMilliseconds_, numbers_);
     stage_ = kDone;
   }
 }
@@ -226,16 +226,16 @@ void PairAligner::stop() {
 class MapTurning : public Napi::AsyncWorker {
  public:
   MapTurning(Napi::Env env, const Napi::Object& call)
-      : Napi::AsyncWorker(env, "depthwatt.turnMap"), deferred_(env), map_(mapOf(call, "map")) {
-    shape_ = {integerOf(call, "width", 2, 16384), integerOf(call, "height", 2, 16384),
-              integerOf(call, "inputWidth", 1, 16384), integerOf(call, "inputHeight", 1, 16384)};
-    view_ = {numberOf(call, "focalPixels"), numberOf(call, "cx"), numberOf(call, "cy")};
-    const double* rotation = elementsOf<double>(call, "rotation", 9);
+      : Napi::AsyncWorker(env, "depthwatt.turnMap"), deferred_(env), map_(readMap(call, "map")) {
+    shape_ = {readInteger(call, "width", 2, 16384), readInteger(call, "height", 2, 16384),
+              readInteger(call, "inputWidth", 1, 16384), readInteger(call, "inputHeight", 1, 16384)};
+    view_ = {readNumber(call, "focalPixels"), readNumber(call, "cx"), readNumber(call, "cy")};
+    const double* rotation = readElements<double>(call, "rotation", 9);
     std::copy_n(rotation, 9, rotation_);
     if (map_.size() != 2 * static_cast<size_t>(shape_.width) * static_cast<size_t>(shape_.height) ||
         !(view_.focalPixels > 0)) {
-      throw errorOf(env, Status::error(Code::kParameter, "Expected a map of %dx%d and a focal length above 0.",
-                                       shape_.width, shape_.height));
+      throw errorFrom(env, Status::error(Code::kParameter, "Expected a map of %dx%d and a focal length above 0.",
+                                         shape_.width, shape_.height));
     }
   }
   Napi::Promise promise() const { return deferred_.Promise(); }

@@ -106,7 +106,7 @@ double edgeSharpness(ImageView<const uint8_t> image) {
   }
   if (counted < kFewest) return 0;
   int32_t at = 0;
-  for (int32_t seen = histogram[0]; 2 * seen < counted; seen += histogram[at]) ++at;
+  for (int32_t cumulative = histogram[0]; 2 * cumulative < counted; cumulative += histogram[at]) ++at;
   return static_cast<double>(at) / kSteps;
 }
 

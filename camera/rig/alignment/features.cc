@@ -66,7 +66,7 @@ void sample(ImageView<const uint8_t> image, float x, float y, float* values) {
 
 /// Refines the right place of the feature. Returns false if the patches do not agree.
 bool refine(ImageView<const uint8_t> left, ImageView<const uint8_t> right, Feature& feature) {
-  float wanted[kArea], slopeX[kArea], slopeY[kArea], seen[kArea];
+  float wanted[kArea], slopeX[kArea], slopeY[kArea], sampled[kArea];
   const auto x = static_cast<int32_t>(feature.leftX), y = static_cast<int32_t>(feature.leftY);
   float a = 0, b = 0, c = 0;
   for (int32_t j = 0; j < kSide; ++j) {
@@ -95,12 +95,12 @@ bool refine(ImageView<const uint8_t> left, ImageView<const uint8_t> right, Featu
   constexpr int32_t kRounds = 10;
   constexpr float kFurthest = 2.5f, kSmallStep = 0.005f;
   for (int32_t round = 0; round < kRounds; ++round) {
-    sample(right, feature.rightX, feature.rightY, seen);
-    const float gain = centre(seen) / length;
+    sample(right, feature.rightX, feature.rightY, sampled);
+    const float gain = centre(sampled) / length;
     if (!(gain > 0)) return false;
     float dx = 0, dy = 0, product = 0;
     for (int32_t i = 0; i < kArea; ++i) {
-      const float value = seen[i] / gain, error = value - wanted[i];
+      const float value = sampled[i] / gain, error = value - wanted[i];
       product += value * wanted[i];
       dx += slopeX[i] * error;
       dy += slopeY[i] * error;

@@ -20,7 +20,7 @@ namespace cal = calibrate;
 constexpr int32_t kLargestCalibrationSide = 16384;
 constexpr int32_t kMaxObservations = 4000000;
 
-Napi::Float64Array numbersOf(Napi::Env env, const double* values, size_t count) {
+Napi::Float64Array arrayFrom(Napi::Env env, const double* values, size_t count) {
   auto out = Napi::Float64Array::New(env, count);
   for (size_t i = 0; i < count; ++i) out[i] = values[i];
   return out;
@@ -71,16 +71,16 @@ class BoardDetection : public Napi::AsyncWorker {
 
 Napi::Value detect(const Napi::CallbackInfo& info) {
   const Napi::Object call = objectAt(info, 0, "the picture");
-  const int32_t width = integerOf(call, "width", 16, kLargestCalibrationSide);
-  const int32_t height = integerOf(call, "height", 16, kLargestCalibrationSide);
+  const int32_t width = readInteger(call, "width", 16, kLargestCalibrationSide);
+  const int32_t height = readInteger(call, "height", 16, kLargestCalibrationSide);
   const size_t count = static_cast<size_t>(width) * static_cast<size_t>(height);
-  const auto* pixels = elementsOf<uint8_t>(call, "image", count);
+  const auto* pixels = readElements<uint8_t>(call, "image", count);
   cal::BoardSpec spec;
-  spec.pattern = static_cast<cal::Pattern>(integerOf(call, "pattern", 0, 2));
-  spec.columns = integerOf(call, "columns", 0, 64);
-  spec.rows = integerOf(call, "rows", 0, 64);
-  spec.dictionary = integerOf(call, "dictionary", 0, 100, 0);
-  spec.markerShare = numberOf(call, "markerShare");
+  spec.pattern = static_cast<cal::Pattern>(readInteger(call, "pattern", 0, 2));
+  spec.columns = readInteger(call, "columns", 0, 64);
+  spec.rows = readInteger(call, "rows", 0, 64);
+  spec.dictionary = readInteger(call, "dictionary", 0, 100, 0);
+  spec.markerShare = readNumber(call, "markerShare");
   auto* worker = new BoardDetection(info.Env(), {pixels, pixels + count}, width, height, spec);
   worker->Queue();
   return worker->promise();
@@ -109,30 +109,30 @@ class Adjustment : public Napi::AsyncWorker {
   void OnOK() override {
     const Napi::Env env = Env();
     if (!status_.ok()) {
-      deferred_.Reject(errorOf(env, status_).Value());
+      deferred_.Reject(errorFrom(env, status_).Value());
       return;
     }
     auto out = Napi::Object::New(env);
     auto lenses = Napi::Array::New(env);
     for (int c = 0; c < problem_.cameras; ++c) {
       const cal::Lens& lens = solution_.lens[c];
-      lenses.Set(static_cast<uint32_t>(c), numbersOf(env, lens.p.data(), static_cast<size_t>(lens.size())));
+      lenses.Set(static_cast<uint32_t>(c), arrayFrom(env, lens.p.data(), static_cast<size_t>(lens.size())));
     }
     out.Set("lenses", lenses);
-    out.Set("rotation", numbersOf(env, solution_.rig.R.data(), 9));
-    out.Set("translation", numbersOf(env, solution_.rig.t.data(), 3));
+    out.Set("rotation", arrayFrom(env, solution_.rig.R.data(), 9));
+    out.Set("translation", arrayFrom(env, solution_.rig.t.data(), 3));
     std::vector<double> poses;
     for (const cal::Pose& pose : solution_.poses) {
       poses.insert(poses.end(), pose.R.begin(), pose.R.end());
       poses.insert(poses.end(), pose.t.begin(), pose.t.end());
     }
-    out.Set("poses", numbersOf(env, poses.data(), poses.size()));
-    out.Set("residuals", numbersOf(env, solution_.residuals.data(), solution_.residuals.size()));
+    out.Set("poses", arrayFrom(env, poses.data(), poses.size()));
+    out.Set("residuals", arrayFrom(env, solution_.residuals.data(), solution_.residuals.size()));
     out.Set("rmsPixels", solution_.rms);
-    out.Set("covariance", numbersOf(env, solution_.covariance.data(), solution_.covariance.size()));
+    out.Set("covariance", arrayFrom(env, solution_.covariance.data(), solution_.covariance.size()));
     out.Set("parameters", solution_.parameters);
     out.Set("iterations", solution_.iterations);
-    out.Set("depthDeviations", numbersOf(env, deviations_.data(), deviations_.size()));
+    out.Set("depthDeviations", arrayFrom(env, deviations_.data(), deviations_.size()));
     deferred_.Resolve(out);
   }
   void OnError(const Napi::Error& error) override { deferred_.Reject(error.Value()); }
@@ -149,20 +149,20 @@ class Adjustment : public Napi::AsyncWorker {
 Napi::Value solveCalibration(const Napi::CallbackInfo& info) {
   const Napi::Object call = objectAt(info, 0, "the problem");
   cal::Problem problem;
-  problem.model = static_cast<cal::Model>(integerOf(call, "model", 0, 2));
-  problem.cameras = integerOf(call, "cameras", 1, 2);
-  problem.views = integerOf(call, "views", 1, 100000);
-  problem.width = integerOf(call, "width", 16, kLargestCalibrationSide);
-  problem.height = integerOf(call, "height", 16, kLargestCalibrationSide);
-  problem.robust = booleanOf(call, "robust");
-  problem.withoutK3 = booleanOf(call, "withoutK3");
-  const int32_t count = integerOf(call, "count", 4, kMaxObservations);
+  problem.model = static_cast<cal::Model>(readInteger(call, "model", 0, 2));
+  problem.cameras = readInteger(call, "cameras", 1, 2);
+  problem.views = readInteger(call, "views", 1, 100000);
+  problem.width = readInteger(call, "width", 16, kLargestCalibrationSide);
+  problem.height = readInteger(call, "height", 16, kLargestCalibrationSide);
+  problem.robust = readBoolean(call, "robust");
+  problem.withoutK3 = readBoolean(call, "withoutK3");
+  const int32_t count = readInteger(call, "count", 4, kMaxObservations);
   const auto size = static_cast<size_t>(count);
-  const auto* view = elementsOf<int32_t>(call, "viewOf", size);
-  const auto* camera = elementsOf<uint8_t>(call, "cameraOf", size);
-  const auto* used = elementsOf<uint8_t>(call, "used", size);
-  const auto* object = elementsOf<double>(call, "objects", 3 * size);
-  const auto* pixel = elementsOf<double>(call, "pixels", 2 * size);
+  const auto* view = readElements<int32_t>(call, "viewOf", size);
+  const auto* camera = readElements<uint8_t>(call, "cameraOf", size);
+  const auto* used = readElements<uint8_t>(call, "used", size);
+  const auto* object = readElements<double>(call, "objects", 3 * size);
+  const auto* pixel = readElements<double>(call, "pixels", 2 * size);
   for (size_t i = 0; i < size; ++i) {
     cal::Observation o;
     o.view = view[i];
@@ -181,10 +181,10 @@ Napi::Value solveCalibration(const Napi::CallbackInfo& info) {
     }
     problem.observations.push_back(o);
   }
-  const int32_t depths = integerOf(call, "depthCount", 0, 10000);
-  const auto* points = elementsOf<double>(call, "depthPoints", 3 * static_cast<size_t>(depths));
-  auto* worker =
-      new Adjustment(info.Env(), std::move(problem), {points, points + 3 * depths}, numberOf(call, "disparityPixels"));
+  const int32_t depths = readInteger(call, "depthCount", 0, 10000);
+  const auto* points = readElements<double>(call, "depthPoints", 3 * static_cast<size_t>(depths));
+  auto* worker = new Adjustment(info.Env(), std::move(problem), {points, points + 3 * depths},
+                                readNumber(call, "disparityPixels"));
   worker->Queue();
   return worker->promise();
 }

@@ -163,16 +163,16 @@ void completeLattice(const Plane& soft, const std::vector<Corner>& candidates, L
           if (std::hypot(found.x - x, found.y - y) > 0.25 * spacing) continue;
         }
         // Its polarity must match its place; otherwise it is a corner of something else.
-        Corner seen = found;
-        seen.checked = false;
+        Corner verified = found;
+        verified.checked = false;
         const double radius = std::min(4.5, std::max(2.5, 0.35 * spacing));
-        if (!checkRing(soft, radius, 0.4, seen) && !checkRing(soft, 0.6 * radius, 0.4, seen)) continue;
+        if (!checkRing(soft, radius, 0.4, verified) && !checkRing(soft, 0.6 * radius, 0.4, verified)) continue;
         const double along = std::atan2(y - corner.y, x - corner.x);
         const int parity = (next.first + next.second) % 2 == 0 ? 0 : 1;
         const int axis = di != 0 ? parity : 1 - parity;
-        if (lineAngle(along, seen.axis[axis]) > 0.6) continue;
-        seen.strength = std::max(found.strength, 0.2 * corner.strength);
-        grown.emplace_back(next, seen);
+        if (lineAngle(along, verified.axis[axis]) > 0.6) continue;
+        verified.strength = std::max(found.strength, 0.2 * corner.strength);
+        grown.emplace_back(next, verified);
       }
     }
     if (grown.empty()) break;

@@ -105,10 +105,11 @@ std::vector<Lattice> linkCorners(const std::vector<Corner>& all, size_t least) {
         if (places.count(place) != 0) continue;
         const auto q = static_cast<size_t>(to);
         const int parityAxis = (place.first + place.second) % 2 == 0 ? 0 : 1;
-        const double theirs = corners[q]->axis[parityAxis];
+        const double neighbourAxis = corners[q]->axis[parityAxis];
         places[place] = q;
         taken[q] = true;
-        queue.push_back({q, place.first, place.second, turn(theirs, forI) < kPi / 2 ? theirs : theirs + kPi});
+        queue.push_back(
+            {q, place.first, place.second, turn(neighbourAxis, forI) < kPi / 2 ? neighbourAxis : neighbourAxis + kPi});
       }
     }
     if (places.size() < least) continue;

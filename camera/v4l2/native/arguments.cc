@@ -10,12 +10,12 @@ namespace v4l2camera {
 namespace {
 
 Napi::Error parameterError(Napi::Env env, const char* name, const char* expected) {
-  return errorOf(env, Status::error(Code::kParameter, "Expected %s for %s.", expected, name));
+  return errorFrom(env, Status::error(Code::kParameter, "Expected %s for %s.", expected, name));
 }
 
 /// Returns the value as text for a message. Symbols and objects are not converted to text, because that would run
 /// JavaScript or throw.
-std::string foundOf(const Napi::Value& value) {
+std::string describeValue(const Napi::Value& value) {
   if (value.IsNumber()) return value.ToString().Utf8Value().substr(0, 40);
   if (value.IsString()) return "'" + value.As<Napi::String>().Utf8Value().substr(0, 40) + "'";
   return value.IsUndefined() ? "undefined" : "no number";
@@ -41,34 +41,35 @@ double numberAt(const Napi::CallbackInfo& info, size_t place, const char* what) 
   return number;
 }
 
-int32_t integerOf(const Napi::Object& object, const char* name, int32_t low, int32_t high, int32_t fallback) {
+int32_t readInteger(const Napi::Object& object, const char* name, int32_t low, int32_t high, int32_t fallback) {
   const Napi::Value value = object.Get(name);
   if (value.IsUndefined()) return fallback;
   const double number = numberIn(value);
   if (!(number >= low && number <= high) || number != std::floor(number)) {
-    throw errorOf(object.Env(), Status::error(Code::kParameter, "Expected a whole number from %d to %d for %s, got %s.",
-                                              low, high, name, foundOf(value).c_str()));
+    throw errorFrom(object.Env(),
+                    Status::error(Code::kParameter, "Expected a whole number from %d to %d for %s, got %s.", low, high,
+                                  name, describeValue(value).c_str()));
   }
   return static_cast<int32_t>(number);
 }
 
-double numberOf(const Napi::Object& object, const char* name) {
+double readNumber(const Napi::Object& object, const char* name) {
   const double number = numberIn(object.Get(name));
   if (!std::isfinite(number)) throw parameterError(object.Env(), name, "a finite number");
   return number;
 }
 
-std::string stringOf(const Napi::Object& object, const char* name) {
+std::string readString(const Napi::Object& object, const char* name) {
   const Napi::Value value = object.Get(name);
   if (!value.IsString()) throw parameterError(object.Env(), name, "a string");
   return value.As<Napi::String>().Utf8Value();
 }
 
-int32_t placeOf(const Napi::Value& value, const char* what, int32_t count) {
+int32_t readIndex(const Napi::Value& value, const char* what, int32_t count) {
   const double number = numberIn(value);
   if (!(number >= 0 && number < count) || number != std::floor(number)) {
-    throw errorOf(value.Env(), Status::error(Code::kParameter, "Expected %s from 0 to %d, got %s.", what, count - 1,
-                                             foundOf(value).c_str()));
+    throw errorFrom(value.Env(), Status::error(Code::kParameter, "Expected %s from 0 to %d, got %s.", what, count - 1,
+                                               describeValue(value).c_str()));
   }
   return static_cast<int32_t>(number);
 }

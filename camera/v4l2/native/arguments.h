@@ -18,14 +18,14 @@ std::string textAt(const Napi::CallbackInfo& info, size_t place, const char* wha
 double numberAt(const Napi::CallbackInfo& info, size_t place, const char* what);
 
 /// Returns a whole-number property of `object` within [low, high], or `fallback` if the property is undefined.
-int32_t integerOf(const Napi::Object& object, const char* name, int32_t low, int32_t high, int32_t fallback);
+int32_t readInteger(const Napi::Object& object, const char* name, int32_t low, int32_t high, int32_t fallback);
 /// Returns a finite-number property of `object`.
-double numberOf(const Napi::Object& object, const char* name);
-std::string stringOf(const Napi::Object& object, const char* name);
+double readNumber(const Napi::Object& object, const char* name);
+std::string readString(const Napi::Object& object, const char* name);
 
 /// Returns an index into a list of `count`; messages call it `what`. Only whole numbers from 0 to count - 1 are
 /// accepted, so NaN is not read as 0.
-int32_t placeOf(const Napi::Value& value, const char* what, int32_t count);
+int32_t readIndex(const Napi::Value& value, const char* what, int32_t count);
 
 /// Rejects memory that JavaScript can shrink while one of our threads uses it.
 void requireFixedSize(Napi::ArrayBuffer buffer, const char* what);

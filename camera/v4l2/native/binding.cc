@@ -17,13 +17,13 @@ namespace v4l2camera {
 namespace {
 
 /// Returns the kernel, or the in-memory driver that a test passes as an external.
-const VideoSystem* systemOf(const Napi::Value& value) {
+const VideoSystem* readSystem(const Napi::Value& value) {
   return value.IsExternal() ? value.As<Napi::External<const VideoSystem>>().Data() : &kernelVideoSystem();
 }
 
 uint32_t fourccOf(const Napi::Object& options) {
   if (options.Get("fourcc").IsUndefined()) return 0;
-  const std::string text = stringOf(options, "fourcc");
+  const std::string text = readString(options, "fourcc");
   if (text.size() < 4) {
     throwUnlessOk(options.Env(), Status::error(Code::kParameter, "Expected four letters for fourcc, got \"%s\".",
                                                text.substr(0, 8).c_str()));
@@ -32,9 +32,9 @@ uint32_t fourccOf(const Napi::Object& options) {
   return text.substr(4) == "-BE" ? fourcc | (1u << 31) : fourcc;
 }
 
-Decoding decodingOf(const Napi::Object& options) {
+Decoding readDecoding(const Napi::Object& options) {
   if (options.Get("decode").IsUndefined()) return Decoding::kGrey;
-  const std::string text = stringOf(options, "decode");
+  const std::string text = readString(options, "decode");
   if (text == "rgb") return Decoding::kColours;
   if (text == "none") return Decoding::kNone;
   if (text != "grey") {
@@ -46,7 +46,7 @@ Decoding decodingOf(const Napi::Object& options) {
 
 double rateOf(const Napi::Object& options) {
   if (options.Get("rateHz").IsUndefined()) return 0;
-  const double rate = numberOf(options, "rateHz");
+  const double rate = readNumber(options, "rateHz");
   if (rate < 0.001 || rate > 100000) {
     throwUnlessOk(options.Env(),
                   Status::error(Code::kParameter, "Expected 0.001 to 100000 Hz for rateHz, got %g.", rate));
@@ -62,18 +62,18 @@ std::string withoutZero(Napi::Env env, std::string path) {
   return path;
 }
 
-CaptureOptions optionsOf(const Napi::Object& object) {
+CaptureOptions readOptions(const Napi::Object& object) {
   CaptureOptions options;
-  options.path = withoutZero(object.Env(), stringOf(object, "path"));
+  options.path = withoutZero(object.Env(), readString(object, "path"));
   options.format.fourcc = fourccOf(object);
-  options.format.width = static_cast<uint32_t>(integerOf(object, "width", 1, 32768, 0));
-  options.format.height = static_cast<uint32_t>(integerOf(object, "height", 1, 32768, 0));
+  options.format.width = static_cast<uint32_t>(readInteger(object, "width", 1, 32768, 0));
+  options.format.height = static_cast<uint32_t>(readInteger(object, "height", 1, 32768, 0));
   options.format.rateHz = rateOf(object);
-  options.bufferCount = integerOf(object, "buffers", kFewestBuffers, kMaxBuffers, 8);
+  options.bufferCount = readInteger(object, "buffers", kFewestBuffers, kMaxBuffers, 8);
   options.ownMemory = object.Get("ownMemory").ToBoolean().Value();
   options.separatePlanes = object.Get("separatePlanes").ToBoolean().Value();
   options.exportBuffers = object.Get("exportBuffers").ToBoolean().Value();
-  options.decoding = decodingOf(object);
+  options.decoding = readDecoding(object);
   if (!object.Get("userBuffers").IsArray()) return options;
   const auto list = object.Get("userBuffers").As<Napi::Array>();
   for (uint32_t i = 0; i < list.Length() && i < kMaxBuffers; ++i) {
@@ -103,7 +103,7 @@ class PromiseWorker : public Napi::AsyncWorker {
     if (status_.ok()) {
       done_.Resolve(result());
     } else {
-      done_.Reject(errorOf(Env(), status_).Value());
+      done_.Reject(errorFrom(Env(), status_).Value());
     }
   }
   virtual Status work() = 0;
@@ -176,13 +176,13 @@ class OpenWorker : public PromiseWorker {
 
 Napi::Value describe(const Napi::CallbackInfo& info) {
   auto* worker =
-      new DescribeWorker(info.Env(), withoutZero(info.Env(), textAt(info, 0, "a path")), systemOf(info[1]), false);
+      new DescribeWorker(info.Env(), withoutZero(info.Env(), textAt(info, 0, "a path")), readSystem(info[1]), false);
   return worker->start();
 }
 
 Napi::Value identify(const Napi::CallbackInfo& info) {
   auto* worker =
-      new DescribeWorker(info.Env(), withoutZero(info.Env(), textAt(info, 0, "a path")), systemOf(info[1]), true);
+      new DescribeWorker(info.Env(), withoutZero(info.Env(), textAt(info, 0, "a path")), readSystem(info[1]), true);
   return worker->start();
 }
 
@@ -201,9 +201,9 @@ Napi::Value clocks(const Napi::CallbackInfo& info) {
 
 Napi::Value open(const Napi::CallbackInfo& info) {
   const Napi::Object object = objectAt(info, 0, "options");
-  CaptureOptions options = optionsOf(object);
+  CaptureOptions options = readOptions(object);
   auto* worker =
-      new OpenWorker(info.Env(), std::move(options), systemOf(object.Get("system")), object.Get("userBuffers"));
+      new OpenWorker(info.Env(), std::move(options), readSystem(object.Get("system")), object.Get("userBuffers"));
   return worker->start();
 }
 

@@ -20,7 +20,7 @@ int64_t wholeAt(const Napi::CallbackInfo& info, size_t place, const char* what) 
 }
 
 uint32_t controlAt(const Napi::CallbackInfo& info) {
-  return static_cast<uint32_t>(placeOf(info[0], "a control", INT32_MAX));
+  return static_cast<uint32_t>(readIndex(info[0], "a control", INT32_MAX));
 }
 
 }  // namespace
@@ -116,7 +116,7 @@ void CameraHandle::addFunctions(Napi::Env env, Napi::Object camera) {
   add("start", [self](const Napi::CallbackInfo& info) { self->start(info); });
   add("release", [self](const Napi::CallbackInfo& info) {
     const auto count = static_cast<int32_t>(self->capture_->imageCount());
-    self->release(info.Env(), static_cast<uint32_t>(placeOf(info[0], "an image buffer", count)));
+    self->release(info.Env(), static_cast<uint32_t>(readIndex(info[0], "an image buffer", count)));
   });
   add("restartAt", [self](const Napi::CallbackInfo& info) {
     self->requireOpen(info.Env());

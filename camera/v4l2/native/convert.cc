@@ -6,7 +6,7 @@ namespace v4l2camera {
 namespace {
 
 template <class Item, class Convert>
-Napi::Array arrayOf(Napi::Env env, const std::vector<Item>& items, Convert convert) {
+Napi::Array arrayFrom(Napi::Env env, const std::vector<Item>& items, Convert convert) {
   auto array = Napi::Array::New(env, items.size());
   for (size_t i = 0; i < items.size(); ++i) array.Set(static_cast<uint32_t>(i), convert(items[i]));
   return array;
@@ -20,7 +20,7 @@ Napi::Object sizeToJs(Napi::Env env, const SizeRange& range) {
   size.Set("minHeight", range.minHeight);
   size.Set("maxHeight", range.maxHeight);
   size.Set("stepHeight", range.stepHeight);
-  size.Set("ratesHz", arrayOf(env, range.ratesHz, [&](double hertz) { return Napi::Number::New(env, hertz); }));
+  size.Set("ratesHz", arrayFrom(env, range.ratesHz, [&](double hertz) { return Napi::Number::New(env, hertz); }));
   size.Set("rateRange", range.rateRange);
   return size;
 }
@@ -49,7 +49,7 @@ Napi::Object controlToJs(Napi::Env env, const Control& control) {
   object.Set("maximum", static_cast<double>(control.maximum));
   object.Set("step", static_cast<double>(control.step));
   object.Set("initial", static_cast<double>(control.initial));
-  object.Set("menu", arrayOf(env, control.menu, [&](const auto& entry) {
+  object.Set("menu", arrayFrom(env, control.menu, [&](const auto& entry) {
                auto choice = Napi::Object::New(env);
                choice.Set("value", static_cast<double>(entry.first));
                choice.Set("name", entry.second);
@@ -92,19 +92,19 @@ Napi::Object toJs(Napi::Env env, const AgreedFormat& format) {
 }
 
 Napi::Array toJs(Napi::Env env, const std::vector<OfferedFormat>& formats) {
-  return arrayOf(env, formats, [&](const OfferedFormat& format) {
+  return arrayFrom(env, formats, [&](const OfferedFormat& format) {
     auto object = Napi::Object::New(env);
     object.Set("fourcc", fourccText(format.fourcc));
     object.Set("description", format.description);
     object.Set("compressed", format.compressed);
     object.Set("emulated", format.emulated);
-    object.Set("sizes", arrayOf(env, format.sizes, [&](const SizeRange& range) { return sizeToJs(env, range); }));
+    object.Set("sizes", arrayFrom(env, format.sizes, [&](const SizeRange& range) { return sizeToJs(env, range); }));
     return object;
   });
 }
 
 Napi::Array toJs(Napi::Env env, const std::vector<Control>& controls) {
-  return arrayOf(env, controls, [&](const Control& control) { return controlToJs(env, control); });
+  return arrayFrom(env, controls, [&](const Control& control) { return controlToJs(env, control); });
 }
 
 }  // namespace v4l2camera

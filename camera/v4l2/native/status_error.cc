@@ -19,14 +19,14 @@ const char* nameOf(Code code) {
 
 }  // namespace
 
-Napi::Error errorOf(Napi::Env env, const Status& status) {
+Napi::Error errorFrom(Napi::Env env, const Status& status) {
   Napi::Error error = Napi::Error::New(env, status.message);
   error.Set("code", Napi::String::New(env, nameOf(status.code)));
   return error;
 }
 
 void throwUnlessOk(Napi::Env env, const Status& status) {
-  if (!status.ok()) throw errorOf(env, status);
+  if (!status.ok()) throw errorFrom(env, status);
 }
 
 }  // namespace v4l2camera

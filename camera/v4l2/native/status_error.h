@@ -9,9 +9,9 @@
 namespace v4l2camera {
 
 /// Returns an Error whose `code` is one of src/errors.ts.
-Napi::Error errorOf(Napi::Env env, const Status& status);
+Napi::Error errorFrom(Napi::Env env, const Status& status);
 
-/// Throws errorOf(status) unless the status is ok.
+/// Throws errorFrom(status) unless the status is ok.
 void throwUnlessOk(Napi::Env env, const Status& status);
 
 }  // namespace v4l2camera

@@ -69,7 +69,7 @@ uint32_t live(fake::Driver& driver, fake::Camera& camera, int round) {
   }
   {
     std::lock_guard<std::mutex> lock(driver.mutex);
-    camera.gone = false;
+    camera.unplugged = false;
   }
   return sum == 1 ? 0 : read;
 }

@@ -104,10 +104,10 @@ Napi::Value facts(const Napi::CallbackInfo& info) {
 Napi::Value brokenRule(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const Napi::Object match = objectAt(info, 0, "the matching settings");
-  const bool halfResolution = booleanOf(match, "halfResolution");
-  const MatcherChoice choice = matcherChoiceOf(match, halfResolution);
-  const MatchSearch search = {integerOf(match, "minDisparity", -kAnyInt, kAnyInt),
-                              integerOf(match, "numDisparities", -kAnyInt, kAnyInt)};
+  const bool halfResolution = readBoolean(match, "halfResolution");
+  const MatcherChoice choice = readMatcherChoice(match, halfResolution);
+  const MatchSearch search = {readInteger(match, "minDisparity", -kAnyInt, kAnyInt),
+                              readInteger(match, "numDisparities", -kAnyInt, kAnyInt)};
   const BrokenRule broken = brokenRuleOf(choice, search, halfResolution);
   if (broken.empty()) return env.Null();
   auto keys = Napi::Array::New(env);

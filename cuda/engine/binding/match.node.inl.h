@@ -12,25 +12,25 @@ namespace depthwatt {
 namespace {
 
 bool flagOf(const Napi::Object& call, const char* name) {
-  return !call.Get(name).IsUndefined() && booleanOf(call, name);
+  return !call.Get(name).IsUndefined() && readBoolean(call, name);
 }
 
 Napi::Value match(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Variant variant = variantOf(call);
+  const Variant variant = readVariant(call);
   MatchTask task;
-  task.width = integerOf(call, "width", 1, 32768);
-  task.height = integerOf(call, "height", 1, 32768);
-  task.search = {integerOf(call, "minDisparity", -kAnyInt, kAnyInt),
-                 integerOf(call, "numDisparities", -kAnyInt, kAnyInt)};
+  task.width = readInteger(call, "width", 1, 32768);
+  task.height = readInteger(call, "height", 1, 32768);
+  task.search = {readInteger(call, "minDisparity", -kAnyInt, kAnyInt),
+                 readInteger(call, "numDisparities", -kAnyInt, kAnyInt)};
   task.leftRight = flagOf(call, "leftRight");
-  task.matcher = matcherChoiceOf(call, flagOf(call, "halfResolution"));
+  task.matcher = readMatcherChoice(call, flagOf(call, "halfResolution"));
   throwUnlessOk(info.Env(), checkMatcher(task.matcher, task.search, false));
-  MatcherImages images{imageOf<const uint8_t>(call, "left"), imageOf<const uint8_t>(call, "right"), {}, {}};
+  MatcherImages images{readImage<const uint8_t>(call, "left"), readImage<const uint8_t>(call, "right"), {}, {}};
   if (task.matcher.facts->images != ImagesNeeded::kGrey) {
     const size_t rowBytes = 3 * static_cast<size_t>(task.width);
     const auto colours = [&](const char* name) {
-      const auto bytes = imageOf<const uint8_t>(call, name, 3 * task.width, task.height, rowBytes);
+      const auto bytes = readImage<const uint8_t>(call, name, 3 * task.width, task.height, rowBytes);
       return packedView(reinterpret_cast<const Rgb8*>(bytes.data), task.width, task.height);
     };
     images.leftRgb = colours("leftRgb");
@@ -38,13 +38,13 @@ Napi::Value match(const Napi::CallbackInfo& info) {
       images.rightRgb = colours("rightRgb");
   }
   const MatcherResult result{
-      imageOf<int16_t>(call, "disparityQ4", task.width, task.height, 2 * static_cast<size_t>(task.width)),
-      imageOf<uint8_t>(call, "confidence", task.width, task.height, static_cast<size_t>(task.width))};
+      readImage<int16_t>(call, "disparityQ4", task.width, task.height, 2 * static_cast<size_t>(task.width)),
+      readImage<uint8_t>(call, "confidence", task.width, task.height, static_cast<size_t>(task.width))};
   if (variant.isReference) {
     throwUnlessOk(info.Env(), matchReference(task, images, result));
     return Napi::String::New(info.Env(), variant.name());
   }
-  Workers workers(integerOf(call, "threads", 1, 64, 1));
+  Workers workers(readInteger(call, "threads", 1, 64, 1));
   std::unique_ptr<CpuMatcher> matcher;
   throwUnlessOk(info.Env(), openCpuMatcher(task, variant.set, workers, &matcher));
   matcher->compute(images, result);

@@ -34,7 +34,7 @@ class EngineOpening : public Napi::AsyncWorker {
   void Execute() override { status_ = Engine::open(parameters_, &engine_); }
   void OnOK() override {
     if (!status_.ok()) {
-      deferred_.Reject(errorOf(Env(), status_).Value());
+      deferred_.Reject(errorFrom(Env(), status_).Value());
       return;
     }
     auto* opened = new std::unique_ptr<Engine>(std::move(engine_));
@@ -93,19 +93,19 @@ Session::Session(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Session>(inf
   const Napi::Env env = info.Env();
   const Napi::Object options = objectAt(info, 0, "options");
   if (!info[1].IsArray() || !info[2].IsFunction()) {
-    throw errorOf(env, Status::error(Code::kParameter, "Expected options, a list of slots and a function."));
+    throw errorFrom(env, Status::error(Code::kParameter, "Expected options, a list of slots and a function."));
   }
   const auto memory = info[1].As<Napi::Array>();
-  const EngineParameters parameters = engineParametersOf(options);
-  slotCount_ = integerOf(options, "slots", 2, kMaxSlots);
+  const EngineParameters parameters = readEngineParameters(options);
+  slotCount_ = readInteger(options, "slots", 2, kMaxSlots);
   if (memory.Length() != static_cast<uint32_t>(slotCount_)) {
-    throw errorOf(
+    throw errorFrom(
         env, Status::error(Code::kParameter, "Expected the memory of %d slots, got %u.", slotCount_, memory.Length()));
   }
   if (info[3].IsExternal()) {
     engine_ = std::move(*info[3].As<Napi::External<std::unique_ptr<Engine>>>().Data());
     if (engine_ == nullptr)
-      throw errorOf(env, Status::error(Code::kParameter, "Expected an engine that no session has yet."));
+      throw errorFrom(env, Status::error(Code::kParameter, "Expected an engine that no session has yet."));
   } else {
     throwUnlessOk(env, Engine::open(parameters, &engine_));
   }
@@ -114,7 +114,7 @@ Session::Session(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Session>(inf
   rightBytes_ = inputBytes(engine_->parameters(), 1);
   for (int slot = 0; slot < slotCount_; ++slot) {
     const Napi::Value one = memory.Get(static_cast<uint32_t>(slot));
-    if (!one.IsObject()) throw errorOf(env, Status::error(Code::kParameter, "Expected an object for slot %d.", slot));
+    if (!one.IsObject()) throw errorFrom(env, Status::error(Code::kParameter, "Expected an object for slot %d.", slot));
     bindSlot(slot, one.As<Napi::Object>());
   }
   bindInput(options.Get("inputMemory"));
@@ -136,14 +136,14 @@ Session::Session(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Session>(inf
       frames_.start(*engine_, [](void* async) { uv_async_send(static_cast<uv_async_t*>(async)); }, async_);
   if (started.ok()) return;
   shutDown();
-  throw errorOf(env, started);
+  throw errorFrom(env, started);
 }
 
 /// Keeps the list until close(): the device must not use freed memory.
 void Session::bindInput(const Napi::Value& list) {
   if (list.IsUndefined()) return;
   const auto refuse = [&] {
-    throw errorOf(list.Env(), Status::error(Code::kParameter, "Expected a list of Uint8Array for inputMemory."));
+    throw errorFrom(list.Env(), Status::error(Code::kParameter, "Expected a list of Uint8Array for inputMemory."));
   };
   if (!list.IsArray()) refuse();
   const auto arrays = list.As<Napi::Array>();
@@ -163,13 +163,13 @@ void Session::bindSlot(int slot, const Napi::Object& memory) {
   const auto take = [&](const char* name, size_t bytes) -> uint8_t* {
     if (bytes == 0) return nullptr;
     if (!memory.Get(name).IsArrayBuffer()) {
-      throw errorOf(memory.Env(),
-                    Status::error(Code::kParameter, "Expected an ArrayBuffer for %s of slot %d.", name, slot));
+      throw errorFrom(memory.Env(),
+                      Status::error(Code::kParameter, "Expected an ArrayBuffer for %s of slot %d.", name, slot));
     }
     auto buffer = memory.Get(name).As<Napi::ArrayBuffer>();
     if (buffer.ByteLength() < kHeadroomBytes + bytes) {
-      throw errorOf(memory.Env(), Status::error(Code::kParameter, "Expected %zu bytes for %s of slot %d, got %zu.",
-                                                kHeadroomBytes + bytes, name, slot, buffer.ByteLength()));
+      throw errorFrom(memory.Env(), Status::error(Code::kParameter, "Expected %zu bytes for %s of slot %d, got %zu.",
+                                                  kHeadroomBytes + bytes, name, slot, buffer.ByteLength()));
     }
     requireFixedSize(buffer, name);
     return static_cast<uint8_t*>(buffer.Data()) + kHeadroomBytes;
@@ -199,10 +199,10 @@ void Session::requireSlotMemory(int slot) {
     const bool there = value.IsArrayBuffer() && !value.As<Napi::ArrayBuffer>().IsDetached() &&
                        static_cast<uint8_t*>(value.As<Napi::ArrayBuffer>().Data()) + kHeadroomBytes == bound;
     if (there) return;
-    throw errorOf(memory.Env(), Status::error(Code::kParameter,
-                                              "Expected the memory of slot %d that the engine was opened "
-                                              "with, %s was transferred or replaced.",
-                                              slot, name));
+    throw errorFrom(memory.Env(), Status::error(Code::kParameter,
+                                                "Expected the memory of slot %d that the engine was opened "
+                                                "with, %s was transferred or replaced.",
+                                                slot, name));
   };
   check("left", output.left);
   check("leftRgb", output.leftRgb);
@@ -216,18 +216,18 @@ void Session::requireSlotMemory(int slot) {
 
 void Session::submit(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  if (closed_) throw errorOf(env, Status::error(Code::kFailed, "Expected an open engine, this one is closed."));
-  const int slot = placeOf(info[0], "a slot", slotCount_);
+  if (closed_) throw errorFrom(env, Status::error(Code::kFailed, "Expected an open engine, this one is closed."));
+  const int slot = readIndex(info[0], "a slot", slotCount_);
   requireSlotMemory(slot);
   if (!info[1].IsTypedArray() || !info[2].IsTypedArray()) {
-    throw errorOf(env, Status::error(Code::kParameter, "Expected a Uint8Array for each of left and right."));
+    throw errorFrom(env, Status::error(Code::kParameter, "Expected a Uint8Array for each of left and right."));
   }
   auto left = info[1].As<Napi::Uint8Array>();
   auto right = info[2].As<Napi::Uint8Array>();
   if (left.ByteLength() < leftBytes_ || right.ByteLength() < rightBytes_) {
-    throw errorOf(env, Status::error(Code::kParameter,
-                                     "Expected at least %zu and %zu bytes of left and right image, got %zu and %zu.",
-                                     leftBytes_, rightBytes_, left.ByteLength(), right.ByteLength()));
+    throw errorFrom(env, Status::error(Code::kParameter,
+                                       "Expected at least %zu and %zu bytes of left and right image, got %zu and %zu.",
+                                       leftBytes_, rightBytes_, left.ByteLength(), right.ByteLength()));
   }
   requireFixedSize(left.ArrayBuffer(), "left");
   requireFixedSize(right.ArrayBuffer(), "right");
@@ -236,7 +236,7 @@ void Session::submit(const Napi::CallbackInfo& info) {
   input.right = right.Data();
   input.follows = info[3].IsUndefined() || info[3].ToBoolean();
   if (!frames_.submit(slot, input))
-    throw errorOf(env, Status::error(Code::kParameter, "Expected a free slot, slot %d is still in use.", slot));
+    throw errorFrom(env, Status::error(Code::kParameter, "Expected a free slot, slot %d is still in use.", slot));
   ++outstanding_;
   keepLoopAlive();
 }
@@ -306,7 +306,7 @@ void Session::shutDown() {
 
 Napi::Value Session::info(const Napi::CallbackInfo& info) {
   if (engine_ == nullptr)
-    throw errorOf(info.Env(), Status::error(Code::kFailed, "Expected an open engine, this one is closed."));
+    throw errorFrom(info.Env(), Status::error(Code::kFailed, "Expected an open engine, this one is closed."));
   auto result = Napi::Object::New(info.Env());
   const EngineState state = engine_->state();
   result.Set("backend", state.backend);
@@ -315,32 +315,33 @@ Napi::Value Session::info(const Napi::CallbackInfo& info) {
   result.Set("threads", state.threads);
   result.Set("workspaceBytes", static_cast<double>(state.workspaceBytes));
   result.Set("framesInFlight", state.framesInWork);
-  const PairObservation seen = engine_->observation();
+  const PairObservation observation = engine_->observation();
   const AdaptationParameters& watched = engine_->parameters().adaptation;
   auto rows = Napi::Object::New(info.Env());
   rows.Set("watched", watched.watchesRows);
-  rows.Set("known", seen.rowsKnown);
-  rows.Set("atLimit", seen.rowsAtLimit);
-  rows.Set("measuredRows", seen.medianQuarterRows / 4.0);
-  rows.Set("appliedRows", (engine_->parameters().adaptation.movesRows() ? seen.adaptation.quarterRows : 0) / 4.0);
-  rows.Set("measuredRowsOverWidth", seen.medianQuarterRowsOverWidth / 4.0);
-  rows.Set("appliedRowsOverWidth", seen.adaptation.quarterRowsOverWidth / 4.0);
+  rows.Set("known", observation.rowsKnown);
+  rows.Set("atLimit", observation.rowsAtLimit);
+  rows.Set("measuredRows", observation.medianQuarterRows / 4.0);
+  rows.Set("appliedRows",
+           (engine_->parameters().adaptation.movesRows() ? observation.adaptation.quarterRows : 0) / 4.0);
+  rows.Set("measuredRowsOverWidth", observation.medianQuarterRowsOverWidth / 4.0);
+  rows.Set("appliedRowsOverWidth", observation.adaptation.quarterRowsOverWidth / 4.0);
   result.Set("verticalOffset", rows);
   auto noise = Napi::Object::New(info.Env());
   noise.Set("watched", watched.denoise != Denoise::kOff);
-  noise.Set("known", seen.noiseKnown);
-  noise.Set("sigma", seen.noiseSigmaQ8 / 256.0);
-  noise.Set("smoothed", seen.adaptation.smoothRange > 0);
-  noise.Set("range", seen.adaptation.smoothRange);
+  noise.Set("known", observation.noiseKnown);
+  noise.Set("sigma", observation.noiseSigmaQ8 / 256.0);
+  noise.Set("smoothed", observation.adaptation.smoothRange > 0);
+  noise.Set("range", observation.adaptation.smoothRange);
   result.Set("noise", noise);
   return result;
 }
 
 Napi::Value Session::setRightMap(const Napi::CallbackInfo& info) {
   if (engine_ == nullptr)
-    throw errorOf(info.Env(), Status::error(Code::kFailed, "Expected an open engine, this one is closed."));
+    throw errorFrom(info.Env(), Status::error(Code::kFailed, "Expected an open engine, this one is closed."));
   const Napi::Object call = objectAt(info, 0, "the map");
-  throwUnlessOk(info.Env(), engine_->setRightMap(mapOf(call, "map")));
+  throwUnlessOk(info.Env(), engine_->setRightMap(readMap(call, "map")));
   return info.Env().Undefined();
 }
 
@@ -353,7 +354,7 @@ Napi::Function Session::define(Napi::Env env) {
 }
 
 Napi::Value openEngine(const Napi::CallbackInfo& info) {
-  auto* opening = new EngineOpening(info.Env(), engineParametersOf(objectAt(info, 0, "options")));
+  auto* opening = new EngineOpening(info.Env(), readEngineParameters(objectAt(info, 0, "options")));
   const Napi::Promise promise = opening->promise();
   opening->Queue();
   return promise;
@@ -362,8 +363,9 @@ Napi::Value openEngine(const Napi::CallbackInfo& info) {
 Napi::Value bound(const Napi::CallbackInfo& info) {
   auto call = Napi::Object::New(info.Env());
   call.Set("encoding", info[0]);
-  const int32_t width = placeOf(info[1], "a width", kAnyInt), height = placeOf(info[2], "a height", kAnyInt);
-  return Napi::Number::New(info.Env(), static_cast<double>(encodedBound(encodingOf(call, "encoding"), width, height)));
+  const int32_t width = readIndex(info[1], "a width", kAnyInt), height = readIndex(info[2], "a height", kAnyInt);
+  return Napi::Number::New(info.Env(),
+                           static_cast<double>(encodedBound(readEncoding(call, "encoding"), width, height)));
 }
 
 }  // namespace

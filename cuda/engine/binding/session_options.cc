@@ -12,16 +12,16 @@
 namespace depthwatt {
 namespace {
 
-Napi::Object objectOf(const Napi::Object& object, const char* name) {
+Napi::Object readObject(const Napi::Object& object, const char* name) {
   const Napi::Value value = object.Get(name);
   if (!value.IsObject()) {
-    throw errorOf(object.Env(), Status::error(Code::kParameter, "Expected an object for %s.", name));
+    throw errorFrom(object.Env(), Status::error(Code::kParameter, "Expected an object for %s.", name));
   }
   return value.As<Napi::Object>();
 }
 
 /// @param key the setting's name in messages
-GivenValue givenValueOf(const Napi::Object& values, const std::string& name, const std::string& key) {
+GivenValue readGivenValue(const Napi::Object& values, const std::string& name, const std::string& key) {
   const Napi::Value value = values.Get(name);
   GivenValue given;
   if (value.IsNumber()) {
@@ -33,35 +33,35 @@ GivenValue givenValueOf(const Napi::Object& values, const std::string& name, con
     given.kind = GivenValue::kFlag;
     given.flag = value.As<Napi::Boolean>().Value();
   } else {
-    throw errorOf(values.Env(),
-                  Status::error(Code::kParameter, "Expected a number, a word or a boolean for %.60s.", key.c_str()));
+    throw errorFrom(values.Env(),
+                    Status::error(Code::kParameter, "Expected a number, a word or a boolean for %.60s.", key.c_str()));
   }
   return given;
 }
 
 }  // namespace
 
-MatcherChoice matcherChoiceOf(const Napi::Object& match, bool halfResolution) {
+MatcherChoice readMatcherChoice(const Napi::Object& match, bool halfResolution) {
   const MatcherFacts* facts = nullptr;
-  throwUnlessOk(match.Env(), findMatcher(stringOf(match, "algorithm"), &facts));
+  throwUnlessOk(match.Env(), findMatcher(readString(match, "algorithm"), &facts));
   MatcherChoice choice = withDefaults(*facts, halfResolution);
   if (match.Get("parameters").IsUndefined()) return choice;
-  const Napi::Object values = objectOf(match, "parameters");
+  const Napi::Object values = readObject(match, "parameters");
   const Napi::Array keys = values.GetPropertyNames();
   for (uint32_t i = 0; i < keys.Length(); ++i) {
     const std::string key = keys.Get(i).As<Napi::String>().Utf8Value();
     throwUnlessOk(
         match.Env(),
-        setParameter(&choice, key, givenValueOf(values, key, std::string("match.") + facts->name + "." + key)));
+        setParameter(&choice, key, readGivenValue(values, key, std::string("match.") + facts->name + "." + key)));
   }
   return choice;
 }
 
-void pointsFormOf(const Napi::Object& object, PointsParameters* parameters) {
-  const std::string frame = stringOf(object, "frame"), element = stringOf(object, "element");
+void readPointsForm(const Napi::Object& object, PointsParameters* parameters) {
+  const std::string frame = readString(object, "frame"), element = readString(object, "element");
   const auto refuse = [&](const char* expected, const std::string& found) {
-    throw errorOf(object.Env(),
-                  Status::error(Code::kParameter, "Expected %s of points, got '%.40s'.", expected, found.c_str()));
+    throw errorFrom(object.Env(),
+                    Status::error(Code::kParameter, "Expected %s of points, got '%.40s'.", expected, found.c_str()));
   };
   if (frame != "camera" && frame != "robot") refuse("camera or robot for the frame", frame);
   if (element != "float32" && element != "int16") refuse("float32 or int16 for the element", element);
@@ -69,17 +69,17 @@ void pointsFormOf(const Napi::Object& object, PointsParameters* parameters) {
   parameters->element = element == "float32" ? PointElement::kF32 : PointElement::kI16;
 }
 
-Encoding encodingOf(const Napi::Object& object, const char* name) {
-  const std::string encoding = optionalStringOf(object, name);
+Encoding readEncoding(const Napi::Object& object, const char* name) {
+  const std::string encoding = readOptionalString(object, name);
   if (encoding.empty()) return Encoding::kNone;
   if (encoding == "rvl") return Encoding::kRvl;
   if (encoding == "raw") return Encoding::kRaw;
-  throw errorOf(object.Env(),
-                Status::error(Code::kParameter, "Expected rvl or raw for %s, got '%.40s'.", name, encoding.c_str()));
+  throw errorFrom(object.Env(),
+                  Status::error(Code::kParameter, "Expected rvl or raw for %s, got '%.40s'.", name, encoding.c_str()));
 }
 
 /// Reads the value of every stage's setting "section.name" from options.section.name. Missing ones get their default.
-StageSettings stageSettingsOf(const Napi::Object& options, bool halfResolution) {
+StageSettings readStageSettings(const Napi::Object& options, bool halfResolution) {
   StageSettings settings = defaultStageSettings(halfResolution);
   for (int stage = 0; stage < kStageCount; ++stage) {
     const StageFacts& facts = *settings.stages[stage];
@@ -88,10 +88,10 @@ StageSettings stageSettingsOf(const Napi::Object& options, bool halfResolution) 
       const size_t dot = key.find('.');
       const Napi::Value section = options.Get(key.substr(0, dot));
       if (section.IsUndefined()) continue;
-      const Napi::Object values = objectOf(options, key.substr(0, dot).c_str());
+      const Napi::Object values = readObject(options, key.substr(0, dot).c_str());
       const std::string name = key.substr(dot + 1);
       if (values.Get(name).IsUndefined()) continue;
-      throwUnlessOk(options.Env(), setStageSetting(&settings, key, givenValueOf(values, name, key)));
+      throwUnlessOk(options.Env(), setStageSetting(&settings, key, readGivenValue(values, name, key)));
     }
   }
   return settings;
@@ -100,16 +100,16 @@ StageSettings stageSettingsOf(const Napi::Object& options, bool halfResolution) 
 /// Rejects unknown names, because a misspelled one would silently leave a default.
 void requireKnownNames(const Napi::Object& options, const StageSettings& settings, const char* section) {
   if (options.Get(section).IsUndefined()) return;
-  const Napi::Array names = objectOf(options, section).GetPropertyNames();
+  const Napi::Array names = readObject(options, section).GetPropertyNames();
   for (uint32_t i = 0; i < names.Length(); ++i) {
     const std::string key = std::string(section) + "." + names.Get(i).As<Napi::String>().Utf8Value();
     if (settings.at(key.c_str()) != kNoSuchSetting) continue;
-    throw errorOf(options.Env(),
-                  Status::error(Code::kParameter, "Expected a setting of a stage, got %.60s.", key.c_str()));
+    throw errorFrom(options.Env(),
+                    Status::error(Code::kParameter, "Expected a setting of a stage, got %.60s.", key.c_str()));
   }
 }
 
-AdaptationParameters adaptationOf(const StageSettings& settings) {
+AdaptationParameters adaptationFrom(const StageSettings& settings) {
   AdaptationParameters p;
   const int32_t quarterRows = settings.at("rectify.verticalOffset");
   p.watchesRows = quarterRows == kAutomatic;
@@ -120,53 +120,54 @@ AdaptationParameters adaptationOf(const StageSettings& settings) {
   return p;
 }
 
-EngineParameters engineParametersOf(const Napi::Object& options) {
+EngineParameters readEngineParameters(const Napi::Object& options) {
   EngineParameters p;
   readInput(options, p);
-  const Napi::Object match = objectOf(options, "match");
-  p.halfResolution = booleanOf(match, "halfResolution");
-  p.matcher = matcherChoiceOf(match, p.halfResolution);
-  p.settings = stageSettingsOf(options, p.halfResolution);
+  const Napi::Object match = readObject(options, "match");
+  p.halfResolution = readBoolean(match, "halfResolution");
+  p.matcher = readMatcherChoice(match, p.halfResolution);
+  p.settings = readStageSettings(options, p.halfResolution);
   for (const char* section : {"refine", "rectify", "region", "depth"}) requireKnownNames(options, p.settings, section);
-  p.adaptation = adaptationOf(p.settings);
+  p.adaptation = adaptationFrom(p.settings);
   p.region = {p.at("region.x"), p.at("region.y"), p.at("region.width"), p.at("region.height")};
   p.search = {p.at("match.minDisparity"), p.at("match.numDisparities")};
 
   p.hasGeometry = !options.Get("geometry").IsUndefined();
   if (p.hasGeometry) {
-    const Napi::Object geometry = objectOf(options, "geometry");
-    p.geometry.focalPixels = numberOf(geometry, "focalPixels");
-    p.geometry.baselineMetres = numberOf(geometry, "baselineMetres");
-    p.geometry.disparityOffsetPixels = numberOf(geometry, "disparityOffsetPixels");
+    const Napi::Object geometry = readObject(options, "geometry");
+    p.geometry.focalPixels = readNumber(geometry, "focalPixels");
+    p.geometry.baselineMetres = readNumber(geometry, "baselineMetres");
+    p.geometry.disparityOffsetPixels = readNumber(geometry, "disparityOffsetPixels");
   }
-  p.leftRgb = !options.Get("leftRgb").IsUndefined() && booleanOf(options, "leftRgb");
+  p.leftRgb = !options.Get("leftRgb").IsUndefined() && readBoolean(options, "leftRgb");
   p.makesPoints = !options.Get("points").IsUndefined();
   if (p.makesPoints) {
-    const Napi::Object points = objectOf(options, "points");
+    const Napi::Object points = readObject(options, "points");
     p.points.frame = p.at("points.frame") == 0 ? PointFrame::kCamera : PointFrame::kRobot;
     p.points.element = p.at("points.element") == 0 ? PointElement::kF32 : PointElement::kI16;
     p.points.colours = p.at("points.colour") != 0;
-    p.points.cx = numberOf(points, "cx");
-    p.points.cy = numberOf(points, "cy");
+    p.points.cx = readNumber(points, "cx");
+    p.points.cy = readNumber(points, "cy");
     p.points.focalPixels = p.geometry.focalPixels;
     p.points.baselineMetres = p.geometry.baselineMetres;
     p.points.disparityOffsetPixels = p.geometry.disparityOffsetPixels;
   }
-  p.encodeDepth = encodingOf(options, "encodeDepth");
-  p.encodeDisparity = encodingOf(options, "encodeDisparity");
-  p.backend = stringOf(options, "backend");
+  p.encodeDepth = readEncoding(options, "encodeDepth");
+  p.encodeDisparity = readEncoding(options, "encodeDisparity");
+  p.backend = readString(options, "backend");
   if (p.backend != "auto" && p.backend != "cpu" && p.backend != "cuda") {
-    throw errorOf(options.Env(), Status::error(Code::kParameter, "Expected auto, cpu or cuda for backend, got '%.40s'.",
-                                               p.backend.c_str()));
+    throw errorFrom(
+        options.Env(),
+        Status::error(Code::kParameter, "Expected auto, cpu or cuda for backend, got '%.40s'.", p.backend.c_str()));
   }
-  p.instructionSet = optionalStringOf(options, "instructionSet");
+  p.instructionSet = readOptionalString(options, "instructionSet");
   if (!options.Get("repeatStage").IsUndefined()) {
-    const Napi::Object repeat = objectOf(options, "repeatStage");
+    const Napi::Object repeat = readObject(options, "repeatStage");
     // Indices into STAGE_NAMES, which has the order of stages.h.
-    p.repeatedStage = static_cast<Stage>(integerOf(repeat, "stage", 0, kStageCount - 1));
-    p.repetitions = integerOf(repeat, "times", -kAnyInt, kAnyInt);
+    p.repeatedStage = static_cast<Stage>(readInteger(repeat, "stage", 0, kStageCount - 1));
+    p.repetitions = readInteger(repeat, "times", -kAnyInt, kAnyInt);
   }
-  p.threads = integerOf(options, "threads", 0, 256);
+  p.threads = readInteger(options, "threads", 0, 256);
   return p;
 }
 

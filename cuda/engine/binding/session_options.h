@@ -10,15 +10,15 @@
 namespace depthwatt {
 
 /// Throws ENGINE_PARAMETER if an option is missing or of the wrong type. Engine::open checks ranges.
-EngineParameters engineParametersOf(const Napi::Object& options);
+EngineParameters readEngineParameters(const Napi::Object& options);
 
 /// Reads {algorithm, parameters?}. Parameters that are not given get their default.
-MatcherChoice matcherChoiceOf(const Napi::Object& match, bool halfResolution);
+MatcherChoice readMatcherChoice(const Napi::Object& match, bool halfResolution);
 
 /// Reads the properties frame ("camera" or "robot") and element ("float32" or "int16").
-void pointsFormOf(const Napi::Object& object, PointsParameters* parameters);
+void readPointsForm(const Napi::Object& object, PointsParameters* parameters);
 
 /// Reads "rvl" or "raw"; undefined gives kNone.
-Encoding encodingOf(const Napi::Object& object, const char* name);
+Encoding readEncoding(const Napi::Object& object, const char* name);
 
 }  // namespace depthwatt

@@ -17,8 +17,8 @@ struct Variant {
 };
 
 /// Reads the property `variant`: "reference" or an instruction set that this CPU has.
-inline Variant variantOf(const Napi::Object& call) {
-  const std::string name = stringOf(call, "variant");
+inline Variant readVariant(const Napi::Object& call) {
+  const std::string name = readString(call, "variant");
   Variant variant;
   variant.isReference = name == "reference";
   if (!variant.isReference) throwUnlessOk(call.Env(), chooseInstructionSet(name.c_str(), &variant.set));

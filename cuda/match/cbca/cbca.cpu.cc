@@ -64,7 +64,7 @@ class CbcaOnCpu final : public CpuMatcher {
  public:
   CbcaOnCpu(const MatchTask& task, InstructionSet set, Workers& workers)
       : set_(set), leftRight_(kernelsFor<LeftRightKernels>(set).leftRight),
-        median_(kernelsFor<MedianKernels>(set).median), workers_(workers), thresholdQ4_(cbcaThresholdQ4Of(task)),
+        median_(kernelsFor<MedianKernels>(set).median), workers_(workers), thresholdQ4_(cbcaThresholdQ4From(task)),
         width_(task.width), height_(task.height) {
     const size_t pixels = static_cast<size_t>(width_) * height_;
     for (std::vector<int16_t>* image : {&disparity_, &rightDisparity_, &points_}) image->resize(pixels);
@@ -129,7 +129,7 @@ const MatcherFacts& cbcaFacts() { return kFacts; }
 
 Status openCbcaOnCpu(const MatchTask& task, InstructionSet set, Workers& workers, std::unique_ptr<CpuMatcher>* opened) {
   std::unique_ptr<CbcaOnCpu> cbca(new CbcaOnCpu(task, set, workers));
-  const Status status = cbca->open(crossParametersOf(task));
+  const Status status = cbca->open(crossParametersFrom(task));
   if (status.ok()) *opened = std::move(cbca);
   return status;
 }

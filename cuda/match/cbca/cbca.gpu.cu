@@ -12,13 +12,13 @@ namespace {
 class CbcaOnGpu final : public Matcher {
  public:
   Status open(const MatchTask& task) {
-    const CrossParameters p = crossParametersOf(task);
+    const CrossParameters p = crossParametersFrom(task);
     if (p.longestX() > kMaxArmOnCuda) {
       return Status::error(Code::kBackendUnavailable,
                            "CUDA unavailable: its kernels have arms of cbca of at most %d pixels, got armX %d.",
                            kMaxArmOnCuda, p.longestX());
     }
-    return cbca_.open(p, cbcaThresholdQ4Of(task), task.width, task.height);
+    return cbca_.open(p, cbcaThresholdQ4From(task), task.width, task.height);
   }
 
   Status compute(const MatcherImages& images, const MatcherResult& result, cudaStream_t stream) override {

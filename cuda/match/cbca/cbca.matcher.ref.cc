@@ -38,7 +38,7 @@ void cbcaReference(const CrossParameters& cross, int32_t thresholdQ4, ImageView<
 }
 
 void matchCbcaReference(const MatchTask& task, const MatcherImages& images, const MatcherResult& result) {
-  cbcaReference(crossParametersOf(task), cbcaThresholdQ4Of(task), images.left, images.right, result.disparityQ4,
+  cbcaReference(crossParametersFrom(task), cbcaThresholdQ4From(task), images.left, images.right, result.disparityQ4,
                 result.confidence);
 }
 

@@ -16,7 +16,7 @@ constexpr int32_t kCbcaSimilarity = 13, kCbcaSimilarityAtHalf = 30;
 /// T: the largest difference that bilateral estimation bridges, in pixels.
 constexpr int32_t kCbcaThreshold = 3;
 
-inline CrossParameters crossParametersOf(const MatchTask& task) {
+inline CrossParameters crossParametersFrom(const MatchTask& task) {
   CrossParameters p;
   p.minDisparity = task.search.minDisparity;
   p.numDisparities = task.search.numDisparities;
@@ -30,7 +30,7 @@ inline CrossParameters crossParametersOf(const MatchTask& task) {
   return p;
 }
 
-inline int32_t cbcaThresholdQ4Of(const MatchTask& task) { return 16 * task.matcher.at("threshold"); }
+inline int32_t cbcaThresholdQ4From(const MatchTask& task) { return 16 * task.matcher.at("threshold"); }
 
 /// Finds the ground control points of two images' winners: both agree exactly (eq. 10).
 void groundControlPointsReference(ImageView<const int16_t> whole, ImageView<const int16_t> rightWhole,

@@ -58,7 +58,7 @@ struct CrossDevice {
     }
     const size_t pixels = static_cast<size_t>(plan.width) * plan.height,
                  words = static_cast<size_t>(plan.words) * plan.height;
-    costs = crossCostsOf(plan.parameters.lambdaDifference, plan.parameters.lambdaCensus);
+    costs = makeCrossCosts(plan.parameters.lambdaDifference, plan.parameters.lambdaCensus);
     DEPTHWATT_TRY(table.allocate(sizeof costs.difference));
     DEPTHWATT_CUDA(cudaMemcpy(table.get(), costs.difference, sizeof costs.difference, cudaMemcpyHostToDevice));
     // Kernels read (and ignore) memory right of and below the image, so it is initialised once, here.
@@ -166,7 +166,7 @@ Status CrossWorkspace::open(const CrossParameters& parameters, int32_t width, in
   device_ = new (std::nothrow) CrossDevice;
   if (device_ == nullptr)
     return Status::error(Code::kFailed, "Expected memory for cross-based aggregation, there is none.");
-  device_->plan = crossPlanOf(
+  device_->plan = makeCrossPlan(
       parameters, width, height,
       {multiprocessors, static_cast<size_t>(shared) - sizeof CrossCosts::difference, kCrossVolumeBytes}, tuning);
   if (device_->plan.groups == 0) {

@@ -13,23 +13,23 @@ namespace {
 
 Napi::Value cross(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Variant variant = variantOf(call);
-  CrossParameters parameters{integerOf(call, "minDisparity", -kAnyInt, kAnyInt),
-                             integerOf(call, "numDisparities", -kAnyInt, kAnyInt),
-                             integerOf(call, "armX", -kAnyInt, kAnyInt), integerOf(call, "armY", -kAnyInt, kAnyInt),
-                             integerOf(call, "similarity", -kAnyInt, kAnyInt)};
-  parameters.armXRight = integerOf(call, "armXRight", -kAnyInt, kAnyInt, -1);
-  parameters.armYRight = integerOf(call, "armYRight", -kAnyInt, kAnyInt, -1);
-  parameters.lambdaDifference = integerOf(call, "lambdaDifference", -kAnyInt, kAnyInt, kLambdaDifference);
-  parameters.lambdaCensus = integerOf(call, "lambdaCensus", -kAnyInt, kAnyInt, kLambdaCensus);
+  const Variant variant = readVariant(call);
+  CrossParameters parameters{readInteger(call, "minDisparity", -kAnyInt, kAnyInt),
+                             readInteger(call, "numDisparities", -kAnyInt, kAnyInt),
+                             readInteger(call, "armX", -kAnyInt, kAnyInt), readInteger(call, "armY", -kAnyInt, kAnyInt),
+                             readInteger(call, "similarity", -kAnyInt, kAnyInt)};
+  parameters.armXRight = readInteger(call, "armXRight", -kAnyInt, kAnyInt, -1);
+  parameters.armYRight = readInteger(call, "armYRight", -kAnyInt, kAnyInt, -1);
+  parameters.lambdaDifference = readInteger(call, "lambdaDifference", -kAnyInt, kAnyInt, kLambdaDifference);
+  parameters.lambdaCensus = readInteger(call, "lambdaCensus", -kAnyInt, kAnyInt, kLambdaCensus);
   throwUnlessOk(info.Env(), checkCrossParameters(parameters));
-  const CrossImages images{imageOf<const uint8_t>(call, "left"), imageOf<const uint8_t>(call, "right"),
-                           imageOf<int16_t>(call, "disparity"), imageOf<int16_t>(call, "rightDisparity")};
+  const CrossImages images{readImage<const uint8_t>(call, "left"), readImage<const uint8_t>(call, "right"),
+                           readImage<int16_t>(call, "disparity"), readImage<int16_t>(call, "rightDisparity")};
   if (variant.isReference) {
     crossReference(parameters, images);
     return Napi::String::New(info.Env(), variant.name());
   }
-  Workers workers(integerOf(call, "threads", 1, 64, 1));
+  Workers workers(readInteger(call, "threads", 1, 64, 1));
   Cross* opened = nullptr;
   throwUnlessOk(info.Env(),
                 Cross::open(parameters, images.left.width, images.left.height, variant.set, workers, &opened));

@@ -143,10 +143,10 @@ __device__ __forceinline__ void crossWinners(const CrossArguments& a, const uint
   for (int item = threadIdx.x % 32; item < kCrossKeyRows * a.columnsPerWarp; item += 32) {
     const int r = item % kCrossKeyRows, column = item / kCrossKeyRows, x = firstColumn + column, y = row + r;
     if (r >= rows || x >= a.width) continue;
-    const uint32_t* mine = keys + r * kCrossKeyPitch + column * a.groups;
-    uint32_t best = mine[0];
+    const uint32_t* ownEntries = keys + r * kCrossKeyPitch + column * a.groups;
+    uint32_t best = ownEntries[0];
 #pragma unroll 4
-    for (int group = 1; group < a.groups; ++group) best = min(best, mine[group]);
+    for (int group = 1; group < a.groups; ++group) best = min(best, ownEntries[group]);
     crossGiveWinner(a, x, y, best);
   }
   __syncwarp();

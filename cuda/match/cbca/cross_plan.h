@@ -329,8 +329,8 @@ class Planner {
 
 }  // namespace crossPlanning
 
-inline CrossPlan crossPlanOf(const CrossParameters& given, int32_t width, int32_t height,
-                             const CrossDeviceLimits& limits, const CrossTuning& tuning) {
+inline CrossPlan makeCrossPlan(const CrossParameters& given, int32_t width, int32_t height,
+                               const CrossDeviceLimits& limits, const CrossTuning& tuning) {
   return crossPlanning::Planner(given, width, height, limits, tuning).plan();
 }
 

@@ -117,8 +117,8 @@ __global__ void __launch_bounds__(128, kCrossRowBlocks) crossRowsKernel(CrossArg
   uint4 sum = make_uint4(0, 0, 0, 0);
   const uint32_t stride = threads, ringSize = (2 * a.armX + 2 + (kTogether ? 3 : 0)) * stride;
   uint32_t at = 0;
-  uint4* mine = ring + threadIdx.x;
-  mine[0] = sum;
+  uint4* ownEntries = ring + threadIdx.x;
+  ownEntries[0] = sum;
   uint4* out = side.sums + (static_cast<size_t>(y) * a.width + first) * a.groups + group;
 
   // Load four steps ahead.
@@ -137,8 +137,8 @@ __global__ void __launch_bounds__(128, kCrossRowBlocks) crossRowsKernel(CrossArg
       const uint32_t pair = s < 2 ? back.x : back.y;
       const uint32_t toRight = __byte_perm(pair, 0, s % 2 == 0 ? 0x4440 : 0x4442);
       const uint32_t toLeft = __byte_perm(pair, 0, s % 2 == 0 ? 0x4441 : 0x4443);
-      const uint4 upper = mine[crossWrapped(from - toRight * stride, ringSize)];
-      const uint4 lower = mine[crossWrapped(from - toLeft * stride, ringSize)];
+      const uint4 upper = ownEntries[crossWrapped(from - toRight * stride, ringSize)];
+      const uint4 lower = ownEntries[crossWrapped(from - toLeft * stride, ringSize)];
       *out = make_uint4(upper.x - lower.x, upper.y - lower.y, upper.z - lower.z, upper.w - lower.w);
       out += a.groups;
     };
@@ -164,7 +164,7 @@ __global__ void __launch_bounds__(128, kCrossRowBlocks) crossRowsKernel(CrossArg
       sum.z += __byte_perm(high, 0, 0x4140);
       sum.w += __byte_perm(high, 0, 0x4342);
       at = crossWrapped(at + stride - ringSize, ringSize);
-      mine[at] = sum;
+      ownEntries[at] = sum;
       stored[s] = at;
       if (!kTogether) give(s, at);
     }

@@ -123,16 +123,16 @@ __global__ void __launch_bounds__(kCrossWholeBound, 1) crossWholeRowsKernel(Cros
       if (own32 >= by) sum = sum + other;
     }
     sum = sum - whole;
-    uint4* mine = prefix + ownGroup * pitch;
-    if (own32 == 0) mine[0] = sum;
-    mine += own32 * (piece + 1) + 2;
+    uint4* ownEntries = prefix + ownGroup * pitch;
+    if (own32 == 0) ownEntries[0] = sum;
+    ownEntries += own32 * (piece + 1) + 2;
 #pragma unroll
     for (int four = 0; four < kCrossWholeFours; ++four) {
       if (start + 4 * four >= end) continue;
 #pragma unroll
       for (int s = 0; s < 4; ++s) {
         add(low[4 * four + s], high[4 * four + s]);
-        mine[4 * four + s] = sum;
+        ownEntries[4 * four + s] = sum;
       }
     }
   }
@@ -230,9 +230,9 @@ __global__ void __launch_bounds__(kCrossWholeBound, 1) crossWholeColumnsKernel(C
   }
   __syncthreads();
   for (int y = threadIdx.x; y < a.height; y += threads) {
-    const uint32_t* mine = keys + y * keyPitch;
-    uint32_t best = mine[0];
-    for (int i = 1; i < groups; ++i) best = min(best, mine[i]);
+    const uint32_t* ownEntries = keys + y * keyPitch;
+    uint32_t best = ownEntries[0];
+    for (int i = 1; i < groups; ++i) best = min(best, ownEntries[i]);
     crossGiveWinner(a, x, y, best);
   }
 }

@@ -31,7 +31,7 @@ constexpr uint8_t exponentialCost(uint64_t above, uint64_t below) {
   return static_cast<uint8_t>((127 * (kOne - sum) + kOne / 2) >> kBits);
 }
 
-constexpr CrossCosts crossCostsOf(int32_t lambdaDifference, int32_t lambdaCensus) {
+constexpr CrossCosts makeCrossCosts(int32_t lambdaDifference, int32_t lambdaCensus) {
   CrossCosts costs = {};
   for (int32_t v = 0; v < 256; ++v) {
     costs.difference[v] =

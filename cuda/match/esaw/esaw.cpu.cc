@@ -40,7 +40,7 @@ constexpr MatcherFacts kFacts = {"esaw",
 const MatcherFacts& esawFacts() { return kFacts; }
 
 Status openEsawOnCpu(const MatchTask& task, InstructionSet set, Workers& workers, std::unique_ptr<CpuMatcher>* opened) {
-  return openExponentialOnCpu(esawParametersOf(task), task, set, workers, opened);
+  return openExponentialOnCpu(esawParametersFrom(task), task, set, workers, opened);
 }
 
 }  // namespace depthwatt

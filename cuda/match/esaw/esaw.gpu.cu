@@ -7,7 +7,7 @@ namespace depthwatt {
 namespace gpu {
 
 Status openEsawOnGpu(const MatchTask& task, std::unique_ptr<Matcher>* matcher) {
-  return openExponentialOnGpu(esawParametersOf(task), task, matcher);
+  return openExponentialOnGpu(esawParametersFrom(task), task, matcher);
 }
 
 }  // namespace gpu

@@ -6,7 +6,7 @@
 namespace depthwatt {
 
 void matchEsawReference(const MatchTask& task, const MatcherImages& images, const MatcherResult& result) {
-  matchExponentialReference(esawParametersOf(task), task, images, result);
+  matchExponentialReference(esawParametersFrom(task), task, images, result);
 }
 
 }  // namespace depthwatt

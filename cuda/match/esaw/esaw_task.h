@@ -7,7 +7,7 @@
 
 namespace depthwatt {
 
-inline ExponentialParameters esawParametersOf(const MatchTask& task) {
+inline ExponentialParameters esawParametersFrom(const MatchTask& task) {
   ExponentialParameters p;
   p.minDisparity = task.search.minDisparity;
   p.numDisparities = task.search.numDisparities;

@@ -66,7 +66,7 @@ constexpr MatcherFacts kFacts = {"esmp",
 const MatcherFacts& esmpFacts() { return kFacts; }
 
 Status openEsmpOnCpu(const MatchTask& task, InstructionSet set, Workers& workers, std::unique_ptr<CpuMatcher>* opened) {
-  return openExponentialOnCpu(esmpParametersOf(task), task, set, workers, opened);
+  return openExponentialOnCpu(esmpParametersFrom(task), task, set, workers, opened);
 }
 
 }  // namespace depthwatt

@@ -7,7 +7,7 @@ namespace depthwatt {
 namespace gpu {
 
 Status openEsmpOnGpu(const MatchTask& task, std::unique_ptr<Matcher>* matcher) {
-  return openExponentialOnGpu(esmpParametersOf(task), task, matcher);
+  return openExponentialOnGpu(esmpParametersFrom(task), task, matcher);
 }
 
 }  // namespace gpu

@@ -6,7 +6,7 @@
 namespace depthwatt {
 
 void matchEsmpReference(const MatchTask& task, const MatcherImages& images, const MatcherResult& result) {
-  matchExponentialReference(esmpParametersOf(task), task, images, result);
+  matchExponentialReference(esmpParametersFrom(task), task, images, result);
 }
 
 }  // namespace depthwatt

@@ -11,7 +11,7 @@ namespace depthwatt {
 constexpr int32_t kEsmpUnit = 20000;
 constexpr int32_t kEsmpPerThousandth = kEsmpUnit / 1000;
 
-inline ExponentialParameters esmpParametersOf(const MatchTask& task) {
+inline ExponentialParameters esmpParametersFrom(const MatchTask& task) {
   ExponentialParameters p;
   p.minDisparity = task.search.minDisparity;
   p.numDisparities = task.search.numDisparities;

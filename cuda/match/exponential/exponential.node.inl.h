@@ -13,8 +13,8 @@ namespace {
 
 Napi::Value exponential(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Variant variant = variantOf(call);
-  const auto number = [&](const char* name) { return integerOf(call, name, -kAnyInt, kAnyInt); };
+  const Variant variant = readVariant(call);
+  const auto number = [&](const char* name) { return readInteger(call, name, -kAnyInt, kAnyInt); };
   ExponentialParameters p;
   p.minDisparity = number("minDisparity");
   p.numDisparities = number("numDisparities");
@@ -24,24 +24,24 @@ Napi::Value exponential(const Napi::CallbackInfo& info) {
   p.gammaDistance = number("gammaDistance");
   p.truncation = number("truncation");
   p.cost = number("cost");
-  p.gradientTruncation = integerOf(call, "gradientTruncation", -kAnyInt, kAnyInt, 0);
-  p.gradientCost = integerOf(call, "gradientCost", -kAnyInt, kAnyInt, 0);
+  p.gradientTruncation = readInteger(call, "gradientTruncation", -kAnyInt, kAnyInt, 0);
+  p.gradientCost = readInteger(call, "gradientCost", -kAnyInt, kAnyInt, 0);
   p.slope = number("slope");
   p.cap = number("cap");
-  p.subpixel = booleanOf(call, "subpixel");
+  p.subpixel = readBoolean(call, "subpixel");
   throwUnlessOk(info.Env(), checkExponentialParameters(p));
-  const auto left = imageOf<const uint8_t>(call, "left");
+  const auto left = readImage<const uint8_t>(call, "left");
   const size_t rgbBytes = 3 * static_cast<size_t>(left.width);
-  const auto rgb = imageOf<const uint8_t>(call, "leftRgb", 3 * left.width, left.height, rgbBytes);
-  const ExponentialImages images{left, imageOf<const uint8_t>(call, "right"),
+  const auto rgb = readImage<const uint8_t>(call, "leftRgb", 3 * left.width, left.height, rgbBytes);
+  const ExponentialImages images{left, readImage<const uint8_t>(call, "right"),
                                  packedView(reinterpret_cast<const Rgb8*>(rgb.data), left.width, left.height)};
-  const ExponentialResult result{imageOf<int16_t>(call, "disparityQ4"), imageOf<int16_t>(call, "disparity"),
-                                 imageOf<int16_t>(call, "rightDisparity"), imageOf<uint8_t>(call, "confidence")};
+  const ExponentialResult result{readImage<int16_t>(call, "disparityQ4"), readImage<int16_t>(call, "disparity"),
+                                 readImage<int16_t>(call, "rightDisparity"), readImage<uint8_t>(call, "confidence")};
   if (variant.isReference) {
     exponentialReference(p, images, result);
     return Napi::String::New(info.Env(), variant.name());
   }
-  Workers workers(integerOf(call, "threads", 1, 64, 1));
+  Workers workers(readInteger(call, "threads", 1, 64, 1));
   Exponential* opened = nullptr;
   throwUnlessOk(info.Env(), Exponential::open(p, left.width, left.height, variant.set, workers, &opened));
   const std::unique_ptr<Exponential> fast(opened);

@@ -36,8 +36,10 @@ class ExponentialOnGpu final : public Matcher {
       DEPTHWATT_TRY(mirrorColumns(images.right, mirrored_[0].get(), width_, height_, stream));
       DEPTHWATT_TRY(mirrorColumns(images.left, mirrored_[1].get(), width_, height_, stream));
       DEPTHWATT_TRY(mirrorColumns(images.rightRgb, mirroredRgb_.get(), width_, height_, stream));
-      const ExponentialDeviceResult seen = {result.disparityQ4, mirroredWhole_.get(), nullptr, result.confidence};
-      DEPTHWATT_TRY(exponential_.compute(mirrored_[0].get(), mirrored_[1].get(), mirroredRgb_.get(), seen, stream));
+      const ExponentialDeviceResult mirroredResult = {result.disparityQ4, mirroredWhole_.get(), nullptr,
+                                                      result.confidence};
+      DEPTHWATT_TRY(
+          exponential_.compute(mirrored_[0].get(), mirrored_[1].get(), mirroredRgb_.get(), mirroredResult, stream));
       DEPTHWATT_TRY(mirrorColumns(mirroredWhole_.get(), rightWhole_.get(), width_, height_, stream));
     }
     const ExponentialDeviceResult winners = {result.disparityQ4, whole_.get(),

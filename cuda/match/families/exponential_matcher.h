@@ -71,21 +71,20 @@ class ExponentialOnCpu final : public CpuMatcher {
   }
 
   void compute(const MatcherImages& images, const MatcherResult& result) override {
-    const ImageView<int16_t> seenFromRight = task_.leftRight ? view(rightDisparity_) : ImageView<int16_t>{};
+    const ImageView<int16_t> rightView = task_.leftRight ? view(rightDisparity_) : ImageView<int16_t>{};
     if (mirrored_ != nullptr) {
       // Must run first: it uses the buffers of the left image's results as scratch.
       workers_.rows(task_.height, [&](int32_t first, int32_t end) { mirrored_->make(images, first, end); });
       exponential_->compute(mirrored_->images(), {result.disparityQ4, view(mirroredDisparity_), {}, result.confidence});
       workers_.rows(task_.height, [&](int32_t first, int32_t end) {
-        mirrorColumns(view(mirroredDisparity_).asConst(), seenFromRight, first, end);
+        mirrorColumns(view(mirroredDisparity_).asConst(), rightView, first, end);
       });
     }
     exponential_->compute({images.left, images.right, images.leftRgb},
                           {result.disparityQ4, view(disparity_),
-                           mirrored_ != nullptr ? ImageView<int16_t>{} : seenFromRight, result.confidence});
+                           mirrored_ != nullptr ? ImageView<int16_t>{} : rightView, result.confidence});
     if (!task_.leftRight) return;
-    const LeftRightImages check{view(disparity_).asConst(), seenFromRight.asConst(), result.disparityQ4,
-                                result.confidence};
+    const LeftRightImages check{view(disparity_).asConst(), rightView.asConst(), result.disparityQ4, result.confidence};
     workers_.rows(task_.height, [&](int32_t first, int32_t end) { leftRight_(check, first, end); });
   }
 
@@ -129,11 +128,11 @@ inline void matchExponentialReference(const ExponentialParameters& parameters, c
   if (hasOwnRightView(task)) {
     MirroredImages mirrored(task.width, task.height);
     mirrored.make(images, 0, task.height);
-    std::vector<int16_t> seen(pixels);
+    std::vector<int16_t> mirroredResult(pixels);
     exponentialReference(
         parameters, mirrored.images(),
-        {view(ignored), view(seen), {}, packedView(ignoredConfidence.data(), task.width, task.height)});
-    mirrorColumns(view(seen).asConst(), view(rightWhole), 0, task.height);
+        {view(ignored), view(mirroredResult), {}, packedView(ignoredConfidence.data(), task.width, task.height)});
+    mirrorColumns(view(mirroredResult).asConst(), view(rightWhole), 0, task.height);
   }
   leftRightReference({view(whole).asConst(), view(rightWhole).asConst(), result.disparityQ4, result.confidence});
 }

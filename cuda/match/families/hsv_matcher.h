@@ -16,7 +16,7 @@ namespace depthwatt {
 
 /// Checks that the three weights of match.<name> add up to 1 to 100 %.
 inline BrokenRule checkHsvWeights(const MatcherChoice& choice) {
-  const HsvWeights w = hsvWeightsOf(choice);
+  const HsvWeights w = hsvWeightsFrom(choice);
   const int32_t sum = w.hue + w.saturation + w.value;
   if (sum >= 1 && sum <= 100) return {};
   const std::string prefix = std::string("match.") + choice.facts->name + ".";
@@ -30,7 +30,7 @@ class HsvMatcherOnCpu final : public CpuMatcher {
  public:
   HsvMatcherOnCpu(const MatchTask& task, InstructionSet set, Workers& workers)
       : task_(task), hsvRows_(kernelsFor<HsvKernels>(set).hsv), leftRight_(kernelsFor<LeftRightKernels>(set).leftRight),
-        workers_(workers), weights_(hsvWeightsOf(task.matcher)) {
+        workers_(workers), weights_(hsvWeightsFrom(task.matcher)) {
     const size_t pixels = static_cast<size_t>(task.width) * task.height;
     for (std::vector<HsvPixel>& image : hsv_) image.resize(pixels);
     disparity_.resize(pixels);
@@ -44,12 +44,11 @@ class HsvMatcherOnCpu final : public CpuMatcher {
       hsvRows_(weights_, images.leftRgb, view(hsv_[0]), first, end);
       hsvRows_(weights_, images.rightRgb, view(hsv_[1]), first, end);
     });
-    const ImageView<int16_t> seenFromRight = task_.leftRight ? view(rightDisparity_) : ImageView<int16_t>{};
+    const ImageView<int16_t> rightView = task_.leftRight ? view(rightDisparity_) : ImageView<int16_t>{};
     stage_->compute(Images{view(hsv_[0]).asConst(), view(hsv_[1]).asConst()},
-                    Result{result.disparityQ4, view(disparity_), seenFromRight, result.confidence});
+                    Result{result.disparityQ4, view(disparity_), rightView, result.confidence});
     if (!task_.leftRight) return;
-    const LeftRightImages check{view(disparity_).asConst(), seenFromRight.asConst(), result.disparityQ4,
-                                result.confidence};
+    const LeftRightImages check{view(disparity_).asConst(), rightView.asConst(), result.disparityQ4, result.confidence};
     workers_.rows(task_.height, [&](int32_t first, int32_t end) { leftRight_(check, first, end); });
   }
 
@@ -82,7 +81,7 @@ void matchHsvReference(const MatchTask& task, const MatcherImages& images, const
   std::vector<HsvPixel> left(pixels), right(pixels);
   std::vector<int16_t> whole(pixels), rightWhole(pixels);
   const auto view = [&](auto& image) { return packedView(image.data(), task.width, task.height); };
-  const HsvWeights weights = hsvWeightsOf(task.matcher);
+  const HsvWeights weights = hsvWeightsFrom(task.matcher);
   hsvReference(weights, images.leftRgb, view(left));
   hsvReference(weights, images.rightRgb, view(right));
   reference(Images{view(left).asConst(), view(right).asConst()},

@@ -7,7 +7,7 @@
 
 namespace depthwatt {
 
-inline HsvWeights hsvWeightsOf(const MatcherChoice& choice) {
+inline HsvWeights hsvWeightsFrom(const MatcherChoice& choice) {
   HsvWeights weights;
   weights.hue = choice.at("hueWeight");
   weights.saturation = choice.at("saturationWeight");

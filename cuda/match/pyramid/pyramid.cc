@@ -102,29 +102,29 @@ class PyramidOnCpu final : public Pyramid {
   /// @param result null if only whole disparities are needed, which stay in wholes_
   void match(int own, int32_t towards, const PyramidResult* result) {
     for (int32_t level = p_.levels; level >= 0; --level) {
-      Copy& mine = copies_[own][level];
+      Copy& ownCopy = copies_[own][level];
       Copy& others = copies_[1 - own][level];
       const int32_t step = level < p_.levels ? kPyramidRows : 1;
-      workers_.rows((mine.height + step - 1) / step, [&](int32_t first, int32_t end) {
+      workers_.rows((ownCopy.height + step - 1) / step, [&](int32_t first, int32_t end) {
         PyramidRows rows = {};
-        rows.width = mine.width;
+        rows.width = ownCopy.width;
         rows.windowWidth = p_.windowWidth, rows.windowHeight = p_.windowHeight;
         rows.towards = towards;
         rows.lowest = p_.lowest(level), rows.highest = p_.highest(level);
         rows.peakRatio = p_.peakRatio, rows.subpixel = p_.subpixel;
         for (int32_t pass = first; pass < end; ++pass) {
           const int32_t y = step * pass;
-          rows.count = y + step <= mine.height ? step : 1;
+          rows.count = y + step <= ownCopy.height ? step : 1;
           for (int32_t j = 0; j < p_.windowHeight + rows.count - 1; ++j) {
-            const int32_t at = within(y + j - p_.windowHeight / 2, mine.height);
-            rows.own[j] = mine.row(at), rows.partner[j] = others.row(at);
+            const int32_t at = within(y + j - p_.windowHeight / 2, ownCopy.height);
+            rows.own[j] = ownCopy.row(at), rows.partner[j] = others.row(at);
           }
           if (level < p_.levels)
             rows.coarse = wholes_[level + 1].data() + static_cast<size_t>(pass) * copies_[own][level + 1].width;
           const bool last = level == 0 && result != nullptr;
           for (int32_t r = 0; r < rows.count; ++r) {
-            rows.whole[r] =
-                last ? result->disparity.row(y + r) : wholes_[level].data() + static_cast<size_t>(y + r) * mine.width;
+            rows.whole[r] = last ? result->disparity.row(y + r)
+                                 : wholes_[level].data() + static_cast<size_t>(y + r) * ownCopy.width;
             rows.q4[r] = last ? result->disparityQ4.row(y + r) : nullptr;
             rows.confidence[r] = last ? result->confidence.row(y + r) : nullptr;
           }

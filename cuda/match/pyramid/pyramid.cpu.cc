@@ -55,7 +55,7 @@ Status openPyramidOnCpu(const MatchTask& task, InstructionSet set, Workers& work
       new HsvMatcherOnCpu<Pyramid, PyramidImages, PyramidResult>(task, set, workers));
   Pyramid* stage = nullptr;
   const Status status =
-      Pyramid::open(pyramidParametersOf(task), task.width, task.height, task.leftRight, set, workers, &stage);
+      Pyramid::open(pyramidParametersFrom(task), task.width, task.height, task.leftRight, set, workers, &stage);
   if (!status.ok()) return status;
   matcher->adopt(stage);
   *opened = std::move(matcher);

@@ -6,7 +6,7 @@
 namespace depthwatt {
 
 void matchPyramidReference(const MatchTask& task, const MatcherImages& images, const MatcherResult& result) {
-  const PyramidParameters p = pyramidParametersOf(task);
+  const PyramidParameters p = pyramidParametersFrom(task);
   matchHsvReference<PyramidImages, PyramidResult>(
       task, images, result, [&](const PyramidImages& in, const PyramidResult& out) { pyramidReference(p, in, out); });
 }

@@ -11,8 +11,8 @@ Napi::Value pyramid(const Napi::CallbackInfo& info) {
   const auto call = info[0].As<Napi::Object>();
   PyramidParameters p;
   readWindow(call, p);
-  p.levels = integerOf(call, "levels", -kAnyInt, kAnyInt);
-  p.peakRatio = integerOf(call, "peakRatio", -kAnyInt, kAnyInt);
+  p.levels = readInteger(call, "levels", -kAnyInt, kAnyInt);
+  p.peakRatio = readInteger(call, "peakRatio", -kAnyInt, kAnyInt);
   throwUnlessOk(info.Env(), checkPyramidParameters(p));
   return runWindow<Pyramid>(info, p, pyramidReference);
 }

@@ -7,7 +7,7 @@
 
 namespace depthwatt {
 
-inline PyramidParameters pyramidParametersOf(const MatchTask& task) {
+inline PyramidParameters pyramidParametersFrom(const MatchTask& task) {
   PyramidParameters p;
   p.minDisparity = task.search.minDisparity;
   p.numDisparities = task.search.numDisparities;

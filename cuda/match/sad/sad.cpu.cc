@@ -45,7 +45,8 @@ Status openSadOnCpu(const MatchTask& task, InstructionSet set, Workers& workers,
   std::unique_ptr<HsvMatcherOnCpu<Sad, SadImages, SadResult>> matcher(
       new HsvMatcherOnCpu<Sad, SadImages, SadResult>(task, set, workers));
   Sad* stage = nullptr;
-  const Status status = Sad::open(sadParametersOf(task), task.width, task.height, task.leftRight, set, workers, &stage);
+  const Status status =
+      Sad::open(sadParametersFrom(task), task.width, task.height, task.leftRight, set, workers, &stage);
   if (!status.ok()) return status;
   matcher->adopt(stage);
   *opened = std::move(matcher);

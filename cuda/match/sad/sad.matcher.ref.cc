@@ -6,7 +6,7 @@
 namespace depthwatt {
 
 void matchSadReference(const MatchTask& task, const MatcherImages& images, const MatcherResult& result) {
-  const SadParameters p = sadParametersOf(task);
+  const SadParameters p = sadParametersFrom(task);
   matchHsvReference<SadImages, SadResult>(task, images, result,
                                           [&](const SadImages& in, const SadResult& out) { sadReference(p, in, out); });
 }

@@ -11,7 +11,7 @@ Napi::Value sad(const Napi::CallbackInfo& info) {
   const auto call = info[0].As<Napi::Object>();
   SadParameters p;
   readWindow(call, p);
-  p.weights = hsvWeightsOf(call);
+  p.weights = hsvWeightsFrom(call);
   throwUnlessOk(info.Env(), checkSadParameters(p));
   return runWindow<Sad>(info, p, sadReference);
 }

@@ -85,14 +85,15 @@ __device__ __forceinline__ void eachColumnsCosts(const SadRow& row, int warp, in
 }
 
 /// Adds the new row to the columns' sums and subtracts the old one (none: nullptr).
-__device__ __forceinline__ void addRows(const SadRow& comes, const SadRow* goes, int warp, int lane, uint2* columns) {
-  eachColumnsCosts(comes, warp, lane, [&](int column, uint2 more) {
+__device__ __forceinline__ void addRows(const SadRow& entering, const SadRow* leaving, int warp, int lane,
+                                        uint2* columns) {
+  eachColumnsCosts(entering, warp, lane, [&](int column, uint2 more) {
     columns[column].x += more.x;
     columns[column].y += more.y;
   });
-  if (goes == nullptr) return;
+  if (leaving == nullptr) return;
   // No half borrows from the other in the end, because both are sums of costs.
-  eachColumnsCosts(*goes, warp, lane, [&](int column, uint2 less) {
+  eachColumnsCosts(*leaving, warp, lane, [&](int column, uint2 less) {
     columns[column].x -= less.x;
     columns[column].y -= less.y;
   });
@@ -117,8 +118,8 @@ struct SadWindow {
   }
   /// Moves to pixel x of the block.
   __device__ __forceinline__ void slide(int x) {
-    const uint2 comes = column(x + 2 * at.reachX), goes = column(x - 1);
-    sum.x += comes.x - goes.x, sum.y += comes.y - goes.y;
+    const uint2 entering = column(x + 2 * at.reachX), leaving = column(x - 1);
+    sum.x += entering.x - leaving.x, sum.y += entering.y - leaving.y;
   }
 };
 

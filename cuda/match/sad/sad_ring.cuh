@@ -137,12 +137,13 @@ struct SadRing {
     }
   }
   /// @param met keys of the lane's right pixels, one further per pixel
-  template <int kMet>
-  __device__ __forceinline__ void meetRight(int turn, int firstPlace, const uint32_t (&met)[kMet]) const {
+  template <int kRightPixels>
+  __device__ __forceinline__ void mergeRight(int turn, int firstPlace,
+                                             const uint32_t (&rightBest)[kRightPixels]) const {
 #pragma unroll
-    for (int i = 0; i < kMet; ++i) {
+    for (int i = 0; i < kRightPixels; ++i) {
       const int at = reachX + own + kGroup - kLaneDisparities + i - firstPlace;
-      if (met[i] < 0xffff0000u) atomicMin(&rightKeys[turn * partners + slotOf(at, partners)], met[i]);
+      if (rightBest[i] < 0xffff0000u) atomicMin(&rightKeys[turn * partners + slotOf(at, partners)], rightBest[i]);
     }
   }
 
@@ -182,15 +183,15 @@ struct SadRing {
     return CellU16::toBytes(pair.x, pair.y);
   }
 
-  /// Moves the columns' sums down by a row: adds `comes` and subtracts `gone`.
-  __device__ __forceinline__ void moveColumns(const uint2 (&comes)[kColumnsPerWarp],
-                                              const uint32_t (&gone)[kColumnsPerWarp],
+  /// Moves the columns' sums down by a row: adds `entering` and subtracts `leaving`.
+  __device__ __forceinline__ void moveColumns(const uint2 (&entering)[kColumnsPerWarp],
+                                              const uint32_t (&leaving)[kColumnsPerWarp],
                                               uint2 (&column)[kColumnsPerWarp]) const {
     // No half borrows from the other in the end, because both are sums of costs.
 #pragma unroll
     for (int i = 0; i < kColumnsPerWarp; ++i) {
-      column[i].x += comes[i].x - CellU16::fromBytes(gone[i], 0);
-      column[i].y += comes[i].y - CellU16::fromBytes(gone[i], 1);
+      column[i].x += entering[i].x - CellU16::fromBytes(leaving[i], 0);
+      column[i].y += entering[i].y - CellU16::fromBytes(leaving[i], 1);
     }
     if (lowest > 0) {
 #pragma unroll
@@ -262,10 +263,10 @@ __device__ __forceinline__ void writeCosts(uint4* kept, const uint32_t (&bytes)[
 template <bool kRight, class Ring>
 __device__ __forceinline__ void findWinners(const Ring& ring, const SadLaneKeys& keys, const uint2* besideWinner,
                                             int turn, const uint2 (&sum)[kColumnsPerWarp], SadFound& found) {
-  constexpr int kMet = kColumnsPerWarp + kLaneDisparities - 1;
-  uint32_t met[kMet];
+  constexpr int kRightPixels = kColumnsPerWarp + kLaneDisparities - 1;
+  uint32_t rightBest[kRightPixels];
 #pragma unroll
-  for (int i = 0; i < kMet; ++i) met[i] = kNoKey;
+  for (int i = 0; i < kRightPixels; ++i) rightBest[i] = kNoKey;
   uint32_t best[kColumnsPerWarp], second[kColumnsPerWarp];
 #pragma unroll
   for (int i = 0; i < kColumnsPerWarp; ++i) {
@@ -275,7 +276,7 @@ __device__ __forceinline__ void findWinners(const Ring& ring, const SadLaneKeys&
     if (kRight && i < ring.pixels) {
 #pragma unroll
       for (int j = 0; j < kLaneDisparities; ++j)
-        met[i + kLaneDisparities - 1 - j] = min(met[i + kLaneDisparities - 1 - j], key[j]);
+        rightBest[i + kLaneDisparities - 1 - j] = min(rightBest[i + kLaneDisparities - 1 - j], key[j]);
     }
   }
 #pragma unroll
@@ -291,15 +292,15 @@ __device__ __forceinline__ void findWinners(const Ring& ring, const SadLaneKeys&
   for (int i = 0; i < kColumnsPerWarp; ++i) second[i] = warpMin(second[i]);
 #pragma unroll
   for (int i = 0; i < kColumnsPerWarp; ++i) {
-    const bool mine = ring.lane == kColumnsPerWarp * found.rows + i;
-    if (mine) found.best = best[i], found.second = second[i];
+    const bool isOwn = ring.lane == kColumnsPerWarp * found.rows + i;
+    if (isOwn) found.best = best[i], found.second = second[i];
     if (ring.a.subpixel) {
       const int winner = static_cast<int>(best[i] & 0xffffu);
       const uint32_t below = sumAt(sum[i], winner - 1), above = sumAt(sum[i], winner + 1);
-      if (mine) found.below = below, found.above = above;
+      if (isOwn) found.below = below, found.above = above;
     }
   }
-  if (kRight) ring.meetRight(turn, keys.firstPlace, met);
+  if (kRight) ring.mergeRight(turn, keys.firstPlace, rightBest);
 }
 
 template <bool kRight, bool kNine, bool kWide>
@@ -329,16 +330,16 @@ __global__ void __launch_bounds__(kWide ? kWideRingThreads : kRingThreads, kWide
   for (int y = begin; y < end; ++y, turn ^= 1) {
     const bool hasNext = y + 1 < end, isFull = y - a.windowHeight >= begin;
     uint4* const kept = ring.costs + (slot * ring.warps + ring.warp) * 64 + ring.lane;
-    uint32_t gone[kColumnsPerWarp] = {}, bytes[kColumnsPerWarp];
+    uint32_t leaving[kColumnsPerWarp] = {}, bytes[kColumnsPerWarp];
     uint2 pairs[kColumnsPerWarp];
     SadNextRow next;
     if (kWide && hasNext) next.load(ring, y + 1);
-    if (kWide && isFull) readCosts(kept, gone);
+    if (kWide && isFull) readCosts(kept, leaving);
     ring.costsOfRow(turn, keys.firstPlace, bytes, pairs);
-    if (!kWide && isFull) readCosts(kept, gone);
+    if (!kWide && isFull) readCosts(kept, leaving);
     writeCosts(kept, bytes);
     slot = slot + 1 == a.windowHeight ? 0 : slot + 1;
-    ring.moveColumns(pairs, gone, column);
+    ring.moveColumns(pairs, leaving, column);
     if (!kWide) {
       __syncthreads();  // all threads have read the previous row's sums
       if (hasNext) ring.stage(turn ^ 1, y + 1);

@@ -7,13 +7,13 @@
 
 namespace depthwatt {
 
-inline SadParameters sadParametersOf(const MatchTask& task) {
+inline SadParameters sadParametersFrom(const MatchTask& task) {
   SadParameters p;
   p.minDisparity = task.search.minDisparity;
   p.numDisparities = task.search.numDisparities;
   p.windowWidth = task.matcher.at("windowWidth");
   p.windowHeight = task.matcher.at("windowHeight");
-  p.weights = hsvWeightsOf(task.matcher);
+  p.weights = hsvWeightsFrom(task.matcher);
   p.subpixel = task.matcher.at("subpixel") != 0;
   return p;
 }

@@ -60,10 +60,10 @@ __device__ __forceinline__ void sadRowWinners(const SadColumnSums& columns, cons
   nothing.y =
       (firstPlace + 2 < a.numDisparities ? 0u : 0xffffu) | (firstPlace + 3 < a.numDisparities ? 0u : 0xffff0000u);
   // The right pixels of the lane's cells, one further per pixel.
-  constexpr int kMet = kColumnsPerWarp + kLaneDisparities - 1;
-  uint32_t met[kMet];
+  constexpr int kRightPixels = kColumnsPerWarp + kLaneDisparities - 1;
+  uint32_t rightBest[kRightPixels];
 #pragma unroll
-  for (int i = 0; i < kMet; ++i) met[i] = kNoKey;
+  for (int i = 0; i < kRightPixels; ++i) rightBest[i] = kNoKey;
 
   SadWindow window(columns, at, a.windowWidth);
 #pragma unroll
@@ -82,22 +82,22 @@ __device__ __forceinline__ void sadRowWinners(const SadColumnSums& columns, cons
       // Neither the winner nor its neighbour.
       const bool apart = static_cast<uint32_t>(firstPlace + j - winner + 1) > 2u;
       second = min(second, apart ? key[j] : kNoKey);
-      if (kRight) met[i + kLaneDisparities - 1 - j] = min(met[i + kLaneDisparities - 1 - j], key[j]);
+      if (kRight) rightBest[i + kLaneDisparities - 1 - j] = min(rightBest[i + kLaneDisparities - 1 - j], key[j]);
     }
     second = warpMin(second);
-    const bool mine = at.lane == kColumnsPerWarp * found.rows + i;
-    if (mine) found.best = best, found.second = second;
+    const bool isOwn = at.lane == kColumnsPerWarp * found.rows + i;
+    if (isOwn) found.best = best, found.second = second;
     if (a.subpixel) {
       const uint32_t below = sumAt(window.sum, winner - 1), above = sumAt(window.sum, winner + 1);
-      if (mine) found.below = below, found.above = above;
+      if (isOwn) found.below = below, found.above = above;
     }
   }
   if (kRight) {
     // The origin of the block's partners: places of eachColumnsCosts, without the half window to the left.
 #pragma unroll
-    for (int i = 0; i < kMet; ++i) {
+    for (int i = 0; i < kRightPixels; ++i) {
       const int place = at.reachX + at.from + kGroup - kLaneDisparities + i - firstPlace;
-      if (met[i] < 0xffff0000u) atomicMin(&rightKeys[place & 3][place >> 2], met[i]);
+      if (rightBest[i] < 0xffff0000u) atomicMin(&rightKeys[place & 3][place >> 2], rightBest[i]);
     }
   }
   if (++found.rows == SadFound::kRows) writeFound(a, at, found);

@@ -108,7 +108,7 @@ struct Selector {
   [[gnu::always_inline]] void mergeRight(const uint8_t* finished, int32_t index, Halves* best, Halves* first) const {
     forEach<2>(2, [&](int32_t half) __attribute__((always_inline)) {
       const int32_t at = (2 * index + half) * kVector;
-      const Halves key = loadHalves(finished + half * kVector), mine = firstOfColumns[half];
+      const Halves key = loadHalves(finished + half * kVector), columnFirst = firstOfColumns[half];
       const Halves bestSoFar = loadHalves(rightBest + at), firstSoFar = loadHalves(rightFirst + at);
       // Downward sweeps visit the disparities of a right pixel in rising order, upward ones in falling order: there an
       // equal sum wins.
@@ -116,10 +116,10 @@ struct Selector {
       if constexpr (kUp) {
         const Halves least = subHalves(bound, stripeMask);
         best[half] = chooseLessHalves(bestSoFar, least, bestSoFar, key);
-        first[half] = chooseLessHalves(bestSoFar, least, firstSoFar, mine);
+        first[half] = chooseLessHalves(bestSoFar, least, firstSoFar, columnFirst);
       } else {
         best[half] = chooseLessHalves(bound, bestSoFar, key, bestSoFar);
-        first[half] = chooseLessHalves(bound, bestSoFar, mine, firstSoFar);
+        first[half] = chooseLessHalves(bound, bestSoFar, columnFirst, firstSoFar);
       }
     });
   }

@@ -11,16 +11,16 @@ namespace {
 
 Napi::Value select(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  if (!variantOf(call).isReference) {
-    throw errorOf(info.Env(),
-                  Status::error(Code::kBackendUnavailable,
-                                "Expected the variant reference for select, whose fast form is part of sgm."));
+  if (!readVariant(call).isReference) {
+    throw errorFrom(info.Env(),
+                    Status::error(Code::kBackendUnavailable,
+                                  "Expected the variant reference for select, whose fast form is part of sgm."));
   }
-  const SgmParameters parameters = sgmParametersOf(call);
+  const SgmParameters parameters = sgmParametersFrom(call);
   throwUnlessOk(info.Env(), checkSgmParameters(parameters));
-  const int32_t width = integerOf(call, "width", 1, 32768), height = integerOf(call, "height", 1, 32768);
+  const int32_t width = readInteger(call, "width", 1, 32768), height = readInteger(call, "height", 1, 32768);
   const size_t cells = static_cast<size_t>(width) * static_cast<size_t>(height) * parameters.numDisparities;
-  selectReference(parameters, elementsOf<const uint16_t>(call, "sums", cells), sgmResultOf(call, width, height));
+  selectReference(parameters, readElements<const uint16_t>(call, "sums", cells), readSgmResult(call, width, height));
   return Napi::String::New(info.Env(), "reference");
 }
 

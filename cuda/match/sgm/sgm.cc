@@ -40,7 +40,7 @@ class Carver {
   size_t used_ = 0;
 };
 
-SgmPlan planOf(const SgmParameters& parameters, int32_t width, int32_t height, const SgmKernels& kernels) {
+SgmPlan makePlan(const SgmParameters& parameters, int32_t width, int32_t height, const SgmKernels& kernels) {
   SgmPlan plan;
   plan.parameters = parameters;
   plan.width = width;
@@ -280,7 +280,7 @@ Status Sgm::open(const SgmParameters& parameters, int32_t width, int32_t height,
   if (width < 1 || width > 32768) return outside("width", 1, 32768, width);
   if (height < 1 || height > 32768) return outside("height", 1, 32768, height);
   const SgmKernels& kernels = kernelsFor<SgmKernels>(set);
-  auto sgm = std::make_unique<LaneSgm>(planOf(parameters, width, height, kernels), kernels, workers);
+  auto sgm = std::make_unique<LaneSgm>(makePlan(parameters, width, height, kernels), kernels, workers);
   if (!sgm->allocate()) {
     return Status::error(Code::kFailed, "Expected %zu MiB of memory for matching %d x %d x %d, got none.",
                          sgm->workspaceBytes() >> 20, width, height, parameters.numDisparities);

@@ -79,7 +79,7 @@ CensusRows<uint8_t> censusOf(MatchingCost cost, InstructionSet set) {
 class SgmOnCpu final : public CpuMatcher {
  public:
   SgmOnCpu(const MatchTask& task, InstructionSet set, Workers& workers)
-      : task_(task), set_(set), workers_(workers), census_(censusOf(matchingCostOf(task), set)),
+      : task_(task), set_(set), workers_(workers), census_(censusOf(matchingCostFrom(task), set)),
         wideCensus_(kernelsFor<WideCensusKernels>(set).wideCensus),
         leftRight_(kernelsFor<LeftRightKernels>(set).leftRight) {
     const size_t pixels = static_cast<size_t>(task.width) * task.height;
@@ -96,7 +96,7 @@ class SgmOnCpu final : public CpuMatcher {
 
   Status open() {
     Sgm* opened = nullptr;
-    const Status status = Sgm::open(sgmParametersOf(task_), task_.width, task_.height, set_, workers_, &opened);
+    const Status status = Sgm::open(sgmParametersFrom(task_), task_.width, task_.height, set_, workers_, &opened);
     sgm_.reset(opened);
     return status;
   }
@@ -104,12 +104,11 @@ class SgmOnCpu final : public CpuMatcher {
   void compute(const MatcherImages& images, const MatcherResult& result) override {
     const bool own = hasOwnRightView(task_);
     if (own) matchFromRight(images, result);
-    const ImageView<int16_t> seenFromRight = task_.leftRight ? view(rightDisparity_) : ImageView<int16_t>{};
+    const ImageView<int16_t> rightView = task_.leftRight ? view(rightDisparity_) : ImageView<int16_t>{};
     winners(images.left, images.right,
-            {result.disparityQ4, view(disparity_), own ? ImageView<int16_t>{} : seenFromRight, result.confidence});
+            {result.disparityQ4, view(disparity_), own ? ImageView<int16_t>{} : rightView, result.confidence});
     if (!task_.leftRight) return;
-    const LeftRightImages check{view(disparity_).asConst(), seenFromRight.asConst(), result.disparityQ4,
-                                result.confidence};
+    const LeftRightImages check{view(disparity_).asConst(), rightView.asConst(), result.disparityQ4, result.confidence};
     workers_.rows(task_.height, [&](int32_t first, int32_t end) { leftRight_(check, first, end); });
   }
 
@@ -149,7 +148,7 @@ class SgmOnCpu final : public CpuMatcher {
     });
   }
 
-  bool bothWords() const { return matchingCostOf(task_) == MatchingCost::kWideCensus; }
+  bool bothWords() const { return matchingCostFrom(task_) == MatchingCost::kWideCensus; }
   template <class T>
   ImageView<T> view(std::vector<T>& image) const {
     return packedView(image.data(), task_.width, task_.height);

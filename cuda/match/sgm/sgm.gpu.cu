@@ -20,7 +20,7 @@ namespace {
 class SgmOnGpu final : public Matcher {
  public:
   explicit SgmOnGpu(const MatchTask& task)
-      : cost_(matchingCostOf(task)), leftRight_(task.leftRight), ownRightView_(hasOwnRightView(task)),
+      : cost_(matchingCostFrom(task)), leftRight_(task.leftRight), ownRightView_(hasOwnRightView(task)),
         width_(task.width), height_(task.height) {}
 
   Status open(const SgmParameters& parameters) {
@@ -87,7 +87,7 @@ class SgmOnGpu final : public Matcher {
 Status openSgmOnGpu(const MatchTask& task, std::unique_ptr<Matcher>* matcher) {
   std::unique_ptr<SgmOnGpu> opened(new (std::nothrow) SgmOnGpu(task));
   if (opened == nullptr) return Status::error(Code::kFailed, "Expected memory for a matcher, there is none.");
-  const Status status = opened->open(sgmParametersOf(task));
+  const Status status = opened->open(sgmParametersFrom(task));
   if (status.ok()) *matcher = std::move(opened);
   return status;
 }

@@ -20,14 +20,14 @@ namespace {
 void winnersReference(const MatchTask& task, ImageView<const uint8_t> left, ImageView<const uint8_t> right,
                       const MatcherResult& result, ImageView<int16_t> whole, ImageView<int16_t> rightWhole) {
   const size_t pixels = static_cast<size_t>(task.width) * task.height;
-  const SgmParameters parameters = sgmParametersOf(task);
+  const SgmParameters parameters = sgmParametersFrom(task);
   std::vector<uint32_t> words[2] = {std::vector<uint32_t>(pixels), std::vector<uint32_t>(pixels)};
   std::vector<uint32_t> more[2] = {std::vector<uint32_t>(pixels), std::vector<uint32_t>(pixels)};
   std::vector<uint16_t> sums(pixels * static_cast<size_t>(parameters.numDisparities));
   const auto view = [&](auto& image) { return packedView(image.data(), task.width, task.height); };
   const ImageView<const uint8_t> sides[2] = {left, right};
   for (int side = 0; side < 2; ++side) {
-    switch (matchingCostOf(task)) {
+    switch (matchingCostFrom(task)) {
       case MatchingCost::kWideCensus: wideCensusReference(sides[side], view(words[side]), view(more[side])); break;
       case MatchingCost::kTwoGradientCensus: twoGradientCensusReference(sides[side], view(words[side])); break;
       case MatchingCost::kGradientCensus: gradientCensusReference(sides[side], view(words[side])); break;

@@ -22,14 +22,14 @@ double nowNs() {
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
-SgmImages imagesOf(const Napi::Object& call, int32_t width, int32_t height) {
+SgmImages readImages(const Napi::Object& call, int32_t width, int32_t height) {
   const int32_t censusPacked = width * 4;
   const auto censusStride =
-      static_cast<size_t>(integerOf(call, "censusStrideBytes", censusPacked, 1 << 24, censusPacked));
-  const auto greyStride = static_cast<size_t>(integerOf(call, "greyStrideBytes", width, 1 << 24, width));
-  return {imageOf<const uint32_t>(call, "censusLeft", width, height, censusStride),
-          imageOf<const uint32_t>(call, "censusRight", width, height, censusStride),
-          imageOf<const uint8_t>(call, "greyLeft", width, height, greyStride),
+      static_cast<size_t>(readInteger(call, "censusStrideBytes", censusPacked, 1 << 24, censusPacked));
+  const auto greyStride = static_cast<size_t>(readInteger(call, "greyStrideBytes", width, 1 << 24, width));
+  return {readImage<const uint32_t>(call, "censusLeft", width, height, censusStride),
+          readImage<const uint32_t>(call, "censusRight", width, height, censusStride),
+          readImage<const uint8_t>(call, "greyLeft", width, height, greyStride),
           {},
           {}};
 }
@@ -45,7 +45,7 @@ void computeReference(const Napi::Object& call, const SgmParameters& parameters,
     own.resize(cells);
     sums = own.data();
   } else {
-    sums = elementsOf<uint16_t>(call, "sums", cells);
+    sums = readElements<uint16_t>(call, "sums", cells);
   }
   sgmSumsReference(parameters, images, sums);
   selectReference(parameters, sums, result);
@@ -53,7 +53,7 @@ void computeReference(const Napi::Object& call, const SgmParameters& parameters,
 
 void computeFast(const Napi::Object& call, InstructionSet set, const SgmParameters& parameters, const SgmImages& images,
                  const SgmResult& result) {
-  Workers workers(integerOf(call, "threads", 1, 256, 1));
+  Workers workers(readInteger(call, "threads", 1, 256, 1));
   Sgm* opened = nullptr;
   throwUnlessOk(call.Env(),
                 Sgm::open(parameters, images.censusLeft.width, images.censusLeft.height, set, workers, &opened));
@@ -62,7 +62,7 @@ void computeFast(const Napi::Object& call, InstructionSet set, const SgmParamete
     sgm->compute(images, result);
     return;
   }
-  double* times = elementsOf<double>(call, "timesNs", 0);
+  double* times = readElements<double>(call, "timesNs", 0);
   const size_t runs = call.Get("timesNs").As<Napi::TypedArray>().ElementLength();
   for (size_t i = 0; i < runs; ++i) {
     const double before = nowNs();
@@ -73,11 +73,11 @@ void computeFast(const Napi::Object& call, InstructionSet set, const SgmParamete
 
 Napi::Value sgm(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Variant variant = variantOf(call);
-  const SgmParameters parameters = sgmParametersOf(call);
-  const int32_t width = integerOf(call, "width", 1, 32768), height = integerOf(call, "height", 1, 32768);
-  const SgmImages images = imagesOf(call, width, height);
-  const SgmResult result = sgmResultOf(call, width, height);
+  const Variant variant = readVariant(call);
+  const SgmParameters parameters = sgmParametersFrom(call);
+  const int32_t width = readInteger(call, "width", 1, 32768), height = readInteger(call, "height", 1, 32768);
+  const SgmImages images = readImages(call, width, height);
+  const SgmResult result = readSgmResult(call, width, height);
   if (variant.isReference) computeReference(call, parameters, images, result);
   else computeFast(call, variant.set, parameters, images, result);
   return Napi::String::New(info.Env(), variant.name());

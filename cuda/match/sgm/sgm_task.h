@@ -9,12 +9,14 @@ namespace depthwatt {
 /// The matching cost, in the order of the setting's values.
 enum class MatchingCost { kTwoGradientCensus, kGradientCensus, kCensus, kWideCensus };
 
-inline MatchingCost matchingCostOf(const MatchTask& task) { return static_cast<MatchingCost>(task.matcher.at("cost")); }
+inline MatchingCost matchingCostFrom(const MatchTask& task) {
+  return static_cast<MatchingCost>(task.matcher.at("cost"));
+}
 
 /// Returns whether the left-right check uses a match of the mirrored pair, whose left image is the right one.
 inline bool hasOwnRightView(const MatchTask& task) { return task.leftRight && task.matcher.at("rightView") == 1; }
 
-inline SgmParameters sgmParametersOf(const MatchTask& task) {
+inline SgmParameters sgmParametersFrom(const MatchTask& task) {
   SgmParameters p;
   p.minDisparity = task.search.minDisparity;
   p.numDisparities = task.search.numDisparities;
@@ -25,7 +27,7 @@ inline SgmParameters sgmParametersOf(const MatchTask& task) {
   p.uniqueness = task.matcher.at("uniqueness");
   p.subpixel = task.matcher.at("subpixel") != 0;
   p.outsideCost = task.matcher.at("outsideCost");
-  p.words = matchingCostOf(task) == MatchingCost::kWideCensus ? 2 : 1;
+  p.words = matchingCostFrom(task) == MatchingCost::kWideCensus ? 2 : 1;
   return p;
 }
 

@@ -10,19 +10,19 @@ namespace {
 
 Napi::Value depth(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Variant variant = variantOf(call);
-  const auto disparityQ4 = imageOf<const int16_t>(call, "disparityQ4");
-  const DepthGeometry geometry{numberOf(call, "focalPixels"), numberOf(call, "baselineMetres"),
-                               numberOf(call, "disparityOffsetPixels")};
+  const Variant variant = readVariant(call);
+  const auto disparityQ4 = readImage<const int16_t>(call, "disparityQ4");
+  const DepthGeometry geometry{readNumber(call, "focalPixels"), readNumber(call, "baselineMetres"),
+                               readNumber(call, "disparityOffsetPixels")};
   const bool metres = call.Get("depth").IsTypedArray() &&
                       call.Get("depth").As<Napi::TypedArray>().TypedArrayType() == napi_float32_array;
   const int32_t width = disparityQ4.width, height = disparityQ4.height;
   if (metres) {
-    const auto out = imageOf<float>(call, "depth", width, height, static_cast<size_t>(width) * sizeof(float));
+    const auto out = readImage<float>(call, "depth", width, height, static_cast<size_t>(width) * sizeof(float));
     if (variant.isReference) depthMetresReference(geometry, disparityQ4, out);
     else kernelsFor<DepthKernels>(variant.set).depthMetres(geometry, disparityQ4, out, 0, height);
   } else {
-    const auto out = imageOf<uint16_t>(call, "depth", width, height, static_cast<size_t>(width) * sizeof(uint16_t));
+    const auto out = readImage<uint16_t>(call, "depth", width, height, static_cast<size_t>(width) * sizeof(uint16_t));
     if (variant.isReference) depthMillimetresReference(geometry, disparityQ4, out);
     else kernelsFor<DepthKernels>(variant.set).depthMillimetres(geometry, disparityQ4, out, 0, height);
   }

@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(kBlockX* kBlockY) pointsKernel(PointsArguments
   const size_t at = static_cast<size_t>(y) * a.width + x;
   const int16_t disparity = a.disparityQ4[at];
   const float denominator = __fadd_rn(static_cast<float>(disparity), a.offsetQ4);
-  const bool seen = disparity != kInvalidDisparity && denominator > 0;
+  const bool valid = disparity != kInvalidDisparity && denominator > 0;
   float z = __fdiv_rn(a.numerator, denominator);
   if (kFloat) z = __fdiv_rn(z, 1000.0f);
   const float aside = __fmul_rn(a.columns[x], z), along = __fmul_rn(a.rows[y], z);
@@ -67,12 +67,13 @@ __global__ void __launch_bounds__(kBlockX* kBlockY) pointsKernel(PointsArguments
   }
   if (kFloat) {
     constexpr uint32_t kNone = 0x7fc00000u;
-    reinterpret_cast<uint4*>(a.points)[at] = make_uint4(
-        seen ? bitsOf(values[0]) : kNone, seen ? bitsOf(values[1]) : kNone, seen ? bitsOf(values[2]) : kNone, colour);
+    reinterpret_cast<uint4*>(a.points)[at] =
+        make_uint4(valid ? bitsOf(values[0]) : kNone, valid ? bitsOf(values[1]) : kNone,
+                   valid ? bitsOf(values[2]) : kNone, colour);
     return;
   }
   uint32_t whole[3];
-  if (!(roundedTo16Bits(values, whole) && seen)) whole[0] = whole[1] = whole[2] = static_cast<uint16_t>(kNoPoint);
+  if (!(roundedTo16Bits(values, whole) && valid)) whole[0] = whole[1] = whole[2] = static_cast<uint16_t>(kNoPoint);
   if (!kColours) {
     reinterpret_cast<uint2*>(a.points)[at] = make_uint2(whole[0] | whole[1] << 16, whole[2] | grey << 16);
     return;
@@ -93,7 +94,7 @@ void (*kernelOf(const PointsParameters& p))(PointsArguments) {
 
 Status PointsWorkspace::open(const PointsParameters& parameters, int32_t width, int32_t height) {
   width_ = width, height_ = height;
-  plan_ = pointsPlanOf(parameters, width);
+  plan_ = makePointsPlan(parameters, width);
   std::vector<float> rays = plan_.columns;
   for (int32_t y = 0; y < height; ++y) {
     const double rows = parameters.frame == PointFrame::kCamera ? y - parameters.cy : parameters.cy - y;

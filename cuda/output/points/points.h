@@ -43,7 +43,7 @@ struct PointsPlan {
   float numerator = 0, offsetQ4 = 0, halfBaseline = 0;
   std::vector<float> columns;  ///< u by x
 };
-inline PointsPlan pointsPlanOf(const PointsParameters& parameters, int32_t width) {
+inline PointsPlan makePointsPlan(const PointsParameters& parameters, int32_t width) {
   PointsPlan plan;
   plan.parameters = parameters;
   plan.numerator = static_cast<float>(parameters.focalPixels * parameters.baselineMetres * 16.0 * 1000.0);

@@ -48,7 +48,7 @@ struct PointsVectors {
   void make(const PointsPlace& at) const {
     const F32 disparity = loadI16AsF32(at.disparityQ4);
     const F32 denominator = addF32(disparity, offsetQ4);
-    const MaskF32 seen =
+    const MaskF32 valid =
         bothF32(notEqualF32(disparity, splatF32(kInvalidDisparity)), lessF32(splatF32(0), denominator));
     F32 z = divF32(numerator, denominator);
     if (kFloat) z = divF32(z, splatF32(1000.0f));
@@ -57,13 +57,13 @@ struct PointsVectors {
     const F32 values[3] = {camera ? aside : z, camera ? along : subF32(half, aside), camera ? z : along};
     if (kFloat) {
       const F32 none = splatF32(__builtin_nanf(""));
-      storeFours(at.points, selectF32(seen, values[0], none), selectF32(seen, values[1], none),
-                 selectF32(seen, values[2], none), colourWords(at));
+      storeFours(at.points, selectF32(valid, values[0], none), selectF32(valid, values[1], none),
+                 selectF32(valid, values[2], none), colourWords(at));
       return;
     }
     F32 rounded[3];
     for (int32_t i = 0; i < 3; ++i) rounded[i] = floorF32(addF32(values[i], splatF32(0.5f)));
-    const MaskF32 inside = bothF32(bothF32(seen, fits(rounded[0])), bothF32(fits(rounded[1]), fits(rounded[2])));
+    const MaskF32 inside = bothF32(bothF32(valid, fits(rounded[0])), bothF32(fits(rounded[1]), fits(rounded[2])));
     I32 whole[3];
     for (int32_t i = 0; i < 3; ++i) whole[i] = truncatedI32(selectF32(inside, rounded[i], splatF32(kNoPoint)));
     const I32 low = splatI32(0xffff);

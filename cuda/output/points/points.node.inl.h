@@ -13,31 +13,31 @@ namespace {
 
 Napi::Value points(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Variant variant = variantOf(call);
+  const Variant variant = readVariant(call);
   PointsParameters parameters;
-  parameters.focalPixels = numberOf(call, "focalPixels");
-  parameters.baselineMetres = numberOf(call, "baselineMetres");
-  parameters.disparityOffsetPixels = numberOf(call, "disparityOffsetPixels");
-  parameters.cx = numberOf(call, "cx");
-  parameters.cy = numberOf(call, "cy");
-  pointsFormOf(call, &parameters);
+  parameters.focalPixels = readNumber(call, "focalPixels");
+  parameters.baselineMetres = readNumber(call, "baselineMetres");
+  parameters.disparityOffsetPixels = readNumber(call, "disparityOffsetPixels");
+  parameters.cx = readNumber(call, "cx");
+  parameters.cy = readNumber(call, "cy");
+  readPointsForm(call, &parameters);
   parameters.colours = !call.Get("rgb").IsUndefined();
   PointsImages images;
-  images.disparityQ4 = imageOf<const int16_t>(call, "disparityQ4");
+  images.disparityQ4 = readImage<const int16_t>(call, "disparityQ4");
   const int32_t width = images.disparityQ4.width, height = images.disparityQ4.height;
   const size_t pixels = static_cast<size_t>(width) * static_cast<size_t>(height);
-  images.grey = imageOf<const uint8_t>(call, "grey");
+  images.grey = readImage<const uint8_t>(call, "grey");
   if (parameters.colours) {
-    const auto* bytes = elementsOf<const uint8_t>(call, "rgb", 3 * pixels);
+    const auto* bytes = readElements<const uint8_t>(call, "rgb", 3 * pixels);
     images.rgb = packedView(reinterpret_cast<const Rgb8*>(bytes), width, height);
   }
-  auto* out = elementsOf<uint8_t>(call, "points", pixels * pointBytes(parameters));
+  auto* out = readElements<uint8_t>(call, "points", pixels * pointBytes(parameters));
   if (variant.isReference) {
     pointsReference(parameters, images, out);
     return Napi::String::New(info.Env(), variant.name());
   }
-  const PointsPlan plan = pointsPlanOf(parameters, width);
-  Workers workers(integerOf(call, "threads", 1, 64, 1));
+  const PointsPlan plan = makePointsPlan(parameters, width);
+  Workers workers(readInteger(call, "threads", 1, 64, 1));
   workers.rows(height, [&](int32_t first, int32_t end) {
     kernelsFor<PointsKernels>(variant.set).points(plan, images, out, first, end);
   });

@@ -39,8 +39,8 @@ void pointsReference(const PointsParameters& p, const PointsImages& images, uint
     for (int32_t x = 0; x < images.disparityQ4.width; ++x) {
       const int16_t disparity = images.disparityQ4.row(y)[x];
       const float denominator = static_cast<float>(disparity) + offsetQ4;
-      const bool seen = disparity != kInvalidDisparity && denominator > 0;
-      const Point point = seen ? pointOf(p, x, y, numerator / denominator) : Point{none, none, none};
+      const bool valid = disparity != kInvalidDisparity && denominator > 0;
+      const Point point = valid ? pointOf(p, x, y, numerator / denominator) : Point{none, none, none};
       const uint8_t grey = images.grey.row(y)[x];
       const Rgb8 colour = p.colours ? images.rgb.row(y)[x] : Rgb8{grey, grey, grey};
       const uint8_t bytes[4] = {colour.blue, colour.green, colour.red, 255};
@@ -50,7 +50,7 @@ void pointsReference(const PointsParameters& p, const PointsImages& images, uint
         std::memcpy(points + 12, bytes, 4);
       } else {
         const float rounded[3] = {std::floor(point.x + 0.5f), std::floor(point.y + 0.5f), std::floor(point.z + 0.5f)};
-        const bool inside = seen && fits(rounded[0]) && fits(rounded[1]) && fits(rounded[2]);
+        const bool inside = valid && fits(rounded[0]) && fits(rounded[1]) && fits(rounded[2]);
         int16_t values[3] = {kNoPoint, kNoPoint, kNoPoint};
         for (int32_t i = 0; inside && i < 3; ++i) values[i] = static_cast<int16_t>(rounded[i]);
         std::memcpy(points, values, 6);

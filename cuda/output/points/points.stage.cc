@@ -48,7 +48,7 @@ const StageFacts& pointsFacts() {
 
 Status openPointsOnCpu(const StageTask& task, const CpuContext& cpu, std::unique_ptr<CpuStage>* opened) {
   const PointsRows points = kernelsFor<PointsKernels>(cpu.instructionSet).points;
-  const PointsPlan plan = pointsPlanOf(task.frame.points, task.frame.width);
+  const PointsPlan plan = makePointsPlan(task.frame.points, task.frame.width);
   *opened = rowsStage(cpu, task.frame.height, [=](const StageImages& images, int32_t first, int32_t end) {
     points(plan, {images.disparityIn.asConst(), images.whole.grey[0].asConst(), images.whole.rgb[0].asConst()},
            images.points, first, end);

@@ -10,12 +10,14 @@ namespace {
 
 Napi::Value denoise(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Variant variant = variantOf(call);
-  const auto image = imageOf<const uint8_t>(call, "image");
-  const auto smoothed = imageOf<uint8_t>(call, "smoothed", image.width, image.height, static_cast<size_t>(image.width));
-  const auto filtered = imageOf<uint8_t>(call, "filtered", image.width, image.height, static_cast<size_t>(image.width));
-  const int32_t range = integerOf(call, "range", 1, kMaxSmoothRange);
-  const auto sigma = imageOf<int32_t>(call, "sigmaQ8", 1, 1, sizeof(int32_t));
+  const Variant variant = readVariant(call);
+  const auto image = readImage<const uint8_t>(call, "image");
+  const auto smoothed =
+      readImage<uint8_t>(call, "smoothed", image.width, image.height, static_cast<size_t>(image.width));
+  const auto filtered =
+      readImage<uint8_t>(call, "filtered", image.width, image.height, static_cast<size_t>(image.width));
+  const int32_t range = readInteger(call, "range", 1, kMaxSmoothRange);
+  const auto sigma = readImage<int32_t>(call, "sigmaQ8", 1, 1, sizeof(int32_t));
   NoiseCounts counts;
   if (variant.isReference) {
     countNoiseReference(image, counts);

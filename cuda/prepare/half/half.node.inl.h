@@ -9,11 +9,11 @@ namespace depthwatt {
 namespace {
 
 Napi::Value halfColours(const Napi::Object& call, const Variant& variant) {
-  const int32_t width = integerOf(call, "width", 1, 32768), height = integerOf(call, "height", 1, 32768);
+  const int32_t width = readInteger(call, "width", 1, 32768), height = readInteger(call, "height", 1, 32768);
   const auto colours = [&](auto* data, int32_t w, int32_t h) { return packedView(data, w, h); };
-  const auto in = imageOf<const uint8_t>(call, "image", 3 * width, height, 3 * static_cast<size_t>(width));
+  const auto in = readImage<const uint8_t>(call, "image", 3 * width, height, 3 * static_cast<size_t>(width));
   const int32_t w = halfOf(width), h = halfOf(height);
-  const auto out = imageOf<uint8_t>(call, "result", 3 * w, h, 3 * static_cast<size_t>(w));
+  const auto out = readImage<uint8_t>(call, "result", 3 * w, h, 3 * static_cast<size_t>(w));
   const auto from = colours(reinterpret_cast<const Rgb8*>(in.data), width, height);
   const auto to = colours(reinterpret_cast<Rgb8*>(out.data), w, h);
   if (variant.isReference) halfRgbReference(from, to);
@@ -23,11 +23,11 @@ Napi::Value halfColours(const Napi::Object& call, const Variant& variant) {
 
 Napi::Value half(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Variant variant = variantOf(call);
+  const Variant variant = readVariant(call);
   if (!call.Get("colours").IsUndefined()) return halfColours(call, variant);
-  const auto image = imageOf<const uint8_t>(call, "image");
+  const auto image = readImage<const uint8_t>(call, "image");
   const int32_t width = halfOf(image.width);
-  const auto result = imageOf<uint8_t>(call, "result", width, halfOf(image.height), static_cast<size_t>(width));
+  const auto result = readImage<uint8_t>(call, "result", width, halfOf(image.height), static_cast<size_t>(width));
   if (variant.isReference) halfReference(image, result);
   else kernelsFor<HalfKernels>(variant.set).half(image, result, 0, result.height);
   return Napi::String::New(info.Env(), variant.name());

@@ -10,13 +10,13 @@ namespace {
 
 Napi::Value rowOffset(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Variant variant = variantOf(call);
-  const int32_t width = integerOf(call, "width", 1, 32768), height = integerOf(call, "height", 1, 32768);
+  const Variant variant = readVariant(call);
+  const int32_t width = readInteger(call, "width", 1, 32768), height = readInteger(call, "height", 1, 32768);
   const size_t row = static_cast<size_t>(width) * sizeof(uint32_t);
-  const auto left = imageOf<const uint32_t>(call, "left", width, height, row);
-  const auto right = imageOf<const uint32_t>(call, "right", width, height, row);
-  const auto result = imageOf<int32_t>(call, "result", 6, 1, 6 * sizeof(int32_t));
-  const RowOffsetSearch search{integerOf(call, "minDisparity", 0, 2039), integerOf(call, "numDisparities", 8, 512)};
+  const auto left = readImage<const uint32_t>(call, "left", width, height, row);
+  const auto right = readImage<const uint32_t>(call, "right", width, height, row);
+  const auto result = readImage<int32_t>(call, "result", 6, 1, 6 * sizeof(int32_t));
+  const RowOffsetSearch search{readInteger(call, "minDisparity", 0, 2039), readInteger(call, "numDisparities", 8, 512)};
   RowOffset offset;
   RowLine line;
   if (variant.isReference) {

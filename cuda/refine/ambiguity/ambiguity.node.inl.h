@@ -10,12 +10,12 @@ namespace {
 
 Napi::Value ambiguity(const Napi::CallbackInfo& info) {
   const auto call = info[0].As<Napi::Object>();
-  const Variant variant = variantOf(call);
-  const AmbiguityImages images{imageOf<const uint8_t>(call, "left"), imageOf<const uint8_t>(call, "right"),
-                               imageOf<const int16_t>(call, "disparityQ4")};
+  const Variant variant = readVariant(call);
+  const AmbiguityImages images{readImage<const uint8_t>(call, "left"), readImage<const uint8_t>(call, "right"),
+                               readImage<const int16_t>(call, "disparityQ4")};
   const int32_t columns = blockColumnsOf(images.left.width), rows = blockRowsOf(images.left.height);
-  const auto limit = imageOf<uint8_t>(call, "limit", columns, rows, static_cast<size_t>(columns));
-  const int32_t parts = integerOf(call, "parts", 1, rows, 1);
+  const auto limit = readImage<uint8_t>(call, "limit", columns, rows, static_cast<size_t>(columns));
+  const int32_t parts = readInteger(call, "parts", 1, rows, 1);
   if (variant.isReference) ambiguityReference(images, limit);
   for (int32_t i = 0; !variant.isReference && i < parts; ++i) {
     kernelsFor<AmbiguityKernels>(variant.set).ambiguity(images, limit, rows * i / parts, rows * (i + 1) / parts);

@@ -9,10 +9,10 @@ namespace {
 
 Napi::Value boundary(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Variant variant = variantOf(call);
-  const auto grey = imageOf<const uint8_t>(call, "grey");
-  const auto in = imageOf<const int16_t>(call, "disparityQ4");
-  const auto out = imageOf<int16_t>(call, "result");
+  const Variant variant = readVariant(call);
+  const auto grey = readImage<const uint8_t>(call, "grey");
+  const auto in = readImage<const int16_t>(call, "disparityQ4");
+  const auto out = readImage<int16_t>(call, "result");
   if (variant.isReference) boundaryReference(grey, in, out);
   else kernelsFor<BoundaryKernels>(variant.set).boundary(grey, in, out, 0, grey.height);
   return Napi::String::New(info.Env(), variant.name());

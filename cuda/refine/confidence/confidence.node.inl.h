@@ -10,16 +10,16 @@ namespace {
 
 Napi::Value confidence(const Napi::CallbackInfo& info) {
   const auto call = info[0].As<Napi::Object>();
-  const Variant variant = variantOf(call);
-  const auto grey = imageOf<const uint8_t>(call, "grey");
-  const auto disparityQ4 = imageOf<const int16_t>(call, "disparityQ4");
-  const auto certainty = imageOf<const uint8_t>(call, "certainty");
-  const auto sure = imageOf<uint8_t>(call, "sure");
+  const Variant variant = readVariant(call);
+  const auto grey = readImage<const uint8_t>(call, "grey");
+  const auto disparityQ4 = readImage<const int16_t>(call, "disparityQ4");
+  const auto certainty = readImage<const uint8_t>(call, "certainty");
+  const auto sure = readImage<uint8_t>(call, "sure");
   const bool zeroIsEstimated = call.Get("zeroIsEstimated").ToBoolean();
   ImageView<const uint8_t> limit;
   if (!call.Get("limit").IsUndefined()) {
     const int32_t columns = blockColumnsOf(grey.width);
-    limit = imageOf<const uint8_t>(call, "limit", columns, blockRowsOf(grey.height), static_cast<size_t>(columns));
+    limit = readImage<const uint8_t>(call, "limit", columns, blockRowsOf(grey.height), static_cast<size_t>(columns));
   }
   if (variant.isReference) confidenceReference(grey, disparityQ4, certainty, zeroIsEstimated, limit, sure);
   else

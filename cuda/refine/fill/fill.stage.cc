@@ -17,7 +17,7 @@ constexpr Setting kSettings[] = {
 class FillOnCpu final : public CpuStage {
  public:
   FillOnCpu(const StageTask& task, const CpuContext& cpu)
-      : parameters_(fillParametersOf(task)), workers_(cpu.workers) {}
+      : parameters_(fillParametersFrom(task)), workers_(cpu.workers) {}
 
   Status run(const StageImages& images) override {
     fillHoles(parameters_, images.matched.grey[0].asConst(), images.disparityIn.asConst(), images.disparityOut,

@@ -12,7 +12,7 @@ namespace {
 class FillOnGpu final : public GpuStage {
  public:
   explicit FillOnGpu(const StageTask& task)
-      : parameters_(fillParametersOf(task)), width_(task.width), height_(task.height) {}
+      : parameters_(fillParametersFrom(task)), width_(task.width), height_(task.height) {}
 
   Status open() { return scratch_.allocate(static_cast<size_t>(width_ + 1) * height_); }
   Status run(const StageImages& images, cudaStream_t stream) override {

@@ -12,7 +12,7 @@ inline FillMethod fillMethodOf(int32_t stored) {
   return stored == 0 ? FillMethod::kBackground : stored == 1 ? FillMethod::kBilateral : FillMethod::kOff;
 }
 
-inline FillParameters fillParametersOf(const StageTask& task) {
+inline FillParameters fillParametersFrom(const StageTask& task) {
   FillParameters parameters;
   parameters.method = fillMethodOf(task.at("refine.fill"));
   parameters.thresholdQ4 = task.at("refine.fillThreshold");

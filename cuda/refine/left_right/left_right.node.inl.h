@@ -10,16 +10,16 @@ namespace {
 
 Napi::Value leftRight(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Variant variant = variantOf(call);
-  LeftRightImages images{imageOf<const int16_t>(call, "disparity"),
-                         imageOf<const int16_t>(call, "rightDisparity"),
-                         imageOf<int16_t>(call, "disparityQ4"),
+  const Variant variant = readVariant(call);
+  LeftRightImages images{readImage<const int16_t>(call, "disparity"),
+                         readImage<const int16_t>(call, "rightDisparity"),
+                         readImage<int16_t>(call, "disparityQ4"),
                          {},
                          1};
-  images.tolerance = integerOf(call, "tolerance", 0, 1, 1);
+  images.tolerance = readInteger(call, "tolerance", 0, 1, 1);
   if (!call.Get("confidence").IsUndefined()) {
-    images.confidence = imageOf<uint8_t>(call, "confidence", images.disparity.width, images.disparity.height,
-                                         static_cast<size_t>(images.disparity.width));
+    images.confidence = readImage<uint8_t>(call, "confidence", images.disparity.width, images.disparity.height,
+                                           static_cast<size_t>(images.disparity.width));
   }
   if (variant.isReference) leftRightReference(images);
   else kernelsFor<LeftRightKernels>(variant.set).leftRight(images, 0, images.disparity.height);

@@ -9,9 +9,9 @@ namespace {
 
 Napi::Value median(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Variant variant = variantOf(call);
-  const auto in = imageOf<const int16_t>(call, "disparityQ4");
-  const auto out = imageOf<int16_t>(call, "result");
+  const Variant variant = readVariant(call);
+  const auto in = readImage<const int16_t>(call, "disparityQ4");
+  const auto out = readImage<int16_t>(call, "result");
   if (variant.isReference) medianReference(in, out);
   else kernelsFor<MedianKernels>(variant.set).median(in, out, 0, in.height);
   return Napi::String::New(info.Env(), variant.name());

@@ -11,9 +11,9 @@ namespace {
 
 Napi::Value repair(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Variant variant = variantOf(call);
-  const auto disparityQ4 = imageOf<int16_t>(call, "disparityQ4");
-  const auto sure = imageOf<uint8_t>(call, "sure");
+  const Variant variant = readVariant(call);
+  const auto disparityQ4 = readImage<int16_t>(call, "disparityQ4");
+  const auto sure = readImage<uint8_t>(call, "sure");
   if (variant.isReference) {
     repairReference(disparityQ4, sure);
     return Napi::String::New(info.Env(), variant.name());

@@ -14,14 +14,15 @@ namespace {
 
 Napi::Value speckle(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Variant variant = variantOf(call);
-  const auto disparityQ4 = imageOf<int16_t>(call, "disparityQ4");
-  const SpeckleParameters parameters{integerOf(call, "minPixels", 0, 1 << 30), integerOf(call, "rangeQ4", 0, 32767)};
-  const int32_t threads = integerOf(call, "threads", 1, 64, 1);
+  const Variant variant = readVariant(call);
+  const auto disparityQ4 = readImage<int16_t>(call, "disparityQ4");
+  const SpeckleParameters parameters{readInteger(call, "minPixels", 0, 1 << 30),
+                                     readInteger(call, "rangeQ4", 0, 32767)};
+  const int32_t threads = readInteger(call, "threads", 1, 64, 1);
   ImageView<uint8_t> confidence;
   if (!call.Get("confidence").IsUndefined()) {
-    confidence = imageOf<uint8_t>(call, "confidence", disparityQ4.width, disparityQ4.height,
-                                  static_cast<size_t>(disparityQ4.width));
+    confidence = readImage<uint8_t>(call, "confidence", disparityQ4.width, disparityQ4.height,
+                                    static_cast<size_t>(disparityQ4.width));
   }
   if (variant.isReference) {
     speckleReference(parameters, disparityQ4, confidence);

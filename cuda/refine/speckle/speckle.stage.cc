@@ -20,7 +20,7 @@ constexpr Setting kSettings[] = {
 class SpeckleOnCpu final : public CpuStage {
  public:
   SpeckleOnCpu(const StageTask& task, const CpuContext& cpu)
-      : parameters_(speckleParametersOf(task)), workers_(cpu.workers),
+      : parameters_(speckleParametersFrom(task)), workers_(cpu.workers),
         scratch_(speckleScratchWords(task.width, task.height)) {}
 
   Status run(const StageImages& images) override {

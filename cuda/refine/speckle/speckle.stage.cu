@@ -12,7 +12,7 @@ namespace {
 class SpeckleOnGpu final : public GpuStage {
  public:
   explicit SpeckleOnGpu(const StageTask& task)
-      : parameters_(speckleParametersOf(task)), width_(task.width), height_(task.height) {}
+      : parameters_(speckleParametersFrom(task)), width_(task.width), height_(task.height) {}
 
   Status open() { return scratch_.allocate(2 * static_cast<size_t>(width_) * height_); }
   Status run(const StageImages& images, cudaStream_t stream) override {

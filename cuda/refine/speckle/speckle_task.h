@@ -7,7 +7,7 @@
 
 namespace depthwatt {
 
-inline SpeckleParameters speckleParametersOf(const StageTask& task) {
+inline SpeckleParameters speckleParametersFrom(const StageTask& task) {
   SpeckleParameters parameters;
   parameters.minPixels = task.at("refine.speckleSize");
   parameters.rangeQ4 = task.at("refine.speckleRange");

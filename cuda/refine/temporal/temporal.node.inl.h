@@ -12,11 +12,11 @@ namespace {
 
 Napi::Value temporal(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Variant variant = variantOf(call);
-  const auto grey = imageOf<const uint8_t>(call, "grey");
-  const auto disparityQ4 = imageOf<int16_t>(call, "disparityQ4");
-  const TemporalState state = {imageOf<int16_t>(call, "mean"), imageOf<uint8_t>(call, "weight"),
-                               imageOf<int16_t>(call, "reference")};
+  const Variant variant = readVariant(call);
+  const auto grey = readImage<const uint8_t>(call, "grey");
+  const auto disparityQ4 = readImage<int16_t>(call, "disparityQ4");
+  const TemporalState state = {readImage<int16_t>(call, "mean"), readImage<uint8_t>(call, "weight"),
+                               readImage<int16_t>(call, "reference")};
   if (variant.isReference) {
     temporalReference(grey, disparityQ4, state);
   } else {

@@ -19,18 +19,18 @@ struct ThresholdVectors {
     const I16 disparity = loadI16(disparityQ4), sure = loadBytesAsI16(confidence);
     const I16 invalid = equalI16(disparity, splatI16(kInvalidDisparity));
     const I16 unmatched = andI16(equalI16(sure, splatI16(0)), drops);
-    I16 gone = invalid;
+    I16 droppedLanes = invalid;
     const auto drop = [&](DropCause cause, I16 holds) {
-      const I16 now = andNotI16(gone, holds);
+      const I16 now = andNotI16(droppedLanes, holds);
       counts[cause] = subI16(counts[cause], now);
-      gone = selectI16(now, now, gone);
+      droppedLanes = selectI16(now, now, droppedLanes);
     };
     drop(kDroppedFilled, unmatched);
     drop(kDroppedUnsure, lessI16(sure, minConfidence));
     drop(kDroppedNear, lessI16(highestQ4, disparity));
     drop(kDroppedFar, lessI16(disparity, lowestQ4));
-    storeI16(disparityQ4, selectI16(gone, splatI16(kInvalidDisparity), disparity));
-    keepBytes(confidence, selectI16(invalid, invalid, equalI16(gone, splatI16(0))));
+    storeI16(disparityQ4, selectI16(droppedLanes, splatI16(kInvalidDisparity), disparity));
+    keepBytes(confidence, selectI16(invalid, invalid, equalI16(droppedLanes, splatI16(0))));
   }
 };
 

@@ -12,22 +12,22 @@ namespace {
 
 Napi::Value threshold(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Variant variant = variantOf(call);
-  const auto disparityQ4 = imageOf<int16_t>(call, "disparityQ4");
-  const auto confidence = imageOf<uint8_t>(call, "confidence");
-  const auto dropped = imageOf<int32_t>(call, "dropped", kDropCauses, 1, kDropCauses * sizeof(int32_t));
+  const Variant variant = readVariant(call);
+  const auto disparityQ4 = readImage<int16_t>(call, "disparityQ4");
+  const auto confidence = readImage<uint8_t>(call, "confidence");
+  const auto dropped = readImage<int32_t>(call, "dropped", kDropCauses, 1, kDropCauses * sizeof(int32_t));
   ThresholdParameters p;
-  p.minConfidence = integerOf(call, "minConfidence", 0, 255);
-  p.minMillimetres = integerOf(call, "minMillimetres", 0, 1000000);
-  p.maxMillimetres = integerOf(call, "maxMillimetres", 0, 1000000);
-  p.focalPixels = numberOf(call, "focalPixels");
-  p.baselineMetres = numberOf(call, "baselineMetres");
-  p.disparityOffsetPixels = numberOf(call, "disparityOffsetPixels");
+  p.minConfidence = readInteger(call, "minConfidence", 0, 255);
+  p.minMillimetres = readInteger(call, "minMillimetres", 0, 1000000);
+  p.maxMillimetres = readInteger(call, "maxMillimetres", 0, 1000000);
+  p.focalPixels = readNumber(call, "focalPixels");
+  p.baselineMetres = readNumber(call, "baselineMetres");
+  p.disparityOffsetPixels = readNumber(call, "disparityOffsetPixels");
   if (variant.isReference) {
     thresholdReference(p, disparityQ4, confidence, dropped.data);
   } else {
     kernelsFor<ThresholdKernels>(variant.set)
-        .threshold(thresholdLimitsOf(p), disparityQ4, confidence, dropped.data, 0, disparityQ4.height);
+        .threshold(thresholdLimitsFrom(p), disparityQ4, confidence, dropped.data, 0, disparityQ4.height);
   }
   return Napi::String::New(info.Env(), variant.name());
 }

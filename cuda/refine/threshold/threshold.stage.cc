@@ -39,7 +39,7 @@ Status check(const EngineParameters& p) {
 class ThresholdOnCpu final : public CpuStage {
  public:
   ThresholdOnCpu(const StageTask& task, const CpuContext& cpu)
-      : limits_(thresholdLimitsOf(thresholdParametersOf(task.frame))),
+      : limits_(thresholdLimitsFrom(thresholdParametersFrom(task.frame))),
         threshold_(kernelsFor<ThresholdKernels>(cpu.instructionSet).threshold), height_(task.frame.height),
         workers_(cpu.workers) {}
 

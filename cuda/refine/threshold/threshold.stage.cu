@@ -9,7 +9,7 @@ namespace gpu {
 
 Status openThresholdOnGpu(const StageTask& task, std::unique_ptr<GpuStage>* opened) {
   const int32_t pixels = task.frame.width * task.frame.height;
-  const ThresholdLimits limits = thresholdLimitsOf(thresholdParametersOf(task.frame));
+  const ThresholdLimits limits = thresholdLimitsFrom(thresholdParametersFrom(task.frame));
   return launchStage(opened, [=](const StageImages& images, cudaStream_t stream) {
     return threshold(limits, images.disparityOut.data, images.confidenceOut.data, images.dropped, pixels, stream);
   });

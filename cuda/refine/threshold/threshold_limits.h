@@ -11,7 +11,7 @@
 namespace depthwatt {
 
 /// refine.minConfidence, depth.minMetres and depth.maxMetres are stored in thousandths.
-inline ThresholdParameters thresholdParametersOf(const EngineParameters& p) {
+inline ThresholdParameters thresholdParametersFrom(const EngineParameters& p) {
   ThresholdParameters parameters;
   parameters.minConfidence = (p.at("refine.minConfidence") * 255 + 999) / 1000;
   parameters.minMillimetres = p.at("depth.minMetres");
@@ -23,7 +23,7 @@ inline ThresholdParameters thresholdParametersOf(const EngineParameters& p) {
 }
 
 /// More disparity is never farther, so a binary search turns the depth limits into disparities.
-inline ThresholdLimits thresholdLimitsOf(const ThresholdParameters& p) {
+inline ThresholdLimits thresholdLimitsFrom(const ThresholdParameters& p) {
   constexpr int32_t kLowest = kInvalidDisparity + 1, kEnd = 32767;
   const auto numerator = static_cast<float>(p.focalPixels * p.baselineMetres * 16.0 * 1000.0);
   const auto offsetQ4 = static_cast<float>(16.0 * p.disparityOffsetPixels);

@@ -24,7 +24,7 @@ namespace depthwatt {
 enum class ConfidenceMeasure { kPeakRatio, kFeatureDensity, kMatchingScore, kProduct };
 
 /// Finds a measure by name. Returns false if there is none.
-inline bool confidenceMeasureOf(const char* name, ConfidenceMeasure* measure) {
+inline bool findConfidenceMeasure(const char* name, ConfidenceMeasure* measure) {
   const char* const names[] = {"peakRatio", "featureDensity", "matchingScore", "product"};
   for (int32_t i = 0; i < 4; ++i) {
     if (std::strcmp(name, names[i]) != 0) continue;

@@ -10,18 +10,18 @@ namespace {
 
 Napi::Value windowConfidence(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Variant variant = variantOf(call);
+  const Variant variant = readVariant(call);
   ConfidenceMeasure measure = ConfidenceMeasure::kPeakRatio;
-  const std::string name = stringOf(call, "measure");
-  if (!confidenceMeasureOf(name.c_str(), &measure)) {
+  const std::string name = readString(call, "measure");
+  if (!findConfidenceMeasure(name.c_str(), &measure)) {
     throwUnlessOk(info.Env(),
                   Status::error(Code::kParameter, "Expected the name of a measure, got '%.40s'.", name.c_str()));
   }
-  const WindowConfidenceImages images{imageOf<const uint8_t>(call, "left"), imageOf<const uint8_t>(call, "right"),
-                                      imageOf<const int16_t>(call, "disparityQ4"),
-                                      imageOf<const uint8_t>(call, "certainty"),
+  const WindowConfidenceImages images{readImage<const uint8_t>(call, "left"), readImage<const uint8_t>(call, "right"),
+                                      readImage<const int16_t>(call, "disparityQ4"),
+                                      readImage<const uint8_t>(call, "certainty"),
                                       call.Get("zeroIsEstimated").ToBoolean()};
-  const auto sure = imageOf<uint8_t>(call, "sure");
+  const auto sure = readImage<uint8_t>(call, "sure");
   if (variant.isReference) windowConfidenceReference(measure, images, sure);
   else kernelsFor<WindowConfidenceKernels>(variant.set).windowConfidence(measure, images, sure, 0, sure.height);
   return Napi::String::New(info.Env(), variant.name());

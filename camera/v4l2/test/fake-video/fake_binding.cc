@@ -18,7 +18,7 @@ std::string text(const Napi::Object& object, const char* name) { return object.G
 
 uint32_t fourccOf(const std::string& letters) { return v4l2_fourcc(letters[0], letters[1], letters[2], letters[3]); }
 
-std::shared_ptr<Camera> cameraOf(const Napi::Object& options) {
+std::shared_ptr<Camera> readCamera(const Napi::Object& options) {
   auto camera = std::make_shared<Camera>();
   camera->path = text(options, "path");
   camera->card = text(options, "card");
@@ -74,7 +74,7 @@ std::shared_ptr<Camera> cameraOf(const Napi::Object& options) {
   return camera;
 }
 
-Image imageOf(const Napi::Object& options) {
+Image readImage(const Napi::Object& options) {
   Image image;
   bool lossless = false;
   image.timestampNs = options.Get("timestampNs").As<Napi::BigInt>().Int64Value(&lossless);
@@ -98,7 +98,7 @@ Image imageOf(const Napi::Object& options) {
   return image;
 }
 
-unsigned long requestOf(const std::string& name) {
+unsigned long requestFrom(const std::string& name) {
   if (name == "QBUF") return VIDIOC_QBUF;
   if (name == "DQBUF") return VIDIOC_DQBUF;
   if (name == "STREAMON") return VIDIOC_STREAMON;
@@ -123,19 +123,19 @@ Napi::Value create(const Napi::CallbackInfo& info) {
     return *found->second;
   };
   add("add", [driver](const Napi::CallbackInfo& call) {
-    auto camera = cameraOf(call[0].As<Napi::Object>());
+    auto camera = readCamera(call[0].As<Napi::Object>());
     std::lock_guard<std::mutex> lock(driver->mutex);
     driver->cameras[camera->path] = camera;
   });
   add("deliver", [driver, find](const Napi::CallbackInfo& call) -> Napi::Value {
-    const Image image = imageOf(call[1].As<Napi::Object>());
+    const Image image = readImage(call[1].As<Napi::Object>());
     std::lock_guard<std::mutex> lock(driver->mutex);
     return Napi::Boolean::New(call.Env(), driver->deliver(find(call), image));
   });
   add("fail", [driver, find](const Napi::CallbackInfo& call) {
     std::lock_guard<std::mutex> lock(driver->mutex);
-    find(call).failures[requestOf(call[1].ToString().Utf8Value())] = {call[2].As<Napi::Number>().Int32Value(),
-                                                                      call[3].As<Napi::Number>().Int32Value()};
+    find(call).failures[requestFrom(call[1].ToString().Utf8Value())] = {call[2].As<Napi::Number>().Int32Value(),
+                                                                        call[3].As<Napi::Number>().Int32Value()};
   });
   add("openError", [driver, find](const Napi::CallbackInfo& call) {
     std::lock_guard<std::mutex> lock(driver->mutex);
@@ -157,7 +157,7 @@ Napi::Value create(const Napi::CallbackInfo& info) {
   add("plug", [driver, find](const Napi::CallbackInfo& call) {
     std::lock_guard<std::mutex> lock(driver->mutex);
     Camera& camera = find(call);
-    camera.gone = camera.fatal = false;
+    camera.unplugged = camera.fatal = false;
   });
   add("poke", [driver, find](const Napi::CallbackInfo& call) {
     std::lock_guard<std::mutex> lock(driver->mutex);

@@ -56,7 +56,7 @@ Driver::~Driver() {
 int Driver::open(const char* path) {
   std::lock_guard<std::mutex> lock(mutex);
   const auto found = cameras.find(path);
-  if (found == cameras.end() || found->second->gone) return -ENOENT;
+  if (found == cameras.end() || found->second->unplugged) return -ENOENT;
   if (found->second->openError != 0) return -found->second->openError;
   const int descriptor = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC | EFD_SEMAPHORE);
   descriptors_[descriptor] = found->second;
@@ -91,10 +91,10 @@ int Driver::wait(pollfd* set, int count, int timeoutMs) {
   for (int i = 0; i < count; ++i) {
     const auto found = descriptors_.find(set[i].fd);
     if (found == descriptors_.end()) continue;
-    if (found->second->gone) set[i].revents = POLLERR | POLLHUP;
+    if (found->second->unplugged) set[i].revents = POLLERR | POLLHUP;
     if (found->second->fatal) set[i].revents = POLLERR;
     // One eventfd counts images and events together.
-    if (found->second->gone || found->second->fatal || set[i].revents == 0) continue;
+    if (found->second->unplugged || found->second->fatal || set[i].revents == 0) continue;
     set[i].revents = 0;
     if (!found->second->done.empty() || found->second->endlessErrors) set[i].revents |= POLLIN;
     if (!found->second->events.empty()) set[i].revents |= POLLPRI;
@@ -131,7 +131,7 @@ int Driver::control(int descriptor, unsigned long request, void* argument) {
   const auto found = descriptors_.find(descriptor);
   if (found == descriptors_.end()) return -EBADF;
   Camera& camera = *found->second;
-  if (camera.gone) return -ENODEV;
+  if (camera.unplugged) return -ENODEV;
   const auto failing = camera.failures.find(request);
   if (failing != camera.failures.end() && failing->second.second > 0) {
     --failing->second.second;
@@ -209,7 +209,7 @@ int Driver::dequeue(Camera& camera, int descriptor, v4l2_buffer& buffer) {
 }
 
 bool Driver::deliver(Camera& camera, const Image& image) {
-  if (!camera.streaming || camera.queued.empty() || camera.gone) return false;
+  if (!camera.streaming || camera.queued.empty() || camera.unplugged) return false;
   if (image.bytes.size() + image.dataOffset > imageBytes(camera)) return false;
   const uint32_t index = camera.queued.front();
   camera.queued.pop_front();
@@ -264,7 +264,7 @@ void Driver::changeControl(Camera& camera, uint32_t id, int64_t value) {
 }
 
 void Driver::unplug(Camera& camera) {
-  camera.gone = true;
+  camera.unplugged = true;
   camera.streaming = false;
   for (const auto& [descriptor, owner] : descriptors_) {
     if (owner.get() == &camera) eventfd_write(descriptor, 1);

@@ -61,7 +61,7 @@ struct Camera {
     uint32_t strideBytes = 0, bufferBytes = 0, height = UINT32_MAX, buffers = 0, planeBytes = 0, imageBytes = 0;
   } lies;                      ///< 0, of the height UINT32_MAX: none
   bool endlessErrors = false;  ///< DQBUF returns every queued buffer at once, with the error flag
-  bool gone = false, fatal = false, streaming = false;
+  bool unplugged = false, fatal = false, streaming = false;
   int openError = 0;
   /// Per ioctl number: errno and how many more times it fails.
   std::map<unsigned long, std::pair<int, int>> failures;

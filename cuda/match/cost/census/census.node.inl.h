@@ -9,16 +9,16 @@ namespace {
 
 template <class Pixel>
 void compute(const Napi::Object& call, const Variant& variant, CensusRows<Pixel> CensusKernels::* rows) {
-  const auto image = imageOf<const Pixel>(call, "image");
-  const auto census =
-      imageOf<uint32_t>(call, "census", image.width, image.height, static_cast<size_t>(image.width) * sizeof(uint32_t));
+  const auto image = readImage<const Pixel>(call, "image");
+  const auto census = readImage<uint32_t>(call, "census", image.width, image.height,
+                                          static_cast<size_t>(image.width) * sizeof(uint32_t));
   if (variant.isReference) censusReference<Pixel>(image, census);
   else (kernelsFor<CensusKernels>(variant.set).*rows)(image, census, 0, image.height);
 }
 
 Napi::Value census(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Variant variant = variantOf(call);
+  const Variant variant = readVariant(call);
   const bool wide = call.Get("image").IsTypedArray() &&
                     call.Get("image").As<Napi::TypedArray>().TypedArrayType() == napi_uint16_array;
   if (wide) compute<uint16_t>(call, variant, &CensusKernels::census16);

@@ -9,10 +9,10 @@ namespace {
 
 Napi::Value twoGradientCensus(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Variant variant = variantOf(call);
-  const auto image = imageOf<const uint8_t>(call, "image");
-  const auto census =
-      imageOf<uint32_t>(call, "census", image.width, image.height, static_cast<size_t>(image.width) * sizeof(uint32_t));
+  const Variant variant = readVariant(call);
+  const auto image = readImage<const uint8_t>(call, "image");
+  const auto census = readImage<uint32_t>(call, "census", image.width, image.height,
+                                          static_cast<size_t>(image.width) * sizeof(uint32_t));
   if (variant.isReference) twoGradientCensusReference(image, census);
   else kernelsFor<TwoGradientCensusKernels>(variant.set).twoGradientCensus(image, census, 0, image.height);
   return Napi::String::New(info.Env(), variant.name());

@@ -14,8 +14,10 @@ import {
   openEngine,
 } from "../../cuda/index.js";
 import { loadNative } from "../../edge/contracts/native.js";
+import { computeFrame, engineOptions } from "../doubles/engine-call.js";
 import { until } from "../doubles/frames.js";
 import { changedMatch } from "../doubles/match-change.js";
+import { INVALID } from "../doubles/sgm-call.js";
 import { variants } from "../doubles/stages.js";
 import { layeredPair } from "../doubles/stereo-pair.js";
 
@@ -203,6 +205,20 @@ describe("slots and threads", () => {
 });
 
 describe("results", () => {
+  // Counts are added up in 16-bit and 8-bit fields: the image has more pixels than either can hold.
+  test.each([["background"], ["off"]] as const)("count valid and matched pixels, fill %s", async (fill) => {
+    const large = layeredPair(736, 480);
+    const { result, disparityQ4, confidence } = await computeFrame(
+      large,
+      engineOptions(large, {
+        refine: { ...options().refine, fill },
+      }),
+    );
+    expect(result.validPixels).toBe(disparityQ4.filter((value) => value !== INVALID).length);
+    expect(result.matchedPixels).toBe(confidence.filter((value) => value > 0).length);
+    expect(result.validPixels).toBeGreaterThan(0.8 * large.width * large.height);
+  });
+
   /** Everything that a frame leaves behind, as one hash. */
   async function fingerprint(changes: Partial<EngineOptions>): Promise<string> {
     return withEngine(changes, async (engine) => {

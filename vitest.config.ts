@@ -9,6 +9,7 @@ const files = testFiles();
 export default defineConfig({
   test: {
     // The engine's own threads fill the cores; parallel test files would only fight them.
+    globalSetup: "test/setup/fresh-build.ts",
     pool: "forks",
     maxWorkers: 2,
     // A shared machine can starve one try of a test that talks to real processes; one that needs two is named at the end.

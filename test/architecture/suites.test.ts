@@ -2,7 +2,9 @@
 // Every test file belongs to one suite, and the budgets keep to what `npm test` and `npm run test:all` may take.
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { packageRoot } from "../../core/index.js";
 import { overBudget } from "../doubles/run-report.js";
+import { lastBuildMs, newestSourceMs } from "../setup/fresh-build.js";
 import { chosenSuites, SUITES, suiteOf, testFiles } from "../suites.js";
 
 const files = testFiles();
@@ -72,4 +74,8 @@ test("a run says what each suite took, and in CI warns of one beyond its budget"
     `warning  suite stages took 61 s, more than its budget of ${budgetOf("stages")} s`,
   );
   expect(overBudget(took, true)).toHaveLength(3);
+});
+
+test("the build is newer than every source", () => {
+  expect(lastBuildMs(packageRoot())).toBeGreaterThanOrEqual(newestSourceMs(packageRoot()));
 });

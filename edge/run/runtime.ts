@@ -244,6 +244,8 @@ export class Runtime {
       outputs.metrics(figures);
       this.#failure = outputs.failure;
       await this.close();
+      // The last frames of an output may fail when it closes.
+      this.#failure ??= outputs.failure;
       // Only a closed output knows how many of its frames were sent.
       figures = reporter.settled(figures);
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recordings by the program itself: read by a reader that is not ours, computed again bit for bit, and what a bad disk does to a run.
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
   existsSync,
@@ -19,7 +20,7 @@ import { parseStereoCalibration, sceneCalibration } from "../../camera/index.js"
 import type { RunFigures } from "../../edge/run/figures.js";
 import { mountDisk, testThatMounts } from "../doubles/mounts.js";
 import { needs } from "../doubles/needs.js";
-import { lastJson, runProgram } from "../doubles/program.js";
+import { lastJson, PROGRAM, runProgram } from "../doubles/program.js";
 import { readIndependently, topicOf } from "../doubles/recordings.js";
 
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-record-"));
@@ -262,6 +263,20 @@ testThatMounts(
     }
   },
 );
+
+test("frames that are lost when the recording closes are an error", () => {
+  const words = ["record", place("limited.mcap"), "--frames", "2", ...SMALL, ...QUIET];
+  // 10 KiB in a file. Two frames are written when the recording closes.
+  const script = 'ulimit -f 10; exec "$0" "$@"';
+  const { status, stdout, stderr } = spawnSync(
+    "bash",
+    ["-c", script, process.execPath, PROGRAM, ...words, "--set", "outputs.mcap.flushMs=1000"],
+    { encoding: "utf8" },
+  );
+  expect(status, stderr).toBe(3);
+  expect(stderr).toMatch(/^error: cannot write to .*limited\.mcap: EFBIG/m);
+  expect(lastJson<RunFigures>({ code: status, stdout, stderr }).drops["mcap.writeFailed"]).toBe(2);
+});
 
 test("frames that a slow disk has no room for are dropped under the recording's name, and all are computed", async () => {
   // No frame of this size fits into what may wait.

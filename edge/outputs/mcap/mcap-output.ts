@@ -185,6 +185,9 @@ class McapOutput implements Output {
         this.#files += 1;
         this.#file = message.path;
         break;
+      case "notice":
+        this.#context.notice(`recording: ${message.text}`);
+        break;
     }
   }
 

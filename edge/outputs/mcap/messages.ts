@@ -40,4 +40,5 @@ export type FromRecorder =
   | { kind: "written"; frames: number; bytes: number }
   | { kind: "lost"; frames: number; cause: string }
   | { kind: "problem"; problem: string | undefined }
-  | { kind: "file"; path: string };
+  | { kind: "file"; path: string }
+  | { kind: "notice"; text: string };

@@ -16,6 +16,7 @@ const recorder = new Recorder(options, head, zstd, {
   onLost: (frames, cause) => tell({ kind: "lost", frames, cause }),
   onProblem: (problem) => tell({ kind: "problem", problem }),
   onFile: (path) => tell({ kind: "file", path }),
+  onNotice: (text) => tell({ kind: "notice", text }),
 });
 
 let timer: NodeJS.Timeout | undefined;

@@ -49,6 +49,7 @@ export interface RecorderEvents {
   /** What is wrong with the disk; undefined: nothing any more. */
   onProblem(problem: string | undefined): void;
   onFile(path: string): void;
+  onNotice(text: string): void;
 }
 
 export interface RecorderSurroundings {
@@ -186,7 +187,8 @@ export class Recorder {
       return;
     }
     this.#events.onWritten(frames, file.bytes - before);
-    if (!this.#refused) this.#events.onProblem(undefined);
+    // Documents fit where frames do not.
+    if (!this.#refused && frames > 0) this.#events.onProblem(undefined);
     this.#rotate(file);
   }
 
@@ -205,7 +207,7 @@ export class Recorder {
     try {
       file?.end();
     } catch (error) {
-      this.#events.onProblem(`${file!.path} has no index, but can be read: ${(error as Error).message}`);
+      this.#events.onNotice(`${file!.path} has no index, but can be read: ${(error as Error).message}`);
     }
   }
 

@@ -32,6 +32,7 @@ function start(changes: Partial<RecorderOptions> = {}, disk: RecordingDisk = rea
     lost: {} as Record<string, number>,
     problems: [] as (string | undefined)[],
     files: [] as string[],
+    notices: [] as string[],
   };
   const around: RecorderSurroundings = {
     disk,
@@ -54,6 +55,7 @@ function start(changes: Partial<RecorderOptions> = {}, disk: RecordingDisk = rea
       onLost: (frames, cause) => (told.lost[cause] = (told.lost[cause] ?? 0) + frames),
       onProblem: (problem) => told.problems.push(problem),
       onFile: (path) => told.files.push(path),
+      onNotice: (text) => told.notices.push(text),
     },
     around,
   );
@@ -188,6 +190,26 @@ test("a full disk: the chunk is counted as lost, the file stays whole, and it go
   ]);
 });
 
+test("a disk that has room for documents alone still has its problem", () => {
+  const disk: RecordingDisk = {
+    ...realDisk,
+    write(file, bytes, position) {
+      if (bytes.length > 1000) throw Object.assign(new Error("EFBIG: file too large"), { code: "EFBIG" });
+      return realDisk.write(file, bytes, position);
+    },
+  };
+  const { recorder, frame, told } = start({}, disk);
+  frame(5000);
+  recorder.flush();
+  recorder.document({ channel: 0, data: Buffer.from("{}"), publishNs: 0n, sequence: 0 }, 0n);
+  recorder.flush();
+  expect(told.lost).toEqual({ writeFailed: 1 });
+  expect(told.problems.at(-1)).toMatch(/cannot write to .*: EFBIG/);
+  frame(10);
+  recorder.flush();
+  expect(told.problems.at(-1)).toBeUndefined();
+});
+
 test("a disk that fails in any of its calls costs counted frames, never an exception", async () => {
   for (const call of ["open", "write", "sync"] as const) {
     let broken = true;
@@ -264,7 +286,8 @@ test("an index that cannot be written is told, and the file is read without it",
   const { recorder, frame, told, file } = start({}, disk);
   frame();
   recorder.end();
-  expect(told.problems.at(-1)).toMatch(/has no index, but can be read/);
+  expect(told.notices).toEqual([expect.stringMatching(/has no index, but can be read/)]);
+  expect(told.problems.at(-1)).toBeUndefined();
   expect((await framesIn(file)).frames).toEqual([0]);
 });
 

@@ -267,10 +267,7 @@ export async function generatePages(root) {
     load("edge/outputs/prometheus/dashboard.js"),
   ]);
   return {
-    "docs/internals/notebook/sgm-on-the-cpu.md": withResultTables(
-      root,
-      "docs/internals/notebook/sgm-on-the-cpu.md",
-    ),
+    "docs/internals/cpu-limits.md": withResultTables(root, "docs/internals/cpu-limits.md"),
     "docs/guides/accuracy.md": withResultTables(root, "docs/guides/accuracy.md"),
     "docs/reference/config.md": configPage(config),
     "docs/reference/errors.md": errorsPage(base),

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers and resident warps of every kernel on every architecture, as docs/internals/cuda-kernels.md holds them.
-//   node bench/model/cuda-table.mjs [REPORT...]     renews the page from what build-cuda.mjs --report wrote; without one, it builds
-//                                               with nvcc 11.8, and with 13 where it is there
+// Prints registers and resident warps of every kernel on every architecture, as Markdown tables. Template arguments of the walks:
+// lanes per line, pairs of disparities per lane, wide sums, then those of the kernel.
+//   node bench/model/cuda-table.mjs [REPORT...]     reads reports of build-cuda.mjs --report; without one, it builds with nvcc 11.8,
+//                                               and with nvcc 13 if that is installed
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { FLAGS_11_8, fetchNvcc118 } from "../../test/setup/nvcc-11.8.mjs";
-
-const PAGE = new URL("../../docs/internals/cuda-kernels.md", import.meta.url);
 
 /** Of a multiprocessor: registers, warps, blocks, bytes of shared memory (CUDA C++ Programming Guide, compute capabilities). */
 const LIMITS = {
@@ -157,21 +156,7 @@ function main(reports) {
     reports.length > 0
       ? reports.map((file) => tableText(kernelTable(JSON.parse(readFileSync(file, "utf8")))))
       : allBuilt();
-  const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim();
-  writeFileSync(
-    PAGE,
-    `# The kernels' registers
-
-Registers a thread / warps that a multiprocessor can hold, as the assembler says and as registers, shared memory and
-blocks allow (\`selectKernel\`: rows of 640 pixels; \`cross\`: arms of 9, the first of its columns of 3). Template arguments
-of the walks: lanes a line, pairs of disparities a lane, wide sums, then those of the kernel. No kernel spills a
-register: a build that does fails. The page describes the kernels of commit ${commit};
-\`node bench/model/cuda-table.mjs\` renews it. How many warps the sm_110 of a Thor can hold is published nowhere that we
-know of.
-
-${tables.join("\n\n")}
-`,
-  );
+  console.log(tables.join("\n\n"));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) main(process.argv.slice(2));

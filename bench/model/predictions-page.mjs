@@ -9,7 +9,7 @@ const sizeOf = ({ width, height, numDisparities }) =>
   `${width}x${height}${numDisparities === undefined ? "" : `x${numDisparities}`}`;
 const worstOf = (rows) => Math.max(0, ...rows.map((one) => Math.abs(one.error)));
 const within = (rows) => rows.filter((one) => Math.abs(one.error) <= LIMIT).length;
-/** Bytes that memory gives a multiprocessor in a clock. */
+/** Returns the bytes per clock that memory delivers to a multiprocessor. */
 const bytesAClock = (machine) =>
   (machine.memoryGigabytesPerSecond * 1e3) / (machine.multiprocessors * machine.megahertz);
 
@@ -24,38 +24,24 @@ function testTable(test) {
   });
 }
 
-/** Where so small a part of all rows misses, the text does not warn of the rest. */
+/** The text warns of the predictions if a larger share of the rows misses. */
 const FEW = 0.02;
 
 function verdict(test) {
   if (test.passed) {
-    return `So the test that was set for it is **passed**: the whole card and partitions of 16 and 8, beside a kernel that streams through memory on all
-other multiprocessors, and volumes of up to ${(test.largestVolume / 1e6).toFixed(0)} MB beside a second-level cache of ${(test.unseen[0].machine.cacheBytes / 1e6).toFixed(0)} MB.`;
+    return `The test of the model is **passed**: the whole card and partitions of 16 and 8 multiprocessors, next to a kernel that streams through memory, with volumes of up to ${(test.largestVolume / 1e6).toFixed(0)} MB and a second-level cache of ${(test.unseen[0].machine.cacheBytes / 1e6).toFixed(0)} MB.`;
   }
-  const rows = test.missed
-    .sort((a, b) => Math.abs(b.error) - Math.abs(a.error))
-    .slice(0, 12)
-    .map(
-      ({ row, predictedMs, error }) =>
-        `| ${row.what.replace("kernel ", "")}, ${sizeOf(row)}${row.lanes > 0 ? `, ${row.lanes} lanes` : ""}, ${row.cells} | ${row.multiprocessors}${
-          row.streamGigabytesPerSecond > 0 ? " beside a stream" : ""
-        } | ${row.medianMs.toFixed(4)} | ${predictedMs.toFixed(4)} | ${(100 * error).toFixed(0)} % |`,
-    );
-  const { length: misses } = test.missed;
-  const worst = misses > 0 ? (100 * Math.abs(test.missed[0].error)).toFixed(0) : "";
-  return `So the test that was set for it is **not passed**${
-    misses === 0
-      ? ", and what follows for boards is not to be relied on: some of its places, or volumes larger than the cache, were not measured."
-      : `: ${misses} of ${test.unseen.length} rows miss, by up to ${worst} % instead of 25 %. ${
-          misses > FEW * test.unseen.length
-            ? "What follows for boards is not to be relied on."
-            : "What follows for boards is as good as that."
-        }`
-  }
-
-| missed most | multiprocessors | measured ms | predicted ms | off by |
-|---|---|---|---|---|
-${rows.join("\n")}`;
+  const { missed, unseen } = test;
+  if (missed.length === 0)
+    return "The test of the model is **not passed**: some partitions, or volumes larger than the cache, were not measured. Do not rely on the predictions for boards.";
+  const worst = missed.reduce((one, other) => (Math.abs(one.error) > Math.abs(other.error) ? one : other));
+  const { row, error } = worst;
+  const place = `${row.multiprocessors} multiprocessors${row.streamGigabytesPerSecond > 0 ? " next to a stream" : ""}`;
+  return `The test of the model is **not passed**: ${missed.length} of ${unseen.length} rows miss, the worst (${row.what.replace("kernel ", "")}, ${sizeOf(row)}, ${place}) by ${(100 * Math.abs(error)).toFixed(0)} % instead of ${percent(LIMIT)}. ${
+    missed.length > FEW * unseen.length
+      ? "Do not rely on the predictions for boards."
+      : "The predictions for boards are as good as that."
+  }`;
 }
 
 function instructionText(sass) {
@@ -65,12 +51,12 @@ function instructionText(sass) {
   const classes = Object.entries(slotsByClass(orin.instructions, 87))
     .sort((a, b) => b[1] - a[1])
     .map(([name, slots]) => `${name} ${(slots / orin.cellsOfATurn).toFixed(1)}`);
-  return `The target for sm_87 was 6 slots, and it is missed by a factor of ${(orin.slotsPerCell / 6).toFixed(1)}. Of ${orin.slotsPerCell.toFixed(1)} slots a cell (8 lanes): ${classes.join(", ")}. The [notebook](notebook/sgm-on-cuda.md#halving-the-slots-of-orins-walks) counts why half of it is out of reach.`;
+  return `On Orin (sm_87) a walk of 8 lanes takes ${orin.slotsPerCell.toFixed(1)} issue slots per cell: ${classes.join(", ")}. [What limits the CUDA kernels](cuda-limits.md) explains why half of that is out of reach.`;
 }
 
 const COLUMNS = 120;
 
-/** Paragraphs and lists in lines of 120 columns; targets of links do not count. Tables, code and headings stay as they are. */
+/** Wraps paragraphs and lists at 120 columns without counting link targets. Tables, code and headings are not changed. */
 function wrapped(page) {
   const columns = (text) => text.replace(/\]\([^)]*\)/g, "]").length;
   const paragraph = (text, indent = "") => {
@@ -93,7 +79,10 @@ function wrapped(page) {
     .join("\n\n");
 }
 
-/** loaded: result files; test, blind: with and without rows beside a stream in the fit; said: what predictions.mjs predicts. */
+/**
+ * Returns the page. `times` and `sass` are result files; `test` and `blind` are fits with and without rows measured next to a memory
+ * stream; `said` has the predictions; `frames` are the columns of the table of boards.
+ */
 export function pageOf({ times, sass }, test, blind, said, frames) {
   const link = (file) => `[${file.path.split("/").at(-1)}](../../${file.path})`;
   const parameters = Object.entries(test.parameters).map(
@@ -106,12 +95,6 @@ export function pageOf({ times, sass }, test, blind, said, frames) {
   const rates = known.map((one) => bytesAClock(one.machine));
   const kernels = test.unseen.filter((one) => one.job.family !== "frames");
   const whole = test.unseen.filter((one) => one.job.family === "frames");
-  const counted = sass.rows
-    .filter((row) => row.numDisparities === 128)
-    .map(
-      (row) =>
-        `| sm_${row.architecture}, ${row.cells} | ${row.shape} | ${row.instructionsPerCell.toFixed(1)} | ${row.slotsPerCell.toFixed(1)} | ${row.boundSlotsPerCell.toFixed(1)}, ${row.binds} | ${row.residentWarps} |`,
-    );
   const boards = known.map(({ title, machine, framesPerSecond, shares }) => {
     const all = shares.issue + shares.bytes + shares.waiting;
     const parts = [shares.issue, shares.bytes, shares.waiting].map((one) => (100 * one) / all);
@@ -124,59 +107,16 @@ export function pageOf({ times, sass }, test, blind, said, frames) {
       `| ${title} | ${sizeOf(frame)} | ${predicted.toFixed(0)} | ${published} | ${(predicted / published).toFixed(1)} | ${whose} |`,
   );
   const unknown = said.boards.filter((one) => one.why !== undefined);
-  return wrapped(`# What the model predicts for boards
+  return wrapped(`# Predicted speed of boards
 
-This page describes the kernels of commit ${times[0].commit}; a later change of a kernel does not change it until it is made again.
-
-No Jetson has run any of this. Everything in the tables of boards is **predicted**, by a model of three terms for each kernel: instructions (read
-off the disassembly), bytes beyond the second-level cache, and steps that wait for each other. Generated, with all figures and the verdict:
-
-    bash cuda/check/check.sh --bench --sms 8,16 --out OUT                          # on a GPU machine; --model: only what is needed here
-    node bench/model/sass-cells.mjs --out COUNTS OUT/sass/sm_90-half2.sass.gz OUT/sass/sm_90-uint16.sass.gz OUT/sass/sm_110.sass.gz
-    node bench/model/predictions.mjs OUT/u16.json OUT/model-half2.json COUNTS        # copies of them in bench/results
-
-out of ${[...times, sass].map(link).join(", ")}.
-
-## How well it predicts what can be measured
-
-Fitted on ${test.fittedRows} kernel times of an H200 (images ${FITTED_WIDTHS.join(", ")} wide, on ${FITTED_PARTITIONS.join(" and ")} multiprocessors, alone and beside another kernel that streams through memory), it predicts ${within(kernels)} of
-${kernels.length} others within ${percent(LIMIT)}: images of other sizes, and everything on 16 multiprocessors. No whole frame was used in the fit; of whole frames, at full
-and half resolution, it predicts ${within(whole)} of ${whole.length} within ${percent(LIMIT)}. A second fit without the rows timed beside a memory stream predicts ${within(blind.unseen)} of ${blind.unseen.length} kernel times within ${percent(LIMIT)}, ${
-    blind.unseen.filter((one) => one.row.streamGigabytesPerSecond > 0 && Math.abs(one.error) <= LIMIT).length
-  } of
-them among the ${blind.besideStream} beside a stream; the worst is off by ${percent(worstOf(blind.unseen))}.
-
-| multiprocessors | memory's bytes a clock for each | kernels within ${percent(LIMIT)} | half are off by less than, all by | frames within ${percent(LIMIT)} | half, all |
-|---|---|---|---|---|---|
-${testTable(test).join("\n")}
-
-${verdict(test)}
-
-Memory gives a board's multiprocessor ${Math.min(...rates).toFixed(0)} to ${Math.max(...rates).toFixed(0)} bytes a clock.
-
-Memory's rate is what a large copy reached in the same place, beside the same stream. Clocks an instruction (chain), clocks a pixel, and shares
-of a limit or of a copy's round trip:
-
-${parameters.map((line) => `- ${line}`).join("\n")}
-
-## Instructions for each cell update
-
-One turn of the loop on inner pixels with all it holds, 128 disparities: costs, conversion, reduction, loads, stores, addresses. Slots: the sum over
-its instructions of 128 / that pipe's lanes a clock. What binds: pipes work beside each other, so the fullest of them, or the
-schedulers. A walk visits a cell twice for two directions; costs and selection visit it once. ${instructionText(sass)}
-
-| | kernel | instructions a cell | slots a cell | what binds | warps a multiprocessor holds |
-|---|---|---|---|---|---|
-${counted.join("\n")}
-
-The pipes' lanes are the CUDA programming guide's. Neither 8.7 nor 11.0 stands in a table that we found: 8.6 is taken for 8.7, because the guide's
-section on 8.x gives them the same cores, and 9.0 for 11.0.
+This page is for readers who want to know how the predictions for boards are made and how far to trust them. No Jetson has run depthwatt: every
+number in the tables of boards is **predicted**, for the kernels of commit ${times[0].commit}. [The model's folder](../../bench/model/README.md) explains how to
+renew the page.
 
 ## Boards
 
-Frames a second of SGM with 4 paths, census to median, at the highest clock of the board's file, nothing else using memory; half: halving, matching
-at half the size and half the disparities, upscaling. A copy is taken to reach ${percent(said.share)} of the memory's rate and a kernel to start in ${(1e3 * said.startMs).toFixed(1)} us, as on the
-H200; what is done once a pixel takes as many clocks as there. Shares: instructions / memory / waiting of the walks at 640x480, each as if alone.
+Frames per second of SGM with 4 paths and 128 disparities, from census to median, at the highest clock of the board's file, with nothing else using
+memory. "Half" is half resolution. Shares are instructions / memory / waiting of the walks at 640x480, each as if alone.
 
 | predicted | from | ${frames.map((frame) => `${sizeOf(frame)}${frame.half ? ", half" : ""}`).join(" | ")} | shares |
 |---|---|${frames.map(() => "---|").join("")}---|
@@ -184,10 +124,38 @@ ${boards.join("\n")}
 
 ${unknown.map((one) => `Not predicted: ${one.title}, because ${one.why}.`).join(" ")}
 
-Published by others, not measured here, with settings of their own:
+Published by others, with their own settings, and not measured here:
 
 | | size | predicted fps, ours | published fps | ours / theirs | whose |
 |---|---|---|---|---|---|
 ${peers.join("\n")}
+
+## The model
+
+A kernel's time is a sum of three terms: instructions, counted in the disassembly; bytes beyond the second-level cache; and dependent steps that wait for
+each other. The inputs are ${[...times, sass].map(link).join(", ")}.
+
+It assumes that a copy reaches ${percent(said.share)} of the memory's rate, that a kernel starts in ${(1e3 * said.startMs).toFixed(1)} us, and that the work per pixel takes as many clocks as on
+the H200. Memory delivers ${Math.min(...rates).toFixed(0)} to ${Math.max(...rates).toFixed(0)} bytes per clock to a board's multiprocessor. Lanes per clock are those of the CUDA programming guide; 8.6 stands in for 8.7 and 9.0
+for 11.0, which the guide does not list.
+
+${instructionText(sass)}
+
+Fitted parameters: clocks per instruction (chain) and per pixel, and shares of a limit or of a copy's round trip.
+
+${parameters.map((line) => `- ${line}`).join("\n")}
+
+## How well it predicts
+
+The model was fitted on ${test.fittedRows} kernel times of an H200: images ${FITTED_WIDTHS.join(", ")} pixels wide, on ${FITTED_PARTITIONS.join(" and ")} multiprocessors, alone and next to a kernel that streams
+through memory. Of ${kernels.length} other kernel times (other sizes, and everything on 16 multiprocessors) it predicts ${within(kernels)} within ${percent(LIMIT)}. It was fitted on no whole frame,
+and predicts ${within(whole)} of ${whole.length} whole frames within ${percent(LIMIT)}. A second fit without the rows next to a stream predicts ${within(blind.unseen)} of ${blind.unseen.length} kernel times within ${percent(LIMIT)}; the
+worst is off by ${percent(worstOf(blind.unseen))}.
+
+| multiprocessors | memory, bytes per clock each | kernels within ${percent(LIMIT)} | median and largest error | frames within ${percent(LIMIT)} | median and largest error |
+|---|---|---|---|---|---|
+${testTable(test).join("\n")}
+
+${verdict(test)}
 `);
 }

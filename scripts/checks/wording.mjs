@@ -21,7 +21,7 @@ const named = (word) => {
 
 // A lane is one thread of a warp or one element of a vector register, and nothing else.
 const WARPS_AND_VECTORS =
-  /^(cuda|bench\/model)\/|^docs\/(internals\/notebook|decisions\/07)|\/(cuda|cuda-kernels|predictions)\.(md|test\.ts)$|^test\/doubles\/native\/warp\/|\/(cuda-kernels\.test\.ts|build-cuda\.mjs)$/;
+  /^(cuda|bench\/model)\/|\/(cuda|cuda-limits|predictions)\.(md|test\.ts)$|^test\/doubles\/native\/warp\/|\/(cuda-kernels\.test\.ts|build-cuda\.mjs)$/;
 
 /**
  * `pattern` is searched for in pages and in sentences that users see, `inCode` in names and comments of all code, `inNames` in names

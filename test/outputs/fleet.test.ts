@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fifty devices at Mosquitto bridged to Mosquitto, at NATS and at RabbitMQ, all at once: nothing is mixed up, the table is right,
-// and so is the retained state right after the broker was restarted. FLEET_SECONDS says how long they publish, FLEET_TABLE into
-// which folder the printed tables go.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+// and so is the retained state right after the broker was restarted. FLEET_SECONDS says how long they publish.
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import mqtt from "mqtt";
@@ -167,7 +166,7 @@ async function retainedAt(url: string): Promise<Map<string, Record<string, unkno
   return kept;
 }
 
-async function exercise(site: Site, broker: string): Promise<string> {
+async function exercise(site: Site): Promise<string> {
   const devices = Array.from({ length: DEVICES }, (_, index) => new SimulatedDevice(site.devices, index));
   cleanups.push(() => Promise.all(devices.map(({ publisher }) => publisher.close())));
   await Promise.all(devices.map(({ publisher }) => publisher.firstAttempt));
@@ -190,10 +189,6 @@ async function exercise(site: Site, broker: string): Promise<string> {
   cleanups.push(() => clearInterval(timer));
   await sleep(SECONDS * 1000);
   const before = await rightTable(site);
-  if (process.env.FLEET_TABLE) {
-    const { stdout } = await runProgram(["fleet", site.readers, "--seconds", "4"]);
-    writeFileSync(join(process.env.FLEET_TABLE, `${broker}.txt`), stdout);
-  }
   expect(wrong).toEqual([]);
   await until("a frame of each", () => frames.size === DEVICES, 30_000);
   const enough = Math.floor(SECONDS * 0.7);
@@ -233,19 +228,19 @@ const LIMIT_MS = (SECONDS + 400) * 1000;
 
 needs("mosquitto").suite("fifty devices at Mosquitto bridged to Mosquitto", () => {
   test("the table, the pictures, a restart", { timeout: LIMIT_MS }, async () => {
-    console.info(`Mosquitto bridged: ${await exercise(await bridged(), "mosquitto-bridged")}`);
+    console.info(`Mosquitto bridged: ${await exercise(await bridged())}`);
   });
 });
 
 needs("nats").suite("fifty devices at NATS with its MQTT listener", () => {
   test("the table, the pictures, a restart", { timeout: LIMIT_MS }, async () => {
-    console.info(`NATS: ${await exercise(await other(natsWithMqtt), "nats")}`);
+    console.info(`NATS: ${await exercise(await other(natsWithMqtt))}`);
   });
 });
 
 needs("rabbitmq").suite("fifty devices at RabbitMQ's MQTT plugin", () => {
   test("the table, the pictures, a restart", { timeout: LIMIT_MS }, async () => {
-    console.info(`RabbitMQ: ${await exercise(await other(rabbitWithMqtt), "rabbitmq")}`);
+    console.info(`RabbitMQ: ${await exercise(await other(rabbitWithMqtt))}`);
   });
 });
 

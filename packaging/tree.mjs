@@ -33,6 +33,7 @@ function put(tree, path, content) {
 /** What no program reads at run time: types, and what packages carry for those who work on them. */
 const UNUSED = [
   /\.(d\.[cm]?ts|map|tsbuildinfo|stamp)$/,
+  /\/dist\/types$/,
   /\/\.[^/]+$/,
   /node_modules\/(@[^/]+\/)?[^/@]+\/(docs?|tests?|examples?|bench(marks?)?)$/,
 ];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Engine additions as CONTRIBUTING says: a stage and a matcher are a folder and one line, a parameter of a matcher is a line in the
-// matcher's own folder. All are added to one copy of the tree, which is built once.
+// Follows docs/internals/extend-engine.md: a stage and a matcher are a folder and one line, a parameter of a matcher is a line in
+// the matcher's own folder. All are added to one copy of the tree, which is built once.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";

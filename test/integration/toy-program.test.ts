@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Additions in TypeScript and JSON as CONTRIBUTING says: a source, an output, a command, a setting, a sensor, a board. All are added
-// to one copy of the tree, which is built once.
+// Follows docs/internals/extend-program.md: adds a source, an output, a command, a setting, a sensor and a board to one copy of the
+// tree, which is built once.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { RunFigures } from "../../edge/run/figures.js";
 import { addBoard } from "../doubles/toys/board.js";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes docs/internals/predictions.md: node bench/model/predictions.mjs [RESULT...]. Results: the files of bench_main (kernels, frames,
-// copies, alone and beside a stream) and the one of sass-cells.mjs; without any, those that the page names. See gpu-model.mjs.
+// copies, alone and next to a stream) and the one of sass-cells.mjs; without any, those that the page names. See gpu-model.mjs.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -116,7 +116,7 @@ export function tested({ times, sass } = load(), fitted = isFitted) {
   const places = new Map();
   for (const one of unseen) {
     const beside = one.row.streamGigabytesPerSecond > 0;
-    const key = `${one.row.multiprocessors}${beside ? " beside a stream" : ""}`;
+    const key = `${one.row.multiprocessors}${beside ? " next to a stream" : ""}`;
     const place = places.get(key) ?? { key, kernels: [], frames: [], machine: one.machine, streams: [] };
     (one.job.family === "frames" ? place.frames : place.kernels).push(one);
     if (beside) place.streams.push(one.row.streamGigabytesPerSecond);
@@ -126,7 +126,7 @@ export function tested({ times, sass } = load(), fitted = isFitted) {
     half ? 0 : 2 * width * height * (numDisparities ?? 0);
   const larger = (place) =>
     [...place.kernels, ...place.frames].some((one) => volume(one.job) > one.machine.cacheBytes);
-  const asked = ["132", "16", "8", "16 beside a stream", "8 beside a stream"];
+  const asked = ["132", "16", "8", "16 next to a stream", "8 next to a stream"];
   return {
     parameters,
     fittedRows: rows,

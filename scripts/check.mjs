@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `npm run check`: everything that can be said of the tree without running it, one line per check.
+// `npm run check`: runs every check that needs only the source tree, and prints one line per check.
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { papers, results } from "./checks/citations.mjs";
@@ -13,7 +13,7 @@ import { generatedPages, links, scripts } from "./checks/pages.mjs";
 import stages from "./checks/stages.mjs";
 import { lint, nativeFormat, types } from "./checks/tools.mjs";
 import variables from "./checks/variables.mjs";
-import { names, prose } from "./checks/wording.mjs";
+import { lowerAllowance, names, plainEnglish, prose } from "./checks/wording.mjs";
 import words from "./checks/words.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -30,6 +30,7 @@ const checks = [
   words,
   names,
   prose,
+  plainEnglish,
   variables,
   generatedPages,
   links,
@@ -41,6 +42,8 @@ const checks = [
   binaries,
   commits,
 ];
+
+if (process.argv.includes("--lower")) lowerAllowance(root);
 
 let failures = 0;
 for (const check of checks) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One word for one thing, in pages and in code, and lines of prose that fit 120 columns.
+// Checks the words of pages, comments, messages and names against word-list.mjs, and that prose fits 120 columns.
+import { readFileSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import {
   filesBelow,
   filesIn,
@@ -9,54 +11,9 @@ import {
   SOURCE_FOLDERS,
   withoutComments,
 } from "./tree.mjs";
-
-/** The word as a name, or as a part of a camelCase or UPPER_CASE one. */
-const named = (word) => {
-  const capital = word[0].toUpperCase() + word.slice(1);
-  return new RegExp(
-    `(?<![A-Za-z])(?:${word}|${capital})(?![a-z])|(?<=[a-z])${capital}(?![a-z])|(?<![A-Z])${word.toUpperCase()}(?![A-Z])`,
-    "g",
-  );
-};
-
-// A lane is one thread of a warp or one element of a vector register, and nothing else.
-const WARPS_AND_VECTORS =
-  /^(cuda|bench\/model)\/|\/(cuda|cuda-limits|predictions)\.(md|test\.ts)$|^test\/doubles\/native\/warp\/|\/(cuda-kernels\.test\.ts|build-cuda\.mjs)$/;
-
-/**
- * `pattern` is searched for in pages and in sentences that users see, `inCode` in names and comments of all code, `inNames` in names
- * alone. `allowed`: files where the word means something else and is right.
- */
-const BANNED = [
-  {
-    pattern: /\beyes?\b/gi,
-    inCode: [named("eye"), named("eyes")],
-    use: "camera, or left / right image; side where a name stands for left or right",
-  },
-  {
-    // A key of profiles and result files, which people keep, is called `processor`.
-    pattern: /\bprocessors?\b|(?<=^|[.:] )Processors?\b/gm,
-    inCode: [/(?<![A-Za-z.])[Pp]rocessors?(?![a-z]|["']?:)|(?<=[a-z])(?<![Mm]ulti)Processors?(?![a-z])/g],
-    use: "CPU",
-  },
-  {
-    pattern: /\bcure[sd]?\b/gi,
-    inCode: [named("cure"), named("cures"), named("cured")],
-    use: "hint, or what to do",
-  },
-  {
-    pattern: /\blanes?\b/gi,
-    inCode: [named("lane"), named("lanes")],
-    use: "frame in work, or worker",
-    allowed: WARPS_AND_VECTORS,
-  },
-  // "At most" is English; in a name it is a second word for max.
-  { inNames: [/(?<![A-Za-z])(?<!\bat )(?:most|Most|MOST)(?![a-z])|(?<=[a-z])Most(?![a-z])/g], use: "max" },
-];
+import { BEGINNINGS, FORBIDDEN, PLAIN } from "./word-list.mjs";
 
 const COLUMNS = 120;
-
-const WORDS = BANNED.filter(({ pattern }) => pattern !== undefined);
 
 const GENERATED = "<!-- Made from the code by `npm run docs`";
 const blank = (text) => text.replace(/[^\n]/g, " ");
@@ -94,35 +51,67 @@ function longLines(path, page) {
 /** The texts of several words in a source file: what users may read, not names, paths or values. */
 function sentencesIn(source) {
   const code = withoutComments(source);
-  return [...code.matchAll(/"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g)]
+  return [...code.matchAll(STRING)]
     .filter(([text]) => /\w \w/.test(text))
-    .map((match) => ({ text: match[0].replace(/\$\{[^}]*\}/g, blank), index: match.index }));
+    .map(({ 0: text, index }) => ({ text: text.replace(/\$\{[^}]*\}/g, blank), index }));
 }
 
-function bannedIn(path, text, line) {
-  return WORDS.filter(({ allowed }) => !allowed?.test(path)).flatMap(({ pattern, use }) =>
-    [...text.matchAll(pattern)].map((match) => `${path}:${line(match.index)}: "${match[0]}": we say ${use}`),
+const STRING = /"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g;
+const LINE_COMMENTS = /^[ \t]*(?:\/\/|#).*(?:\n[ \t]*(?:\/\/|#).*)*|\/\/ .*/gm;
+const BLOCK_COMMENTS = /\/\*[\s\S]*?\*\//g;
+
+/** The comments of a source file; lines of // that follow each other are one comment. */
+function commentsIn(source) {
+  return [...source.matchAll(BLOCK_COMMENTS), ...source.matchAll(LINE_COMMENTS)].map(
+    ({ 0: text, index }) => ({
+      text,
+      index,
+    }),
   );
 }
+
+const anyOf = (words, flags) =>
+  new RegExp(`(?<![\\w-])(?:${words.join("|").replaceAll(" ", "[ \\n*/#]+")})(?![\\w-])`, flags);
+
+/** Matches the words where they are a name, or a part of a camelCase or UPPER_CASE name. */
+function namesOf(words) {
+  const lower = words.join("|");
+  const capital = words.map((word) => word[0].toUpperCase() + word.slice(1)).join("|");
+  return new RegExp(
+    `(?<![A-Za-z])(?:${lower}|${capital})(?![a-z])|(?<=[a-z])(?:${capital})(?![a-z])|(?<![A-Z])(?:${lower.toUpperCase()})(?![A-Z])`,
+    "g",
+  );
+}
+
+const FORBIDDEN_PATTERNS = FORBIDDEN.map((rule) => ({
+  ...rule,
+  inText: anyOf(rule.words, "gi"),
+  inCode: namesOf(rule.words),
+}));
+
+/** Finds the forbidden words of a page. */
+function forbiddenIn(path, page) {
+  return FORBIDDEN_PATTERNS.filter(({ namesOnly, allowed }) => !namesOnly && !allowed?.test(path)).flatMap(
+    ({ inText, except, say }) =>
+      [...without(except, page).matchAll(inText)].map(
+        ({ 0: word, index }) => `${path}:${lineAt(page, index)}: "${word}": we say ${say}`,
+      ),
+  );
+}
+
+const without = (pattern, text) => (pattern === undefined ? text : text.replace(pattern, blank));
+
+const proseOfPage = (page) => withoutTargets(withoutCode(page));
 
 export const prose = {
   name: "prose",
   run(root) {
     const pages = filesBelow(root).filter((path) => path.endsWith(".md"));
-    const sources = filesIn(root, SOURCE_FOLDERS, [".ts", ...NATIVE_ENDINGS]).filter(
-      (path) => !path.startsWith("cuda/check/"),
-    );
     const problems = pages.flatMap((path) => {
       const page = readText(root, path);
-      const words = withoutTargets(withoutCode(page));
-      return [...longLines(path, page), ...bannedIn(path, words, (index) => lineAt(words, index))];
+      return [...longLines(path, page), ...forbiddenIn(path, proseOfPage(page))];
     });
-    for (const path of sources) {
-      const source = readText(root, path);
-      for (const { text, index } of sentencesIn(source))
-        problems.push(...bannedIn(path, text, () => lineAt(source, index)));
-    }
-    return { found: `${pages.length} pages, ${WORDS.length} banned words`, problems };
+    return { found: `${pages.length} pages`, problems };
   },
 };
 
@@ -142,7 +131,6 @@ const namesIn = (source) =>
     text.startsWith("`") ? text.replace(/(^|\})[\s\S]*?(\$\{|$)/g, blank) : blank(text),
   );
 
-/** Names and comments of everything that is not a page. */
 export const names = {
   name: "words in code",
   run(root) {
@@ -152,18 +140,89 @@ export const names = {
     const problems = files.flatMap((path) => {
       const source = readText(root, path);
       const isScript = [...NATIVE_ENDINGS, ...SCRIPTS].some((ending) => path.endsWith(ending));
-      return BANNED.filter(({ allowed }) => !allowed?.test(path)).flatMap(
-        ({ inCode = [], inNames = [], use }) =>
-          [
-            ...inCode.map((pattern) => [source, pattern]),
-            ...(isScript ? inNames.map((pattern) => [namesIn(source), pattern]) : []),
-          ].flatMap(([text, pattern]) =>
-            [...text.matchAll(pattern)].map(
-              (match) => `${path}:${lineAt(text, match.index)}: "${match[0]}": we say ${use}`,
-            ),
-          ),
-      );
+      return FORBIDDEN_PATTERNS.filter(
+        ({ allowed, namesOnly }) => !allowed?.test(path) && (isScript || !namesOnly),
+      ).flatMap(({ inCode, except, namesOnly, say }) => {
+        const text = without(except, namesOnly ? namesIn(source) : source);
+        return [...text.matchAll(inCode)].map(
+          ({ 0: word, index }) => `${path}:${lineAt(text, index)}: "${word}": we say ${say}`,
+        );
+      });
     });
     return { found: `${files.length} files`, problems };
   },
 };
+
+const PLAIN_PATTERNS = PLAIN.map(({ words, say }) => ({ pattern: anyOf(words, "gi"), say }));
+const BEGINNING = new RegExp(`^(?:/\\*\\*?|//|#)\\s*(?:\\*\\s*)?(${BEGINNINGS.join("|")})\\b`);
+const LICENCE = /^(?:\/\/|#) SPDX.*\n\s*/;
+
+/** Finds the words of word-list.mjs that are not plain English: each with its path, line and replacement. */
+function notPlainIn(root, path) {
+  const source = readText(root, path);
+  const isPage = path.endsWith(".md");
+  const comments = isPage ? [] : commentsIn(source);
+  const texts = isPage ? [{ text: proseOfPage(source), index: 0 }] : [...comments, ...sentencesIn(source)];
+  const problem = (index, word, say) => `${path}:${lineAt(source, index)}: "${word}": we say ${say}`;
+  return [
+    ...texts.flatMap(({ text, index }) =>
+      PLAIN_PATTERNS.flatMap(({ pattern, say }) =>
+        [...text.matchAll(pattern)].map((match) =>
+          problem(index + match.index, match[0].replace(/[\s*/#]+/g, " "), say),
+        ),
+      ),
+    ),
+    ...comments.flatMap(({ text, index }) => {
+      const comment = text.trimStart().replace(LICENCE, "");
+      const [, word] = BEGINNING.exec(comment) ?? [];
+      return word === undefined
+        ? []
+        : [problem(index + text.indexOf(comment), word, "a sentence with a verb where a comment begins")];
+    }),
+  ];
+}
+
+/** "edge/outputs" for edge/outputs/ros/x.ts: folders that are counted apart. */
+const countedFolder = (path) => dirname(path).split("/").slice(0, 2).join("/");
+
+const TEXTS = [...NATIVE_ENDINGS, ...SCRIPTS, ".md", ".py", ".sh"];
+
+/** Finds the words that are not plain English, in comments, pages, messages and test names, by folder. */
+export function wordsByFolder(root) {
+  const found = new Map();
+  for (const path of filesBelow(root)) {
+    if (!TEXTS.some((ending) => path.endsWith(ending)) || isExempt(path)) continue;
+    const folder = countedFolder(path);
+    found.set(folder, [...(found.get(folder) ?? []), ...notPlainIn(root, path)]);
+  }
+  return found;
+}
+
+const ALLOWANCE = new URL("word-allowance.json", import.meta.url);
+const readAllowance = () => JSON.parse(readFileSync(ALLOWANCE, "utf8"));
+
+/** Fails when a folder has more of these words than word-allowance.json allows; `check.mjs --lower` lowers the numbers. */
+export const plainEnglish = {
+  name: "plain English",
+  run(root) {
+    const allowance = readAllowance();
+    const problems = [];
+    let words = 0;
+    for (const [folder, found] of wordsByFolder(root)) {
+      const allowed = allowance[folder] ?? 0;
+      words += found.length;
+      if (found.length > allowed)
+        problems.push(...found.map((hit) => `${hit} (${found.length} in ${folder}, ${allowed} allowed)`));
+    }
+    return { found: `${words} words left`, problems };
+  },
+};
+
+/** Writes the numbers that are smaller than the allowed ones into word-allowance.json. No number is raised. */
+export function lowerAllowance(root) {
+  const found = wordsByFolder(root);
+  const lowered = Object.entries(readAllowance())
+    .map(([folder, allowed]) => [folder, Math.min(allowed, found.get(folder)?.length ?? 0)])
+    .filter(([, allowed]) => allowed > 0);
+  writeFileSync(ALLOWANCE, `${JSON.stringify(Object.fromEntries(lowered), null, 2)}\n`);
+}

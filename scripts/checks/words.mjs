@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words that do not belong where they stand: a library that ends or prints, unfinished marks, tests singled out.
+// Checks code for what it must not contain: a library that exits or prints, unfinished marks, tests that are skipped.
 import {
   filesBelow,
   filesIn,
@@ -49,16 +49,6 @@ const RULES = [
     why: "the name of a private member begins with # (only a constructor is declared private)",
     paths: (root) => filesBelow(root).filter((path) => /\.tsx?$/.test(path)),
     pattern: /(?<=^[ \t]*|[(,]\s*)private (?!constructor\b)\w+/gm,
-  },
-  {
-    why: "a limit is called max",
-    paths: (root) =>
-      filesIn(
-        root,
-        [...SOURCE_FOLDERS, "bench", "packaging", "scripts", "test"],
-        [".ts", ".tsx", ".mjs", ...NATIVE_ENDINGS],
-      ),
-    pattern: /\b(?:kM[o]st(?=[A-Z])|M[O]ST_|most(?=[A-Z]))\w*/g,
   },
   {
     why: "an unfinished mark",

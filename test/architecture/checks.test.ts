@@ -129,7 +129,7 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
     /docs\/page\.md:3: "lane"/,
   ],
   [
-    "wording.mjs prose",
+    "wording.mjs names",
     "a sentence of the program has a banned word",
     () => put("edge/run/main.ts", `${HEADER}export const text = \`the processor of \${text} is slow\`;\n`),
     /edge\/run\/main\.ts:3: "processor": we say CPU/,
@@ -163,6 +163,24 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
     "a limit that is called most, where the text beside it may say at most",
     () => put("edge/run/main.ts", `${HEADER}export const [most, text] = [1, "at most"]; // at most\n`),
     /main\.ts:3: "most": we say max/,
+  ],
+  [
+    "wording.mjs plainEnglish",
+    "a comment has a word that is not plain English, over the end of a line",
+    () => put("edge/new/main.ts", `${HEADER}// The publisher is an object of\n// its own.\n`),
+    /main\.ts:3: "of its own": we say separate/,
+  ],
+  [
+    "wording.mjs plainEnglish",
+    "a message has a word that is not plain English",
+    () => put("edge/new/main.ts", `${HEADER}export const text = "the user is told";\n`),
+    /main\.ts:3: "told": we say report/,
+  ],
+  [
+    "wording.mjs plainEnglish",
+    "a comment begins with a word that begins a riddle",
+    () => put("edge/new/main.ts", "// SPDX-License-Identifier: Apache-2.0\n// Whether it runs.\n"),
+    /main\.ts:2: "Whether": we say a sentence with a verb/,
   ],
   [
     "imports.mjs",
@@ -563,10 +581,10 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
     /edge\/run\/main\.ts:2: "private open"/,
   ],
   [
-    "words.mjs",
+    "wording.mjs names",
     "a limit by another name",
     () => put("edge/run/main.ts", `export const ${"MO"}ST_FRAMES = 1;\n`),
-    /called max/,
+    /we say max/,
   ],
   [
     "words.mjs",

@@ -7,7 +7,7 @@ export type { PixelFormat };
 /** Which clock a capture time was read from. `file`: from a recording's names, unrelated to this machine's clocks. */
 export type ClockName = "monotonic" | "realtime" | "file";
 
-/** Which moment a capture time stands for; the driver says so with each image. */
+/** Which moment a capture time stands for; the driver reports it with each image. */
 export type TimestampPoint = "startOfExposure" | "endOfFrame";
 
 /** One camera's image. `data` is owned by the source until release(). */
@@ -66,18 +66,18 @@ export interface SourceEvents {
   onPair(pair: FramePair): void;
   /** The source went bad (`reason` says how) or recovered (undefined). */
   onDegraded(reason: string | undefined): void;
-  /** Something that the user can mend while the source goes on, such as a skew that stays high. */
+  /** Something that the user can fix while the source continues, such as a skew that stays high. */
   onWarning?(message: string): void;
   /** No more pairs will come: end of a recording, or the frame limit. */
   onEnd(): void;
-  /** The source cannot go on. */
+  /** The source cannot continue. */
   onError(error: Error): void;
 }
 
 /** A source of stereo pairs. `start` may be called once; `stop` is safe at any time and resolves when all is released. */
 export interface PairSource {
   readonly description: SourceDescription;
-  /** Memory that every image of the source's will lie in, where that is known and stays the same until stop() resolves. */
+  /** Memory that every image of the source's will are in, where that is known and stays the same until stop() resolves. */
   readonly inputMemory?: readonly Uint8Array[] | undefined;
   /** True while a device of it is not there, so that nothing but its return brings pairs; absent: never. */
   isAway?(): boolean;

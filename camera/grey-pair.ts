@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a pair of plain images lies in memory.
+// How a pair of plain images is in memory.
 import type { SourceDescription } from "./frame.js";
 
 export type PairLayout = Pick<

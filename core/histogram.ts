@@ -7,7 +7,7 @@ export interface Percentiles {
   p99: number;
 }
 
-/** The smallest value that is told from 0, and the largest that is told from larger ones: 1 ns and 10^6 s, in milliseconds. */
+/** The smallest value that is distinguished from 0, and the largest that is distinguished from larger ones: 1 ns and 10^6 s, in milliseconds. */
 const MIN_MS = 1e-6;
 const MAX_MS = 1e9;
 const GROWTH = Math.log(1.01);

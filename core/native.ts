@@ -22,7 +22,7 @@ export interface SystemExports {
    */
   lockFile(descriptor: number): boolean;
   /**
-   * For a program of its own, before it allocates much: from now on every block of 128 KiB and more is a mapping of its own, which
+   * For its own program, before it allocates much: from now on every block of 128 KiB and more is its own mapping, which
    * the system has back when it is freed. Concerns the whole process.
    * @returns false where the C library has no such switch
    */

@@ -4,7 +4,7 @@
 const HIDDEN = "(hidden)";
 
 /**
- * Hides the password inside URLs: mqtt://anna:secret@host becomes mqtt://anna:(hidden)@host. One that holds an @ goes on to the
+ * Hides the password inside URLs: mqtt://anna:secret@host becomes mqtt://anna:(hidden)@host. One that holds an @ continues to the
  * last, but not beyond a quotation mark: a line of JSON stays one.
  */
 export function redactUrl(text: string): string {
@@ -16,7 +16,7 @@ export function redactUrl(text: string): string {
  * scheme at all.
  */
 export function redactBrokenUrl(text: string): string {
-  // Not one expression: for text of colons without an @ that would begin anew at each of them.
+  // Not one expression: for text of colons without an @ that would restart at each of them.
   const end = text.lastIndexOf("@");
   const begin = text.slice(0, Math.max(end, 0)).search(/:(?!\/\/)/);
   return begin < 0 ? text : `${text.slice(0, begin)}:${HIDDEN}${text.slice(end)}`;

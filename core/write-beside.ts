@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are there whole or not at all: written beside their place and renamed, so that a full disk or an interrupted program
+// Files that are there whole or not at all: written next to their place and renamed, so that a full disk or an interrupted program
 // leaves what was there before and no half of what was to come.
 import { lstatSync, type Stats, statSync } from "node:fs";
 import { rename, rm, writeFile } from "node:fs/promises";
@@ -7,7 +7,7 @@ import { basename, dirname, join } from "node:path";
 
 let written = 0;
 
-/** Devices and pipes, such as /dev/stdout, have no place beside them; a link is kept and what it leads to replaced in place. */
+/** Devices and pipes, such as /dev/stdout, have no place next to them; a link is kept and what it leads to replaced in place. */
 function isPlain(path: string): boolean {
   try {
     return lstatSync(path).isFile();

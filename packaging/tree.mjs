@@ -61,7 +61,7 @@ function putDependencies(project, tree, architecture) {
       );
     }
     const target = join(tree, HOME, "node_modules");
-    // The workspaces are links; v4l2-camera is put below, the reader's library is a package of its own. Headers are for compilers.
+    // The workspaces are links; v4l2-camera is put below, the reader's library is its own package. Headers are for compilers.
     const left = new Set([
       "v4l2-camera",
       "depthwatt-consumer",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When frames were captured, newest last, in a ring: how many lie in a window is two look-ups.
+// When frames were captured, newest last, in a ring: how many are in a window is two look-ups.
 
 export class FrameTimes {
   readonly #times: Float64Array;

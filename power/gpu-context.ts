@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The conditions of a GPU board beside those of the machine: what NVML says of clocks, heat and limits.
+// The conditions of a GPU board next to those of the machine: what NVML says of clocks, heat and limits.
 import type { ContextSnapshot } from "./context.js";
 import type { NvmlBinding } from "./native.js";
 

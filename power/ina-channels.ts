@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the channels of INA3221 and INA238 chips by their labels, wherever the kernel put them: hwmon since JetPack 5,
-// iio on JetPack 4. Indices and hwmon numbers are not stable and are never used to tell rails apart.
+// iio on JetPack 4. Indices and hwmon numbers are not stable and are never used to distinguish rails.
 import { join } from "node:path";
 import type { FileRail } from "./file-sensor.js";
 import type { RailReading } from "./sensor.js";

@@ -23,7 +23,7 @@ export interface MeterOptions {
   rateHz?: number;
   /** Samples kept per rail; older energy stays in the sums. Default: ten minutes' worth. */
   capacity?: number;
-  /** Conditions beside the figures, read once a second; left out where nobody asks. */
+  /** Conditions next to the figures, read once a second; left out where no consumer asks. */
   readContext?: () => ContextSnapshot;
   /** Reads on a native thread where the sensor allows it; without it, on a JavaScript timer. */
   native?: PowerNative | undefined;
@@ -131,7 +131,7 @@ export class Meter {
     this.#frames.add(Number(capturedNs - this.#originNs));
   }
 
-  /** Measures the idle power: call it while nothing runs. Does not wait without a sensor, or when `signal` aborts. It is shown beside the gross figures, never subtracted. */
+  /** Measures the idle power: call it while nothing runs. Does not wait without a sensor, or when `signal` aborts. It is shown next to the gross figures, never subtracted. */
   async measureIdle(seconds: number, signal?: AbortSignal): Promise<Figure> {
     if (!("rails" in this.sensor)) return this.#idle;
     const from = this.#clock();

@@ -51,7 +51,7 @@ export interface SamplerCost {
   timerSeconds: number;
   slowestReadSeconds: number;
   ticks: number;
-  /** Timer expirations that came while a read was still going on. */
+  /** Timer expirations that came while a read was still continuing. */
   missedTicks: number;
   /** Rows lost because nobody emptied the ring. */
   overruns: number;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVIDIA's management library as a sensor: the energy counter of one GPU board, and its power beside it. Covers the
+// NVIDIA's management library as a sensor: the energy counter of one GPU board, and its power next to it. Covers the
 // GPU board only, not the machine around it.
 import type { NvmlBinding, NvmlDevice, NvmlSample } from "./native.js";
 import type { SampledRail, SampledSensor } from "./sampled.js";

@@ -5,7 +5,7 @@ export interface Unavailable {
   available: false;
   /** One sentence for the user: what could not be read and what to do. */
   reason: string;
-  /** The system refused the files to this user: a right mends it. */
+  /** The system refused the files to this user: a right fixes it. */
   refused?: true;
 }
 

@@ -28,7 +28,7 @@ export class RailSeries {
   readonly #gapLimitNs: number;
   readonly #rows: Float64Array;
   readonly #capacity: number;
-  /** Samples ever taken; the newest lies at (taken - 1) % capacity. */
+  /** Samples ever taken; the newest is at (taken - 1) % capacity. */
   #taken = 0;
   #firstNs = Number.NaN;
   /** Counters may begin anywhere; the sums of power rails begin at zero. */
@@ -91,7 +91,7 @@ export class RailSeries {
       const energy = counted ? value : this.#at(last, MICROJOULES) + (gap * (before + value) * 0.5) / 1e6;
       const power = counted ? ((energy - this.#at(last, MICROJOULES)) * 1e6) / gap : value;
       const step = last === 0 && counted ? 0 : power - before;
-      // A counter goes on counting through a pause in reading it; samples of power do not.
+      // A counter continues counting through a pause in reading it; samples of power do not.
       const lost = !counted && gap > this.#gapLimitNs ? gap : 0;
       const squared = this.#at(last, SQUARED_STEPS) + step * step;
       const gaps = this.#at(last, GAP_NS) + lost;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds libdepthwatt_cuda.so beside the addon, where nvcc is there; where it is not, says so and that is no error.
+// Builds libdepthwatt_cuda.so next to the addon, where nvcc is there; where it is not, reports it and that is no error.
 //   node scripts/build-cuda.mjs [--board NAME] [--out FILE] [--report FILE]
 // Architectures: DEPTHWATT_CUDA_ARCHS ("87" or "87,90"), else the board's, else this machine's GPU, else all of the toolkit.
 import { execFile, execFileSync } from "node:child_process";

@@ -38,7 +38,7 @@ const newest = Math.max(
 const isBundled = (entry) => readFileSync(join(dist, `${entry}.js`), "utf8").includes("/program/");
 if (existsSync(notices) && statSync(notices).mtimeMs > newest && ENTRIES.every(isBundled)) process.exit(0);
 
-/** What lies beside a module is still found there: units, style sheets, threads, board-configs, the addon. */
+/** What lies next to a module is still found there: units, style sheets, threads, board-configs, the addon. */
 const ownPlace = {
   name: "own-place",
   enforce: "pre",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts beside the compiled JavaScript what tsc leaves out, at the same relative paths as in the source tree, so that
+// Puts next to the compiled JavaScript what tsc leaves out, at the same relative paths as in the source tree, so that
 // `new URL("./x", import.meta.url)` finds it in both.
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -19,7 +19,7 @@ for (const folder of folders) {
 for (const folder of sourceFolders) {
   for (const path of readdirSync(join(root, folder), { recursive: true })) {
     if (!endings.some((ending) => path.endsWith(ending)) || path.endsWith("package.json")) continue;
-    // A package of its own, which is built beside its sources.
+    // Its own package, which is built next to its sources.
     if (join(folder, path).startsWith("camera/v4l2/")) continue;
     mkdirSync(dirname(join(dist, folder, path)), { recursive: true });
     cpSync(join(root, folder, path), join(dist, folder, path));

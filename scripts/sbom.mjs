@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `npm run sbom`: the bill of materials of an installation, CycloneDX JSON on stdout. npm makes it of the lock file; what differs
-// from run to run, and the name of the folder, is taken out, so that equal trees give equal files.
+// from run to run, and the name of the folder, is removed, so that equal trees give equal files.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";

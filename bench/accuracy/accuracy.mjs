@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accuracy side by side with OpenCV's StereoSGBM on the research data, part of `npm run bench`; by itself `npm run
+// Accuracy side by side with OpenCV's StereoSGBM on the research data, part of `npm run bench`; automatically `npm run
 // bench:accuracy -- [--set key=value]...`.
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";

@@ -6,7 +6,7 @@ import { loadNative } from "../../dist/edge/contracts/native.js";
 const [WIDTH, HEIGHT] = [480, 360];
 const RADIUS = 5;
 
-/** Pixels whose 11 x 11 surroundings are of one grey value in the noise-free picture: no picture tells their disparity. */
+/** Pixels whose 11 x 11 surroundings are of one grey value in the noise-free picture: no picture reports their disparity. */
 function ofOneGrey(image) {
   const untold = new Uint8Array(image.length);
   for (let y = RADIUS; y < HEIGHT - RADIUS; ++y) {

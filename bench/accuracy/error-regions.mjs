@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a refined disparity map is wrong: at pixels that were matched and kept, in holes that were filled, or left of the
 // first kept pixel of its row, in the strip that only the left camera sees. What the matcher said before anything was taken
-// out is scored beside it, and the best that a perfect choice between the two could reach.
+// out is scored next to it, and the best that a perfect choice between the two could reach.
 import { createEngine } from "../../dist/cuda/index.js";
 import { loadConfig } from "../../dist/edge/config/index.js";
 import { engineMatcher, readDataset, readScene } from "../../dist/edge/eval/index.js";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a choice of settings is worth on scenes that had no say in it: chooses among all combinations of the values without each scene,
-// then without each set, and tells the error on what was left out beside that of the settings as they are shipped.
+// then without each set, and reports the error on what was left out next to that of the settings as they are shipped.
 //   node bench/accuracy/leave-one-out.mjs --vary KEY=V1,V2... [--vary ...] [--set key=value]... [--preset NAME] [--unfilled]
 //                                        [--cache FILE] [--out FILE]
 // Filled: the best has the smallest mean over the sets of its error in proportion to that of the shipped settings. Unfilled: it has the

@@ -36,7 +36,7 @@ const cases = [
     environment: {},
   });
   const { algorithm } = config.match;
-  // A preset may search a number of its own; all are held against the same scenes.
+  // A preset may search its own number; all are held against the same scenes.
   const fixedNumDisparities = origins.get("match.numDisparities")?.kind !== "default";
   const match = engineMatcher({ config, fixedNumDisparities, frames: 1, createEngine });
   return { name, algorithm, match, scenes: readsColours(algorithm) ? scenes.rgb : scenes.grey, fastest: [] };

@@ -20,7 +20,7 @@ export function noisy(image, sigma, seed) {
 
 /**
  * What stood at row y stands `rows` lower, and in column x as much more as the line has there that rises by `overWidth` rows from the left
- * border to the right one; between rows in proportion, the border goes on.
+ * border to the right one; between rows in proportion, the border continues.
  */
 function lower(image, width, rows, overWidth = 0) {
   const height = image.length / width;

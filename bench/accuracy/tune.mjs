@@ -4,7 +4,7 @@
 //                         [--sets NAME,NAME] [--noise SIGMA] [--out FILE]
 // Every combination of the values is tried; with --descend one key after the other, each time the best value of it, until none gets better.
 // Better is what has the smaller mean over the sets of its error in proportion to that of the settings as given, with no bare room counted.
-// --noise adds normal noise to the research pairs. bench/leave-one-out.mjs tells what a choice is worth on scenes that had no say in it.
+// --noise adds normal noise to the research pairs. bench/leave-one-out.mjs reports what a choice is worth on scenes that had no say in it.
 // Needs DEPTHWATT_DATA for the research sets; the bare rooms are rendered.
 import { mean } from "../../dist/core/statistics.js";
 import { scriptArguments } from "../../scripts/arguments.mjs";

@@ -62,7 +62,7 @@ const FAR_FROM_ZERO_PX = 8;
 
 /**
  * Blocks in the first numDisparities columns whose disparities all lie near 0 while the truth, known in three quarters of them, lies far from
- * it: what wins beside the left border where a near thing has no partner.
+ * it: what wins next to the left border where a near thing has no partner.
  * @returns "x,y" of each block's first pixel
  */
 export function blocksNearZero({ truth, width, numDisparities }, disparityQ4) {
@@ -93,7 +93,7 @@ function badAtDensity(scenes) {
  * @param sets scenes by the name of their set
  * @param options what loadConfig takes: set, preset
  * @returns percent bad by set (Middlebury v2: the mean of its twelve numbers) and by scene, everything filled; `at80`: percent wrong among the
- * surest 80 %; `unsure`: mean confidence of the scenes' `untold` masks, where no picture tells the disparity
+ * surest 80 %; `unsure`: mean confidence of the scenes' `untold` masks, where no picture reports the disparity
  */
 export async function figuresOf(sets, options) {
   const { config } = loadConfig(options);

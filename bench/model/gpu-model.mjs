@@ -12,7 +12,7 @@
  *   copyGigabytesPerSecond: number,
  *   memoryGigabytesPerSecond: number,
  *   cacheBytes: number,
- *   beside: boolean,
+ *   next to: boolean,
  *   startMs: number,
  *   counts: (shape: string, padded: number) => Count | undefined,
  * }} Machine
@@ -121,7 +121,7 @@ export function lanesFor(kernel, job, multiprocessors) {
 
 /**
  * What a machine has, the part of a card that rows were timed on or a board. copyGigabytesPerSecond: what a large copy reaches
- * there, with what runs beside it; memoryGigabytesPerSecond: what memory gives that part when all of it asks. startMs: what a
+ * there, with what runs next to it; memoryGigabytesPerSecond: what memory gives that part when all of it asks. startMs: what a
  * graph of one kernel takes beyond the kernel. counts(shape, padded): a row of sass-cells.mjs.
  */
 const timeOf = (machine) => ({
@@ -131,7 +131,7 @@ const timeOf = (machine) => ({
 });
 
 /**
- * Milliseconds of a walk. p: see PARAMETERS. Instructions and waiting add up; bytes pass beside both, so that the longer of the two
+ * Milliseconds of a walk. p: see PARAMETERS. Instructions and waiting add up; bytes pass next to both, so that the longer of the two
  * counts, rounded off by an exponent.
  * @param {{kernel: string, width: number, height: number, numDisparities: number, lanes: number}} job
  * @param {Machine} machine

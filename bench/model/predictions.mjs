@@ -88,7 +88,7 @@ export function load(paths = named()) {
   return { times: files.filter((file) => file !== sass), sass };
 }
 
-/** A board's file with what it extends: a name beside it, or in the folder of boards. */
+/** A board's file with what it extends: a name next to it, or in the folder of boards. */
 function board(name, folder = join(root, "board-configs")) {
   const places = [folder, join(root, "board-configs")].flatMap((one) => [
     join(one, name),

@@ -7,7 +7,7 @@
 
 /**
  * Results a clock and multiprocessor of a pipe, for one 32-bit register a thread (CUDA C++ Programming Guide, throughput of native
- * arithmetic instructions; population count, shuffle and reduction as measured on an H200). Neither 8.7 nor 11.0 stands in a
+ * arithmetic instructions; population count, shuffle and reduction as measured on an H200). Neither 8.7 nor 11.0 is in a
  * table that we found. 8.6 is taken for 8.7: the guide's section on 8.x gives both the same cores (128 of FP32, 64 of INT32), and
  * not those of 8.0. 9.0 is taken for 11.0. A half2 instruction gives two results, so its lanes are half of what the table says of
  * 16-bit numbers.
@@ -59,14 +59,14 @@ const CLASSES = [
   [/^(POPC|FLO|I2F|F2I|MUFU)/, "count"],
   [/^SHFL/, "shuffle"],
   [/^REDUX/, "reduce"],
-  [/^(LDC|ULDC|LDCU|U[A-Z]|S2|R2|CS2R|VOTE|LEPC)/, "control"], // once for a warp, or beside all pipes
+  [/^(LDC|ULDC|LDCU|U[A-Z]|S2|R2|CS2R|VOTE|LEPC)/, "control"], // once for a warp, or next to all pipes
   [
     /^(BRA|BSSY|BSYNC|SSY|SYNC|NOP|DEPBAR|LDGDEPBAR|WARPSYNC|BAR|EXIT|PBK|BRK|CAL|RET|YIELD|MEMBAR|CALL)/,
     "control",
   ],
   [/^(LD|ST|ATOM|RED\b)/, "load"],
 ];
-/** The pipe that a class runs on, beside the others; up to 6.x one for all arithmetic. */
+/** The pipe that a class runs on, next to the others; up to 6.x one for all arithmetic. */
 const PIPES = {
   integer: "arithmetic",
   logic: "arithmetic",
@@ -208,7 +208,7 @@ export function slotsByClass(counts, architecture) {
 }
 
 /**
- * Of counts by mnemonic: instructions; slots, the sum of what each takes of its pipe; and what binds, since pipes work beside each
+ * Of counts by mnemonic: instructions; slots, the sum of what each takes of its pipe; and what binds, since pipes work next to each
  * other: the fullest of them, or the schedulers.
  * @param {Record<string, number>} counts
  * @param {number} architecture

@@ -86,7 +86,7 @@ const STORES = /^STG|^ST\./;
 
 /** @type {Turn} */
 export function lineTurn(code, padded, cost, lanes) {
-  // The warp beside it that computes costs stores them too, and may ask another lane.
+  // The warp next to it that computes costs stores them too, and may ask another lane.
   const loop = smallestLoop(code, [/^SHFL\.IDX/, STORES], /^POPC/);
   const counts = turnOf(code, loop, [/^SHFL/, /^LDGSTS/, /^LDS/], cost);
   return { counts, cells: (stepsOf(counts) * padded) / lanes };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ESAW and ESMP in double precision from the equations of Yu et al. 2010, beside the fixed-point stage, on Middlebury v2:
+// ESAW and ESMP in double precision from the equations of Yu et al. 2010, next to the fixed-point stage, on Middlebury v2:
 // `node bench/papers/exponential-float64.mjs [--variants]` (needs DEPTHWATT_DATA). --variants also tries what
 // the paper leaves open: how colours are compared, the border, candidates outside the right image, d_m.
 import { join } from "node:path";

@@ -32,7 +32,7 @@ const PAPER = {
 
 const clamped = (value, end) => Math.max(0, Math.min(end - 1, value));
 
-/** What else "HSV" could mean: saturation and value (or what stands in its place), 0 to 255, of the largest and smallest channel. */
+/** What else "HSV" could mean: saturation and value (or what is in its place), 0 to 255, of the largest and smallest channel. */
 const COLOURS = {
   HSV: (max, min) => [max > 0 ? (255 * (max - min)) / max : 0, max],
   "HSV, saturation max - min": (max, min) => [max - min, max],

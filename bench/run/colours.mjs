@@ -2,7 +2,7 @@
 // What colours cost the rectification of a VGA pair on this machine: nothing where no matcher reads them, and how much where one does.
 //   node bench/run/colours.mjs [--rounds N]
 // The same stage of three engines in turn, from the same images: sgm, which reads grey; esaw without and with the left-right check,
-// which reads the left image's colours and both images'. Beside them the stage's own grey of both images: what the stage would be if
+// which reads the left image's colours and both images'. Next to them the stage's own grey of both images: what the stage would be if
 // colours did not exist. On a machine with other work the least of many short runs is what counts.
 import { median } from "../../dist/core/statistics.js";
 import { createEngine } from "../../dist/cuda/index.js";

@@ -14,7 +14,7 @@ const STAMP_AT = 32;
 const MAX_WAITING = 2;
 let [published, dropped, waiting] = [0, 0, 0];
 
-/** Header, CRC and all, as in a run; what it drops by itself it counts. */
+/** Header, CRC and all, as in a run; what it drops automatically it counts. */
 async function depthwatt() {
   const [base, device] = topic.split("/");
   const publisher = createPublisher({ broker: url, base, device, framePeriodMs: 1000 / Number(hertz) });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// depthwatt's publisher beside a bare one of mqtt.js and one in C on libmosquitto, with 1, 8, 32 and 128 consumers: `node
+// depthwatt's publisher next to a bare one of mqtt.js and one in C on libmosquitto, with 1, 8, 32 and 128 consumers: `node
 // bench/run/load.mjs [--seconds N] [--rounds N] [--hertz N]` (needs mosquitto, libmosquitto-dev). The same
 // payload, a depth frame of 640x480 as `rvl`; the publishers take turns, so that what else runs meets them all alike.
 import { execFileSync, spawn } from "node:child_process";

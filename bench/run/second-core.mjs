@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How much a second core adds: to the engine with two threads, and to this machine at all, which is what two engines of one
-// thread each reach beside one another. shareOfMachine: frames a second of two threads, over those of two engines. Taken in turn
+// thread each reach next to one another. shareOfMachine: frames a second of two threads, over those of two engines. Taken in turn
 // within each round, so that a disturbance meets all three.
 //   node bench/run/second-core.mjs [ROUNDS]     prints the rows as JSON; `npm run bench` has them too
 import { execFile } from "node:child_process";

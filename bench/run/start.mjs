@@ -20,7 +20,7 @@ const { values } = scriptArguments({
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-start-"));
 const depthwatt = (...words) => [process.execPath, PROGRAM, ...words];
 
-/** A process from its start to its end. bash tells the CPU time of its child, which Node does not. */
+/** A process from its start to its end. bash reports the CPU time of its child, which Node does not. */
 function timed(command) {
   const script = 'TIMEFORMAT="%R %U %S"; time "$@" >/dev/null 2>"$STDERR"';
   const STDERR = join(folder, "stderr");

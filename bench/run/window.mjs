@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What sad and pyramid take on this machine at 640x480: the engine's match stage beside OpenCV's StereoBM in the same run.
+// What sad and pyramid take on this machine at 640x480: the engine's match stage next to OpenCV's StereoBM in the same run.
 //   node bench/run/window.mjs [--rounds N]     (needs python3-opencv)
-// Forms take turns, a few frames each: what else runs on the machine hits all of them. A program of its own computes StereoBM, which
+// Forms take turns, a few frames each: what else runs on the machine hits all of them. Its own program computes StereoBM, which
 // gets the two threads while nothing is matched here.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

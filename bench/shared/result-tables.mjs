@@ -90,7 +90,7 @@ function perturbations(root) {
 
 const TABLES = { speeds, accuracy, perturbations };
 
-/** The page with each of its marked tables made anew. */
+/** The page with each of its marked tables recreated. */
 export function withResultTables(root, page) {
   const linkTo = (path) => posix.relative(posix.dirname(page), path);
   return readText(root, page).replace(

@@ -29,7 +29,7 @@ export interface Distortion {
 export interface CameraCalibration {
   /** The name that the file gives the camera, or "left" / "right". */
   readonly name: string;
-  /** Camera matrix, pixels: [fx, 0, cx, 0, fy, cy, 0, 0, 1]. Pixel centres lie at whole numbers. */
+  /** Camera matrix, pixels: [fx, 0, cx, 0, fy, cy, 0, 0, 1]. Pixel centres are at whole numbers. */
   readonly K: Matrix3;
   readonly distortion: Distortion;
 }

@@ -62,7 +62,7 @@ function undistortBrown(coefficients: readonly number[], xd: number, yd: number)
   return [x, y];
 }
 
-/** Newton on theta_d(theta); the point lies in front of the camera, so theta stays below pi / 2. */
+/** Newton on theta_d(theta); the point is in front of the camera, so theta stays below pi / 2. */
 function undistortEquidistant(coefficients: readonly number[], xd: number, yd: number): [number, number] {
   const [k1 = 0, k2 = 0, k3 = 0, k4 = 0] = coefficients;
   const thetaD = Math.min(Math.hypot(xd, yd), Math.PI / 2);

@@ -81,7 +81,7 @@ function share(centres: [Point, Point], both: boolean): [Point, Point] {
 const GRID = 9;
 
 /**
- * Where a 9 x 9 grid over the captured image lands in the plane z = 1: `outer` holds all of it, `inner` lies inside its
+ * Where a 9 x 9 grid over the captured image lands in the plane z = 1: `outer` holds all of it, `inner` is inside its
  * four outer lines (which a barrel or pincushion border bends). What a fisheye lens sees behind itself is left out.
  */
 function gridBounds(lens: Lens, R: Matrix3, size: ImageSize): { inner: Bounds; outer: Bounds } {
@@ -196,7 +196,7 @@ export function frameEquidistant(request: FramingRequest): Framing {
   };
 }
 
-/** The whole pixels of the rectified image that lie inside the captured one, as far as the 9 x 9 grid can tell. */
+/** The whole pixels of the rectified image that are inside the captured one, as far as the 9 x 9 grid can tell. */
 export function innerRectangle(
   lens: Lens,
   R: Matrix3,

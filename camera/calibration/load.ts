@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a stereo calibration from whatever files a user has; the format is told by the content, never by the name.
+// Reads a stereo calibration from whatever files a user has; the content decides the format, never the name.
 import { readdirSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -186,7 +186,7 @@ export async function loadStereoCalibrationAsync(
 }
 
 /**
- * The same from the text of depthwatt's own calibration file, which came from elsewhere than a file of its own.
+ * The same from the text of depthwatt's own calibration file, which came from elsewhere than its own file.
  * @param name what errors call it
  * @throws DepthwattError as loadStereoCalibration
  */

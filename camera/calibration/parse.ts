@@ -102,7 +102,7 @@ function parseXml(file: string, text: string): unknown {
   return Object.fromEntries(storage.children.map((child) => [child.name, xmlValue(child)]));
 }
 
-/** Chooses the syntax by the text's first character; JSON is told from YAML by its opening brace. */
+/** Chooses the syntax by the text's first character; JSON is distinguished from YAML by its opening brace. */
 export function parseCalibrationText(file: string, text: string): ParsedFile {
   const start = text.replace(/^\uFEFF/, "").trimStart();
   if (start === "") throw unreadable(file, "a calibration", "an empty file");

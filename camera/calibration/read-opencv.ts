@@ -80,7 +80,7 @@ function camera(
   own: ParsedFile | undefined,
 ): CameraDraft {
   const sides = side === "left" ? LEFT_WORDS : RIGHT_WORDS;
-  // A file per camera ("camera_matrix" without a side) is told apart by the order in which the files were given.
+  // A file per camera ("camera_matrix" without a side) is distinguished by the order in which the files were given.
   const K = find(files, sided(CAMERA_WORDS, sides)) ?? (own && find([own], ["cameramatrix"]));
   const D =
     find(files, sided(DISTORTION_WORDS, sides)) ??

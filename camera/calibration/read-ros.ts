@@ -26,7 +26,7 @@ function find({ root }: ParsedFile, quantity: Quantity): string | undefined {
   return KEYS[quantity].find((key) => root[key] !== undefined);
 }
 
-/** A file is ROS's when it holds a projection matrix beside a camera matrix of its own. */
+/** A file is ROS's when it holds a projection matrix next to its own camera matrix. */
 export function isRos(file: ParsedFile): boolean {
   return find(file, "P") !== undefined && find(file, "K") !== undefined;
 }

@@ -7,7 +7,7 @@ import { type Rectification, rectify } from "./rectification.js";
 const list = (values: readonly number[]): string => `[${values.map((value) => String(value)).join(", ")}]`;
 
 function openCvMatrix(name: string, rows: number, columns: number, values: readonly number[]): string {
-  // Each on a line of its own: FileStorage reads no lines of more than 4096 characters.
+  // Each on its own line: FileStorage reads no lines of more than 4096 characters.
   const data = values.map(String).join(",\n      ");
   return `${name}: !!opencv-matrix\n   rows: ${rows}\n   cols: ${columns}\n   dt: d\n   data: [ ${data} ]\n`;
 }

@@ -25,7 +25,7 @@ export interface CommandCameraOptions extends Omit<IntakeOptions, "onFrame"> {
 export interface CommandCameraEvents {
   /** The frame is the receiver's until giveBack(). */
   onFrame(frame: CommandFrame): void;
-  /** A live one is away, once per end; it is started again by itself. */
+  /** A live one is away, once per end; it is started again automatically. */
   onLost(reason: string): void;
   onBack(): void;
   /** A recording is over, with its error where it failed. */
@@ -83,7 +83,7 @@ export class CommandCamera {
     this.#earlyEnd?.();
   }
 
-  /** A frame was given back: a recording that waited for one goes on. */
+  /** A frame was given back: a recording that waited for one continues. */
   goOn(): void {
     const rest = this.#rest;
     if (rest === undefined || this.#stopped) return;
@@ -149,7 +149,7 @@ export class CommandCamera {
       this.#events?.onBack();
     }
     if (this.#events) this.#events.onFrame(frame);
-    // A camera that nobody looks at yet has lost nothing.
+    // A camera that no consumer looks at yet has lost nothing.
     else if (this.#options.live) frame.giveBack();
     else this.#early.push(frame);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How one frame lies in a command's output: the image that the engine reads comes first; chroma planes behind it are passed over
-// where nobody reads colours.
+// How one frame is in a command's output: the image that the engine reads comes first; chroma planes behind it are passed over
+// where no consumer reads colours.
 import { FORMAT_TRAITS } from "v4l2-camera/parts";
 import { DepthwattError } from "../../core/index.js";
 import type { PixelFormat } from "../frame.js";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A command in a process group of its own: its output in pieces, its last line on stderr, and an end that leaves nothing running.
+// A command in its own process group: its output in pieces, its last line on stderr, and an end that leaves nothing running.
 import { type ChildProcess, spawn } from "node:child_process";
 
 /** From the polite signal to the one that cannot be ignored, and from a closed output to the polite one. */
@@ -66,10 +66,10 @@ export class CommandProcess {
     const refused = (error: NodeJS.ErrnoException) =>
       this.#finish({ code: undefined, how: `cannot be started: ${startProblem(error)}` });
     try {
-      // A group of its own: what a command starts ends with it. No stdin: ffmpeg would read commands from the terminal.
+      // Its own group: what a command starts ends with it. No stdin: ffmpeg would read commands from the terminal.
       this.#child = spawn(program, rest, { detached: true, stdio: ["ignore", "pipe", "pipe"] });
     } catch (error) {
-      // Node throws some of the kernel's refusals and tells others by an event.
+      // Node throws some of the kernel's refusals and reports others by an event.
       this.#closed = Promise.resolve();
       setImmediate(() => refused(error as NodeJS.ErrnoException));
       return;
@@ -114,7 +114,7 @@ export class CommandProcess {
     this.#child?.stdout?.resume();
   }
 
-  /** Asks the group to end, and then ends it; onEnd tells when. What it had written is not read any more. */
+  /** Asks the group to end, and then ends it; onEnd reports when. What it had written is not read any more. */
   end(): void {
     if (this.#ended) return;
     this.#child?.stdout?.destroy();

@@ -2,7 +2,7 @@
 // A command line as words, without a shell: quotes group, nothing is expanded.
 import { DepthwattError } from "../../core/index.js";
 
-/** What only a shell understands; as a word of its own it was meant for one. */
+/** What only a shell understands; as its own word it was meant for one. */
 const FOR_A_SHELL = /^([|&;<>]|&&|\|\||>>|\d?>&?\d?)$/;
 
 function refuse(command: string, text: string): never {

@@ -4,7 +4,7 @@ import type { CameraFrame, V4l2Camera } from "v4l2-camera/parts";
 import { DepthwattError } from "../../core/index.js";
 import type { ClockName, FramePair, PixelFormat, RawImage, TimestampPoint } from "../frame.js";
 
-/** How an image lies in its camera's buffer. */
+/** How an image is in its camera's buffer. */
 export interface CameraImageLayout {
   width: number;
   height: number;
@@ -24,7 +24,7 @@ export class CameraImage implements RawImage {
   sequence = 0;
   readonly camera: V4l2Camera;
   readonly frame: CameraFrame;
-  /** The camera's view that `data` lies in. */
+  /** The camera's view that `data` is in. */
   readonly whole: Uint8Array;
 
   constructor(camera: V4l2Camera, frame: CameraFrame, layout: CameraImageLayout) {

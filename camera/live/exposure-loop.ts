@@ -7,7 +7,7 @@ import { sampleHistogram } from "./histogram.js";
 
 const EXPOSURE_NAMES = ["exposure_time_absolute", "exposure_absolute", "exposure", "coarse_integration_time"];
 const GAIN_NAMES = ["analogue_gain", "gain", "digital_gain"];
-/** A camera that has one of these can do it by itself. */
+/** A camera that has one of these can do it automatically. */
 const AUTOMATIC_NAMES = [
   "auto_exposure",
   "exposure_auto",

@@ -21,7 +21,7 @@ export interface ExposureSetting {
 const TARGET = 105;
 /** Nothing is changed while the mean lies within this factor of the target. */
 const DEAD_BAND = 1.12;
-/** Once it left the dead band, control goes on until it is this near: without the gap it would flutter at the edge. */
+/** Once it left the dead band, control continues until it is this near: without the gap it would flutter at the edge. */
 const SETTLED = 1.04;
 /** The brightest part of the image, and the grey it should stay at or below, whatever the mean. */
 const BRIGHT_PART = 0.05;
@@ -117,7 +117,7 @@ function wantedFactor(histogram: ArrayLike<number>): number {
     above += histogram[--highlight]!;
   }
   const byMean = TARGET / Math.max(sum / count, 1);
-  // A clipped highlight does not tell how bright it is: step down and look again.
+  // A clipped highlight does not say how bright it is: step down and look again.
   const byHighlight = highlight >= CLIPPED ? 0.6 : HIGHLIGHT / Math.max(highlight, 1);
   return Math.min(byMean, byHighlight);
 }

@@ -17,7 +17,7 @@ function layoutOf(format: PixelFormat): { offset: number; bytes: number; shift: 
     : { offset: 0, bytes: 2, shift: bits - 8 };
 }
 
-/** @param counts 256 counts, set anew */
+/** @param counts 256 counts, overwritten */
 export function sampleHistogram(image: RawImage, counts: Uint32Array): void {
   const { offset, bytes, shift } = layoutOf(image.format);
   counts.fill(0);

@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
-/** Left and right beside each other, or below mav0 as EuRoC has them; undefined: neither. */
+/** Left and right next to each other, or below mav0 as EuRoC has them; undefined: neither. */
 export function leftRightIn(folder: string): { left: string; right: string } | undefined {
   const around = [join(folder, "mav0"), folder].find(
     (one) => existsSync(join(one, "cam0")) && existsSync(join(one, "cam1")),

@@ -95,7 +95,7 @@ async function textOfList(list: string): Promise<string> {
   );
 }
 
-/** Lines of `path`, or `ns path`, or `ns,path`; `#` begins a comment; paths are relative to the list or to data/ beside it. */
+/** Lines of `path`, or `ns path`, or `ns,path`; `#` begins a comment; paths are relative to the list or to data/ next to it. */
 async function filesOfList(list: string): Promise<{ files: string[]; stamps: (bigint | undefined)[] }> {
   const files: string[] = [];
   const stamps: (bigint | undefined)[] = [];
@@ -142,7 +142,7 @@ export function matchesPattern(name: string, pattern: string): boolean {
   return true;
 }
 
-/** The last number in a name: "left07b" has 7; NaN where it has none. By hand: an expression begins anew at each digit. */
+/** The last number in a name: "left07b" has 7; NaN where it has none. By hand: an expression restarts at each digit. */
 function lastNumber(name: string): number {
   const isDigit = (at: number) => name.charCodeAt(at) >= 48 && name.charCodeAt(at) <= 57;
   let end = name.length;

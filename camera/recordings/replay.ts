@@ -18,7 +18,7 @@ export interface ReplayOptions {
   rateHz: number | "max";
   /** Default auto. Counted time stamps are 1/rateHz apart, 1/30 s at "max". */
   timestamps?: TimestampSource;
-  /** Starts again at the end; time stamps and sequence numbers go on rising. Default false. */
+  /** Starts again at the end; time stamps and sequence numbers continue rising. Default false. */
   loop?: boolean;
   /** Pictures with colours are played as RGB8; default false: all are grey. */
   colours?: boolean;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the frame number off the board in the scene's upper left corner; board.h beside this file describes the board.
+// Reads the frame number off the board in the scene's upper left corner; board.h next to this file describes the board.
 // Works on raw and on rectified pictures of either camera: the board is looked for around the place where it should hang.
 import { boardCellPixels, SCENE_BASELINE_METRES, sceneView } from "./scene-cameras.js";
 
@@ -49,7 +49,7 @@ function greyAround(picture: BoardPicture, x: number, y: number, reach: number):
   return sum / (2 * reach + 1) ** 2;
 }
 
-/** The number at a place and how surely it stands there, or undefined. */
+/** The number at a place and how surely it is there, or undefined. */
 function readAt(
   picture: BoardPicture,
   place: Place,

@@ -3,7 +3,7 @@
 
 /** One camera of the synthetic scene: x_camera = rotation x_scene, lens after OpenCV's plumb_bob. */
 export interface NativeSceneCamera {
-  /** Pixels; the centre of the first pixel lies at 0. */
+  /** Pixels; the centre of the first pixel is at 0. */
   fx: number;
   fy: number;
   cx: number;
@@ -60,11 +60,11 @@ export interface NativeSceneTruth {
   visible: Uint8Array;
 }
 
-/** The built-in scene on a native thread of its own. */
+/** The built-in scene on its own native thread. */
 export interface NativeScene {
   /** Grey u8, [height][width], or in colours [height][width][3]; memory made once. */
   readonly buffers: readonly { readonly left: Uint8Array; readonly right: Uint8Array }[];
-  /** Starts drawing a frame (modulo 2^32) into a buffer; the callback given to Scene tells when it is there. */
+  /** Starts drawing a frame (modulo 2^32) into a buffer; the callback given to Scene reports when it is there. */
   render(buffer: number, frame: number): void;
   /** Computes truth on the calling thread, waiting for the scene to be made if it must. */
   truth(call: NativeSceneTruth): void;

@@ -39,7 +39,7 @@ export interface SceneOptions {
   turnedDegrees?: Vector3;
 }
 
-/** The pinhole view in which the scene's truth is told: both cameras share focal length and principal point. */
+/** The pinhole view in which the scene's truth is reported: both cameras share focal length and principal point. */
 export interface SceneView {
   width: number;
   height: number;

@@ -23,7 +23,7 @@ export interface WriteSceneOptions extends SceneOptions {
 
 const SIDES = ["left", "right"] as const;
 
-/** The view that the truth is told in: the ideal one, or what rectifying the raw cameras without cropping options gives. */
+/** The view that the truth is reported in: the ideal one, or what rectifying the raw cameras without cropping options gives. */
 export function truthView(options: SceneOptions): SceneView {
   const { width = 640, height = 480 } = options;
   if ((options.view ?? "raw") !== "raw") return sceneView(width, height);

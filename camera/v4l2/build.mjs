@@ -29,7 +29,7 @@ function runs(program) {
   }
 }
 
-/** The one beside or above the package where it is installed; else npm's own, which it names to its scripts or lies beside it. */
+/** The one next to or above the package where it is installed; else npm's own, which it names to its scripts or lies next to it. */
 function findNodeGyp(root) {
   try {
     return createRequire(join(root, "package.json")).resolve("node-gyp/bin/node-gyp.js");
@@ -65,7 +65,7 @@ function configurationKey(root, sources, gypOptions) {
 
 function nodeGyp(root, script, command, gypOptions, verbose) {
   const options = [...command, "--jobs=max", ...gypOptions];
-  // Headers that lie beside node itself are the right ones, and save a download.
+  // Headers that lie next to node itself are the right ones, and save a download.
   const prefix = dirname(dirname(realpathSync(process.execPath)));
   const nodedirGiven =
     process.env.npm_config_nodedir || gypOptions.some((option) => option.startsWith("--nodedir"));
@@ -170,7 +170,7 @@ export function printFailure(error) {
   console.error(`error: ${error.message}${error.hint ? `\nhint: ${error.hint}` : ""}`);
 }
 
-/** The sources beside addon.cc, which includes the others itself. */
+/** The sources next to addon.cc, which includes the others itself. */
 export function addonSources(root = here) {
   const entry = readFileSync(join(root, "native/addon.cc"), "utf8");
   const together = new Set([...entry.matchAll(/^#include "(.+\.cc)"$/gm)].map((match) => match[1]));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page as a whole: head, view, figures and settings, and what is said when something is not there.
+// The page as a whole: head, view, figures and settings, and what is reported when something is not there.
 import type { PictureStream } from "depthwatt-consumer/frames";
 import type { ComponentType } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";

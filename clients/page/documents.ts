@@ -59,7 +59,7 @@ export const member = (value: unknown, name: string): unknown =>
 export const textOf = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;
 
-/** Why something is not there, where a document says so. */
+/** Why something is not there, where a document reports it. */
 export const reasonOf = (value: unknown): string | undefined =>
   member(value, "available") === false ? textOf(member(value, "reason")) : undefined;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page knows, in one place, and how its parts hear of a change. Frames go beside it (live.ts): they come too often.
+// What the page knows, in one place, and how its parts hear of a change. Frames go next to it (live.ts): they come too often.
 import { useEffect, useState } from "preact/hooks";
 import type {
   CalibrationDocument,

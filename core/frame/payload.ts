@@ -60,7 +60,7 @@ export interface FrameDescription {
   reduction?: Reduction | undefined;
 }
 
-/** What tells one run of one publisher from another. */
+/** What reports one run of one publisher from another. */
 export interface FrameIdentity {
   /** Counts the frames of this stream that the engine finished, also those dropped before the socket; modulo 2^32. */
   frameNumber: number;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Follows the packets of a byte stream by their fixed headers (MQTT section 2.2), so that a packet that is too large is known by its
-// first five bytes and not only when all of it lies in memory.
+// first five bytes and not only when all of it is in memory.
 
 /** Largest packet of MQTT with its fixed header (MQTT 5 section 2.1.4). */
 export const LARGEST_PACKET_BYTES = 268_435_460;

@@ -74,7 +74,7 @@ const isSuper = (board: BoardFile): boolean => board.identity.modules.some((part
 
 /**
  * Module numbers stay the same when a board is run in its super modes on somebody's carrier: then the model's name or
- * the mode list tells.
+ * the mode list reports.
  */
 function preferSuper(found: BoardFile, boards: readonly BoardFile[], evidence: BoardEvidence): BoardFile {
   const runsSuper = evidence.modes.includes("MAXN_SUPER") || (evidence.model ?? "").endsWith(" Super");

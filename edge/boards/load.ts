@@ -64,7 +64,7 @@ function readTree(file: string): Tree {
   );
 }
 
-/** "orin-nx-16gb" among the shipped ones, "families/orin.json" or any path beside the file that names it. */
+/** "orin-nx-16gb" among the shipped ones, "families/orin.json" or any path next to the file that names it. */
 function baseFile(reference: string, from: string): string {
   const beside = resolve(dirname(from), reference);
   if (existsSync(beside)) return beside;

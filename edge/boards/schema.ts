@@ -100,7 +100,7 @@ export const boardFileSchema = z.strictObject({
   title: text,
   /** Entries of /proc/device-tree/compatible that name this board and no other. */
   compatible: z.array(text),
-  /** How the board is told from others when a carrier board brings its own compatible strings. */
+  /** How the board is distinguished from others when a carrier board brings its own compatible strings. */
   identity: z.strictObject({
     /** Module part numbers as they stand inside compatible strings, such as "p3767-0003". */
     modules: z.array(z.string().regex(/^p\d{4}(-\d{4})?(-super)?$/)),

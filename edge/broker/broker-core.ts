@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trial broker itself: aedes (MQTT 3.1.1) on loopback, with the bounds that aedes lacks. Runs in a thread of its own.
+// The trial broker itself: aedes (MQTT 3.1.1) on loopback, with the bounds that aedes lacks. Runs in its own thread.
 import { createServer as createHttpServer, type Server as HttpServer } from "node:http";
 import { createServer, type Server, type Socket } from "node:net";
 import type { Duplex } from "node:stream";

@@ -6,7 +6,7 @@ import { PacketMeter } from "../../core/mqtt/packet-meter.js";
 
 /** A guest who has neither subscribed nor published for so long makes room. */
 const OF_NO_USE_MS = 5000;
-/** How long a newcomer without a place may take to say which MQTT it speaks, so that it can be told why. */
+/** How long a newcomer without a place may take to say which MQTT it speaks, so that the broker can give the reason. */
 const REFUSAL_MS = 2000;
 
 interface Guest {

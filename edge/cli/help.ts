@@ -22,7 +22,7 @@ export function helpText(paragraphs: string): string {
   return plain.boxWrap(paragraphs, Math.min(TEXT_COLUMNS, helpColumns() ?? TEXT_COLUMNS));
 }
 
-/** Beside long names too little is left to wrap a description into: there it stands below its name. */
+/** Next to long names too little is left to wrap a description into: there it stands below its name. */
 export const formatItem: Help["formatItem"] = (term, termWidth, description, helper) => {
   const columns = helpColumns();
   const { helpWidth = 0, minWidthToWrap } = helper;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers on the command line, and what is said of words that are none.
+// Numbers on the command line, and what is reported of words that are none.
 import { InvalidArgumentError } from "commander";
 import { DepthwattError } from "../../core/index.js";
 

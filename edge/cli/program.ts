@@ -23,7 +23,7 @@ export async function buildProgram(called?: string): Promise<Command> {
     .helpCommand("help [command]", "print the help of a command")
     .addHelpText("after", () => helpText(EPILOGUE))
     .exitOverride()
-    // Usage errors are told by reportError, in the same form as every other error.
+    // Usage errors are reported by reportError, in the same form as every other error.
     .configureOutput({ outputError: () => {}, getOutHelpWidth: () => helpColumns() ?? DEFAULT_COLUMNS });
   program.configureHelp({
     formatItem,

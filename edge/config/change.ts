@@ -39,7 +39,7 @@ export function differences(from: Config, to: Config): SettingsChange {
 /**
  * @param from who changes it, as messages name it, such as a topic
  * @throws DepthwattError CONFIG_UNKNOWN_KEY or CONFIG_INVALID with every problem at once; SETTING_NEEDS_RESTART, which names the
- *   keys, where one of those that would change does not take effect live
+ *   keys, where one of the ones that would change does not take effect live
  */
 export function changedConfig(config: Config, change: SettingsChange, from: string): ChangedConfig {
   const origin: Origin = { kind: "change", name: from };
@@ -51,7 +51,7 @@ export function changedConfig(config: Config, change: SettingsChange, from: stri
       problems.push(unknownKey(problems, key, origin, SETTING_BY_KEY.keys()));
       continue;
     }
-    // A path is told and saved as it was meant here: a file has a folder of its own.
+    // A path is reported and saved as it was meant here: a file has its own folder.
     const isPath = setting.facts.isPath === true && typeof given === "string";
     const value = isPath ? resolvePaths(given, process.cwd()) : (given ?? undefined);
     const problem = checkValue(setting, value, origin);

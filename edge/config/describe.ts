@@ -24,7 +24,7 @@ function describe(): SettingDescription[] {
 
 /**
  * Every live setting, and what holds now.
- * @param paths whether paths of files are told: where nobody may change them, they are nobody's business
+ * @param paths whether paths of files are reported: where nobody may change them, they are nobody's business
  */
 export function describedSettings(
   config: Config,

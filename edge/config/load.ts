@@ -112,7 +112,7 @@ export function loadConfig(request: ConfigRequest = {}): LoadedConfig {
   const chosen = (key: string, among: Layer[]) =>
     among.map((layer) => layer.entries.get(key)?.value).findLast((value) => value);
   const board = chooseBoard(String(chosen("board", [base, ...above])), request.boards);
-  // Beside the other flags: a --set of the same setting comes after both.
+  // Next to the other flags: a --set of the same setting comes after both.
   const kind = chosen("source.kind", [base, board.layer, ...above]);
   above.splice(-1, 0, layerFromSourceFlags(kind, request.sourceFlags ?? {}));
   const preset = layerFromPreset(request.preset);
@@ -132,7 +132,7 @@ export function loadConfig(request: ConfigRequest = {}): LoadedConfig {
   if (problems.length > 0) raise(problems);
   const config = nest(values);
   for (const { keys, text } of brokenRules(config, origins)) {
-    // The last one given is the one to blame, so a default is never named as the culprit beside a flag.
+    // The last one given is the one to blame, so a default is never named as the culprit next to a flag.
     problems.push({ key: keys[0], origin: blame(keys, origins), unknown: false, text });
   }
   if (problems.length > 0) raise(problems);

@@ -31,7 +31,7 @@ const depthLimitsAreOrdered: Rule = ({ depth: { minMetres, maxMetres } }) =>
         text: `expected at most depth.maxMetres, ${maxMetres}, or depth.maxMetres = 0 for no limit, got ${minMetres}`,
       };
 
-/** The matcher's own rules, which the addon knows. Without the addon nothing can be matched, and opening an engine says so. */
+/** The matcher's own rules, which the addon knows. Without the addon nothing can be matched, and opening an engine reports it. */
 const matcherIsWhole: Rule = ({ match }) => {
   try {
     return engineAddon().brokenRule(matchParameters(match)) ?? undefined;

@@ -13,7 +13,7 @@ export type EncodingWishes = Omit<Encodings, "points"> & { points?: true };
 export interface ComputedFrame {
   slot: EngineSlot;
   result: FrameResult;
-  /** What lies in the slot's bodies, and whether its left image is there in colours. */
+  /** What is in the slot's bodies, and whether its left image is there in colours. */
   encodings: Encodings;
   width: number;
   height: number;

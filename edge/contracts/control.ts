@@ -23,7 +23,7 @@ export interface RunControl {
     values: Record<string, SettingValue | undefined>;
     presets: readonly PresetChoice[];
   };
-  /** Serves one request of docs/reference/requests.md, at most ten a second; never rejects. `from`: who asks, as it is told. */
+  /** Serves one request of docs/reference/requests.md, at most ten a second; never rejects. `from`: who asks, as it is reported. */
   perform(command: string, body: unknown, from: string): Promise<ControlAnswer>;
 }
 

@@ -28,6 +28,6 @@ export interface PasswordCheck {
 
 export interface HttpAccess {
   server: HttpRoutes;
-  /** Viewers must pass it; undefined where no password is needed. The server asks by itself, except for WebSockets. */
+  /** Viewers must pass it; undefined where no password is needed. The server asks automatically, except for WebSockets. */
   gate: PasswordCheck | undefined;
 }

@@ -100,7 +100,7 @@ export interface OutputPicture {
   hasDepth: boolean;
   /** The cameras; undefined without a calibration. */
   rig: Rig | undefined;
-  /** How captured images lie in memory. */
+  /** How captured images are in memory. */
   input: InputLayout;
   /** Pairs a second of the source; undefined: as fast as the engine takes them. */
   rateHz: number | undefined;
@@ -129,9 +129,9 @@ export interface OutputContext<Settings> extends OutputPicture {
   broker?(): BrokerAccess | undefined;
   /** Names of the zones that an output publishes. */
   zones?(): readonly string[];
-  /** Counts since the start of the run; undefined before it. Absent where an output runs by itself. */
+  /** Counts since the start of the run; undefined before it. Absent where an output runs automatically. */
   totals?(): RunTotals | undefined;
-  /** Settings of the run, and a way to change them; absent where an output runs by itself. */
+  /** Settings of the run, and a way to change them; absent where an output runs automatically. */
   control?: RunControl | undefined;
 }
 
@@ -145,7 +145,7 @@ export interface OutputDefinition<Section extends z.ZodObject> {
   off(settings: Exact<z.infer<Section>>): string | undefined;
   /**
    * What the engine should encode. Where another output wishes the same map otherwise, rvl is what the engine makes, and
-   * `frame.encodings` says so: the output then packs the map itself.
+   * `frame.encodings` reports it: the output then packs the map itself.
    */
   encodings(settings: Exact<z.infer<Section>>, hasDepth: boolean): EncodingWishes;
   /** Frames that it may hold when frame() has returned: slots are allotted for them, and one more for the newest. */

@@ -8,7 +8,7 @@ export interface Rig {
   rectification: Rectification;
 }
 
-/** How the captured images lie in memory. */
+/** How the captured images are in memory. */
 export type InputLayout = Pick<
   SourceDescription,
   "width" | "height" | "leftFormat" | "rightFormat" | "leftStrideBytes" | "rightStrideBytes"

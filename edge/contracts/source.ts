@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kind of source is to the program: its settings, their rule, and how it is opened. A kind is a folder beside this file.
+// What a kind of source is to the program: its settings, their rule, and how it is opened. A kind is a folder next to this file.
 import type { z } from "zod";
 import type { PairSource, StereoCalibration } from "../../camera/index.js";
 import type { Exact } from "./setting.js";
 
-/** What the run would do with the images beside grey. */
+/** What the run would do with the images next to grey. */
 export interface SourceWish {
   /** Colours are read, so that images which can have them should; grey ones are used as red = green = blue. */
   colours: boolean;

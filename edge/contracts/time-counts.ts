@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many times lay at or below fixed bounds, exactly: what a Prometheus histogram is made of. Nothing is allocated per value.
 
-/** Upper bounds in milliseconds. Below 0.1 ms and beyond 2.5 s nobody asks how much exactly. */
+/** Upper bounds in milliseconds. Below 0.1 ms and beyond 2.5 s no consumer asks how much exactly. */
 export const TIME_BOUNDS_MS = [
   0.1, 0.25, 0.5, 1, 2.5, 5, 10, 16, 25, 33, 50, 66, 100, 250, 500, 1000, 2500,
 ] as const;

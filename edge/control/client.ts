@@ -61,7 +61,7 @@ export function askDevice(
 
 /**
  * Sends a request that is made already, by whoever has the secret.
- * @param request.id what stands in the payload and comes back in the answer
+ * @param request.id what is in the payload and comes back in the answer
  * @throws DepthwattError as askDevice
  */
 export async function sendRequest(

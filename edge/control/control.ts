@@ -42,7 +42,7 @@ export interface ControlledRun {
   notice(text: string): void;
   /** All streams of the next frame. @throws DepthwattError STREAM_SILENT, RUN_ENDED */
   snapshot(): Promise<Snapshot>;
-  /** Begins anew with the configuration as it stands in its files then. @throws DepthwattError CONFIG_* */
+  /** Begins anew with the configuration as it is in its files then. @throws DepthwattError CONFIG_* */
   restart?: ((from: string) => void) | undefined;
   /** Writes values into the configuration file. @throws DepthwattError OUTPUT_UNWRITABLE, CONTROL_UNSUPPORTED */
   save?: ((change: SettingsChange) => SavedSettings) | undefined;
@@ -78,7 +78,7 @@ export class Control implements RunControl {
   /**
    * Serves one request; never rejects.
    * @param body as JSON.parse made it
-   * @param from who asks, as it is told: for messages and the log
+   * @param from who asks, as it is reported: for messages and the log
    */
   async perform(command: string, body: unknown, from: string): Promise<ControlAnswer> {
     try {

@@ -75,8 +75,8 @@ export class RequestGate {
 
   /**
    * Never rejects.
-   * @param beside.fault what is wrong with the message beside its payload
-   * @param beside.who where it came from, where that is known; else who asks is what the request itself says
+   * @param next to.fault what is wrong with the message next to its payload
+   * @param next to.who where it came from, where that is known; else who asks is what the request itself says
    * @returns undefined where a refusal is only counted
    */
   async answer(

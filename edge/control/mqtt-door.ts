@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests over MQTT: BASE/DEVICE/request/COMMAND in, BASE/DEVICE/response/... out. A connection of its own, so that an answer
+// Requests over MQTT: BASE/DEVICE/request/COMMAND in, BASE/DEVICE/response/... out. Its own connection, so that an answer
 // does not wait behind frames and a flood of requests does not stop them.
 import type { IPublishPacket, MqttClient } from "mqtt";
 import { DepthwattError } from "../../core/index.js";
@@ -74,7 +74,7 @@ export class MqttDoor {
       onDown: () => {
         this.#client = undefined;
       },
-      // That the broker is away is told by who publishes frames to it.
+      // That the broker is away is reported by who publishes frames to it.
       onStatus: () => {},
     });
     this.ready = this.#connection.firstAttempt.then(({ connected }) => (connected ? subscribed : undefined));

@@ -19,7 +19,7 @@ export interface Snapshot {
   height: number;
 }
 
-/** What stands beside the pictures. */
+/** What stands next to the pictures. */
 export interface SnapshotFacts {
   info: object;
   cameraInfo: object | undefined;

@@ -62,7 +62,7 @@ export class Governor {
     return (this.goal.budgetWatts ?? Number.POSITIVE_INFINITY) * (1 - LIMITS.marginShare);
   }
 
-  /** Takes one observation and says at which level to go on. */
+  /** Takes one observation and says at which level to continue. */
   observe(now: Observation): Decision {
     this.#changedMs ??= now.nowMs;
     this.#seenMs ??= now.nowMs;

@@ -36,7 +36,7 @@ export interface LadderOptions {
 
 const FEWEST_DISPARITIES = 32;
 const SLOWEST_HZ = 1;
-/** What every matched pixel costs beside its cells, in cells and paths: the stages that do not depend on the search. */
+/** What every matched pixel costs next to its cells, in cells and paths: the stages that do not depend on the search. */
 const WORK_PER_PIXEL = 256;
 
 function nameOf(level: Omit<QualityLevel, "name">): string {

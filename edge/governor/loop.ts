@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The governor at work in a run: looks once a second, applies what was decided, and says so in the metrics.
+// The governor at work in a run: looks once a second, applies what was decided, and reports it in the metrics.
 import type { Meter } from "../../power/index.js";
 import type { AdjustableEngine } from "../pipeline/adjustable-engine.js";
 import type { PowerModes } from "../profile/power-modes.js";
@@ -17,7 +17,7 @@ export interface GovernorLoopOptions {
   /** Frames computed since the start. */
   frames: () => number;
   onChange: (reason: string) => void;
-  /** A power mode that cannot be changed: the governor goes on without it. */
+  /** A power mode that cannot be changed: the governor continues without it. */
   onProblem?: (problem: Error) => void;
 }
 

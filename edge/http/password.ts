@@ -7,7 +7,7 @@ import type { PasswordCheck } from "../contracts/http.js";
 /** Wrong guesses that an address has before it waits, and how fast they come back. */
 const MAX_WRONG = 10;
 const FORGET_ONE_MS = 1000;
-/** Addresses with a count of their own. Further ones share a count, so that no network of machines guesses without end. */
+/** Addresses with their own count. Further ones share a count, so that no network of machines guesses without end. */
 const MAX_ADDRESSES = 64;
 const ALL_OTHERS = "others";
 

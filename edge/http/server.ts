@@ -31,13 +31,13 @@ export interface HttpOptions {
 }
 
 export const DEFAULT_PORT = 8990;
-/** A run that begins anew in this process is found where it was: pages that are open look for it there. */
+/** A run that restarts in this process is found where it was: pages that are open look for it there. */
 let lastAutoPort: number | undefined;
 /** Messages of a page are settings and clicks. */
 const MAX_MESSAGE_BYTES = 64 << 10;
 /** Sockets of people that have not given the password yet. Who asks for it lets the older ones of them give way. */
 export const MAX_STRANGERS = 16;
-/** 64 people who may look, beside whoever may not. */
+/** 64 people who may look, next to whoever may not. */
 const MAX_SOCKETS = 64 + MAX_STRANGERS;
 /** How long the client of an unknown upgrade may leave its response unread. */
 const UNREAD_RESPONSE_MS = 10_000;

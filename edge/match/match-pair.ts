@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matches pairs of pictures, each by itself: its own size, its own engine, nothing left over from the pair before. `match` and `batch`
+// Matches pairs of pictures, each automatically: its own size, its own engine, nothing left over from the pair before. `match` and `batch`
 // go through here, so that their results are the same.
 import { type EnginePicture, readEnginePicture } from "../../camera/index.js";
 import { DepthwattError, hasCode } from "../../core/index.js";

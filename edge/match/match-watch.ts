@@ -25,7 +25,7 @@ export interface MatchWatchOptions {
 const SAMPLE_MS = 1000;
 /** Pixels that a sample reads at most. */
 const SAMPLED_PIXELS = 1 << 16;
-/** Few pixels are matched if so many samples say so one after the other. */
+/** Few pixels are matched if so many samples report it one after the other. */
 const SAMPLES = 3;
 
 export class MatchWatch {
@@ -57,7 +57,7 @@ export class MatchWatch {
     this.#nextMs = now + SAMPLE_MS;
     const options = this.#options.options();
     const { width, height, slot } = frame;
-    // Odd, so that the samples do not all lie in the same columns.
+    // Odd, so that the samples do not all are in the same columns.
     const step = Math.max(1, Math.ceil((width * height) / SAMPLED_PIXELS)) | 1;
     this.#percent = atRangeEndPercent(slot, options.match, step);
     if ((this.#percent ?? 0) >= SUSPICIOUS_PERCENT) this.#propose(frame, options, this.#percent!);

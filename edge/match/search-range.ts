@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search range beside the scene: how many disparities lie at its end, and which range a scene needs.
+// The search range next to the scene: how many disparities are at its end, and which range a scene needs.
 import { type EngineOptions, type MatchParameters, openEngine } from "../../cuda/index.js";
 
 const INVALID_Q4 = -32_768;

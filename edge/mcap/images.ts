@@ -8,7 +8,7 @@ import { decodeRvl } from "../../core/frame/rvl.js";
 import { DepthwattError } from "../../core/index.js";
 import type { Message } from "./recording.js";
 
-/** An image as it stands in a message. */
+/** An image as it is in a message. */
 export interface RosImage {
   stampNs: bigint;
   frameId: string;

@@ -30,7 +30,7 @@ export interface RecordingDisk {
 export const realDisk: RecordingDisk = {
   open(path) {
     const file = openSync(path, "wx");
-    // Its name, too, must outlive a power cut.
+    // Its name, too, must survive a power cut.
     const folder = openSync(dirname(path), "r");
     fsyncSync(folder);
     closeSync(folder);
@@ -187,7 +187,7 @@ export class RecordingFile {
     this.#chunkCounts.set(channelId, (this.#chunkCounts.get(channelId) ?? 0) + 1);
   }
 
-  /** Beside the messages, such as a calibration. @throws Node's error; the file is as it was */
+  /** Next to the messages, such as a calibration. @throws Node's error; the file is as it was */
   attachment(name: string, mediaType: string, data: Uint8Array, logTime: bigint): void {
     const at = this.#position;
     const length = this.#records.writeAttachment({ name, mediaType, data, logTime, createTime: logTime });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An MCAP file that is read: its index where it has one, made anew from the chunks' heads where it was cut off or damaged. One chunk
+// An MCAP file that is read: its index where it has one, recreated from the chunks' heads where it was cut off or damaged. One chunk
 // is in memory at a time, and what cannot be read is counted.
 import { readSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
@@ -28,14 +28,14 @@ export interface Recording {
   /** Of the first and the last message, nanoseconds; undefined: there is none. */
   readonly startNs: bigint | undefined;
   readonly endNs: bigint | undefined;
-  /** Messages by channel, where the index says so. */
+  /** Messages by channel, where the index reports it. */
   readonly counts: ReadonlyMap<number, bigint> | undefined;
   readonly chunks: number;
   readonly loss: Readonly<RecordingLoss>;
   /** Messages of these channels from `fromNs` on, by chunk, and by time in each chunk. */
   messages(options?: { channels?: ReadonlySet<number>; fromNs?: bigint }): AsyncGenerator<Message>;
   attachment(name: string): Promise<Uint8Array | undefined>;
-  /** What it holds, to go on with it; undefined: it has no whole chunk. All of it is read. */
+  /** What it holds, to continue with it; undefined: it has no whole chunk. All of it is read. */
   unfinished(): Promise<Unfinished | undefined>;
   close(): Promise<void>;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An index made anew: goes from record to record and reads only their heads, so that a file without its index opens soon too. Where
+// An index recreated: goes from record to record and reads only their heads, so that a file without its index opens soon too. Where
 // a record makes no sense it looks for the next chunk that does.
 import { readSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
@@ -19,7 +19,7 @@ enum Opcode {
 
 /** What could not be read. */
 export interface RecordingLoss {
-  /** Why the index was made anew; undefined: it was there. */
+  /** Why the index was recreated; undefined: it was there. */
   index: string | undefined;
   /** Bytes that belong to no whole record, such as the end of a file that was cut. */
   bytes: number;

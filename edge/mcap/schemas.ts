@@ -84,7 +84,7 @@ export const CAMERA_INFO = ros(
   REGION,
 );
 
-/** What a document is beyond an object stands in docs/reference/documents.md: recordings and topics carry the same ones. */
+/** What a document is beyond an object is in docs/reference/documents.md: recordings and topics carry the same ones. */
 function json(name: string, properties: Record<string, object>): RecordedSchema {
   const schema = { $schema: "https://json-schema.org/draft/2020-12/schema", title: name, type: "object" };
   return { name, encoding: "jsonschema", text: JSON.stringify({ ...schema, properties }) };

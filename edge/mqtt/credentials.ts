@@ -152,7 +152,7 @@ function checkPem({ ca, cert, key }: Credentials, files: CredentialFiles, name: 
   try {
     privateKey = createPrivateKey(key);
   } catch (cause) {
-    // RFC 7468 and 1421: it stands in the first line, or in a header below it.
+    // RFC 7468 and 1421: it is in the first line, or in a header below it.
     const isEncrypted = /ENCRYPTED/.test(key.toString("latin1", 0, 1000));
     const expected = isEncrypted ? "a private key without a passphrase" : "a private key in PEM";
     const hint = isEncrypted

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A connection beside that of the frames, for small messages: they do not wait behind pictures, and pictures not behind them.
+// A connection next to that of the frames, for small messages: they do not wait behind pictures, and pictures not behind them.
 // Retained messages are published again on every connect; of others the newest wins where the broker does not read.
 import type { MqttClient } from "mqtt";
 import { BrokerConnection, uniqueClientId } from "../../core/mqtt/connection.js";
@@ -23,9 +23,9 @@ export type DropCause = "offline" | "backpressure" | "oversize" | "lost";
 const MAX_PENDING_BYTES = 1 << 20;
 /** Nothing that is read here is larger. */
 const MAX_PACKET_BYTES = 64 << 10;
-/** Topic and properties beside the payload. */
+/** Topic and properties next to the payload. */
 const HEAD_ALLOWANCE = 1024;
-/** What MQTT 5 says of bytes: nobody wants them when they are old. */
+/** What MQTT 5 says of bytes: no consumer wants them when they are old. */
 const BINARY = { contentType: "application/octet-stream", expirySeconds: 1, user: [] };
 const CLOSE_GRACE_MS = 500;
 
@@ -63,7 +63,7 @@ export class SideTopics {
       onDown: () => {
         this.#client = undefined;
       },
-      // That the broker is away is told by who publishes frames to it.
+      // That the broker is away is reported by who publishes frames to it.
       onStatus: () => {},
     });
     this.ready = this.#connection.firstAttempt;
@@ -88,7 +88,7 @@ export class SideTopics {
 
   /** The newest value of a topic stays at the broker; an empty text makes it forget the topic. */
   keep(topic: string, text: string): void {
-    // An empty one too: a broker that is away now would go on to keep what was there.
+    // An empty one too: a broker that is away now would continue to keep what was there.
     this.#retained.set(topic, text);
     if (this.#client !== undefined) this.#keep(this.#client, topic, text);
   }

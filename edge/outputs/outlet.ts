@@ -134,7 +134,7 @@ export class Outlet {
     this.tell("counters", (output) => {
       this.#counted = output.counters();
     });
-    // What passes by itself, such as a lost connection, is told by the output itself.
+    // What passes automatically, such as a lost connection, is reported by the output itself.
     const { failure } = this;
     this.#setProblem("failure", failure === undefined || failure.retryable ? undefined : failure.message);
     return { ...this.#counted, drops: { ...this.#counted.drops, ...this.#drops.snapshot() } };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All outputs of a run: opens those that are switched on, tells each of them everything, and closes them.
+// All outputs of a run: opens those that are switched on, reports each of them everything, and closes them.
 import { DepthwattError, isDepthwattError } from "../../core/index.js";
 import type { FrameSink } from "../contracts/computed-frame.js";
 import { known, type Unavailable } from "../contracts/known.js";
@@ -185,7 +185,7 @@ export class Outputs {
     return { outputs, drops };
   }
 
-  /** Counts since the start, of those that are open. */
+  /** Counts since the start, of the ones that are open. */
   totals(): { outputs: Record<string, OutputTotals>; drops: Record<string, number> } {
     const outputs: Record<string, OutputTotals> = {};
     const drops: Record<string, number> = {};

@@ -9,7 +9,7 @@ import { OUTPUTS } from "./list.js";
 type List = typeof OUTPUTS;
 export type OutputKind = keyof List;
 
-/** In the order of the list: the first one that takes frames is the one whose latency stands in `latencyMs`. */
+/** In the order of the list: the first one that takes frames is the one whose latency is in `latencyMs`. */
 export const OUTPUT_KINDS = Object.keys(OUTPUTS) as OutputKind[];
 
 /** The definition of a kind; its settings are known to be of its own type only here. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the engine is adjusted to what the pairs look like: what it is asked to watch, and what it tells.
+// How the engine is adjusted to what the pairs look like: what it is asked to watch, and what it reports.
 import type { EngineInfo, EngineOptions } from "../../cuda/index.js";
 import type { Unavailable } from "../../power/index.js";
 import type { Config } from "../config/index.js";

@@ -13,7 +13,7 @@ import {
 import type { Computed } from "./pipeline.js";
 
 export interface AdjustableEngineEvents {
-  /** An engine for adjust() cannot be opened; the old one goes on. */
+  /** An engine for adjust() cannot be opened; the old one continues. */
   onProblem: (problem: Error) => void;
   /** From the next frame on this is what is computed. */
   onChange?: (options: EngineOptions) => void;
@@ -126,7 +126,7 @@ export class AdjustableEngine implements NativeEngine {
    * @param commit called between two frames: all before were computed and handed on as they were asked for then, all after as
    *   they are asked for now
    * @returns resolves after commit
-   * @throws (as a rejection) DepthwattError of an engine that cannot be opened; the old one goes on, and nothing has changed
+   * @throws (as a rejection) DepthwattError of an engine that cannot be opened; the old one continues, and nothing has changed
    */
   change(options: EngineOptions, afresh: boolean, commit: () => void): Promise<void> {
     return this.#inTurn(async () => {
@@ -217,7 +217,7 @@ export class AdjustableEngine implements NativeEngine {
     if (this.#flying === 0 && !this.#delivering && !this.#closed) this.#swap();
   }
 
-  /** Results that an output still holds are JavaScript's memory and outlive their engine. */
+  /** Results that an output still holds are JavaScript's memory and survive their engine. */
   #swap(): void {
     const next = this.#next;
     if (next !== undefined) {

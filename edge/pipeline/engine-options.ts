@@ -8,13 +8,13 @@ import { adaptationOptions } from "./adaptation.js";
 import type { PipelineGeometry } from "./geometry.js";
 import { forcedInstructionSet, matchParameters, regionParameters } from "./parameters.js";
 
-/** How the captured images lie in memory. */
+/** How the captured images are in memory. */
 export type ImageLayout = Pick<
   PairSource["description"],
   "width" | "height" | "leftFormat" | "rightFormat" | "leftStrideBytes" | "rightStrideBytes"
 >;
 
-/** What the engine encodes beside the disparity, and its slots; without any of it, two slots and nothing encoded. */
+/** What the engine encodes next to the disparity, and its slots; without any of it, two slots and nothing encoded. */
 export type EngineWishes = Partial<
   Pick<EngineOptions, "encodeDepth" | "encodeDisparity" | "leftRgb" | "repeatStage" | "slots">
 > & { points?: true };

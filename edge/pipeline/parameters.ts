@@ -8,7 +8,7 @@ import { loadNative } from "../contracts/native.js";
 export { matchParameters } from "../config/index.js";
 
 /**
- * Absent where the whole images are asked for; whether its far corner lies inside them is for the engine to say.
+ * Absent where the whole images are asked for; whether its far corner is inside them is for the engine to say.
  * @throws DepthwattError CONFIG_INVALID where it begins outside
  */
 export function regionParameters(

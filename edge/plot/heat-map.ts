@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A number for each pair of two values, as a table of coloured cells in an SVG file of its own.
+// A number for each pair of two values, as a table of coloured cells in its own SVG file.
 import { escapeText, picture, text } from "./svg.js";
 
 export interface HeatMap {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts words beside the points that they name, so that no word covers another word or a point.
+// Puts words next to the points that they name, so that no word covers another word or a point.
 
 /** Left, top, right, bottom; pixels. */
 export type Box = readonly [left: number, top: number, right: number, bottom: number];

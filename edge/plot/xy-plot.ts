@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Series over two axes as an SVG file of its own: nothing but text, so any browser shows it.
+// Series over two axes as its own SVG file: nothing but text, so any browser shows it.
 import { placeLabels } from "./labels.js";
 import {
   circle,
@@ -19,7 +19,7 @@ export interface Series {
   points: readonly (readonly [x: number, y: number])[];
   /** How they are drawn; by default both. */
   only?: "line" | "marks";
-  /** One word beside each point, where it covers nothing else. */
+  /** One word next to each point, where it covers nothing else. */
   labels?: readonly string[];
 }
 

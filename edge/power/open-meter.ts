@@ -33,7 +33,7 @@ export function powerNative(native: NativeAddon | undefined): PowerNative | unde
   return native?.power as PowerNative | undefined;
 }
 
-/** How to read the conditions beside a sensor's figures; with the GPU's own where the sensor measures one. */
+/** How to read the conditions next to a sensor's figures; with the GPU's own where the sensor measures one. */
 export function contextReader(
   sensor: Meter["sensor"],
   native: PowerNative | undefined,

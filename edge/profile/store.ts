@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps a profile on disk after every point, whole or not at all, so that an interrupted one goes on where it was.
+// Keeps a profile on disk after every point, whole or not at all, so that an interrupted one continues where it was.
 import { existsSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "../../camera/index.js";
@@ -27,7 +27,7 @@ export function readProfile(folder: string): Profile {
   );
 }
 
-/** Writes a file beside its place and moves it there, so that no reader ever sees half of it. */
+/** Writes a file next to its place and moves it there, so that no reader ever sees half of it. */
 export function writeWhole(file: string, text: string): void {
   try {
     const beside = `${file}.part`;
@@ -47,7 +47,7 @@ function conditions(profile: Profile): string {
 }
 
 /**
- * The profile in `folder` to go on with, or `fresh` where there is none.
+ * The profile in `folder` to continue with, or `fresh` where there is none.
  * @throws DepthwattError CONFIG_INVALID when the one in the folder was made under other conditions
  */
 export function resumeProfile(folder: string, fresh: Profile): Profile {

@@ -128,5 +128,5 @@ export function pointId(point: ProfilePoint): string {
 export const megaDisparitiesOf = (point: ProfilePoint): number =>
   megaDisparities({ ...point, halfResolution: point.halfResolution ?? false }, point);
 
-/** Frame times kept per point: more cannot be told apart in a picture, and would outgrow the rest of the file. */
+/** Frame times kept per point: more cannot be distinguished in a picture, and would outgrow the rest of the file. */
 export const TIMELINE_FRAMES = 2000;

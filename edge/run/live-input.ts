@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes in, and how it is rectified: opened with the run, and changed while it goes on. Everything that can fail happens
-// beside the running source.
+// What comes in, and how it is rectified: opened with the run, and changed while it continues. Everything that can fail happens
+// next to the running source.
 import { realpathSync } from "node:fs";
 import type { PairSource, StereoCalibration } from "../../camera/index.js";
 import { DepthwattError } from "../../core/index.js";
@@ -125,7 +125,7 @@ export class LiveInput {
    * @param changed keys whose value in `config` is another than before
    * @param signal the run ends: nothing is waited for any more
    * @returns undefined where none of them changes what comes in
-   * @throws DepthwattError of the source or of its calibration; the running source goes on
+   * @throws DepthwattError of the source or of its calibration; the running source continues
    */
   async prepare(
     config: Config,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The composition root: what depthwatt is made of, in the order in which a frame passes.
-//   capture -> pair -> rectify -> match -> refine -> depth -> encode -> publish, and power beside it
+//   capture -> pair -> rectify -> match -> refine -> depth -> encode -> publish, and power next to it
 import { type BoardChoice, type Config, chooseBoard } from "../config/index.js";
 import { loadNative } from "../contracts/native.js";
 import { CountsByCause } from "../contracts/statistics.js";
@@ -24,7 +24,7 @@ import { Runtime, type RuntimeEvents, type RuntimeHost } from "./runtime.js";
 /**
  * Opens everything the configuration asks for; `run()` of the result starts it.
  * @param frames ends the run after this many frames
- * @param host what can be asked for over control beside settings
+ * @param host what can be asked for over control next to settings
  * @throws DepthwattError of whatever cannot be opened; what was opened before is closed again
  */
 export async function openRuntime(
@@ -35,7 +35,7 @@ export async function openRuntime(
 ): Promise<Runtime> {
   const runtime = new Runtime(config, events);
   try {
-    // Outputs with a thread of their own start it now, while the rest is opened.
+    // Outputs with their own thread start it now, while the rest is opened.
     const prepared = runtime.owns(new PreparedOutputs(config.outputs));
     const drops = new CountsByCause();
     const input = await openInput(runtime, drops);

@@ -134,7 +134,7 @@ export class Runtime {
     this.#events.onFrame?.();
   }
 
-  /** What is told about the run has changed. */
+  /** What is reported about the run has changed. */
   tellInfo(): void {
     if (this.#running) this.parts.outputs.info(runtimeInfo(this.config, this.parts));
   }
@@ -232,7 +232,7 @@ export class Runtime {
       reporter.begin();
       await pipeline.run();
     } finally {
-      // Also where it ends by itself: who asked for another source is answered while the outputs are open.
+      // Also where it ends automatically: who asked for another source is answered while the outputs are open.
       this.#stopping.abort();
       this.#running = false;
       this.#state.end();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run wishes of its images beside grey, and what it says where they do not have it.
+// What a run wishes of its images next to grey, and what it says where they do not have it.
 import type { SourceDescription } from "../../camera/index.js";
 import { hasColours } from "../../core/index.js";
 import { readsColours, withoutColours } from "../../cuda/index.js";

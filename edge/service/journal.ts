@@ -32,7 +32,7 @@ export function journalFields(line: string): Record<string, string> {
   return fields;
 }
 
-/** A value with line ends is told by its length: otherwise they would end it, and begin a field of a stranger's choice. */
+/** A value with line ends is reported by its length: otherwise they would end it, and begin a field of a stranger's choice. */
 export function journalEntry(fields: Record<string, string>): Buffer {
   const parts: Buffer[] = [];
   for (const [name, value] of Object.entries(fields)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What systemd is told: ready, status, stopping, and a watchdog that completed frames feed, and waits that have a known end.
+// Notifies systemd: ready, status, stopping, and a watchdog that completed frames feed, and waits that have a known end.
 // A timer alone would keep petting the watchdog while the cameras hang; here a tick without progress sends nothing.
 
 /** Sends one datagram; "" or the reason why not. The addon's sdNotify. */
@@ -14,7 +14,7 @@ export interface ServiceNotifier {
   startsLater(seconds: number): void;
   /** Frames come so seldom: between two of them the watchdog is fed all the same, until three periods have passed. */
   expectEvery(periodMs: number): void;
-  /** No frame can be expected while this says so, as with a camera that is unplugged: a restart would not bring it back. */
+  /** No frame can be expected while this reports it, as with a camera that is unplugged: a restart would not bring it back. */
   excuse(isExcused: () => boolean): void;
   /** Another attempt to open what is not there: the service is up, its status says what it waits for. */
   waiting(reason: string): void;
@@ -37,7 +37,7 @@ export interface NotifierOptions {
   processId?: number;
 }
 
-/** Beyond a wait that is planned: what the start takes by itself. */
+/** Beyond a wait that is planned: what the start takes automatically. */
 const START_MARGIN_SECONDS = 60;
 
 const SILENT: ServiceNotifier = {

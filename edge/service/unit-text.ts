@@ -23,7 +23,7 @@ export function unitFor({ unit, node, mainScript }: UnitPaths): string {
   return unit.replace(/^ExecStart=.*$/m, () => line);
 }
 
-/** depthwatt@.service: the same unit for a pair of its own, with settings and folders by the name after the @. */
+/** depthwatt@.service: the same unit for its own pair, with settings and folders by the name after the @. */
 export function templateFor(paths: UnitPaths): string {
   return unitFor(paths)
     .replace(/^(Description=.*)$/m, "$1 (%i)")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A service waits for what may come by itself: a camera that is not plugged in yet, a port that somebody else still has.
+// A service waits for what may come automatically: a camera that is not plugged in yet, a port that somebody else still has.
 import { setTimeout as rest } from "node:timers/promises";
 import { type DepthwattError, type ErrorCode, isDepthwattError } from "../../core/index.js";
 import type { ServiceNotifier } from "./notify.js";
@@ -20,7 +20,7 @@ export interface WaitOptions {
 
 /**
  * Tries until it works. The unit counts as started meanwhile, so that a boot does not wait with it; its status says what for.
- * @throws whatever does not mend itself; without a service manager everything, for the person who sits there
+ * @throws whatever does not fix itself; without a service manager everything, for the person who sits there
  */
 export async function whenThere<Result>(
   attempt: () => Promise<Result>,

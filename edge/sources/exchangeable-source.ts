@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A source that can be exchanged for another one while it runs. The other one is started beside it and has to deliver a pair
-// first: one that cannot leaves everything as it was. Counters go on over all of them.
+// A source that can be exchanged for another one while it runs. The other one is started next to it and has to deliver a pair
+// first: one that cannot leaves everything as it was. Counters continue over all of them.
 import type {
   FramePair,
   PairSource,
@@ -10,7 +10,7 @@ import type {
 } from "../../camera/index.js";
 import { DepthwattError } from "../../core/index.js";
 
-/** How long a source has for its first pair, beside three of its periods. */
+/** How long a source has for its first pair, next to three of its periods. */
 const FIRST_PAIR_MS = 10_000;
 
 export interface ExchangeableEvents {
@@ -115,7 +115,7 @@ class Feed {
     );
   }
 
-  /** From here on its pairs go there; what has come until now is told first. */
+  /** From here on its pairs go there; what has come until now is reported first. */
   attach(events: SourceEvents): void {
     this.#events = events;
     if (this.#passedOver > 0) this.#onDropped(this.#passedOver);
@@ -141,7 +141,7 @@ class Feed {
 /** A source that has delivered a pair and waits to be used. Exactly one of its methods must be called. */
 export interface Successor {
   readonly source: PairSource;
-  /** The source before it is stopped; whoever holds pairs of it may go on to do so. */
+  /** The source before it is stopped; whoever holds pairs of it may continue to do so. */
   takeOver(): void;
   discard(): Promise<void>;
 }
@@ -188,7 +188,7 @@ export class ExchangeableSource implements PairSource {
   }
 
   /**
-   * Starts another source beside this one.
+   * Starts another source next to this one.
    * @returns resolves with its first pair
    * @throws DepthwattError why it delivers none; it is stopped then
    */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The section `source` of the settings, made from the list: the kind, and a section of its own for each kind.
+// The section `source` of the settings, made from the list: the kind, and its own section for each kind.
 import { z } from "zod";
 import { section, setting } from "../contracts/setting.js";
 import type { BrokenSetting, SourceDefinition } from "../contracts/source.js";

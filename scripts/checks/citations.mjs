@@ -10,7 +10,7 @@ const isText = (path) => /\.(ts|mjs|h|cc|cu|cuh|md)$/.test(path);
 const CITATION =
   /\(((?:\p{Lu}[\p{L}-]+)(?: et al\.| and \p{Lu}[\p{L}-]+)?(?: (?:19|20)\d\d)?)(?:, (?:eq|section|sections|alg|table|fig)[^)]*)\)|\[papers\/\d+/gu;
 
-/** Every paper that code or a page cites stands in docs/internals/papers.md, under the words it is cited by. */
+/** Every paper that code or a page cites is in docs/internals/papers.md, under the words it is cited by. */
 export const papers = {
   name: "cited papers",
   run(root) {
@@ -40,7 +40,7 @@ const isCiting = (path) =>
   !path.startsWith(RESULTS) &&
   !path.startsWith("test/architecture/");
 
-/** A profile that `depthwatt profile` wrote has a format of its own. */
+/** A profile that `depthwatt profile` wrote has its own format. */
 const isProfile = ({ format }) => format !== undefined;
 
 function formatProblems(root, path) {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { bundledTree, productionTree, reasons } from "../dependency-tree.mjs";
 import { filesIn, readText } from "./tree.mjs";
 
-// libvips is a library of its own that sharp loads: LGPL allows that beside any licence.
+// libvips is its own library that sharp loads: LGPL allows that next to any licence.
 const LICENCES = new Set([
   "0BSD",
   "Apache-2.0",

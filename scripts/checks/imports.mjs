@@ -21,7 +21,7 @@ const MAY_IMPORT = {
     "clients/javascript/src/index.js",
   ],
 };
-/** A package of its own inside a folder: it imports nothing from outside, and is imported by its name. Its tests share doubles. */
+/** Its own package inside a folder: it imports nothing from outside, and is imported by its name. Its tests share doubles. */
 const PACKAGE = "camera/v4l2/";
 const SHARED = ["test/doubles/", "test/capture-vm/"];
 

@@ -43,7 +43,7 @@ export function includesOf(root, path) {
 
 function directionProblem(path, target) {
   const [from, to] = [path.split("/")[0], target.split("/")[0]];
-  // A package of its own: what it includes is packed with it.
+  // Its own package: what it includes is packed with it.
   if (within(path, "camera/v4l2") && !within(target, "camera/v4l2"))
     return "v4l2-camera includes nothing of depthwatt";
   const allowed = MAY_INCLUDE[from];

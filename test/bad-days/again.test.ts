@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // More bad days of a program that runs: brokers that are silent, refuse a topic or know two of one name, a power sensor that is gone
-// for a while. Each comes back by itself, and it then holds what it held before. docs/guides/failures.md names each.
+// for a while. Each comes back automatically, and it then holds what it held before. docs/guides/failures.md names each.
 import { execFileSync } from "node:child_process";
 import { chmodSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -77,7 +77,7 @@ needs("mosquitto").suite("a running program comes back", () => {
   }, 180_000);
 });
 
-/** @returns the folder of a libnvidia-ml.so.1 that stands in for NVIDIA's */
+/** @returns the folder of a libnvidia-ml.so.1 that is in for NVIDIA's */
 function nvml(): string {
   const folder = bench.folder();
   const library = join(folder, "libnvidia-ml.so.1");

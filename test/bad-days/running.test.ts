@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bad days of a program that runs: what it publishes and logs meanwhile, that it comes back by itself, and that it then holds what it
+// Bad days of a program that runs: what it publishes and logs meanwhile, that it comes back automatically, and that it then holds what it
 // held before. docs/guides/failures.md names each.
 import { execFileSync } from "node:child_process";
 import { closeSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs";
@@ -17,7 +17,7 @@ import { needs } from "../doubles/needs.js";
 const bench = new BadDays();
 afterEach(() => bench.close());
 
-/** Each waits for what comes back by itself, a minute for each thing at most. */
+/** Each waits for what comes back automatically, a minute for each thing at most. */
 vi.setConfig({ testTimeout: 180_000 });
 
 /** The run ends in order, and every frame that it computed was sent or dropped under a cause. */
@@ -126,7 +126,7 @@ needs("mosquitto").suite("bad days of a running program", () => {
     const before = await day.holds();
     const ballast = fillDisk(disk);
     await day.isState("degraded", /output mcap: .*(less than|ENOSPC|free)/);
-    // Depth goes on.
+    // Depth continues.
     await day.delivers();
     rmSync(ballast);
     await day.says(/recording: the disk takes it again/);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the arm64 machine needs beside its kernel: a static busybox, Node, and v4l2-camera's addon, compiled for it.
+// What the arm64 machine needs next to its kernel: a static busybox, Node, and v4l2-camera's addon, compiled for it.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ const HOME = join(CACHE, "arm64");
 /** Debian's cross compiler brings these libraries; the guest sees them at the same path. */
 const LIBRARIES = "/usr/aarch64-linux-gnu/lib";
 
-/** Runs `make` in a folder of its own and moves the one file that it made to `target`. */
+/** Runs `make` in its own folder and moves the one file that it made to `target`. */
 async function once(target: string, make: (folder: string) => Promise<string>): Promise<string> {
   if (existsSync(target)) return target;
   mkdirSync(CACHE, { recursive: true });

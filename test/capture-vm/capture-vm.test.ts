@@ -43,7 +43,7 @@ function writeScene(): void {
   });
 }
 
-/** What the cameras of a rig see while somebody holds a board before them; the rig's own numbers beside it. */
+/** What the cameras of a rig see while somebody holds a board before them; the rig's own numbers next to it. */
 function writeBoards(): void {
   const rig = rigOf("radtan", { width: 320, height: 240 });
   const board: Board = { pattern: "chessboard", columns: 8, rows: 5, squareMetres: 0.03 };

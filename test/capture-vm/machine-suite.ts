@@ -45,7 +45,7 @@ export function machineTests({ names, limitSeconds, prepare, run }: MachineSuite
       if (typeof report.case === "string") reports.set(report.case, report as unknown as CaseReport);
       wake();
     })
-      // No kernel, no disk, no emulator: every case says so.
+      // No kernel, no disk, no emulator: every case reports it.
       .catch((error: Error): MachineEnd => ({ exitCode: undefined, seconds: 0, tail: String(error.stack) }))
       .then((end) => {
         ended = end;

@@ -79,7 +79,7 @@ function makeRamDisk(
   ]);
 }
 
-/** The machine's own static busybox, or one put beside the other architecture's kernel. */
+/** The machine's own static busybox, or one put next to the other architecture's kernel. */
 function busybox(architecture: Architecture): string {
   const foreign = join(CACHE, architecture, "busybox");
   return existsSync(foreign) ? foreign : "/bin/busybox";

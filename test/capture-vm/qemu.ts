@@ -15,7 +15,7 @@ export interface QemuOptions {
   kernel: string;
   initrd: string;
   memoryMegabytes: number;
-  /** Kernel parameters beside the console. */
+  /** Kernel parameters next to the console. */
   append: string;
   /** More words for QEMU: disks, folders of the host. */
   words: readonly string[];

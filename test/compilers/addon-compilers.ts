@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiles the sources of both addons with compilers of older and newer Debian releases, each in a root folder of its own: with the
+// Compiles the sources of both addons with compilers of older and newer Debian releases, each in its own root folder: with the
 // project's flags, but without optimisation, which takes nine tenths of the time.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -113,7 +113,7 @@ export class Day {
 
   start(words: string[], environment: NodeJS.ProcessEnv): void {
     const env = { ...process.env, ...environment };
-    // A session of its own, as a service has it.
+    // Its own session, as a service has it.
     const child = spawn(process.execPath, [PROGRAM, ...words], { env, detached: true });
     child.stderr.on("data", (chunk) => {
       this.log += chunk;

@@ -20,7 +20,7 @@ export function markersOf(n: 4 | 5 | 6 | 7): bigint[] {
   return table.match(/0x[0-9a-f]+/g)!.map((text) => BigInt(text));
 }
 
-/** 0 black, 1 white, undefined beside the board; x and y in metres from the first point. */
+/** 0 black, 1 white, undefined next to the board; x and y in metres from the first point. */
 export function printedBoard(board: Board): (x: number, y: number) => number | undefined {
   const { columns, rows, squareMetres: s } = board;
   if (board.pattern === "circles") {

@@ -31,7 +31,7 @@ export interface BrowserOptions {
   height?: number;
   colorScheme?: "light" | "dark";
   reducedMotion?: "reduce" | "no-preference";
-  /** Switches of Chromium beside the usual ones. */
+  /** Switches of Chromium next to the usual ones. */
   flags?: readonly string[];
   downloads?: string;
 }

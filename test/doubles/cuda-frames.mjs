@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes frames on an engine, two at a time where it takes two, and prints what came of each: a process of its own, so that
+// Computes frames on an engine, two at a time where it takes two, and prints what came of each: its own process, so that
 // a test can break its device. node test/doubles/cuda-frames.mjs BACKEND FRAMES
 import { createHash } from "node:crypto";
 import { createEngine } from "../../dist/cuda/index.js";
@@ -9,7 +9,7 @@ const [backend, count] = [process.argv[2], Number(process.argv[3])];
 const [width, height] = [48, 24];
 const options = smallEngine(width, height, { backend, threads: 1, slots: 4 });
 
-// Each frame is another picture, and lies in one of four buffers that the engine knows.
+// Each frame is another picture, and is in one of four buffers that the engine knows.
 const pictures = Array.from({ length: 4 }, () => ({
   left: new Uint8Array(width * height),
   right: new Uint8Array(width * height),

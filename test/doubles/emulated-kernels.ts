@@ -74,7 +74,7 @@ export async function buildEmulatedTwins(
   return program;
 }
 
-/** What a compiler says of another file in place of the plugin's plugin.cu, beside sources that were copied before; "" where nothing. */
+/** What a compiler says of another file in place of the plugin's plugin.cu, next to sources that were copied before; "" where nothing. */
 export async function compilePluginOf(folder: string, source: string): Promise<string> {
   const copy = join(folder, source);
   mkdirSync(dirname(copy), { recursive: true });

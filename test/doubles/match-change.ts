@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matching parameters with some of them changed, the matcher's own ones named beside those that all share.
+// Matching parameters with some of them changed, the matcher's own ones named next to those that all share.
 import type { EngineOptions } from "../../cuda/index.js";
 
 type Match = EngineOptions["match"];

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 export interface MosquittoOptions {
-  /** Lines of mosquitto.conf beside the listeners. */
+  /** Lines of mosquitto.conf next to the listeners. */
   settings?: string[];
   /** Lines behind the listener, which hold for it alone. */
   listenerSettings?: string[];

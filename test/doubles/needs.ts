@@ -124,7 +124,7 @@ export function needs(...names: NeedName[]): Gate<undefined> {
   );
 }
 
-/** The C library's own malloc, for what counts it, measures it or is preloaded beside it: test/sanitize/sanitize.mjs runs tests without. */
+/** The C library's own malloc, for what counts it, measures it or is preloaded next to it: test/sanitize/sanitize.mjs runs tests without. */
 export function needsOwnMalloc(): Gate<undefined> {
   const sanitized = /libasan/.test(process.env.LD_PRELOAD ?? "");
   const reason = "needs the C library's malloc, in whose place AddressSanitizer has its own";

@@ -10,7 +10,7 @@ export function readRecord(file: string): string {
   return (file.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString("utf8");
 }
 
-/** Power samples only, by the trapezoid of the meter, against the energy counter that was read beside them. */
+/** Power samples only, by the trapezoid of the meter, against the energy counter that was read next to them. */
 export function integrateRecord(file: string): {
   powerJoules: number;
   counterJoules: number;

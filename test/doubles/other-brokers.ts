@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brokers of other makers for tests, each in a folder of its own, that can be stopped and started again with what they kept:
+// Brokers of other makers for tests, each in its own folder, that can be stopped and started again with what they kept:
 // nats-server with its MQTT listener, RabbitMQ with its MQTT plugin.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -136,7 +136,7 @@ export async function rabbitWithMqtt(): Promise<OtherBroker> {
     RABBITMQ_LOG_BASE: join(folder, "log"),
     RABBITMQ_LOGS: "-",
   };
-  // Erlang leaves a daemon of its own behind.
+  // Erlang leaves its own daemon behind.
   const clean = () => void spawnSync("epmd", ["-kill"], { env: environment });
   return new BrokerProcess(
     "RabbitMQ",

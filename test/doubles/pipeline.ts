@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A source that a test plays by hand and an engine that finishes frames when the test says so.
+// A source that a test plays by hand and an engine that finishes frames when the test reports it.
 import type { FramePair, PairSource, SourceCounters, SourceEvents } from "../../camera/index.js";
 import { type EngineSlot, type FrameResult, type NativeEngine, STAGE_NAMES } from "../../cuda/index.js";
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line as its users run it: the compiled program in a process of its own.
+// The command line as its users run it: the compiled program in its own process.
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 
 export const PROGRAM = "dist/edge/cli/main.js";

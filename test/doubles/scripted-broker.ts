@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A broker of MQTT 5 that does what a test says: each packet of a client goes to the script, which answers with bytes. Knows just
-// enough of the protocol to tell packets apart (MQTT 5 sections 2 and 3.3).
+// enough of the protocol to distinguish packets (MQTT 5 sections 2 and 3.3).
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes eight frames, as many at once as the engine takes, and prints the first disparity of each: with two_frames_plugin.cc
-// its place. A process of its own, because the addon keeps the plugin that it has opened.
+// its place. Its own process, because the addon keeps the plugin that it has opened.
 import { createEngine } from "../../dist/cuda/index.js";
 import { smallEngine } from "./small-engine.mjs";
 

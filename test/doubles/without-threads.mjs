@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens an engine and a scene where the system gives a few more threads or none, and prints what came of it, a process of its own:
+// Opens an engine and a scene where the system gives a few more threads or none, and prints what came of it, its own process:
 // the address space is held at what is in use and room for so many thread stacks. node test/doubles/without-threads.mjs STACKS
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damage by chance: bits and bytes changed, cut off, put in, taken out.
+// Damage by chance: bits and bytes changed, cut off, put in, removed.
 import fc from "fast-check";
 
 export interface Change {

@@ -102,7 +102,7 @@ async function runTarget(target) {
     runs: runs.length,
     seed: first,
     executions: told.reduce((sum, one) => sum + executionsOf(one, target.of), 0),
-    // Counters begin anew with each run: the best one.
+    // Counters restart with each run: the best one.
     coverage:
       told
         .map(({ coverage }) => coverage)

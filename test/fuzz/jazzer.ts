@@ -15,5 +15,5 @@ const answered = (read: (bytes: Uint8Array) => unknown) => (data: Uint8Array) =>
 export const frames = answered(readFrame);
 export const netpbm = answered(readNetpbm);
 export const streams = answered(readStream);
-/** Beside it lies the file of ROS's right camera. */
+/** Next to it lies the file of ROS's right camera. */
 export const calibrations = answered((bytes) => readCalibration(bytes, "scratch", "scratch/right.yaml"));

@@ -68,7 +68,7 @@ export function inRoot(root, folder, words) {
 }
 
 /**
- * Builds a target in `folder`, which lies in the root. The program is FOLDER/fuzz.
+ * Builds a target in `folder`, which is in the root. The program is FOLDER/fuzz.
  * @param {string} root
  * @param {NativeTarget} target
  * @param {string} folder

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The native fuzz targets: with g++ and a driver of our own everywhere, with libFuzzer of clang 19 where its Debian is cached
-// (npm run test:setup -- --long), or its programs lie in FUZZ_PROGRAMS. FUZZ_SECONDS: for how long each.
+// (npm run test:setup -- --long), or its programs are in FUZZ_PROGRAMS. FUZZ_SECONDS: for how long each.
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

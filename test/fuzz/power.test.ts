@@ -100,7 +100,7 @@ const project = resolve(import.meta.dirname, "../..");
 const library = "test/fuzz/native/lying_nvml.c";
 const sources = ["test/fuzz/native/power_target_main.cc", "power/native/nvml.cc", "power/native/sampler.cc"];
 
-/** Builds the target, and the library in a folder of its own beside it. */
+/** Builds the target, and the library in its own folder next to it. */
 function built(...flags: string[]): { place: string; program: string } {
   const place = mkdtempSync(join(folder, "nvml-"));
   const program = join(place, "target");

@@ -10,7 +10,7 @@ import { crc32 } from "../../core/frame/crc32.js";
 import { FRAME_HEADER_BYTES } from "../../core/frame/frame-format.js";
 import { parseFrame } from "../../core/frame/payload.js";
 
-/** A message; its CRC is put right first, which no fuzzer finds by itself. */
+/** A message; its CRC is put right first, which no fuzzer finds automatically. */
 export function readFrame(bytes: Uint8Array): void {
   if (bytes.length >= FRAME_HEADER_BYTES) {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

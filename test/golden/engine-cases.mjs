@@ -18,7 +18,7 @@ function numbers(seed) {
   };
 }
 
-/** Blocks of constant disparity over noise, a little noise of its own in each camera; `bytes` a pixel. */
+/** Blocks of constant disparity over noise, its own little noise in each camera; `bytes` a pixel. */
 function pairOf(width, height, min, num, bytes) {
   const next = numbers(7);
   const row = width * bytes;

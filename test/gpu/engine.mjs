@@ -14,7 +14,7 @@ const height = 480;
 const framesTimed = 200;
 const asJson = process.argv.includes("--json");
 
-/** Noise that moves by a disparity of its own in each band of rows, as YUYV. */
+/** Noise that moves by its own disparity in each band of rows, as YUYV. */
 function noisyPair() {
   let state = 9;
   const random = () => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An illegal access on a real device: the engine opens CUDA again, or goes on with the CPU, and every frame that it does not
+// An illegal access on a real device: the engine opens CUDA again, or continues with the CPU, and every frame that it does not
 // report as lost has the CPU's bits.   node test/gpu/faults.mjs [FAULTY_PLUGIN]
 // Without the file it is built first, from test/doubles/native/faulty_plugin.cu in place of cuda/gpu/plugin.cu.
 import { execFileSync } from "node:child_process";

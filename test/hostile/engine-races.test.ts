@@ -16,7 +16,7 @@ const execute = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-engine-races-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The engine's own sources: nothing of Node, of one instruction set, or of the plugin, which the program stands in for. */
+/** The engine's own sources: nothing of Node, of one instruction set, or of the plugin, which the program is in for. */
 const SOURCES = nativeSources(root)
   .filter((path) => /^(core|cuda)\//.test(path))
   .filter((path) => !/napi|binding|isa_(avx|neon)|\.ref\.cc$|plugin\.cc$/.test(path))

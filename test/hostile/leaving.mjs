@@ -100,11 +100,11 @@ const CASES = {
   async "nothing is closed"() {
     const { source, sampler, opening } = everything();
     await opening;
-    // These two go on by themselves; the rest lets the process end.
+    // These two continue automatically; the rest lets the process end.
     await source.stop();
     sampler.stop();
   },
-  /** Each has its own engines, scenes and samplers, all at once, and ends by itself. */
+  /** Each has its own engines, scenes and samplers, all at once, and ends automatically. */
   async "four threads at once"() {
     const workers = Array.from(
       { length: 4 },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures that are too large for the memory there is: whoever asks first for what cannot be had says so, in words. What Node keeps
+// Pictures that are too large for the memory there is: whoever asks first for what cannot be had reports it, in words. What Node keeps
 // for itself, and ends the process over, is not ours to ask for.
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";

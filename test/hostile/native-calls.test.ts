@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything that the addon offers, called with what it does not expect: each call answers or throws an error with a code, and
-// neither writes beside memory nor waits for ever. The stages have their own attack in programme.test.ts.
+// neither writes next to memory nor waits for ever. The stages have their own attack in programme.test.ts.
 // DEPTHWATT_HOSTILE_COUNT: tries of each kind. DEPTHWATT_SEED repeats a failure.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";

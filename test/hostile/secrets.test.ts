@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Secrets stay where they were put: a run that knows five of them is asked for everything that it tells, and is made to fail in every
-// way that has to do with them; none of them stands in anything that leaves the process, nor in a core dump of it.
+// Secrets stay where they were put: a run that knows five of them is asked for everything that it reports, and is made to fail in every
+// way that has to do with them; none of them is in anything that leaves the process, nor in a core dump of it.
 import { execFileSync, spawn } from "node:child_process";
 import {
   chmodSync,
@@ -95,7 +95,7 @@ needs("mosquitto").suite("secrets", () => {
       ].join("\n"),
       { mode: 0o600 },
     );
-    // Where a core may be written, and is, it lies in the working directory.
+    // Where a core may be written, and is, it is in the working directory.
     const words = [
       "-c",
       `ulimit -c unlimited 2>/dev/null; exec "$@"`,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Worker threads that are terminated in the middle of frames, at a random moment of each: scenes and engines by themselves, and
-// `depthwatt run` as a whole. A process of its own, because what it looks for is an abort.
+// Worker threads that are terminated in the middle of frames, at a random moment of each: scenes and engines automatically, and
+// `depthwatt run` as a whole. Its own process, because what it looks for is an abort.
 // Words: count, seed. Prints how many of each kind.
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 
@@ -62,7 +62,7 @@ const JOBS = {
     for (let i = 0; i < 4; i++) kept.push(await drawn({}));
     await Promise.all(kept.map(({ over }) => over));
   },
-  /** Engines that open on threads of the pool, compute, and are closed or left; a sampler beside them. */
+  /** Engines that open on threads of the pool, compute, and are closed or left; a sampler next to them. */
   async engine() {
     const { createEngine, openEngine } = await load("cuda/index.js");
     const options = workerData.options;

@@ -98,7 +98,7 @@ describe("rows", () => {
     const told = await run([pair], { verticalOffset: rows });
     expectSameImage(corrected.frames[0]!, told.frames[0]!, WIDTH, "found and told");
     const without = (await run([pair], {})).frames[0]!;
-    // One row is within what matching bears on some textures (no pixel is a whole pixel off): its deviation still tells.
+    // One row is within what matching bears on some textures (no pixel is a whole pixel off): its deviation still reports.
     expect(deviation(without), `without, seed ${random.seed}`).toBeGreaterThan(
       2 * deviation(told.frames[0]!),
     );
@@ -276,7 +276,7 @@ describe("noise", () => {
       shares.flatMap((share) => untilLooked(dimmed(loud, share))),
       { denoise: "auto" },
     );
-    // What is seen of frames 0, 4, 8 and 12 is told from frames 0, 8, 12 and 16 on.
+    // What is seen of frames 0, 4, 8 and 12 is reported from frames 0, 8, 12 and 16 on.
     const [first, less, more, settled] = [0, 8, 12, 16].map((frame) => told[frame]!.noise);
     expect(Math.abs(first!.range - (14 * first!.sigma - 31) / 4)).toBeLessThanOrEqual(0.51);
     expect(less!.sigma).not.toBe(first!.sigma);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // runtime.apply on a running pipeline: no frame is lost uncounted over fifty changes, all or nothing, one after the other, and
-// what is told about the run follows.
+// what is reported about the run follows.
 import mqtt from "mqtt";
 import { afterEach, describe, expect, test } from "vitest";
 import { DepthwattError } from "../../core/index.js";
@@ -80,7 +80,7 @@ const CHANGES: SettingsChange[] = [
 ];
 
 needs("mosquitto").suite("fifty changes while frames flow", () => {
-  test("captured = computed + dropped, computed = sent + dropped, exactly; the newest settings are what is told", async () => {
+  test("captured = computed + dropped, computed = sent + dropped, exactly; the newest settings are what is reported", async () => {
     const mosquitto = await startMosquitto();
     cleanups.push(() => mosquitto.stop());
     const client = await mqtt.connectAsync(mosquitto.url);
@@ -208,7 +208,7 @@ describe("a change", () => {
   });
 });
 
-test("another source goes on though there is no memory to watch its rig", async () => {
+test("another source continues though there is no memory to watch its rig", async () => {
   const run = await start("outputs.mqtt.broker=none", "outputs.viewer.enabled=false");
   const { health, pipeline } = run.runtime.parts;
   health.open = () => {

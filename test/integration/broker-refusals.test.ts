@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a broker refuses, against Mosquitto: access lists, message sizes, packet sizes, passwords. Each must be told, counted and
+// What a broker refuses, against Mosquitto: access lists, message sizes, packet sizes, passwords. Each must be reported, counted and
 // end a run with an exit code; before, sixty frames were "published" that nobody could receive.
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
@@ -93,7 +93,7 @@ needs("mosquitto").suite("a broker that refuses", () => {
     expect(made.failure).toBeUndefined();
   });
 
-  test("message_size_limit: what is above it is told as too large", async () => {
+  test("message_size_limit: what is above it is reported as too large", async () => {
     const { made } = publisher(await broker(["message_size_limit 5000"]));
     await made.firstAttempt;
     await sendSome(made, 1);
@@ -161,7 +161,7 @@ needs("mosquitto").suite("a broker that refuses", () => {
     expect(notices.join("\n")).toMatch(/takes packets of at most \d+ bytes; depth frames of 6240 bytes/);
     expect(notices.join("\n")).toContain("at most 400 bytes");
     expect(made.failure).toMatchObject({ code: "BROKER_REFUSED" });
-    // The settings were changed: whether it helped the next frame tells.
+    // The settings were changed: whether it helped the next frame reports.
     made.expect(["depth"], 100);
     expect(made.failure).toBeUndefined();
     await sendSome(made, 1);
@@ -193,7 +193,7 @@ needs("mosquitto").suite("a broker that refuses", () => {
     expect(made.counters()).toMatchObject({ connected: true, connections: 1 });
   });
 
-  test("what Home Assistant and others are told is held against it too", async () => {
+  test("messages to Home Assistant and others are checked against it too", async () => {
     const notices: string[] = [];
     const access = { url: await broker(["max_packet_size 500"]), embedded: false };
     const side = new SideTopics({
@@ -283,18 +283,21 @@ async function deafBroker(version: 4 | 5): Promise<string> {
   return `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test.each([4, 5] as const)("a subscription that is not granted is told at once, MQTT %i", async (version) => {
-  const url = await deafBroker(version);
-  const consumer = connectConsumer(url, { device: "test", protocolVersion: version });
-  cleanups.push(() => consumer.close());
-  const statuses: BrokerStatus[] = [];
-  consumer.on("status", (status) => statuses.push(status));
-  await until("the refusal", () => statuses.some(({ error }) => error !== undefined));
-  expect(statuses.at(-1)?.error).toMatchObject({
-    code: "BROKER_REFUSED",
-    message: expect.stringMatching(/does not let this client read depthwatt\/test\/depth/),
-  });
-});
+test.each([4, 5] as const)(
+  "a subscription that is not granted is reported at once, MQTT %i",
+  async (version) => {
+    const url = await deafBroker(version);
+    const consumer = connectConsumer(url, { device: "test", protocolVersion: version });
+    cleanups.push(() => consumer.close());
+    const statuses: BrokerStatus[] = [];
+    consumer.on("status", (status) => statuses.push(status));
+    await until("the refusal", () => statuses.some(({ error }) => error !== undefined));
+    expect(statuses.at(-1)?.error).toMatchObject({
+      code: "BROKER_REFUSED",
+      message: expect.stringMatching(/does not let this client read depthwatt\/test\/depth/),
+    });
+  },
+);
 
 test("consume ends with 5 where its subscription is not granted", async () => {
   const ran = await runProgram(["consume", await deafBroker(5), "--frames", "1"]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What capture costs by itself, with two VGA cameras in memory: CPU time per image, heap allocations, copies.
+// What capture costs automatically, with two VGA cameras in memory: CPU time per image, heap allocations, copies.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +21,7 @@ interface Cost {
   idleMicroseconds: number;
 }
 
-/** Runs in a process of its own, where an allocation counter is preloaded and nothing else happens. */
+/** Runs in its own process, where an allocation counter is preloaded and nothing else happens. */
 const script = (fake: string, root: string) => `
   import { createRequire } from "node:module";
   import { readdirSync, readFileSync } from "node:fs";
@@ -68,7 +68,7 @@ const script = (fake: string, root: string) => `
 `;
 
 needs("toolchain").suite("cost of capture", () => {
-  test(`${FRAMES} pairs of VGA: no heap allocation on the cameras' threads; CPU time is told`, () => {
+  test(`${FRAMES} pairs of VGA: no heap allocation on the cameras' threads; CPU time is reported`, () => {
     const folder = mkdtempSync(join(tmpdir(), "depthwatt-capture-"));
     const library = join(folder, "count_allocations.so");
     execFileSync("gcc", [
@@ -88,7 +88,7 @@ needs("toolchain").suite("cost of capture", () => {
     expect(cost.cameraThreads).toBe(2);
     expect(cost.allocations).toBe(0);
     expect(cost.threadMicroseconds).toBeGreaterThan(0);
-    // 25 + 130 us with nothing else running (docs/guides/cameras.md; the goal is 300), twice that beside an emulator: no limit
+    // 25 + 130 us with nothing else running (docs/guides/cameras.md; the goal is 300), twice that next to an emulator: no limit
     // here, where neighbours would decide.
     expect(cost.javascriptMicroseconds).toBeGreaterThan(0);
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A command that ends in the middle of a run: what the state says meanwhile, and that the run goes on.
+// A command that ends in the middle of a run: what the state says meanwhile, and that the run continues.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -64,7 +64,7 @@ test("maps above, errors below, held against the truth", async () => {
   expect(white(0)).toBeGreaterThan(white(128));
 }, 30_000);
 
-test("one preset against itself differs nowhere; an unknown one is told with the nearest", async () => {
+test("one preset against itself differs nowhere; an unknown one is reported with the nearest", async () => {
   const same = await runProgram([
     "compare",
     ...pair,

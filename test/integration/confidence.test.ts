@@ -65,7 +65,7 @@ function room(width: number, height: number, wallEnd = 130) {
   return { left, right, regions };
 }
 
-test("a bare wall is told as unsure, whatever the disparity is", async () => {
+test("a bare wall is reported as unsure, whatever the disparity is", async () => {
   const [width, height] = [320, 120];
   const { left, right, regions } = room(width, height);
   const { confidence, disparityQ4 } = await computed(left, right, width, height);
@@ -115,11 +115,11 @@ test.each([
     for (let x = x0 + 10; x < x1 - 10; ++x) believed += confidence[y * width + x]! > 128 ? 1 : 0;
   }
   expect(believed / ((y1 - y0 - 10) * (x1 - x0 - 20))).toBeLessThan(share);
-  // The textured room beside it is believed with the same noise.
+  // The textured room next to it is believed with the same noise.
   expect(confidence[60 * width + width - 35]).toBeGreaterThan(200);
 });
 
-test.each([0.5, 1, 1.5])("a wall in a room, with noise of sigma %d, is told as unsure", async (sigma) => {
+test.each([0.5, 1, 1.5])("a wall in a room, with noise of sigma %d, is reported as unsure", async (sigma) => {
   const [width, height, wallEnd] = SMALL;
   const { left, right, regions } = room(width, height, wallEnd);
   const pair = [withNoise(left, sigma, 1), withNoise(right, sigma, 2)] as const;
@@ -135,7 +135,7 @@ test.each([0.5, 1, 1.5])("a wall in a room, with noise of sigma %d, is told as u
   }
 });
 
-/** A field of a room at disparity 16 that stands at 24 and shows a value of its own by column and row. */
+/** A field of a room at disparity 16 that stands at 24 and shows its own value by column and row. */
 function fieldInRoom(value: (x: number, y: number) => number) {
   const [width, height] = [400, 200];
   const random = new Random(7);
@@ -155,7 +155,7 @@ function fieldInRoom(value: (x: number, y: number) => number) {
 }
 
 test.each([4, 6, 8, 13, 20])(
-  "slats of %d columns are told as unsure, whatever the disparity is",
+  "slats of %d columns are reported as unsure, whatever the disparity is",
   async (period) => {
     for (const sigma of [0, 1, 2]) {
       const { left, right, width, height, inner } = fieldInRoom(
@@ -180,7 +180,7 @@ test("a field with texture of its own is believed", async () => {
   expect(inner.reduce((sum, at) => sum + confidence[at]!, 0) / inner.length).toBeGreaterThan(240);
 });
 
-/** Pixels of the left picture whose 11 x 11 surroundings are of one grey value. */
+/** Pixels of the left image whose 11 x 11 surroundings are of one grey value. */
 function ofOneGrey(image: Uint8Array, width: number) {
   const height = image.length / width;
   const found: number[] = [];

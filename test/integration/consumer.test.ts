@@ -121,7 +121,7 @@ needs("mosquitto").suite("consumer against Mosquitto", () => {
     expect(client.connected).toBe(true);
   });
 
-  test("whoever closes at the first message is told no second one, though more have arrived with it", async () => {
+  test("a consumer emits no event after close(), even if messages are queued", async () => {
     const mosquitto = await setUp();
     const writer = await mqtt.connectAsync(mosquitto.url);
     cleanups.push(() => writer.endAsync(true));
@@ -134,7 +134,7 @@ needs("mosquitto").suite("consumer against Mosquitto", () => {
       });
       await consumer.firstAttempt;
       let burst = 0;
-      // From when on it is subscribed nobody tells.
+      // From when on it is subscribed nobody reports.
       while (events.of("metrics").length === 0 && ++burst < 200) {
         for (let i = 0; i < 50; ++i) writer.publish("depthwatt/burst/metrics", `{"fps":${i}}`);
         await sleep(50);
@@ -146,7 +146,7 @@ needs("mosquitto").suite("consumer against Mosquitto", () => {
     }
   });
 
-  test("a damaged frame is told as a CRC error, another's message as invalid, and the stream goes on", async () => {
+  test("a damaged frame is reported as a CRC error, another's message as invalid, and the stream continues", async () => {
     const mosquitto = await setUp();
     const consumer = connectConsumer(mosquitto.url);
     const events = collect(consumer);
@@ -216,7 +216,7 @@ needs("mosquitto").suite("consumer against Mosquitto", () => {
     expect(image.data).toEqual(makeFrame(metadata.leftSequence).pixels);
   });
 
-  test("frames of a publisher that restarts stand beside the older ones; two at once are told", async () => {
+  test("frames of a publisher that restarts stand next to the older ones; two at once are reported", async () => {
     const mosquitto = await setUp();
     const out = folder();
     const writer = await mqtt.connectAsync(mosquitto.url);
@@ -326,7 +326,7 @@ needs("mosquitto").suite("consumer against Mosquitto", () => {
     expect(run.stderr).toMatch(/^hint: /m);
   });
 
-  test("says what is wrong: nobody publishes, nobody listens, no such option", async () => {
+  test("says what is wrong: nobody publishes, no consumer listens, no such option", async () => {
     const mosquitto = await setUp();
     const silent = await depthwatt(
       "consume",

@@ -390,7 +390,7 @@ needs("mosquitto").suite("every live setting", () => {
   );
 
   test.each(VERSIONS)(
-    "MQTT %s: depth goes off and on a hundred times, every frame of the stream beside it is accounted for",
+    "MQTT %s: depth goes off and on a hundred times, every frame of the stream next to it is accounted for",
     async (_, version) => {
       const { url } = await bench.broker();
       const run = await bench.run(

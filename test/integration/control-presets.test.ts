@@ -25,7 +25,7 @@ async function broker(): Promise<string> {
 /** What would follow the pairs and not the settings is fixed. */
 const STILL = ["match.denoise=off", "rectify.verticalOffset=0"];
 
-test("every preset follows the one before; values beside it win; every pair is accounted for", async () => {
+test("every preset follows the one before; values next to it win; every pair is accounted for", async () => {
   const url = await broker();
   const { runtime, notices, stop } = await bench.run(url, "one");
   const client = await bench.client(url, "one", 4);
@@ -77,7 +77,7 @@ test("an unknown name gets the nearest, and a value that does not fit leaves all
   expect(runtime.config).toBe(before);
 }, 60_000);
 
-test("depthwatt set preset=NAME, beside a setting that wins", async () => {
+test("depthwatt set preset=NAME, next to a setting that wins", async () => {
   const url = await broker();
   const { runtime } = await bench.run(url, "cli");
   const secret = bench.secretFile();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Control as its users have it: depthwatt run beside depthwatt get and set, a file that keeps its comments, SIGHUP at the same
+// Control as its users have it: depthwatt run next to depthwatt get and set, a file that keeps its comments, SIGHUP at the same
 // time, restart, and what the doctor says of a broker that lets everybody in.
 import { spawn } from "node:child_process";
 import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
@@ -37,7 +37,7 @@ ${more}`,
   return { config, secret };
 }
 
-/** The program in a session of its own, so that SIGHUP means reload. */
+/** The program in its own session, so that SIGHUP means reload. */
 function startRun(words: string[]) {
   const child = spawn(process.execPath, [PROGRAM, "run", "--json", ...words], { detached: true });
   let log = "";

@@ -105,7 +105,7 @@ const sum = (drops: Record<string, number>, pattern: RegExp) =>
     .reduce((total, [, count]) => total + count, 0);
 
 needs("mosquitto").suite("control over MQTT", () => {
-  test("record begins a file, ends it, and ends one by itself; nothing else chooses its place", async () => {
+  test("record begins a file, ends it, and ends one automatically; nothing else chooses its place", async () => {
     const folder = mkdtempSync(join(tmpdir(), "depthwatt-control-record-"));
     try {
       const { url } = await broker();
@@ -246,7 +246,7 @@ needs("mosquitto").suite("control over MQTT", () => {
       const before = runtime.config;
       const client = await clientOf(url, "wary", version);
       const refused = async (command: string, payload: string | Buffer) => {
-        await pause(110); // refusals have a limit of their own
+        await pause(110); // refusals have their own limit
         await client.send(command, payload);
         return ((await client.next()).answer as { code?: string }).code;
       };

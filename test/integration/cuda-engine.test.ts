@@ -278,11 +278,11 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
     }
 
     test.each(["90,register,map", "integrated,87,register,map"])(
-      "once (%s) is opened again, and CUDA goes on",
+      "once (%s) is opened again, and CUDA continues",
       (device) => {
         const got = frames("auto", 12, { WARP_FAIL_SYNC: "4", WARP_DEVICE: device });
         const lost = got.frames.filter(({ code }) => code !== undefined);
-        // The frame beside it was in the same context.
+        // The frame next to it was in the same context.
         expect([1, 2]).toContain(lost.length);
         expectBits(got.frames, lost.length);
         expect(lost[0]!.message).toMatch(/^CUDA was opened again after an error: /);
@@ -292,7 +292,7 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
       },
     );
 
-    test("twice: the CPU goes on, with the same bits", () => {
+    test("twice: the CPU continues, with the same bits", () => {
       const got = frames("auto", 12, { WARP_FAIL_SYNC: "4,7" });
       const lost = got.frames.filter(({ code }) => code !== undefined);
       expect(lost.length).toBeGreaterThanOrEqual(2);
@@ -302,7 +302,7 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
       expect(got.after.backendReason).toMatch(ILLEGAL);
     });
 
-    test("and cannot be opened again: the CPU goes on, and the reason says both", () => {
+    test("and cannot be opened again: the CPU continues, and the reason says both", () => {
       const got = frames("auto", 12, { WARP_FAIL_SYNC: "3", WARP_FAIL_RESET: "1" });
       const lost = got.frames.filter(({ code }) => code !== undefined);
       expectBits(got.frames, lost.length);
@@ -319,7 +319,7 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
         expect(code).toBe("ENGINE_FAILED");
         expect(message).toMatch(ILLEGAL);
       }
-      // Nothing is computed any more; the frame beside it may have been ready before.
+      // Nothing is computed any more; the frame next to it may have been ready before.
       expect(got.frames.length - got.frames.indexOf(failed[0]!)).toBeLessThanOrEqual(2);
       expect(got.after.backend).toBe("cuda");
     });

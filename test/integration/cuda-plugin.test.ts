@@ -92,7 +92,7 @@ needs("toolchain").suite("a plugin that cannot be used", () => {
     expect(backendReason).toContain("other-board.so is built for");
   });
 
-  test("is cut short: the loader's words, and the process goes on", () => {
+  test("is cut short: the loader's words, and the process continues", () => {
     const path = join(folder, "short.so");
     writeFileSync(path, elfHeader({ machine: process.arch === "arm64" ? 183 : 62 }).subarray(0, 19));
     expect(reasonWith(path)).toMatch(/^CUDA unavailable: the plugin does not load \(.*short\.so.*\)\.$/);
@@ -206,7 +206,7 @@ describe("build:cuda", () => {
     ]);
   });
 
-  test("without nvcc it says so and that is no error", () => {
+  test("without nvcc it reports it and that is no error", () => {
     const run = spawnSync(process.execPath, ["scripts/build-cuda.mjs"], {
       encoding: "utf8",
       env: { ...process.env, NVCC: "/nonexistent/nvcc" },

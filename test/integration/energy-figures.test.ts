@@ -25,7 +25,7 @@ needs("toolchain").suite("a run with a sensor", () => {
     const { power, frames, width, height } = lastJson<RunFigures>(ran);
     if (!power.available) throw new Error(power.reason);
     expect(frames).toBe(60);
-    // The energy counter is the total, the power reading stands beside it.
+    // The energy counter is the total, the power reading stands next to it.
     expect(Object.values(power.rails)[0]).toMatchObject({ joules: power.joules, watts: power.watts });
     expect(power.mdePerJoule).toBeCloseTo(((width * height * 16) / 1e6) * (power.fpsPerWatt as number), 6);
     // bench says what its joules are the joules of: of the GPU's board, while the CPU computed.
@@ -40,7 +40,7 @@ needs("toolchain").suite("a run with a sensor", () => {
   });
 });
 
-test("a profile without a sensor says so at its beginning, and in each of its rows", async () => {
+test("a profile without a sensor reports it at its beginning, and in each of its rows", async () => {
   const size = ["--sizes", "96x64", "--disparities", "16", "--paths", "2"];
   const times = ["--seconds", "2", "--warm-up", "0.5", "--idle", "2", "--sensor", "none", "--json"];
   const ran = await runProgram(["profile", "-o", folder, ...size, ...times, "--backend", "cpu"]);

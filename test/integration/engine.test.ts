@@ -142,7 +142,7 @@ describe("parameters", () => {
 });
 
 describe("slots and threads", () => {
-  test("the JavaScript thread goes on while frames are computed", () =>
+  test("the JavaScript thread continues while frames are computed", () =>
     withEngine({ instructionSet: "scalar" }, async (engine) => {
       let turns = 0;
       let running = true;
@@ -176,7 +176,7 @@ describe("slots and threads", () => {
       expect(order).toEqual([2, 0, 1]);
     }));
 
-  test("close tells every frame that was not computed, and a closed engine says so", async () => {
+  test("close tells every frame that was not computed, and a closed engine tells it", async () => {
     const engine = createEngine(options());
     const outcomes = [0, 1, 2].map((slot) =>
       frame(engine, slot).then(
@@ -311,7 +311,7 @@ describe("an engine that is opened on another thread", () => {
     now.close();
   });
 
-  test("lets the JavaScript thread go on while its memory is made", async () => {
+  test("lets the JavaScript thread continue while its memory is made", async () => {
     let turns = 0;
     let opened = false;
     const count = (): void => {

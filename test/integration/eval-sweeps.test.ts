@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// depthwatt eval over ranges as its users run it: what is told, and what a plot that cannot be written costs.
+// depthwatt eval over ranges as its users run it: what is reported, and what a plot that cannot be written costs.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -15,7 +15,7 @@ interface Info {
 }
 
 needs("mosquitto").suite("a governed run against Mosquitto", () => {
-  test("a level of half resolution is told, and nothing that is published changes its size", async () => {
+  test("a level of half resolution is reported, and nothing that is published changes its size", async () => {
     const broker = await startMosquitto();
     const client = await connectAsync(broker.url);
     const seen = new Map<string, Buffer[]>();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Beside the left border a near thing has no partner in the right image. Then nothing else may win there: no block of disparity near 0
-// where the ground truth, or what lies right beside the strip, is far from 0.
+// Next to the left border a near thing has no partner in the right image. Then nothing else may win there: no block of disparity near 0
+// where the ground truth, or what lies right next to the strip, is far from 0.
 import { expect, test } from "vitest";
 import { createEngine } from "../../cuda/index.js";
 import { loadConfig } from "../../edge/config/index.js";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page of the library: each of its examples is run as it stands there, and prints what stands below it.
+// The page of the library: each of its examples is run as it is there, and prints what stands below it.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";

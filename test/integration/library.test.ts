@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 // A name that the compiler does not resolve: dist need not be there when types are checked.
 const PACKAGE: string = "depthwatt";
 
-test("settings, a runtime and its figures are a library of their own", async () => {
+test("settings, a runtime and its figures are their own library", async () => {
   const { loadConfig, openRuntime, VERSION, DepthwattError } = (await import(
     /* @vite-ignore */ PACKAGE
   )) as typeof import("../../edge/index.js");

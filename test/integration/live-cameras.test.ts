@@ -219,7 +219,7 @@ needs("mosquitto", "toolchain").suite("cameras while it runs", () => {
     expect(accountedPairs(ended)).toBe(ended.captured);
   });
 
-  test("cameras that are in use, away, busy or without bandwidth: the old ones go on, and the answer says why", async () => {
+  test("cameras that are in use, away, busy or without bandwidth: the old ones continue, and the answer says why", async () => {
     play({ width: 64, height: 48, bytesPerPixel: 1 });
     const run = await bench.run("none", "careful", ...SETUP, ...assignments(beginning(PAIRS.a)));
     const { runtime } = run;

@@ -146,7 +146,7 @@ describe("a source that cannot be used", () => {
     expect(accountedPairs(ended)).toBe(ended.captured);
   }, 60_000);
 
-  test("a change of the source that waits when the run ends by itself is answered", async () => {
+  test("a change of the source that waits when the run ends automatically is answered", async () => {
     const { url } = await bench.broker();
     const run = await bench.run(url, "over", "source.kind=synthetic", "source.command.sideBySide=sleep 10");
     const client = await bench.client(url, "over");

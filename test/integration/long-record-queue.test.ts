@@ -222,7 +222,7 @@ needs("nats").suite("a JetStream work queue", () => {
     expect(results("restart")).toHaveLength(PAIRS);
   });
 
-  test("a queue that does not answer is told", { timeout: 60_000 }, async () => {
+  test("a queue that does not answer is reported", { timeout: 60_000 }, async () => {
     const port = await freePort();
     const ran = await runProgram([
       "batch",

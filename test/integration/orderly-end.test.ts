@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a run ends on bad days: a frozen broker, a pipe that nobody reads, a client that asked for an idle machine. Each frame is
+// How a run ends on bad days: a frozen broker, a pipe that no consumer reads, a client that asked for an idle machine. Each frame is
 // accounted for, and the state says `stopped`.
 import { spawn } from "node:child_process";
 import mqtt from "mqtt";
@@ -59,7 +59,7 @@ needs("mosquitto").suite("the end of a run", () => {
     expect(sent + dropped.reduce((sum, [, count]) => sum + count, 0), JSON.stringify(drops)).toBe(computed);
   });
 
-  test("a pipe that nobody reads any more ends it in order", async () => {
+  test("a pipe that no consumer reads any more ends it in order", async () => {
     const { mosquitto, states } = await broker();
     const command = `${process.execPath} ${PROGRAM} run ${SMALL.join(" ")} --broker ${mosquitto.url} 2>&1 | head -n 1`;
     const shell = spawn("bash", ["-c", `set -o pipefail; ${command}`]);

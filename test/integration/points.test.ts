@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Points by the program itself: PLY files that another program opens, the stream over a real broker, and what is said where
+// Points by the program itself: PLY files that another program opens, the stream over a real broker, and what is reported where
 // there is no calibration.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -153,7 +153,7 @@ function nearKey(keys: ReadonlySet<string>, metres: readonly number[]): boolean 
   return xs!.some((x) => ys!.some((y) => zs!.some((z) => keys.has([x, y, z].join()))));
 }
 
-test("without a calibration there are no points, and that is said", async () => {
+test("without a calibration there are no points, and that is reported", async () => {
   const one = await runProgram(["match", left, right, ...QUIET, "-o", place("none.ply")]);
   expect(one.code).toBe(2);
   expect(one.stderr).toMatch(

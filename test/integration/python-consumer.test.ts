@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Python consumer of docs/guides/readers.md, taken from the page and run as it stands there, against Mosquitto.
+// The Python consumer of docs/guides/readers.md, taken from the page and run as it is there, against Mosquitto.
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";

@@ -65,7 +65,7 @@ needs("zstandard").suite("a recording read by a reader that is not ours", () => 
     );
   });
 
-  test("points are a PointCloud2 that lies in the frame that was asked for", async () => {
+  test("points are a PointCloud2 that is in the frame that was asked for", async () => {
     const set = (...words: string[]) => words.flatMap((one) => ["--set", one]);
     const clouds = [];
     for (const frame of ["camera", "robot"]) {
@@ -223,7 +223,7 @@ test("a run whose recording's name is taken says that it takes another", async (
   expect(existsSync(place("taken-0002.mcap"))).toBe(true);
 });
 
-test("a folder that is not there is told before the first frame", async () => {
+test("a folder that is not there is reported before the first frame", async () => {
   const { code, stderr } = await runProgram(["record", place("none/out.mcap"), ...SMALL, ...QUIET]);
   expect(code).toBe(3);
   expect(stderr).toMatch(/cannot record to .*: expected a folder at/);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIGHUP: a service reads its configuration again and goes on whatever it finds there; a run whose terminal was closed ends.
+// SIGHUP: a service reads its configuration again and continues whatever it finds there; a run whose terminal was closed ends.
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ test("SIGHUP applies what is live, and a bad file leaves the running settings", 
   const folder = mkdtempSync(join(tmpdir(), "depthwatt-reload-"));
   const file = join(folder, "depthwatt.yaml");
   writeFileSync(file, "match: {numDisparities: 32}\n");
-  // A session of its own, as a service has it: no terminal that could be closed.
+  // Its own session, as a service has it: no terminal that could be closed.
   const recording = join(folder, "run.mcap");
   const words = [...WORDS, "--config", file, "--set", `outputs.mcap.file=${recording}`];
   const child = spawn(process.execPath, [PROGRAM, ...words], { detached: true });

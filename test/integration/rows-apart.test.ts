@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cameras that are too many rows apart to be corrected: a run says so once, with the hint, and its figures say why there is no offset.
+// Cameras that are too many rows apart to be corrected: a run reports it once, with the hint, and its figures say why there is no offset.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where an offset of rows moves the right image out of its captured picture, both images repeat the nearest row that both have: by hand,
-// against maps that a plain definition makes, and with fewer errors at the border than a border row that stands in for them.
+// against maps that a plain definition makes, and with fewer errors at the border than a border row that is in for them.
 import { describe, expect, test } from "vitest";
 import { createEngine, type EngineOptions } from "../../cuda/index.js";
 import { computeFrame, engineOptions } from "../doubles/engine-call.js";
 import { expectSameImage, Random, variants } from "../doubles/stages.js";
 import { bentMap } from "../golden/engine-cases.mjs";
 
-/** Grey value 10 y + x % 10: what stands in the rectified left image says which row it was read from. */
+/** Grey value 10 y + x % 10: what is in the rectified left image says which row it was read from. */
 const numbered = (width: number, height: number) =>
   Uint8Array.from({ length: width * height }, (_, i) => 10 * Math.floor(i / width) + ((i % width) % 10));
 
@@ -36,7 +36,7 @@ describe.each([1, 3])("by hand, with %i threads", (threads) => {
     [-1, [1, 1, 2, 3, 4, 5, 6, 7]],
     [-3, [3, 3, 3, 3, 4, 5, 6, 7]],
     [7, [0, 0, 0, 0, 0, 0, 0, 0]],
-    // No row of the right picture is left: there is nothing to repeat.
+    // No row of the right image is left: there is nothing to repeat.
     [-16, [0, 1, 2, 3, 4, 5, 6, 7]],
   ])("%f rows: the left image shows rows %j", async (verticalOffset, rows) => {
     expect(await leftRows(8, { verticalOffset, threads })).toEqual(rows);
@@ -177,7 +177,7 @@ describe("the maps are those of the definition", () => {
 });
 
 test.each([-4, 4])(
-  "%i rows cost less at the border that they leave than a border row that stands in",
+  "%i rows cost less at the border that they leave than a border row that is in",
   async (rows) => {
     const [width, height, disparity, outer] = [240, 120, 9, 8];
     const pair = pairOf(width, height, () => rows);

@@ -20,14 +20,14 @@ const SMALL = [
   "match.numDisparities=32",
 ];
 
-/** True once the process has a handler of its own for SIGHUP; of SIGTERM, Node has one from the start. */
+/** True once the process has its own handler for SIGHUP; of SIGTERM, Node has one from the start. */
 function catchesHangup(pid: number): boolean {
   const caught = /^SigCgt:\s*(\w+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]!;
   return (BigInt(`0x${caught}`) & (1n << BigInt(constants.signals.SIGHUP - 1))) !== 0n;
 }
 
 describe("run --json", () => {
-  test("ends by itself with one JSON object of the promised shape, exit 0", async () => {
+  test("ends automatically with one JSON object of the promised shape, exit 0", async () => {
     const ran = await runProgram(["run", ...SMALL, "--frames", "12", "--rate", "max", "--json"]);
     expect(ran.code, ran.stderr).toBe(0);
     const figures = lastJson<RunFigures>(ran);
@@ -227,7 +227,7 @@ needs("mosquitto").suite("run against Mosquitto", () => {
     }
   });
 
-  test("a broker that dies and comes back: the run goes on, drops are counted by cause", async () => {
+  test("a broker that dies and comes back: the run continues, drops are counted by cause", async () => {
     const broker = await startMosquitto();
     const running = startProgram([
       "run",

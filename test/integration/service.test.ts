@@ -85,7 +85,7 @@ test("a source that is slower than the watchdog's time keeps it fed", async () =
   expect(heard()).toContain("READY=1");
 });
 
-test("a run tells systemd of its first frame, its progress and its end", async () => {
+test("a run reports systemd of its first frame, its progress and its end", async () => {
   const { receiver, name, heard } = await listen();
   const service = run(name, 800_000, ["outputs.metricsIntervalMs=200"]);
   let journal = "";

@@ -36,7 +36,7 @@ const PROGRAM = `
 `;
 
 const [WIDTH, HEIGHT] = [64, 48];
-/** 1/16 px by where the pixel is: a red rectangle on blue, brighter in grey than a red of 76 would be by itself. */
+/** 1/16 px by where the pixel is: a red rectangle on blue, brighter in grey than a red of 76 would be automatically. */
 const isRed = (x: number, y: number) => x >= 16 && x < 40 && y >= 12 && y < 36;
 
 let tree: TreeCopy;

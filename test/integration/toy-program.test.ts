@@ -126,7 +126,7 @@ describe("a command", () => {
     expect(changed.command).toEqual(["edge/commands/list.ts"]);
   }, 120_000);
 
-  test("stands in help, completion and the suggestions for a mistyped name", () => {
+  test("is in help, completion and the suggestions for a mistyped name", () => {
     expect(tree.run("--help").stdout).toMatch(/^ {2}toy \[options\] <word> +print a word again and again$/m);
     expect(tree.run("toy", "--help").stdout).toMatch(/^ {2}word +word to print$/m);
     for (const shell of ["bash", "zsh"]) {
@@ -157,7 +157,7 @@ describe("a setting", () => {
 });
 
 describe("a power sensor", () => {
-  test("measures a run when it is chosen, and by itself as a board's sensor", () => {
+  test("measures a run when it is chosen, and automatically as a board's sensor", () => {
     for (const sensor of ["toy", "auto"]) {
       const { power } = figuresOf("--broker", "none", "--frames", "90", "--set", `power.sensor=${sensor}`);
       expect(power).toMatchObject({ available: true, sensor: "toy", watts: expect.closeTo(2.5, 6) });

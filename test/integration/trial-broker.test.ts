@@ -139,7 +139,7 @@ describe("trial broker", () => {
     expect((await broker.counters()).dropped).toBeGreaterThan(0);
   });
 
-  test("takes a free port where its own is taken, and says so", async () => {
+  test("takes a free port where its own is taken, and reports it", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     cleanups.push(() => other.close());
     await new Promise((resolve) => other.once("listening", resolve));
@@ -152,7 +152,7 @@ describe("trial broker", () => {
     expect(await publisher(broker.url).firstAttempt).toMatchObject({ connected: true });
   });
 
-  test("two of them beside each other: the second takes free ports for both listeners", async () => {
+  test("two of them next to each other: the second takes free ports for both listeners", async () => {
     const first = await trialBroker({ port: 0, webSocketPort: 0 });
     const taken = Number(new URL(first.webSocketUrl ?? "").port);
     const second = await trialBroker({ port: first.port, webSocketPort: taken });

@@ -20,7 +20,7 @@ type Picture = { data: Uint8Array; width: number; height: number };
 let folder: string;
 let rig: StereoCalibration;
 const pictures: Record<Side, Picture[]> = { left: [], right: [] };
-/** What the right camera sees of pair 2 when the board goes on moving: 6 and 5 mm further. */
+/** What the right camera sees of pair 2 when the board continues moving: 6 and 5 mm further. */
 let movedOn: Picture;
 
 /** A folder with left/ and right/, each picture as `change` makes it. */
@@ -108,7 +108,7 @@ test("all forms are written, read back as the same numbers, and nothing is overw
   for (const [name, file] of Object.entries(forms)) {
     const read = numbers(name === "ros" ? `${file}/left.yaml,${file}/right.yaml` : file);
     expect(read).toHaveLength(own.length);
-    // ROS tells rotation and baseline through rectification and projection matrices.
+    // ROS reports rotation and baseline through rectification and projection matrices.
     for (const [at, value] of read.entries())
       expect(Math.abs(value - own[at]!), `${name}, number ${at}`).toBeLessThanOrEqual(
         1e-9 * (1 + Math.abs(value)),
@@ -224,7 +224,7 @@ test("pairs that do not fit are left out, each with its cause", async () => {
   for (const { cause, reason } of pairs) if (cause !== undefined) expect(reason).toMatch(/\w+ \w+/);
 }, 60_000);
 
-test("a place that cannot be written is told before anything is computed", async () => {
+test("a place that cannot be written is reported before anything is computed", async () => {
   const place = join(folder, "good");
   const taken = join(folder, "a-folder.json");
   mkdirSync(taken, { recursive: true });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// depthwatt calibrate with a running camera: it takes pairs by itself, says what is missing, and ends when it is enough.
+// depthwatt calibrate with a running camera: it takes pairs automatically, says what is missing, and ends when it is enough.
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -55,7 +55,7 @@ test("takes pairs until it is enough, and the rig comes back", async () => {
   expect(left!.length).toBeGreaterThanOrEqual(15);
 }, 120_000);
 
-test("a camera that shows no board is told what to show; the signal ends it with an error that says so", async () => {
+test("a camera that shows no board is told what to show; the signal ends it with an error that tells it", async () => {
   const output = join(folder, "none.json");
   const size = ["--set", "source.synthetic.width=320", "--set", "source.synthetic.height=240"];
   const words = [

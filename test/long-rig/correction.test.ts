@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rig that has turned is put right by its right map: the map by itself, and in a run that says so everywhere.
+// A rig that has turned is put right by its right map: the map automatically, and in a run that reports it everywhere.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -88,7 +88,7 @@ async function run(turnedDegrees: [number, number, number], ...set: string[]) {
   return { runtime, ended, notices, states, correction: () => runtime.parts.health.correction };
 }
 
-test("a run takes a rotation off, and says so in log, state, metrics and info", async () => {
+test("a run takes a rotation off, and reports it in log, state, metrics and info", async () => {
   const { runtime, ended, notices, states, correction } = await run([0, 0, 0.4], "health.correct=true");
   try {
     await until(
@@ -113,7 +113,7 @@ test("a run takes a rotation off, and says so in log, state, metrics and info", 
   });
 });
 
-test("a rotation beyond the bound is told and not taken off", async () => {
+test("a rotation beyond the bound is reported and not taken off", async () => {
   const set = ["health.correct=true", "health.maxCorrectionDegrees=0.2"];
   const { runtime, ended, notices, correction } = await run([0, 0, 0.5], ...set);
   try {

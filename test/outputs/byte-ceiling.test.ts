@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ceiling of cloud brokers: a run whose pictures are larger than 128 KB at a Mosquitto that takes no more. What fits by half
-// or by a quarter arrives and says so, to all three readers; what does not is counted.
+// or by a quarter arrives and reports it, to all three readers; what does not is counted.
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 
 needs("mosquitto", "numpy", "paho", "toolchain").suite("a broker that takes 128 KB", () => {
-  test.each(["the broker says so", "maxPayloadBytes says so"])("where %s", async (who) => {
+  test.each(["the broker reports it", "maxPayloadBytes reports it"])("where %s", async (who) => {
     const own = who.startsWith("max");
     // Of the broker's own limit a kilobyte is kept for topic and properties.
     const limit = own ? [] : [`max_packet_size ${CEILING + 1024}`];

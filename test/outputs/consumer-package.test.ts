@@ -34,7 +34,7 @@ const folder = mkdtempSync(join(tmpdir(), "depthwatt-consumer-"));
 const installed = join(folder, "node_modules/depthwatt-consumer");
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** As `npm install` of the packed file leaves it, with its two dependencies beside it. */
+/** As `npm install` of the packed file leaves it, with its two dependencies next to it. */
 beforeAll(() => {
   const words = ["pack", "--json", "--ignore-scripts", "--pack-destination", folder];
   const [packed] = JSON.parse(
@@ -48,7 +48,7 @@ beforeAll(() => {
     symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name));
 });
 
-/** Publishes frames at a broker of its own until `done` holds. */
+/** Publishes frames at its own broker until `done` holds. */
 async function publishUntil(
   done: () => boolean,
   run: (broker: { url: string; webSocketUrl: string }) => void,
@@ -94,7 +94,7 @@ describe("depthwatt-consumer", () => {
       );
     expect(importsOf("browser.js")).toEqual([]);
     expect(new Set(importsOf("node.js"))).toEqual(new Set(["mqtt", "fflate"]));
-    // Who has a client of their own needs none of ours.
+    // Who has their own client needs none of ours.
     expect(new Set(importsOf("frames.js"))).toEqual(new Set(["fflate"]));
   });
 

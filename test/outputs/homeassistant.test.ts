@@ -84,7 +84,7 @@ needs("mosquitto").suite("Home Assistant's discovery at Mosquitto", () => {
       algorithm: "cbca",
       parameters: { refine: { median: false } },
     });
-    // What is no answer of the select changes nothing, and what holds is told again.
+    // What is no answer of the select changes nothing, and what holds is reported again.
     const told = heard.length;
     await client.publishAsync(`${HA}/match.algorithm/set`, "guessing");
     await until("the refusal", () => heard.length > told + 1, 5000);
@@ -112,7 +112,7 @@ needs("mosquitto").suite("Home Assistant's discovery at Mosquitto", () => {
     expect(run.stderr()).toContain("cannot sign requests");
   });
 
-  test("a broker that keeps nothing is a clear error, and the run goes on", async () => {
+  test("a broker that keeps nothing is a clear error, and the run continues", async () => {
     const broker = await startMosquitto({ settings: ["allow_anonymous true", "retain_available false"] });
     cleanups.push(() => broker.stop());
     const run = await start(broker, "outputs.homeAssistant.enabled=true");

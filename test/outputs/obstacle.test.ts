@@ -73,7 +73,7 @@ async function recording(folder: string): Promise<string> {
 }
 
 needs("mosquitto", "jinja2").suite("the nearest obstacle", () => {
-  test("is told by topic and by Home Assistant at the distance where it stands", async () => {
+  test("is reported by topic and by Home Assistant at the distance where it stands", async () => {
     const folder = mkdtempSync(join(tmpdir(), "depthwatt-obstacle-"));
     cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
     const calibration = await recording(folder);

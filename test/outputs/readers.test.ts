@@ -29,7 +29,7 @@ const folder = mkdtempSync(join(tmpdir(), "depthwatt-readers-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const seed = Number(process.env.DEPTHWATT_SEED ?? Date.now() % 1_000_000_007);
 
-/** The compiled helper lies in a cache of the test's own. */
+/** The compiled helper is in a cache of the test's own. */
 const python = (decoder: "c" | "numpy", ...words: string[]) => {
   const ran = spawnSync(PYTHON, ["test/doubles/readers/read_frames.py", "clients/python", ...words], {
     cwd: root,

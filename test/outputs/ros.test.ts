@@ -205,7 +205,7 @@ needs("mosquitto").suite("a run at Mosquitto", () => {
     client.on("message", () => messages++);
     await client.subscribeAsync("depthwatt/robot/ros/depth");
     await until("messages", () => messages > 5, 30_000);
-    // What is written into a socket that nobody reads is lost with it.
+    // What is written into a socket that no consumer reads is lost with it.
     broker.freeze();
     await sleep(1500);
     await broker.stop("SIGKILL");

@@ -21,7 +21,7 @@ export const { version: VERSION } = JSON.parse(readFileSync(join(project, "packa
 };
 export const NEW_VERSION = `${VERSION}.1`;
 
-/** One command that takes long, beside the test runner. @returns both streams together */
+/** One command that takes long, next to the test runner. @returns both streams together */
 export function run(
   program: string,
   words: readonly string[],

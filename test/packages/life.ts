@@ -72,7 +72,7 @@ export function lifeTests(architecture: Architecture, lived: () => Life): void {
       expect(jsonOf("run").frames).toBe(3);
     });
 
-    test("an upgrade keeps the settings that were changed, and lays the new ones beside them", () => {
+    test("an upgrade keeps the settings that were changed, and lays the new ones next to them", () => {
       const before = step("changed").replace("config.yaml\nmqtt-password\n", "");
       expect(step("upgrade")).toContain("Using current old file as you requested");
       const after = step("upgraded");
@@ -136,7 +136,7 @@ export function lifeTests(architecture: Architecture, lived: () => Life): void {
       expect(step("foreign-state").trim()).toBe(`install ok installed ${VERSION}-1`);
     });
 
-    test(`a plugin for ${other} that was copied into place: named, the CPU computes, the right package mends it`, () => {
+    test(`a plugin for ${other} that was copied into place: named, the CPU computes, the right package fixes it`, () => {
       const sentence =
         `libdepthwatt_cuda.so is built for ${ARCHITECTURES[other]}, this program for ${ARCHITECTURES[architecture]}. ` +
         "Install or build the one for this machine.";

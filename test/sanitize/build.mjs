@@ -14,7 +14,7 @@ const isVectors = (source) => /isa_(avx|neon)/.test(source);
 /** UBSan takes minutes to compile the bodies of the matchers in vectors. The scalar form of each has both. */
 const sanitizersOf = (source) => (isVectors(source) ? ["-fsanitize=address"] : SANITIZERS);
 
-/** Addon -> where it lies, its sources and what they include beside their own folder and Node. */
+/** Addon -> where it lies, its sources and what they include next to their own folder and Node. */
 export const ADDONS = {
   depthwatt: { base: ".", sources: nativeSources, includes: ["."] },
   v4l2_camera: { base: "camera/v4l2", sources: cameraSources, includes: [] },
@@ -77,7 +77,7 @@ export async function buildAddon(copy, addon, { quick = false } = {}) {
   const isBuilt = (source) => quick && isVectors(source) && existsSync(ordinaryObject(addon, source));
   const all = sources(join(copy, base));
   const [ordinary, own] = [all.filter(isBuilt), all.filter((source) => !isBuilt(source))];
-  // What takes longest comes first, so that no CPU idles beside it at the end.
+  // What takes longest comes first, so that no CPU idles next to it at the end.
   own.sort((a, b) => Number(b.includes("isa_")) - Number(a.includes("isa_")));
   const waiting = own.map((source) => ({
     source,

@@ -38,7 +38,7 @@ export function cachedNvcc118(folder = cache()) {
 }
 
 /**
- * This machine's Debian archives as one-line sources with the components that CUDA lies in. `files`: what apt itself reads.
+ * This machine's Debian archives as one-line sources with the components that CUDA is in. `files`: what apt itself reads.
  * @param {readonly {name: string, text: string}[]} files
  * @returns {string[]}
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `npm run test:setup`: installs the Debian packages that the tests use, from the list in test-packages.json.
-// With `-- --long` it also fetches what the long suites need beside them: nvcc 11.8, three Debians' compilers, a disk with systemd, a clean Debian.
+// With `-- --long` it also fetches what the long suites need next to them: nvcc 11.8, three Debians' compilers, a disk with systemd, a clean Debian.
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { DEBIANS, fetchDebian } from "../../packaging/debian-compilers.mjs";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fast consumer, a process of its own: reads every stream with the library, unpacks every frame, and judges each: checksum, order,
+// A fast consumer, its own process: reads every stream with the library, unpacks every frame, and judges each: checksum, order,
 // and whether its parts are of one moment. Words: URL, device, what its left images show ("scene" or "bars"), streams.
 import { readFrameIndex } from "../../dist/camera/index.js";
 import { connectConsumer } from "../../dist/clients/javascript/src/index.js";
@@ -31,7 +31,7 @@ consumer.on("frame", (frame) => {
   own.missing += frame.missingBefore;
   const { frameNumber, runId, leftSequence, rightSequence, leftTimestampNs } = header;
   const before = last.get(stream);
-  // A change of source begins its numbers anew; those of frames go on.
+  // A change of source begins its numbers anew; those of frames continue.
   if (before !== undefined && before.runId === runId && frameNumber <= before.frameNumber)
     complain("outOfOrder", `${stream}: ${frameNumber} after ${before.frameNumber}`);
   last.set(stream, { runId, frameNumber });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The run that a soak watches, in a process of its own: opens depthwatt with the given settings, reports its memory, handles and
+// The run that a soak watches, in its own process: opens depthwatt with the given settings, reports its memory, handles and
 // counters once a second, applies changes of settings, and at its end reports what became of every pair. Arguments: key=value;
 // needs --expose-gc.
 import { readdirSync, readFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { loadNative } from "../../dist/edge/contracts/native.js";
 import { openRuntime } from "../../dist/edge/run/main.js";
 
 const SAMPLE_MS = 1000;
-/** What is garbage and what is kept can only be told after a collection. */
+/** What is garbage and what is kept can only be reported after a collection. */
 const COLLECT_EVERY = 5;
 
 const { config } = loadConfig({ set: process.argv.slice(2), environment: {} });

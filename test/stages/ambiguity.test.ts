@@ -40,12 +40,12 @@ describe.each(forms)("ambiguity, %s: repeats, by hand", (variant) => {
   test("slats of 8 columns come back whole: nothing is believed", () => {
     const slats = columns(width, height, (x) => (x % 8 < 4 ? 60 : 160));
     const limit = ambiguity(variant, width, height, ownPair(slats));
-    // Blocks 1 and further have 8 columns beside them. Of block 2 blocks 1, 2 and 3 count: U(4) = 9 x 128, U(8) = 0.
+    // Blocks 1 and further have 8 columns next to them. Of block 2 blocks 1, 2 and 3 count: U(4) = 9 x 128, U(8) = 0.
     for (let k = 0; k < 3; ++k)
       expect([...limit.subarray(12 * k + 2, 12 * k + 12)]).toEqual(new Array(10).fill(1));
     // Block 0 is 128 unlike for every shift. The block left of it is itself: U(8) = 6 x 128, M(7) = 9 x 128.
     expect(limit[0]).toBe(255);
-    // Block 1 has it beside itself: U(8) = 3 x 128 is a third of M(7), not below 3/10.
+    // Block 1 has it next to itself: U(8) = 3 x 128 is a third of M(7), not below 3/10.
     expect(limit[1]).toBe(255);
   });
 
@@ -54,7 +54,7 @@ describe.each(forms)("ambiguity, %s: repeats, by hand", (variant) => {
     const slats = columns(width, height, (x) => (x % 8 < 4 ? 60 : x % 16 < 8 ? 160 : 168));
     // In each block 4 x 8 = 32 of 128: U(8) = 9 x 32, M(7) = U(4) = 9 x 128.
     const limit = ambiguity(variant, 40, height, ownPair(slats.filter((_, i) => i % width < 40)));
-    // Of block 2 block 1 has no 16 columns beside it: U(16) = 3 x 128. 255 (10 x 288 - 2 x 1152) / 1152 = 255 / 2.
+    // Of block 2 block 1 has no 16 columns next to it: U(16) = 3 x 128. 255 (10 x 288 - 2 x 1152) / 1152 = 255 / 2.
     expect(limit[2]).toBe(127);
     // Blocks 3 and 4: U(16) = 0.
     expect([...limit.subarray(3, 5)]).toEqual([1, 1]);
@@ -78,7 +78,7 @@ describe.each(forms)("ambiguity, %s: repeats, by hand", (variant) => {
 });
 
 describe.each(forms)("ambiguity, %s: signal, by hand", (variant) => {
-  // One block: its samples lie in row 2, columns 0, 2, 4 and 6.
+  // One block: its samples are in row 2, columns 0, 2, 4 and 6.
   const [width, height] = [8, 4];
   const image = (row: number[]) => Uint8Array.from({ length: width * height }, (_, i) => row[i % width]!);
   const limitOf = (left: number[], right: number[], disparity = 0) =>

@@ -23,7 +23,7 @@ function rows<A extends Uint8Array | Int16Array>(pattern: A, height: number): A 
 }
 
 describe.each(forms)("boundary, %s: by hand", (variant) => {
-  // Grey changes at x = 50. The disparity edge lies at `edge` instead: wide images, so that vectors answer.
+  // Grey changes at x = 50. The disparity edge is at `edge` instead: wide images, so that vectors answer.
   const [width, height] = [100, 20];
   const grey = rows(
     Uint8Array.from({ length: width }, (_, x) => (x < 50 ? 40 : 160)),
@@ -35,7 +35,7 @@ describe.each(forms)("boundary, %s: by hand", (variant) => {
       height,
     );
 
-  test("an edge two pixels beside the grey one moves onto it, from three it comes one pixel nearer", () => {
+  test("an edge two pixels next to the grey one moves onto it, from three it comes one pixel nearer", () => {
     // Only pixels of the own grey vote (the others differ by 120), so x = 48 is decided by columns 44 to 49. With the edge at
     // 48 those are two near and four far: it becomes far, and 49 (two near, three far) does too. With the edge at 47, three
     // are near: 47 has four far against it and changes, 48 has three and stays.

@@ -38,7 +38,7 @@ describe.each(forms)("census, %s: by hand", (variant) => {
 
   test("a single bright pixel sets and clears exactly the bits of the pairs it is in", () => {
     // 9 x 7, all 0 but I(4 + 2, 3 - 1) = 5. Seen from (4, 3) it is u of the pair i = 2, j = -1: u >= v holds as it does for
-    // every tie, so all bits are one. Seen from (8, 1) it lies at dx -2, dy +1, so it is v of the same pair: that bit is
+    // every tie, so all bits are one. Seen from (8, 1) it is at dx -2, dy +1, so it is v of the same pair: that bit is
     // zero, and it is number 7 (for i = 1) + 2 = 9 of the concatenation, bit 30 - 9 = 21.
     const image = new Uint8Array(63);
     image[2 * 9 + 6] = 5;

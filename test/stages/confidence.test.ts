@@ -101,7 +101,7 @@ describe.each(forms)("confidence, %s: by hand", (variant) => {
     expect([...confidence(variant, width, height, { ...call, zeroIsEstimated: true })]).toEqual(
       new Array(width * height).fill(0),
     );
-    // An estimated pixel is a hole to those beside it: rows -2, -1 and 0, as above.
+    // An estimated pixel is a hole to those next to it: rows -2, -1 and 0, as above.
     const certainty = certainties(100).fill(0, 0, width);
     expect(confidence(variant, width, height, { ...call, certainty, zeroIsEstimated: true })[centre]).toBe(
       238,

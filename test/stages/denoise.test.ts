@@ -55,7 +55,7 @@ describe.each(forms)("denoise, %s", (variant) => {
     expect([...filtered]).toEqual([0, 0, 1, 10, 1, 0, 0]);
   });
 
-  test("the filter leaves an edge, a step beyond its range, as it is, and takes noise off beside it", () => {
+  test("the filter leaves an edge, a step beyond its range, as it is, and takes noise off next to it", () => {
     const random = new Random();
     const [width, height] = [120, 60];
     const clean = Uint8Array.from({ length: width * height }, (_, i) => (i % width < 60 ? 60 : 180));

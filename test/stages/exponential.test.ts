@@ -73,7 +73,7 @@ describe.each(forms)("exponential, %s: by hand", (variant) => {
     expect([...got.confidence]).toEqual([0, 0, 0]);
   });
 
-  test("gradients beside grey", () => {
+  test("gradients next to grey", () => {
     // Grey differs by 20 and more everywhere, which is cut to 5: all costs are equal, and 0 wins as the lower.
     const row = {
       width: 4,

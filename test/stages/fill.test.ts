@@ -77,7 +77,7 @@ describe.each(forms)("fill, %s: by hand", (variant) => {
   test("background: what need not be an occlusion is split at its strongest grey edge", () => {
     const split = (values: (number | null)[], ...greys: number[]) =>
       row(variant, values, { method: "background", grey: Uint8Array.from(greys) });
-    // |I(x) + I(x+1) - I(x-1) - I(x-2)| at x = 1 to 4: 0, 40, 80, 40, with the greys beside the hole repeated beyond it.
+    // |I(x) + I(x+1) - I(x-1) - I(x-2)| at x = 1 to 4: 0, 40, 80, 40, with the greys next to the hole repeated beyond it.
     expect(split([32, null, null, null, 0], 50, 50, 50, 90, 90)).toEqual([32, 32, 32, 0, 0]);
     // Its right end is nearer: an occlusion, unless three pixels or more, one and a half times the step of two.
     expect(split([0, null, null, null, 32], 50, 50, 50, 90, 90)).toEqual([0, 0, 0, 32, 32]);
@@ -93,7 +93,7 @@ describe.each(forms)("fill, %s: by hand", (variant) => {
     expect(split([32, null, null, null, 0], 50, 50, 50, 50, 90)).toEqual([32, 32, 32, 32, 0]);
   });
 
-  test("background: an end is the lower median of what is as grey beside it, three values or more", () => {
+  test("background: an end is the lower median of what is as grey next to it, three values or more", () => {
     // Right of the hole one 5 among 20s. Alone it is an occlusion's edge: min(20, 5); among {5, 20, 20} it is 20.
     const values = [20, 20, 20, null, 5, 20, 20];
     const alike = new Uint8Array(7).fill(50);
@@ -124,7 +124,7 @@ describe.each(forms)("fill, %s: by hand", (variant) => {
     expect(fill(variant, seven, { ...call, height: 7, grey: new Uint8Array(21).fill(9) })[10]).toBe(90);
   });
 
-  test("the right border copies; the left one copies, or goes on with the slope beside it", () => {
+  test("the right border copies; the left one copies, or continues with the slope next to it", () => {
     expect(row(variant, [null, 7, null, null], { method: "bilateral" })).toEqual([7, 7, 7, 7]);
     expect(row(variant, [null, 7, null, null], { method: "background" })).toEqual([7, 7, 7, 7]);
     // 16 pixels that rise by 1: halves of 8 differ by 64 in sum, 64 / 64 = 1 per pixel.
@@ -202,7 +202,7 @@ describe.each(forms)("fill, %s: properties", (variant) => {
         const inStrip = method === "background" && i % width < 8;
         if (image[i] !== INVALID && !inStrip) expect(once[i], `seed ${random.seed}`).toBe(image[i]);
       }
-      if (method === "background") return; // its first columns are made anew each time
+      if (method === "background") return; // its first columns are recreated each time
       const twice = fill(variant, once, { width, height, method, grey });
       expectSameImage(twice, once, width, `seed ${random.seed}`);
     },

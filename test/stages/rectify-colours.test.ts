@@ -12,7 +12,7 @@ interface Call {
   width: number;
   height: number;
   map?: Int32Array;
-  /** Copies the image next to memory that may not be touched: a load beside it ends the process. */
+  /** Copies the image next to memory that may not be touched: a load next to it ends the process. */
   edge?: "start" | "end";
 }
 
@@ -146,7 +146,7 @@ describe.each(variants)("colours, %s: twin of the reference", (variant) => {
     return { format, inputWidth: width, inputHeight: height, strideBytes, image };
   }
 
-  test.each(FORMATS)("%s: any size and map, and not a byte beside the image", (format) => {
+  test.each(FORMATS)("%s: any size and map, and not a byte next to the image", (format) => {
     const random = new Random();
     for (const width of [...AWKWARD_WIDTHS, 1, 2, 3, 4, 5, 6, 7]) {
       const [inputWidth, inputHeight] = [

@@ -16,7 +16,7 @@ interface Call {
   width: number;
   height: number;
   map?: Int32Array;
-  /** Copies the image next to memory that may not be touched: a load beside it ends the process. */
+  /** Copies the image next to memory that may not be touched: a load next to it ends the process. */
   edge?: "start" | "end";
 }
 
@@ -115,7 +115,7 @@ describe.each(forms)("rectify, %s: by hand", (variant) => {
   });
 
   test("Bayer: one lit pixel, worked out", () => {
-    // RGGB, 5 x 5, only the red pixel (2, 2) is 200. Itself: 77 * 800 / 1024 = 60.16 -> 60. Beside it, on green next to red:
+    // RGGB, 5 x 5, only the red pixel (2, 2) is 200. Itself: 77 * 800 / 1024 = 60.16 -> 60. Next to it, on green next to red:
     // half the red: 77 * 400 / 1024 = 30.08 -> 30; above it the same. On blue, at the corner: a quarter: 15.04 -> 15.
     const image = new Uint8Array(25);
     image[12] = 200;
@@ -127,7 +127,7 @@ describe.each(forms)("rectify, %s: by hand", (variant) => {
       0, 15, 30, 15, 0,
       0, 0, 0, 0, 0,
     ]);
-    // The same light on a green pixel beside red, (3, 2): itself 150 * 800 / 1024 = 117.19 -> 117; its four neighbours, red
+    // The same light on a green pixel next to red, (3, 2): itself 150 * 800 / 1024 = 117.19 -> 117; its four neighbours, red
     // and blue sites, a quarter of green: 29.30 -> 29; the corners are green themselves and do not see it.
     // The one in the last column meets it on both sides, because the mosaic is mirrored there: 58.59 -> 59.
     image[12] = 0;
@@ -168,7 +168,7 @@ describe.each(forms)("rectify, %s: by hand", (variant) => {
   });
 
   test("Bayer: the border mirrors the mosaic, so that a colour stands for itself", () => {
-    // RGGB with red 255 and nothing else. At (0, 0) all is red's own: 77 * 1020 / 1024 = 76.70 -> 77. At (1, 0), green beside
+    // RGGB with red 255 and nothing else. At (0, 0) all is red's own: 77 * 1020 / 1024 = 76.70 -> 77. At (1, 0), green next to
     // red: the red ones left and right are (0, 0) and (2, 0): 77 too. At (1, 1), blue: corners all red: 77.
     const image = Uint8Array.from({ length: 36 }, (_, i) =>
       (((i % 6) | Math.floor(i / 6)) & 1) === 0 ? 255 : 0,
@@ -327,7 +327,7 @@ describe.each(variants)("rectify, %s: twin of the reference", (variant) => {
 });
 
 describe.each(variants)("rectify, %s: memory", (variant) => {
-  test.each(FORMATS)("%s: not a byte beside the image is read", (format) => {
+  test.each(FORMATS)("%s: not a byte next to the image is read", (format) => {
     const random = new Random();
     for (const [width, height] of [
       [1, 1],

@@ -69,7 +69,7 @@ describe.each(["reference", ...variants])("repair, %s: by hand", (variant) => {
     expect(disparitiesOf(row([INVALID, 9, 5], [0, 100, 200]))).toEqual([INVALID, 144, 80]);
   });
 
-  test("rows, columns, rows: what the pass along the columns mends", () => {
+  test("rows, columns, rows: what the pass along the columns fixes", () => {
     const maps = row([5, 9, 5], [200, 100, 200]);
     const { disparityQ4 } = repaired(variant, 1, 3, maps);
     expect([...disparityQ4]).toEqual([80, 80, 80]);

@@ -41,7 +41,7 @@ function pairOf(random: Random, width: number, height: number, rows: (x: number)
 const forms = ["reference", ...variants];
 
 describe.each(forms)("row offset, %s", (variant) => {
-  test.each([-3, -2, -1, 0, 1, 2, 3])("%i rows are found, and no quarter beside them", (rows) => {
+  test.each([-3, -2, -1, 0, 1, 2, 3])("%i rows are found, and no quarter next to them", (rows) => {
     const random = new Random();
     const found = rowOffset(
       variant,
@@ -127,7 +127,7 @@ describe.each(forms)("line of rows, %s", (variant) => {
 });
 
 describe.each(variants)("row offset, %s: twin of the reference", (variant) => {
-  test("random pairs, searches of every length beside a vector's", () => {
+  test("random pairs, searches of every length next to a vector's", () => {
     const random = new Random();
     for (const numDisparities of [8, 9, 15, 16, 17, 31, 33, 64]) {
       const pair = {

@@ -67,7 +67,7 @@ describe("select: by hand", () => {
   });
 
   test("what lies outside the right image is no winner, no rival and no neighbour", () => {
-    // Pixel 1 sees d 0 and 1 only, whatever stands in the sums of the others.
+    // Pixel 1 sees d 0 and 1 only, whatever is in the sums of the others.
     const row = [...Array(8).fill(7), 9, 4, 0, 0, 0, 0, 0, 0];
     const answer = select({ width: 2, sums: row, uniqueness: 99 });
     expect(answer.disparity[1]).toBe(1);
@@ -91,7 +91,7 @@ describe("select: by hand", () => {
     // Never outside: pixel 3 falls back to a tie at 0, and the first columns stay.
     const before = select({ width: 17, sums, outsideCost: 63 });
     expect(Array.from(before.disparity).slice(0, 6)).toEqual([0, 0, 0, 0, 4, 0]);
-    // The right view knows no outside; with a range of its own the columns begin at minDisparity + 8.
+    // The right view knows no outside; with its own range the columns begin at minDisparity + 8.
     expect(answer.rightDisparity).toEqual(before.rightDisparity);
     const far = select({ width: 400, sums: Array(3200).fill(1), minDisparity: 3, outsideCost: 8 });
     expect(far.disparity.indexOf(3)).toBe(11);
@@ -108,7 +108,7 @@ describe("select: by hand", () => {
   });
 });
 
-test("select has no fast form of its own, and says so", () => {
+test("select has no fast form of its own, and reports it", () => {
   const stage = native.stages.select as unknown as (call: object) => string;
   expect(() => stage({ variant: "scalar", width: 1, height: 1, numDisparities: 8 })).toThrow(
     expect.objectContaining({ code: "BACKEND_UNAVAILABLE", message: expect.stringContaining("sgm") }),

@@ -69,7 +69,7 @@ describe.each(forms)("two-gradient census, %s: by hand", (variant) => {
     }
   });
 
-  test("outside the image the border goes on", () => {
+  test("outside the image the border continues", () => {
     // One pixel: all pairs are ties. Two pixels 10, 30: from the left one g = 20, from the right one too.
     expect(census(variant, 1, 1, Uint8Array.of(7))[0]).toBe(
       (0xff << 23) | (0b111111_000000 << 11) | 0b111111_00000,

@@ -105,7 +105,7 @@ async function copyProgram(to: string): Promise<void> {
     await cp(join(PROJECT, "camera/v4l2", path), join(to, cameras, path), { recursive: true });
 }
 
-/** The disk of /opt: Node, depthwatt or what stands in its place, the cases, a calibration of what the cameras deliver. */
+/** The disk of /opt: Node, depthwatt or what is in its place, the cases, a calibration of what the cameras deliver. */
 async function makeProgramDisk(home: string, files: SystemdMachineOptions["files"]): Promise<string> {
   const tree = join(home, "opt");
   rmSync(tree, { recursive: true, force: true });

@@ -6,7 +6,7 @@ import { native, Random } from "../doubles/stages.js";
 
 const [WIDTH, HEIGHT, LARGEST] = [320, 96, 64];
 
-/** Noise of two pixels, 0 to 255: "in highly textured areas, pixels may have large matching errors" a little beside the truth. */
+/** Noise of two pixels, 0 to 255: "in highly textured areas, pixels may have large matching errors" a little next to the truth. */
 function texture(random: Random, width: number, height: number): Float64Array {
   const columns = width / 2 + 2;
   const lattice = random.fill(new Float64Array(columns * (height / 2 + 2)), 0, 255);

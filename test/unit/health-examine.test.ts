@@ -21,7 +21,7 @@ const calibrated = lookGeometryOf(geometryOf(sceneCalibration(SIZE), 0));
 const examiner = () => new Examiner(greyPairLayout(SIZE.width, SIZE.height), calibrated);
 const LIMITS = { maxRows: 0.75, maxDegrees: 0.08 };
 
-test("a right camera that has turned by 0.2 degrees is found, and swapped images are told", async () => {
+test("a right camera that has turned by 0.2 degrees is found, and swapped images are reported", async () => {
   const renderer = new SceneRenderer(loadNative(), { ...SIZE, turnedDegrees: [0, 0, 0.2] });
   const { left, right } = await renderer.frame(0);
   renderer.close();

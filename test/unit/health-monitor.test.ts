@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the watch over a rig makes of many looks: when an alarm begins and ends, what it costs, what is told in the dark. Looks are
+// What the watch over a rig makes of many looks: when an alarm begins and ends, what it costs, what is reported in the dark. Looks are
 // constructed of features whose rows follow the equation, with noise of a fixed seed; the clock is the test's.
 import { describe, expect, test } from "vitest";
 import type { AlignmentLook } from "../../camera/index.js";

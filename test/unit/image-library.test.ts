@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A machine on which the image library does not load: the error says so, and no image is called damaged.
+// A machine on which the image library does not load: the error reports it, and no image is called damaged.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ test("a whole PNG is not called damaged", async () => {
   await expect(encodeJpeg(image)).rejects.toMatchObject(missing);
 });
 
-test("the doctor says so", async () => {
+test("the doctor reports it", async () => {
   expect(await lookAtImages()).toMatchObject({ name: "images", state: "bad", exitCode: 4 });
 });
 

@@ -403,7 +403,7 @@ needsData("midd_v2").suite("research pictures: libvips and fast-png agree on eve
     expect(palettes).toBeGreaterThan(3);
   });
 
-  test("tsukuba's palette map is the plain grey map beside it", async () => {
+  test("tsukuba's palette map is the plain grey map next to it", async () => {
     const palette = await readGreyImage(join(root, "tsukuba/disp.png"));
     expect(palette).toEqual(await readGreyImage(join(root, "tsukuba/disp_gray.pgm")));
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said of boards that nobody ran: the page follows from the committed results, so does its verdict, the model says what it
+// What is reported of boards that nobody ran: the page follows from the committed results, so does its verdict, the model says what it
 // was not fitted on, and instructions are counted along the way that a loop takes.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
@@ -44,7 +44,7 @@ describe("predictions of boards", () => {
     );
     expect(page().includes("**passed**")).toBe(before.passed);
   });
-  test("without rows beside a stream the test is not passed, whatever the others say", () => {
+  test("without rows next to a stream the test is not passed, whatever the others say", () => {
     const alone = results();
     for (const file of alone.times)
       file.rows = file.rows.filter((row) => !(row.streamGigabytesPerSecond > 0));
@@ -139,7 +139,7 @@ describe("instructions of a loop", () => {
       binds: "load and store",
     });
   });
-  test("pipes work beside each other: the fullest binds, and on Maxwell multiplications share the arithmetic", () => {
+  test("pipes work next to each other: the fullest binds, and on Maxwell multiplications share the arithmetic", () => {
     expect(costOf({ IADD3: 10, IMAD: 8 }, 87)).toEqual({
       instructions: 18,
       slots: 36,
@@ -184,7 +184,7 @@ describe("instructions of a loop", () => {
       "LDGSTS.E.128": 1,
     });
   });
-  test("a warp that computes costs beside one that walks: as many cells of each", () => {
+  test("a warp that computes costs next to one that walks: as many cells of each", () => {
     const both = parseSass(`
 		Function : first
         /*0000*/                   POPC R1, R2 ;

@@ -29,7 +29,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-/** 4x2 PGM images; the first pixel tells them apart. */
+/** 4x2 PGM images; the first pixel distinguishes them. */
 async function side(folder: string, images: Record<string, number>, width = 4): Promise<string> {
   const path = join(root, folder);
   mkdirSync(path, { recursive: true });
@@ -294,7 +294,7 @@ describe("playing", () => {
     expect(played.source.counters()).toMatchObject({ dropsLeft: { unmatched: 2 }, dropsRight: {} });
   });
 
-  test("looped: time stamps and sequence numbers go on rising by one period", async () => {
+  test("looped: time stamps and sequence numbers continue rising by one period", async () => {
     const left = await side("l", stamped(3));
     const right = await side("r", stamped(3));
     const played = await play({ left, right, rateHz: "max", loop: true, frames: 8 });
@@ -545,7 +545,7 @@ needsData("seq/euroc_raw").suite("EuRoC, 20 raw pairs", (folder) => {
     expect(played.source.description).toMatchObject({ width: 752, height: 480, leftFormat: "GREY" });
     expect(Number(played.stampsNs[19]! - played.stampsNs[0]!) / 1e6).toBeCloseTo(950, 0);
     expect(played.source.counters()).toMatchObject({ skewMsMean: 0, dropsLeft: {}, dropsRight: {} });
-    // 34 to 52 thousand, on an idle machine and beside four others; decoded on this thread, each image would be one long turn.
+    // 34 to 52 thousand, on an idle machine and next to four others; decoded on this thread, each image would be one long turn.
     expect(turns).toBeGreaterThan(5000);
   });
 });

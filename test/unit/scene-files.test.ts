@@ -41,7 +41,7 @@ test("a rectified scene is a data set for eval: truth, masks, sizes and numbers 
   expect(right.data.every((value) => value > 1 && value < 32)).toBe(true);
 });
 
-test("a raw scene: one file a side with the frames back to back, PNG beside, a calibration that loads, replayable", async () => {
+test("a raw scene: one file a side with the frames back to back, PNG next to, a calibration that loads, replayable", async () => {
   await writeScene(loadNative(), { ...SIZE, folder, frames: 3, view: "raw", truth: "left" });
   const stream = readFileSync(join(folder, "right.raw"));
   expect(stream.length).toBe(3 * 320 * 240);

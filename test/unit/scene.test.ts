@@ -116,7 +116,7 @@ describe("truth", () => {
   });
 
   test.each([0, 63, 200])(
-    "frame %i: the right picture, moved by the disparity, is the left one where both see",
+    "frame %i: the right image, moved by the disparity, is the left one where both see",
     async (n) => {
       const { left, right } = await ideal.frame(n);
       const { disparity, visible } = ideal.truth(n, "left", view);
@@ -132,7 +132,7 @@ describe("truth", () => {
     },
   );
 
-  test("visibility is the z test: each camera's map, looked up from the other camera, tells the same", () => {
+  test("visibility is the z test: each camera's map, looked up from the other camera, reports the same", () => {
     for (const [own, other, sign] of [
       ["left", "right", -1],
       ["right", "left", 1],

@@ -19,7 +19,7 @@ import { isSameFile, writeBeside } from "../../core/index.js";
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-beside-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test("a file is replaced whole; what cannot be written leaves the older one and nothing beside it", async () => {
+test("a file is replaced whole; what cannot be written leaves the older one and nothing next to it", async () => {
   const path = join(folder, "a.txt");
   await writeBeside(path, "one");
   await writeBeside(path, "two");
@@ -63,7 +63,7 @@ test("a path that can lead nowhere is no other file, and no error", () => {
     expect(isSameFile(nowhere, path), nowhere.slice(0, 80)).toBe(false);
 });
 
-/** A small disk of its own; undefined where this user may not mount one. */
+/** Its own small disk; undefined where this user may not mount one. */
 function smallDisk(): string | undefined {
   const disk = join(folder, "disk");
   mkdirSync(disk);

@@ -225,7 +225,7 @@ needs("chromium").suite("access to the live page", () => {
     await expect.poll(() => page.getByText("The program does not answer").count()).toBe(0);
   });
 
-  test("garbage of another producer is told and breaks nothing", async () => {
+  test("garbage of another producer is reported and breaks nothing", async () => {
     const { feed, browser, page } = await opened();
     const good = feed.stream(20);
     await expect.poll(() => shownSets(page), { timeout: 15_000 }).toBeGreaterThan(0);

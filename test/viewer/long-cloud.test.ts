@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The point cloud under fingers, its point size and its colours by height, by what is drawn of a board of known size and place;
-// and a page that moves nothing by itself where motion is to be reduced.
+// and a page that moves nothing automatically where motion is to be reduced.
 import type { CDPSession, Page } from "playwright-core";
 import sharp from "sharp";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -273,7 +273,7 @@ needs("chromium").suite("control from the live page", () => {
     await restart.getByText("Press again to restart").waitFor();
     await restart.click();
     await page.locator(".commands [data-said=ok]").getByText("restarting").waitFor();
-    // The run begins anew at the same address, without what was not saved, and the page finds it again.
+    // The run restarts at the same address, without what was not saved, and the page finds it again.
     await expect.poll(() => value("match.sgm.uniqueness"), { timeout: 20_000 }).toBe(12);
     await expect.poll(() => computed("uniqueness"), { timeout: 20_000 }).toBe(12);
     await expect.poll(async () => (await metrics())!.seconds, { timeout: 20_000 }).toBeLessThan(before);
@@ -303,7 +303,7 @@ needs("chromium").suite("control from the live page", () => {
     ]);
   });
 
-  test("a page whose program has gone says so, also to who changes a setting", async () => {
+  test("a page whose program has gone reports it, also to who changes a setting", async () => {
     running.child.kill("SIGKILL");
     await page.getByText("The program does not answer. Trying again.").waitFor();
     await change("match.sgm.uniqueness", "13");

@@ -80,7 +80,7 @@ needs("chromium").suite("the live page in Chromium, all of it", () => {
     expect(await newest("temperature", "cpu")).toBe("42.0");
     expect(await newest("watts", "VDD_GPU")).toBe("6.00");
     expect(await newest("watts", "total")).toBe("11.0");
-    // A rail that cannot be read has no line; its reason stands in the figures.
+    // A rail that cannot be read has no line; its reason is in the figures.
     expect(await page.locator('[data-plot=watts] [data-newest="VDD_SOC"]').count()).toBe(0);
     for (const plot of ["watts", "temperature"]) {
       const pixels = await pixelsOf(page, `[data-plot=${plot}] canvas`);

@@ -95,7 +95,7 @@ needs("chromium").suite("the picture's tools", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("the histogram tells how many pixels have a value, of those that it looks at", async () => {
+  test("the histogram reports how many pixels have a value, of the ones that it looks at", async () => {
     const feed = await openPageFeed();
     cleanups.push(() => feed.close());
     const { page, close } = await openBrowser(feed.url);

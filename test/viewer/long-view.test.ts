@@ -24,7 +24,7 @@ const STREAMS: PictureStream[] = ["left", "depth"];
 
 const SECRET = "a secret of the test";
 
-/** What a page would be told and sent, from its first message on. */
+/** Everything a page would receive, from its first message on. */
 function openPage(address: string) {
   const told: ToPage[] = [];
   const sets: Uint8Array[] = [];
@@ -112,7 +112,7 @@ needs("mosquitto").suite("depthwatt view over each way to a broker", () => {
     }
   });
 
-  test("a broker whose certificate nobody here signed is told, and nothing of it is shown", async () => {
+  test("a broker whose certificate nobody here signed is reported, and nothing of it is shown", async () => {
     const { url } = WAYS.wss();
     const viewing = startProgram(["view", url, "--port", "0", "--ca-file", certificates.otherCaFile]);
     try {
@@ -198,7 +198,7 @@ needs("chromium", "mosquitto").suite("control from the page of depthwatt view", 
       await page.locator("[data-step=undo]").click();
       await expect.poll(() => input.inputValue(), { timeout: 15_000 }).toBe(before);
 
-      // Somebody else changes it: the page is told with the next info.
+      // Somebody else changes it: the page gets it with the next info.
       const words = ["--device", "robot-5", "--broker", broker.url, "--secret-file", secretFile];
       expect((await startProgram(["set", "match.sgm.uniqueness=24", ...words]).ended).code).toBe(0);
       await expect.poll(() => input.inputValue(), { timeout: 15_000 }).toBe("24");

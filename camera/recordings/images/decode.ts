@@ -54,7 +54,7 @@ function unsupported(bytes: Uint8Array, name: string, expected: string): Depthwa
 
 /**
  * What libvips says of a file, in one line. Where two pictures are decoded at once, one may have taken the other's words, and sharp
- * then names an option of its own.
+ * then names its own option.
  */
 export function damageWords(message: string): string {
   if (/failOn/.test(message)) return "its end is missing, or a part of it cannot be read";
@@ -166,7 +166,7 @@ export async function readPfm(file: string): Promise<FloatImage> {
 }
 
 /**
- * Splits a picture that holds both images beside each other, left image in the left half.
+ * Splits a picture that holds both images next to each other, left image in the left half.
  * @throws DepthwattError IMAGE_SIZE_MISMATCH when the width is odd
  */
 export function splitSideBySide(

@@ -53,7 +53,7 @@ export function decodePgm(bytes: Uint8Array, name: string): GreyImage {
   return decodeNetpbm(bytes, name, 1);
 }
 
-/** Red, green and blue beside each other: `data[3 * (y * width + x)]`. Values and errors as decodePgm's. */
+/** Red, green and blue next to each other: `data[3 * (y * width + x)]`. Values and errors as decodePgm's. */
 export function decodePpm(bytes: Uint8Array, name: string): GreyImage {
   return decodeNetpbm(bytes, name, 3);
 }

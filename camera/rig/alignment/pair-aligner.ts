@@ -34,7 +34,7 @@ export async function turnMap(turn: MapTurn): Promise<Int32Array> {
   }
 }
 
-/** Looks at pairs: at once by look(), or beside everything else by begin() and take(), which do not wait. */
+/** Looks at pairs: at once by look(), or next to everything else by begin() and take(), which do not wait. */
 export class PairAligner {
   readonly #native: NativePairAligner;
   readonly #numbers = new Float64Array(LOOK_NUMBERS);
@@ -58,7 +58,7 @@ export class PairAligner {
     return this.#read();
   }
 
-  /** Copies the pair and looks at it on a thread of its own. @returns false where the one before is not taken yet */
+  /** Copies the pair and looks at it on its own thread. @returns false where the one before is not taken yet */
   begin(left: Uint8Array, right: Uint8Array): boolean {
     return this.#native.begin(left, right);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which pairs a calibration is made of: what each pair tells by itself, and what it tells beside the rig that the others form.
+// Which pairs a calibration is made of: what each pair reports automatically, and what it reports next to the rig that the others form.
 import { DepthwattError, median } from "../../../core/index.js";
 import { type Board, boardCorners, boardWords } from "./board.js";
 import type { CalibrateExports, NativeSolution } from "./native.js";
@@ -91,7 +91,7 @@ export function tooFew(
   );
 }
 
-/** Pairs whose corners do not fit the rig that the others form: each camera by itself tells a moved board from a bad one. */
+/** Pairs whose corners do not fit the rig that the others form: each camera automatically tells a moved board from a bad one. */
 export function misfits(
   pairs: readonly SeenPair[],
   corners: readonly Corner[],
@@ -118,7 +118,7 @@ export function misfits(
   return out;
 }
 
-/** Median distance of each pair's corners when one camera is fitted by itself. */
+/** Median distance of each pair's corners when one camera is fitted automatically. */
 export async function fitAlone(
   native: CalibrateExports,
   pairs: readonly SeenPair[],

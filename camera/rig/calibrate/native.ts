@@ -63,7 +63,7 @@ export interface NativeSolveCall {
   count: number;
   viewOf: Int32Array;
   cameraOf: Uint8Array;
-  /** 0: the corner decides nothing, its residual is told all the same. */
+  /** 0: the corner decides nothing, its residual is reported all the same. */
   used: Uint8Array;
   /** x y z on the board of each corner, in the unit that the result shall have. */
   objects: Float64Array;

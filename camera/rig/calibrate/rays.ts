@@ -37,7 +37,7 @@ export function rayOf({ K, distortion }: CameraCalibration, u: number, v: number
   return Math.hypot(out[0]! - xd, out[1]! - yd) < 1e-6 ? [x, y] : [Number.NaN, Number.NaN];
 }
 
-/** Where a captured pixel of one camera lies in its rectified image. */
+/** Where a captured pixel of one camera is in its rectified image. */
 export function rectifiedPoint(
   camera: CameraCalibration,
   rectification: Rectification,

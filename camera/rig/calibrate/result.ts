@@ -16,7 +16,7 @@ export interface CalibrateOptions {
   readonly baselineMetres?: number;
   /** Matching error that the expected depth error assumes, pixels. Default 0.25. */
   readonly matchingErrorPixels?: number;
-  /** Also fits the other kind of lens, radtan or fisheye, and says so where it suits the corners better. */
+  /** Also fits the other kind of lens, radtan or fisheye, and reports it where it suits the corners better. */
   readonly compareLenses?: boolean;
 }
 

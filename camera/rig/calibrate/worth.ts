@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a calibration is worth: standard deviations, depth errors, rows of rectified corners, and what a user should be told.
+// What a calibration is worth: standard deviations, depth errors, rows of rectified corners, and warnings for the user.
 import { hasCode } from "../../../core/index.js";
 import { type Rectification, rectify, type StereoCalibration } from "../../calibration/index.js";
 import type { Vector3 } from "../../calibration/matrix.js";
@@ -12,7 +12,7 @@ import { type Corner, solve } from "./solve.js";
 /** Pairs below which a warning says that more would help. */
 const WANTED_PAIRS = 10;
 const DEPTHS_METRES = [1, 3, 10];
-/** Points on the left camera's axis whose depth error is told. */
+/** Points on the left camera's axis whose depth error is reported. */
 export const DEPTH_POINTS = DEPTHS_METRES.map((z): Vector3 => [0, 0, z]);
 /** A lens model whose error is below this share of the other's suits the lens better; 0.94 was seen of one that does not. */
 const BETTER_SHARE = 0.85;

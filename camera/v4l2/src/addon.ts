@@ -16,7 +16,7 @@ let loaded: NativeAddon | undefined;
 export function loadAddon(path = PATH): NativeAddon {
   if (loaded !== undefined && path === PATH) return loaded;
   if (!existsSync(path)) {
-    // npm 12 runs no script of a dependency that was not approved, and says so in a line that is easily missed.
+    // npm 12 runs no script of a dependency that was not approved, and reports it in a line that is easily missed.
     throw new CameraError("ADDON_MISSING", `Expected the native addon at ${path}, found no such file.`, {
       hint: "Build it: 'npm rebuild v4l2-camera' (g++, make and python3 are needed); with npm 12 first 'npm install-scripts approve v4l2-camera'.",
     });

@@ -18,7 +18,7 @@ const TIMESTAMP_MONOTONIC = 0x2000;
 const SOURCE_MASK = 0x70000;
 const SOURCE_START_OF_EXPOSURE = 0x10000;
 
-/** Which moment a capture time stands for; the driver says so with each image. */
+/** Which moment a capture time stands for; the driver reports it with each image. */
 export type TimestampPoint = "startOfExposure" | "endOfFrame";
 
 /** One memory plane of a frame. */
@@ -77,7 +77,7 @@ class Plane implements FramePlane {
 
 /**
  * One image as the driver gave it. The object belongs to its buffer and is used again. It reads what the addon wrote and makes
- * a bigint only of what is asked for: a frame that nobody asks costs no memory.
+ * a bigint only of what is asked for: a frame that no consumer asks costs no memory.
  */
 export class CameraFrame {
   readonly image: number;
@@ -226,7 +226,7 @@ export class V4l2Camera {
     this.native.start(V4l2Camera.#wakerOf(this.#link));
   }
 
-  /** Beside start(), whose variables a function made in it would keep. */
+  /** Next to start(), whose variables a function made in it would keep. */
   static #wakerOf(link: { camera: V4l2Camera | undefined }) {
     return (produced: number, fault: number, action: string | undefined, events: boolean) => {
       const { camera } = link;

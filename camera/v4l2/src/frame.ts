@@ -4,7 +4,7 @@ import type { CameraFrame, FramePlane, TimestampPoint, V4l2Camera } from "./came
 import type { StampOrigin } from "./pair/device-clock.js";
 import type { PixelFormat } from "./pixel-format.js";
 
-/** How the frames of an open camera lie in memory. */
+/** How the frames of an open camera are in memory. */
 export interface FrameLayout {
   width: number;
   height: number;
@@ -83,7 +83,7 @@ export class Frame implements FrameLayout {
     return this.#frame.dequeuedNs;
   }
 
-  /** The driver's count of images, also of those that were lost; modulo 2^32. */
+  /** The driver's count of images, also of the ones that were lost; modulo 2^32. */
   get sequence(): number {
     return this.#frame.sequence;
   }

@@ -34,8 +34,8 @@ const described = ({ formats, controls, ...identity }: NativeDescription): Camer
 });
 
 /**
- * Every /dev/video* in order of its number. `captures` tells cameras from other nodes, such as the metadata node that a webcam
- * has beside its video.
+ * Every /dev/video* in order of its number. `captures` reports cameras from other nodes, such as the metadata node that a webcam
+ * has next to its video.
  * @throws CameraError ADDON_MISSING
  */
 export async function listDevices(around: Surroundings = {}): Promise<ListedCamera[]> {

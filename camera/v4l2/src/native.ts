@@ -121,7 +121,7 @@ export interface NativeCamera {
   readonly exportedDescriptors: readonly number[];
   /**
    * Starts the camera's thread. `onWake(produced, fault, action)` runs on the JavaScript thread: `produced` images were
-   * announced so far (modulo 2^32), entry i stands in the ring at i % RING_ENTRIES; `fault` is 0 or the errno of
+   * announced so far (modulo 2^32), entry i is in the ring at i % RING_ENTRIES; `fault` is 0 or the errno of
    * `action` that ended the stream; with `events` takeEvents() has something. Every announced image is held until release().
    */
   start(onWake: (produced: number, fault: number, action: string | undefined, events: boolean) => void): void;

@@ -70,7 +70,7 @@ interface Reader {
 export class Camera extends EventEmitter<CameraEventMap> implements AsyncIterable<Frame> {
   /** What the camera keeps, read back from the driver. */
   readonly format: Readonly<NativeAgreedFormat>;
-  /** How its frames lie in memory. */
+  /** How its frames are in memory. */
   readonly layout: Readonly<FrameLayout>;
   readonly #parts: CameraParts;
   readonly #identity: NativeIdentity;

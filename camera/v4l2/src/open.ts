@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening a camera with a wish: the driver decides, and what it keeps is told.
+// Opening a camera with a wish: the driver decides, and what it keeps is reported.
 import { loadAddon } from "./addon.js";
 import { V4l2Camera } from "./camera.js";
 import { CameraControls } from "./controls.js";
@@ -32,7 +32,7 @@ export interface CameraWish {
   dmaBuffers?: boolean;
   /** Controls set before the first frame, and again when the camera comes back after an unplug. */
   controls?: Readonly<Record<string, number | boolean | string>>;
-  /** Look for a camera that was unplugged or failed, and go on with it. Default true. */
+  /** Look for a camera that was unplugged or failed, and continue with it. Default true. */
   reconnect?: boolean;
   /** Closes the camera; a loop that reads it throws the signal's reason. */
   signal?: AbortSignal;

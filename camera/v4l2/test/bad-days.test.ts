@@ -255,7 +255,7 @@ describe("a driver that lies", () => {
     expect(camera.statistics().drops).toEqual(drops);
     const lost = drops.incomplete ?? drops.errorFlag ?? 0;
     expect(seen.map(({ data }) => data[0])).toEqual(lost === 1 ? [5, 9] : [5, 7, 9]);
-    // Microseconds are what a driver tells.
+    // Microseconds are what a driver reports.
     expect(seen.at(-1)!.timestampNs).toBeGreaterThanOrEqual(afterNs - 1000n);
     expect(seen.at(-1)!.timestampNs).toBeLessThanOrEqual(now());
     for (const frame of seen) frame.release();

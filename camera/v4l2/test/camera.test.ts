@@ -410,7 +410,7 @@ describe("native capture", () => {
 });
 
 describe("without a camera", () => {
-  test("a path that is not there, and one that is no camera, are told apart", async () => {
+  test("a path that is not there, and one that is no camera, are distinguished", async () => {
     const wish = { fourcc: "GREY", width: 64, height: 48 };
     await expect(V4l2Camera.open(video, { path: "/dev/video999", ...wish })).rejects.toMatchObject({
       code: "DEVICE_UNAVAILABLE",

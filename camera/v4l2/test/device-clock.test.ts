@@ -19,7 +19,7 @@ function feed(clock: DeviceClock, stampAt: (i: number) => bigint, monotonic: boo
 const steps = (times: bigint[]) => times.slice(1).map((time, i) => time - times[i]!);
 
 describe("time stamps of drivers", () => {
-  test("CLOCK_MONOTONIC stays untouched, also when it lies in the future", () => {
+  test("CLOCK_MONOTONIC stays untouched, also when it is in the future", () => {
     const clock = new DeviceClock(clocks);
     const times = feed(clock, (i) => 500n * SECOND + BigInt(i) * 40n * MS + 34n * MS, true);
     expect(clock.origin).toBe("monotonic");
@@ -41,7 +41,7 @@ describe("time stamps of drivers", () => {
     expect(steps(times)).toEqual(Array(9).fill(41n * MS));
   });
 
-  test("no stamp at all: the arrival stands in", () => {
+  test("no stamp at all: the arrival is in", () => {
     const clock = new DeviceClock(clocks);
     const times = feed(clock, () => 0n, false);
     expect(clock.origin).toBe("arrival");

@@ -214,7 +214,7 @@ describe("frames", () => {
     go();
   });
 
-  test("leaving the loop keeps the camera open; another loop goes on", async () => {
+  test("leaving the loop keeps the camera open; another loop continues", async () => {
     const camera = await opened();
     const first = (async () => {
       for await (const frame of camera) return frame.sequence;
@@ -311,7 +311,7 @@ describe("controls", () => {
       ["gain", 15],
       ["exposure_time_absolute", 99],
     ]);
-    // Frames go on beside them.
+    // Frames continue next to them.
     deliver();
     fake.change(PATH, GAIN.id, 20);
     await until(() => seen.length === 1 && changes.length === 3, "a frame and a change");

@@ -203,7 +203,7 @@ describe("frame period and drift", () => {
     },
   );
 
-  test("nothing is said of too few images, nor of cameras with different rates", () => {
+  test("nothing is reported of too few images, nor of cameras with different rates", () => {
     const random = new Random(3);
     const one = new FramePeriod(1e9 / 30);
     const other = new FramePeriod(1e9 / 15);
@@ -215,7 +215,7 @@ describe("frame period and drift", () => {
     expect(driftPpm(one, other)).toBeUndefined();
   });
 
-  test("nothing is said while the times jitter too much to know, and something once there are enough", () => {
+  test("nothing is reported while the times jitter too much to know, and something once there are enough", () => {
     const period = new FramePeriod(1e9 / 30);
     const random = new Random(4);
     const add = (from: number, to: number) => {

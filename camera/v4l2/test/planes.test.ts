@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cameras whose images lie in several pieces of memory (NV12M, YUV420M): each plane in place, with its own rows and bytes.
+// Cameras whose images are in several pieces of memory (NV12M, YUV420M): each plane in place, with its own rows and bytes.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Camera, type CameraWish, type Frame, open } from "../src/index.js";
 import { V4l2Camera } from "../src/parts.js";
@@ -117,7 +117,7 @@ describe("an image in several memory planes", () => {
     frames[0]!.release();
   });
 
-  test("each plane is a DMA buffer of its own", async () => {
+  test("each plane is its own DMA buffer", async () => {
     plugIn(NV12M, 2);
     const { camera } = await opened({ dmaBuffers: true });
     expect(camera.dmaBuffers).toHaveLength(16);

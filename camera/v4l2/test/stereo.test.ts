@@ -116,7 +116,7 @@ describe("pairs", () => {
     await Promise.all([ended, reading]);
   });
 
-  test("a camera that goes away leaves nothing waiting, and pairs go on when it is back", async () => {
+  test("a camera that goes away leaves nothing waiting, and pairs continue when it is back", async () => {
     const stereo = pair(left, right);
     const pairs: number[] = [];
     stereo.start((one) => {

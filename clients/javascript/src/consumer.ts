@@ -78,7 +78,7 @@ export interface ConsumerEvents {
 /** Leaves of JSON messages, and the event each becomes. */
 const DOCUMENTS = { state: "state", info: "info", camera_info: "cameraInfo", metrics: "metrics" } as const;
 
-/** A frame of another stream would be taken for depth: its values are read by its header, but nobody looks at `quantity`. */
+/** A frame of another stream would be taken for depth: its values are read by its header, but no consumer looks at `quantity`. */
 function refuseStream(expected: StreamName, found: StreamName): never {
   throw new DepthwattError(
     "PAYLOAD_INVALID",
@@ -88,7 +88,7 @@ function refuseStream(expected: StreamName, found: StreamName): never {
 }
 
 export class Consumer extends Emitter<ConsumerEvents> {
-  /** Outcome of the first attempt to connect; never rejects. Later attempts go on by themselves. */
+  /** Outcome of the first attempt to connect; never rejects. Later attempts continue automatically. */
   readonly firstAttempt: Promise<BrokerStatus>;
   readonly #base: string;
   readonly #filters: string[];
@@ -243,7 +243,7 @@ export class Consumer extends Emitter<ConsumerEvents> {
     (this.#client ?? this.#given)?.subscribe(exact, () => {});
   }
 
-  /** Ends the subscription, and no message is told after the call; a client that was given stays connected. */
+  /** Ends the subscription, and no message is reported after the call; a client that was given stays connected. */
   async close(): Promise<void> {
     // What has arrived with the message that is being told, or comes before the broker knows.
     this.#client?.removeListener("message", this.#receive);

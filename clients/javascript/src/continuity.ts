@@ -35,7 +35,7 @@ export class Continuity {
     return step - 1;
   }
 
-  /** Runs that were seen to send beside each other; empty where there is one publisher, however often it was restarted. */
+  /** Runs that were seen to send next to each other; empty where there is one publisher, however often it was restarted. */
   get concurrentRuns(): number[] {
     const runs = [...this.#runs].filter(([, { returns }]) => returns >= RETURNS_OF_A_PUBLISHER);
     return runs.length > 1 ? runs.map(([runId]) => runId) : [];
@@ -45,7 +45,7 @@ export class Continuity {
 /** Streams remembered; anybody may publish under new names for ever, and a name costs some hundred bytes. */
 const MAX_STREAMS = 4096;
 
-/** One Continuity per stream; where there are too many, the one that was silent longest is forgotten and begins anew. */
+/** One Continuity per stream; where there are too many, the one that was silent longest is forgotten and restarts. */
 export class ContinuityByStream {
   readonly #known = new Map<string, Continuity>();
 

@@ -40,7 +40,7 @@ function fromPng({ width, height, element }: FrameHeader, body: Uint8Array): Cou
 }
 
 /**
- * Largest picture that is unpacked where nobody asks for another, pixels: 4096 x 4096. A hundred bytes of RVL or PNG can claim
+ * Largest picture that is unpacked where no consumer asks for another, pixels: 4096 x 4096. A hundred bytes of RVL or PNG can claim
  * 16384 x 16384, which is seconds of work and gigabytes of memory.
  */
 export const DEFAULT_MAX_PIXELS = 1 << 24;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// depthwatt-consumer/frames: turns messages into pictures, for programs with an MQTT client of their own and for the live page.
+// depthwatt-consumer/frames: turns messages into pictures, for programs with their own MQTT client and for the live page.
 
 export * from "../../../core/frame/frame-format.js";
 export { type FrameHeader, type ParsedFrame, parseFrame } from "../../../core/frame/payload.js";

@@ -3,7 +3,7 @@
 import { isRecord, type Metrics, member, numberOf, numbersOf } from "../documents.js";
 
 export interface Sample {
-  /** Seconds since 1970, when the page was told. */
+  /** Seconds since 1970, when the page received it. */
   seconds: number;
   fps: number | undefined;
   fpsPerWatt: number | undefined;

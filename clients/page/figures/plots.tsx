@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plots tab: small uPlot charts over a window of time, each with its newest values as text beside it.
+// The plots tab: small uPlot charts over a window of time, each with its newest values as text next to it.
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { Choice } from "../controls.js";
@@ -10,7 +10,7 @@ import { type Chart, chartsOf } from "./charts.js";
 import { recent } from "./history.js";
 
 const HEIGHT = 120;
-/** Told apart in light and in dark, and by people who see few colours (Okabe and Ito); dashes tell them apart besides. */
+/** Told apart in light and in dark, and by people who see few colours (Okabe and Ito); dashes distinguish them besides. */
 const COLOURS = {
   light: ["#0072b2", "#c45500", "#00805d", "#94690a", "#b0558a", "#2f83b8", "#6b6b00", "#707070"],
   dark: ["#56b4e9", "#ff8f4d", "#2fd0a5", "#e0b040", "#e39cc4", "#7fd0ff", "#c9c94a", "#b0b0b0"],

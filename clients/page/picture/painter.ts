@@ -14,7 +14,7 @@ export const SCALES: Record<Quantity, Scale> = {
   confidence: { min: 0, max: 255, logarithmic: false },
 };
 
-/** A canvas and the memory of its picture, made anew only where the size changes. */
+/** A canvas and the memory of its picture, recreated only where the size changes. */
 class Sheet {
   #image: ImageData | undefined;
   words = new Uint32Array(0);

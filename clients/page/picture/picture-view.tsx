@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The picture tab: left image and depth beside or over each other, the probe, the region that is drawn.
+// The picture tab: left image and depth next to or over each other, the probe, the region that is drawn.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { onFrames } from "../live.js";
 import { currentOptions, onOptions, useOptions } from "../options.js";

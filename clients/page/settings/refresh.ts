@@ -5,7 +5,7 @@ import { ask } from "../live.js";
 import { pageState } from "../store.js";
 import { holds } from "./changes.js";
 
-/** One change is told in several documents. */
+/** One change is reported in several documents. */
 const TOGETHER_MS = 500;
 /** A device that was asked too much serves again after a second. */
 const BUSY_MS = 1500;

@@ -82,7 +82,7 @@ export function Settings() {
   );
 }
 
-/** A broker's device tells its settings to who has its secret. */
+/** A broker's device reports its settings to who has its secret. */
 function OpenSettings() {
   const [said, setSaid] = useState("");
   const [asking, setAsking] = useState(false);

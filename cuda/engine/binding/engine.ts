@@ -181,12 +181,12 @@ class SessionEngine implements NativeEngine {
 
   close(): void {
     this.#lastInfo ??= this.#session.info;
-    // Every frame that still waits is told in here.
+    // Every frame that still waits is reported in here.
     this.#session.close();
     this.#link.engine = undefined;
   }
 
-  /** Beside the constructor, whose variables a function made in it would keep. */
+  /** Next to the constructor, whose variables a function made in it would keep. */
   static #finisherOf(link: Link): (slot: number, error: Error | null) => void {
     return (slot, error) => {
       if (link.engine !== undefined) link.engine.#finish(slot, error);
@@ -221,7 +221,7 @@ export function createEngine(options: EngineOptions): NativeEngine {
 }
 
 /**
- * As createEngine(), but its memory is made on another thread, while other engines go on.
+ * As createEngine(), but its memory is made on another thread, while other engines continue.
  * @throws (as a rejection) what createEngine() throws
  */
 export async function openEngine(options: EngineOptions): Promise<NativeEngine> {

@@ -113,7 +113,7 @@ export interface EngineOptions {
   threads: number;
   /**
    * Memory that images will be submitted from, such as a camera's buffers; kept until close(). A device page-locks it, so
-   * that its copies run beside computation, and a board's GPU reads it in place.
+   * that its copies run next to computation, and a board's GPU reads it in place.
    */
   inputMemory?: readonly Uint8Array[];
   /** Result slots: frames that may be in flight or held by outputs at once, 2 to 16. */
@@ -212,7 +212,7 @@ export interface NativeEngine {
    * queued, computed in order on native threads. onDone is called on the JavaScript thread, in the order of submission. With
    * Set `follows` to false if this pair does not come directly after the previous one, for example after the source changed:
    * stages then clear what they remember of earlier frames (refine.temporal). With
-   * the error FRAME_LOST this frame came to nothing and the engine goes on: info says with what. Any other error is final.
+   * the error FRAME_LOST this frame came to nothing and the engine continues: info says with what. Any other error is final.
    * @throws DepthwattError ENGINE_PARAMETER (slot in use, buffer too small), ENGINE_FAILED after close()
    */
   submit(
@@ -223,7 +223,7 @@ export interface NativeEngine {
     follows?: boolean,
   ): void;
   /**
-   * One frame in slot 0, by itself: submit() as a promise.
+   * One frame in slot 0, automatically: submit() as a promise.
    * @throws DepthwattError as submit() and onDone
    */
   compute(left: Uint8Array, right: Uint8Array): Promise<FrameResult>;
@@ -232,6 +232,6 @@ export interface NativeEngine {
    * @throws DepthwattError ENGINE_PARAMETER: another size, or an engine without maps; ENGINE_FAILED after close()
    */
   setRightMap(map: Int32Array): void;
-  /** Waits for the frame in flight, drops those queued behind it (onDone says so), stops the threads, frees the workspace. */
+  /** Waits for the frame in flight, drops those queued behind it (onDone reports it), stops the threads, frees the workspace. */
   close(): void;
 }

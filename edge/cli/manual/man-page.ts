@@ -31,7 +31,7 @@ function term(text: string): string {
   return open === "<" ? `${bold(flags)} ${italic}` : `${bold(flags)} ${open}${italic}${close}`;
 }
 
-/** A sentence as it stands in a page: --help begins small and ends without a full stop. */
+/** A sentence as it is in a page: --help begins small and ends without a full stop. */
 function sentence(text: string): string {
   const first = text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?)]$/.test(first) && !/\)$/.test(first) ? first : `${first}.`;

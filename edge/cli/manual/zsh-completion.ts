@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completion for zsh, made from the commands, with what --help says of each option beside it.
+// Completion for zsh, made from the commands, with what --help says of each option next to it.
 import type { Command, Option } from "commander";
 import {
   allNodes,

@@ -185,7 +185,7 @@ async function runOnce(
     if (!quiet)
       printLine(`${figures.frames} frames in ${figures.seconds.toFixed(1)} s | ${figuresLine(figures)}`);
     else if (!again) printJson(figures);
-    // Frames were asked for that did not arrive. Whoever ends the run by hand has been told already.
+    // Frames were asked for that did not arrive. A user who ends the run by hand has the message already.
     if (!signals.received && !again && runtime.failure !== undefined) throw runtime.failure;
     return again;
   } finally {

@@ -123,7 +123,7 @@ async function run(input: string, output: string, flags: BatchFlags): Promise<vo
 const sum = (counts: Record<string, number>) =>
   Object.values(counts).reduce((total, count) => total + count, 0);
 
-/** What holds of every pair is told with the first one. */
+/** What holds of every pair is reported with the first one. */
 function once(progress: Progress): (text: string) => void {
   const said = new Set<string>();
   return (text) => {

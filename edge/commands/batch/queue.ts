@@ -40,7 +40,7 @@ export interface QueueOptions extends BatchOptions {
   url: string;
   /** A pair that went back into the queue, and why. */
   onReturn(text: string): void;
-  /** Of the choice of settings; stands in the names of results. */
+  /** Of the choice of settings; is in the names of results. */
   key: string;
   /** A message that is neither acknowledged nor worked on for so long comes again. */
   ackWaitSeconds: number;

@@ -20,7 +20,7 @@ import { matchParameters } from "../../pipeline/parameters.js";
 
 export type ResultFormat = "pfm" | "png";
 
-/** All that a result depends on beside its pictures. */
+/** All that a result depends on next to its pictures. */
 export function choiceOf(config: Config, format: ResultFormat): object {
   const { match, refine, rectify, region, depth, calibration } = config;
   const { file, ...how } = calibration;

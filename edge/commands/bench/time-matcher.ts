@@ -28,7 +28,7 @@ const WARM_UP_FRAMES = 3;
 const WARM_UP_SECONDS = 0.3;
 const WINDOW_SECONDS = 2;
 const MIN_FRAMES = 20;
-/** Beside a peer: rounds, and seconds of each participant in one. */
+/** Next to a peer: rounds, and seconds of each participant in one. */
 const PEER_ROUNDS = 5;
 const PEER_SECONDS = 0.4;
 /** Settings that change what is computed, or by whom. */

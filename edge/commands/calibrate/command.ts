@@ -85,7 +85,7 @@ async function exampleOf(
   result: CalibrationResult,
   pairs: readonly NamedPair[],
 ): Promise<{ name: string; left: GreyImage; right: GreyImage } | undefined> {
-  // The middle one of those that fit: neither the best nor the worst.
+  // The middle one of the ones that fit: neither the best nor the worst.
   const order = result.pairs
     .map((pair, at) => ({ at, error: pair.epipolarRmsPixels ?? Number.NaN }))
     .filter(({ error }) => !Number.isNaN(error))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// depthwatt calibrate with live cameras: what the person who holds the board is told, in the terminal and on the live page.
+// depthwatt calibrate with live cameras: messages to the person who holds the board, in the terminal and on the live page.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { encodePng, makeFolder, type PairSource, TILTS } from "../../../camera/index.js";
@@ -113,7 +113,7 @@ class Saver {
 
 export interface LiveRun {
   capture: LiveCapture;
-  /** Tells the page how it ended, and closes it. */
+  /** Reports the page how it ended, and closes it. */
   finish(result: string): Promise<void>;
 }
 

@@ -100,12 +100,12 @@ async function watch(
       interrupt = resolve;
       for (const name of END_SIGNALS) process.once(name, interrupt);
       stopNotes = consumer.on("status", (news) => {
-        // Each attempt that fails like the one before need not be told again.
+        // Each attempt that fails like the one before need not be reported again.
         if (news.reason !== status.reason && !(options.json && news.connected)) {
           note(news.error === undefined ? news.reason : `${news.reason}\nhint: ${inFlags(news.error).hint}`);
         }
         status = news;
-        // Trying again does not mend a refused password or certificate.
+        // Trying again does not fix a refused password or certificate.
         if (status.error !== undefined && !status.error.retryable) reject(inFlags(status.error));
       });
       stopListening = consumer.on("frame", (frame) => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes received frames to a folder: a picture and, beside it, everything the header said, as JSON. Node only.
+// Writes received frames to a folder: a picture and, next to it, everything the header said, as JSON. Node only.
 import { join } from "node:path";
 import { encodePfm, encodePng, makeFolder } from "../../../camera/index.js";
 import type { ReceivedFrame } from "../../../clients/javascript/src/index.js";
@@ -176,7 +176,7 @@ export class FrameSaver {
   }
 }
 
-/** A file name has 255 bytes, a topic 65535; the JSON beside the picture has the whole name. */
+/** A file name has 255 bytes, a topic 65535; the JSON next to the picture has the whole name. */
 function shortName(device: string): string {
   const bytes = Buffer.from(device);
   if (bytes.length <= MAX_DEVICE_BYTES) return device;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every conversion counts and tells.
+// What every conversion counts and reports.
 import { isDepthwattError } from "../../../core/index.js";
 
 export interface Conversion {

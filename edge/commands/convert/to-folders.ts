@@ -149,7 +149,7 @@ async function writeOne(
   counting.wrote();
 }
 
-/** What stands beside the images of EuRoC: lists, and the cameras where they are known. */
+/** What stands next to the images of EuRoC: lists, and the cameras where they are known. */
 async function writeEurocFacts(
   recording: Recording,
   out: string,

@@ -202,7 +202,7 @@ async function write(
   recording.end();
 }
 
-/** The message of an entry, as it stands in the recording. */
+/** The message of an entry, as it is in the recording. */
 function messageOf({ topic, stampNs }: Entry, { encoding, width, height, bytes }: Picture): Uint8Array {
   const head = imagePrefix({
     frameId: topic.split("/")[1]!,

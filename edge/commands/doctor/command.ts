@@ -55,7 +55,7 @@ export function findingLines({ name, state, text, hint, details = [] }: Finding,
   return [head + lines[0], ...rest.map((line) => " ".repeat(INDENT) + line)];
 }
 
-/** The commands alone, to read and to pass to a shell; what none of them mends stands there as a remark. */
+/** The commands alone, to read and to pass to a shell; what none of them fixes is there as a remark. */
 export function fixLines(findings: readonly Finding[]): string[] {
   return findings.flatMap(({ name, state, text, hint, commands = [] }) => {
     if (commands.length === 0 && state !== "bad") return [];

@@ -10,7 +10,7 @@ export interface Finding {
   text: string;
   /** What to do, for what is not ok. */
   hint?: string;
-  /** Shell commands that mend it, in order; absent where none does: a camera is plugged in by hand. For --fix. */
+  /** Shell commands that fix it, in order; absent where none does: a camera is plugged in by hand. For --fix. */
   commands?: readonly string[];
   /** More lines, one thing each. */
   details?: string[];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands for `doctor --fix` that mend settings, secrets and the rights to power rails, from what an error says in data.
+// Commands for `doctor --fix` that fix settings, secrets and the rights to power rails, from what an error says in data.
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { type DepthwattError, packageRoot, quoteShellWord } from "../../../core/index.js";
@@ -18,7 +18,7 @@ function rootFor(file: string): string {
 
 const isThere = (file: unknown): file is string => typeof file === "string" && existsSync(file);
 
-/** The editor on each file that has a wrong setting, and the check of it; variables are unset. A flag is mended where it stands. */
+/** The editor on each file that has a wrong setting, and the check of it; variables are unset. A flag is fixed where it stands. */
 export function settingsCommands({ context }: DepthwattError): string[] {
   const problems = (context.problems ?? []) as readonly Problem[];
   const named = (kind: string) =>

@@ -21,7 +21,7 @@ export function megaDisparitiesPerSecond({ scenes }: Evaluation): number {
 const shown = (value: number | null | undefined, digits: number) =>
   value == null ? "-" : value.toFixed(digits);
 
-/** The masks of a scene that are told: those of Middlebury v2 where it has them, else all that has a ground truth. */
+/** The masks of a scene that are reported: those of Middlebury v2 where it has them, else all that has a ground truth. */
 function masksOf(masks: Evaluation["scenes"][number]["masks"]): string[] {
   const known = PUBLISHED_MASKS.filter((name) => name in masks);
   return known.length > 0 ? known : ["valid"];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The presets whose numbers a paper prints, of one matcher or of all, each beside the published row.
+// The presets whose numbers a paper prints, of one matcher or of all, each next to the published row.
 import { DepthwattError } from "../../../core/index.js";
 import { ALGORITHMS } from "../../../cuda/index.js";
 import { note } from "../../cli/output.js";

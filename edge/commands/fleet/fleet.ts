@@ -37,7 +37,7 @@ interface Known {
 
 /** Names on a broker are anybody's: beyond, further ones are only counted. */
 export const MAX_DEVICES = 10_000;
-/** Runs of one name that are told apart; anybody at the broker may make up more. */
+/** Runs of one name that are distinguished; anybody at the broker may make up more. */
 const MAX_RUNS = 16;
 /** Metrics that are this many times later than the ones before are missing. */
 const LATE = 5;
@@ -79,7 +79,7 @@ export class Fleet {
       if (known === undefined) return;
       known.state = state;
       known.reason = reason;
-      // An offline of another run is its will; a run that goes on says so again.
+      // An offline of another run is its will; a run that continues reports it again.
       if (runId !== undefined && known.runIds.size < MAX_RUNS) known.runIds.add(runId);
       if (state === "offline" || state === "stopped") known.runIds.clear();
     });

@@ -121,9 +121,9 @@ export function timelineChart(point: MeasuredPoint): string {
     pieces.push(`${pen}${x.at((index + 0.5) * binSeconds).toFixed(1)} ${y.at(value).toFixed(1)}`);
     pen = "L";
   }
-  // Closer than two pixels, single frames cannot be told apart any more: then a band stands for them.
+  // Closer than two pixels, single frames cannot be distinguished any more: then a band stands for them.
   const dense = frames.length > 0 && (frame.right - frame.left) / (frames.length || 1) < 2.5;
-  // A record that is full says nothing of when the frames ended: they went on.
+  // A record that is full says nothing of when the frames ended: they continued.
   const end = frames.length >= TIMELINE_FRAMES ? seconds : Math.min(seconds, frames.at(-1) ?? 0);
   const band = dense ? rectangle(frame.left, frame.bottom - 7, x.at(end) - frame.left, 7, "band") : "";
   const ticks = frames.map((at) => line(x.at(at), frame.bottom - 7, x.at(at), frame.bottom, "tick")).join("");

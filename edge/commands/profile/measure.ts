@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One point: the engine on pictures in memory, at a rate or as fast as it can, with the meter running beside it.
+// One point: the engine on pictures in memory, at a rate or as fast as it can, with the meter running next to it.
 import { setTimeout as sleep } from "node:timers/promises";
 import { greyPairLayout } from "../../../camera/index.js";
 import { createEngine, type NativeEngine, STAGE_NAMES } from "../../../cuda/index.js";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// depthwatt scene: the built-in scene as files, with the exact answer beside them.
+// depthwatt scene: the built-in scene as files, with the exact answer next to them.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Command, Option } from "commander";

@@ -55,7 +55,7 @@ async function view(url: string, options: ViewOptions): Promise<void> {
     await server.listen();
     let reason = "";
     consumer.on("status", (status) => {
-      // Each attempt that fails like the one before need not be told again.
+      // Each attempt that fails like the one before need not be reported again.
       if (status.reason !== reason) log[status.connected ? "info" : "warn"](`broker: ${status.reason}`);
       reason = status.reason;
     });

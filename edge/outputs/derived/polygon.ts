@@ -103,7 +103,7 @@ export function parseZones(text: string): Zone[] | string {
   return zones.length <= MAX_ZONES ? zones : `expected at most ${MAX_ZONES} zones, got ${zones.length}`;
 }
 
-/** The pixels whose centres lie in a polygon, row by row; `step`: only every so many rows. */
+/** The pixels whose centres are in a polygon, row by row; `step`: only every so many rows. */
 export function spansOf(corners: readonly Point[], width: number, height: number, step = 1): Span[] {
   const spans: Span[] = [];
   for (let y = 0; y < height; y += step) {

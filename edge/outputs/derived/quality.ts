@@ -109,7 +109,7 @@ export function planeFit({ disparityQ4, confidence }: DisparityPicture, grid: Gr
   };
 }
 
-/** Standard deviation of each grid pixel over a number of frames; of those that were matched in all of them the median. */
+/** Standard deviation of each grid pixel over a number of frames; of the ones that were matched in all of them the median. */
 export class TemporalNoise {
   readonly #grid: Grid;
   readonly #frames: number;

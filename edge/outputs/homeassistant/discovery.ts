@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Home Assistant is told: one device with its entities, as its MQTT discovery wants it
+// Builds the documents for Home Assistant: one device with its entities, as its MQTT discovery wants it
 // (home-assistant.io/integrations/mqtt, "Device discovery payload"). Its schemas are strict: a key too many is refused.
 import { crc32 } from "../../../core/frame/crc32.js";
 import type { Topics } from "../../../core/frame/topics.js";
@@ -37,7 +37,7 @@ export function objectId(base: string, device: string): string {
 export const discoveryTopic = (prefix: string, base: string, device: string): string =>
   `${prefix}/device/${objectId(base, device)}/config`;
 
-/** Where a controlled setting is told and changed. */
+/** Where a controlled setting is reported and changed. */
 export const stateTopicOf = (base: string, device: string, key: string) =>
   `${base}/${device}/homeassistant/${key}/state`;
 export const commandTopicOf = (base: string, device: string, key: string) =>

@@ -92,7 +92,7 @@ export function rosEncoding(format: PixelFormat): string {
   return format in names ? names[format as keyof typeof names] : "mono16";
 }
 
-/** Rows of an image as they lie in memory, those of NV12's colours among them. */
+/** Rows of an image as they are in memory, those of NV12's colours among them. */
 const rowsOf = (format: PixelFormat, height: number) => (format === "NV12" ? (3 * height) / 2 : height);
 
 function inputChannel(prefix: string, side: "left" | "right", input: InputLayout): FrameChannel {

@@ -48,7 +48,7 @@ function headOf(prefix: string, channels: readonly FrameChannel[], rig: Rig | un
   return { channels: [...documents, ...frames], attachments };
 }
 
-/** @throws DepthwattError OUTPUT_UNWRITABLE: what cannot be recorded is told before the first frame */
+/** @throws DepthwattError OUTPUT_UNWRITABLE: what cannot be recorded is reported before the first frame */
 export async function openMcapOutput(context: OutputContext<McapSettings>): Promise<Output> {
   const { settings, base, device, rig } = context;
   const file = resolve(settings.file!);

@@ -79,7 +79,7 @@ export interface PublisherCounters extends StreamCounters {
  */
 export interface Publisher {
   /**
-   * Takes one frame: the body lies at [bodyOffset, bodyOffset + bodyBytes) of `buffer`, with FRAME_HEADROOM_BYTES free
+   * Takes one frame: the body is at [bodyOffset, bodyOffset + bodyBytes) of `buffer`, with FRAME_HEADROOM_BYTES free
    * before it (they are overwritten). `release` is called exactly once, now or later: when the socket has taken the bytes,
    * when a newer frame replaced this one, or when it was dropped; `sent` is true in the first case alone. Until then buffer
    * must not change.
@@ -93,11 +93,11 @@ export interface Publisher {
     frameNumber?: number,
   ): void;
   /**
-   * The number of the next frame of a stream. publish() takes one by itself; who may lose a frame before takes it first, so
+   * The number of the next frame of a stream. publish() takes one automatically; who may lose a frame before takes it first, so
    * that readers see the gap.
    */
   nextFrameNumber(stream: StreamName): number;
-  /** Header and body of a frame may have so many bytes: maxPayloadBytes, or less where the broker says so. */
+  /** Header and body of a frame may have so many bytes: maxPayloadBytes, or less where the broker reports it. */
   readonly maxMessageBytes: number;
   /** Why what is published does not arrive now: no connection, or a broker that refuses it. */
   readonly failure: DepthwattError | undefined;
@@ -120,7 +120,7 @@ export interface Publisher {
    */
   preview(file: Uint8Array, contentType: string): PublishDropCause | undefined;
   counters(): PublisherCounters;
-  /** The outcome of the first attempt to connect; never rejects. Later attempts go on by themselves, with back-off. */
+  /** The outcome of the first attempt to connect; never rejects. Later attempts continue automatically, with back-off. */
   readonly firstAttempt: Promise<BrokerStatus>;
   /** Publishes `stopped`, then disconnects; at most two seconds. Every buffer is released when it resolves. */
   close(): Promise<void>;

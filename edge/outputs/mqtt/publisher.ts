@@ -28,7 +28,7 @@ import {
 
 const DEFAULT_MAX_PENDING_BYTES = 4 << 20;
 const DEFAULT_MAX_PAYLOAD_BYTES = 64 << 20;
-/** Topic and properties beside the payload; far above what makeTopics allows. */
+/** Topic and properties next to the payload; far above what makeTopics allows. */
 const PACKET_HEAD_ALLOWANCE = 1024;
 const CLOSE_GRACE_MS = 2000;
 const DEFAULT_PERIOD_MS = 1000 / 30;
@@ -259,7 +259,7 @@ class MqttPublisher implements Publisher {
     // Written past client.publish, whose callback comes when a packet is accepted, with its memory still in the socket's
     // queue; this callback comes when the kernel (or TLS) has the bytes. QoS 0 needs no book-keeping of the client's.
     stream.write(Buffer.from(message.buffer, message.byteOffset, message.length), (error) => {
-      // A write that a broken socket gave up comes back without an error; that the socket is destroyed tells.
+      // A write that a broken socket gave up comes back without an error; that the socket is destroyed reports.
       queue.settle(pending, error || stream.destroyed ? undefined : message.length);
       this.#flush();
     });

@@ -17,7 +17,7 @@ export const REDUCTIONS: readonly Reduction[] = [2, 4];
 
 type Pixels = Uint8Array | Uint16Array | Int16Array;
 
-/** A stream as it lies in the slot, and how many of its elements are a pixel. */
+/** A stream as it is in the slot, and how many of its elements are a pixel. */
 function sourceOf(
   { stream, element, points }: FrameDescription,
   { slot }: ComputedFrame,

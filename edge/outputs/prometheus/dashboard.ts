@@ -4,7 +4,7 @@ import { stringify } from "yaml";
 import { FAMILIES } from "./families.js";
 import type { Alert, Family, Panel } from "./family.js";
 
-/** Two drawings beside each other on Grafana's 24 columns. */
+/** Two drawings next to each other on Grafana's 24 columns. */
 const PANEL = { width: 12, height: 8 };
 
 /** Grafana puts the chosen data source here. */

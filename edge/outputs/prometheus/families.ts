@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every metric, once: the exposition, the dashboard, the alert rules and the manual are made from this list.
-// Names: https://prometheus.io/docs/practices/naming (base units, _total for what is counted, _info for what is said).
+// Names: https://prometheus.io/docs/practices/naming (base units, _total for what is counted, _info for what is reported).
 import type { PowerFigures, RailFigure, Unavailable } from "../../../power/index.js";
 import type { Family, ScrapeFacts, ValueSample } from "./family.js";
 

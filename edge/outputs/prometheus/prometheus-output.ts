@@ -9,7 +9,7 @@ import { Scrapes } from "./scrapes.js";
 
 export const METRICS_PATH = "/metrics";
 
-/** What stands in `info` and does not change with every setting. */
+/** What is in `info` and does not change with every setting. */
 const BUILD_LABELS = ["version", "board", "backend", "instructionSet", "algorithm"] as const;
 
 function buildOf(info: object): Record<string, string> {

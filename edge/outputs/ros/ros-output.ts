@@ -194,7 +194,7 @@ class RosOutput implements Output {
       this.#drops.add(`${name}.backpressure`);
       return;
     }
-    // Bodies differ in length: room for a quarter more, so that it is rarely made anew.
+    // Bodies differ in length: room for a quarter more, so that it is rarely recreated.
     if (buffer.length < needed) buffer = new Uint8Array(Math.ceil(needed * 1.25));
     const kept = buffer;
     const bytes = write(kept);

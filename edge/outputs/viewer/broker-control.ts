@@ -14,7 +14,7 @@ export type BrokerControlOptions = Pick<
   "broker" | "base" | "credentials" | "timeoutMs"
 >;
 
-/** Each is a connection of its own for as long as a device takes to answer. */
+/** Each is its own connection for as long as a device takes to answer. */
 const MAX_REQUESTS = 8;
 
 const signedSchema = z.strictObject({ signed: z.string(), signature: z.string() });

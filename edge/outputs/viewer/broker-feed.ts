@@ -10,7 +10,7 @@ import type { DocumentType } from "./protocol.js";
 /** Streams of one moment come one after the other; what is not there by then was not sent. */
 const PATIENCE_MS = 100;
 const MAX_ASSEMBLIES = 256;
-/** Ours have some kilobytes in five levels; anybody may publish others, which every page would be told. */
+/** Ours have some kilobytes in five levels; anybody may publish others, which every page would receive. */
 const MAX_DOCUMENT_LENGTH = 1 << 20;
 const MAX_LEVELS = 32;
 
@@ -76,7 +76,7 @@ export class BrokerFeed {
 
   #take(frame: ReceivedFrame): void {
     const { device, stream, header } = frame;
-    // The topic says one stream and the header another: damaged in a way of its own.
+    // The topic says one stream and the header another: damaged in its own way.
     if (header.stream !== stream || stream === "points") return;
     const before = this.#assemblies.get(device);
     let assembly = before;

@@ -4,7 +4,7 @@ import type { WebSocket } from "ws";
 import type { PictureStream } from "../../../core/frame/frame-format.js";
 import { MAX_CREDITS, type ToPage } from "./protocol.js";
 
-/** A page that does not read is sent nothing more; what it missed is said again once it does. */
+/** A page that does not read is sent nothing more; what it missed is reported again once it does. */
 const MAX_WAITING_BYTES = 1 << 20;
 /** Somebody waits for an answer, which may hold a snapshot. Who asks on and reads none is cut off. */
 const MAX_UNREAD_BYTES = 64 << 20;
@@ -51,13 +51,13 @@ export class PageClient {
     this.#skipped++;
   }
 
-  /** Says what is said again with the next of its kind, or to who missed something. */
+  /** Says what is reported again with the next of its kind, or to who missed something. */
   say(message: ToPage): void {
     if (this.socket.bufferedAmount > MAX_WAITING_BYTES) this.missed = true;
     else this.#send(message);
   }
 
-  /** Says it however many frames wait: it is said once. */
+  /** Says it however many frames wait: it is reported once. */
   answer(message: Extract<ToPage, { type: "answer" }>): void {
     if (this.socket.bufferedAmount > MAX_UNREAD_BYTES) this.socket.terminate();
     else this.#send(message);

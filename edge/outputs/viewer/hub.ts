@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All pages that are open and what they are told: documents at once and again to newcomers, frames only to who has room for
+// Sends to all open pages: documents at once and again to newcomers, frames only to who has room for
 // one. Nothing is queued: a frame that nobody has room for is not sent, and the page learns how many those were.
 import type { WebSocket } from "ws";
 import { z } from "zod";
@@ -134,7 +134,7 @@ export class Hub {
     const [crowd = []] = [...byAddress.values()].sort((a, b) => b.length - a.length);
     const oldest = crowd[0] as PageClient;
     this.#clients.delete(oldest);
-    // Nothing is said: a page connects again by itself, and who does not read would hold the socket until it did.
+    // Nothing is reported: a page connects again automatically, and who does not read would hold the socket until it did.
     oldest.socket.terminate();
   }
 

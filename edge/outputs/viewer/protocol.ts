@@ -16,7 +16,7 @@ export const MAX_CREDITS = 2;
 /** The program says something at least this often. */
 export const BEAT_MS = 2000;
 
-/** What is known of a device beside its frames; each replaces the one before. */
+/** What is known of a device next to its frames; each replaces the one before. */
 export type DocumentType = "state" | "info" | "cameraInfo" | "metrics" | "calibration";
 export interface StateDocument {
   state: string;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs of a board from cameras that run: looked at one after the other, kept where the guide says so, solved beside it.
+// Pairs of a board from cameras that run: looked at one after the other, kept where the guide reports it, solved next to it.
 import {
   type Board,
   boardWords,
@@ -184,7 +184,7 @@ class Capture {
         }
       })
       .catch((error: unknown) => {
-        // Exchanged or mirrored cameras are told at once, and the person may go on.
+        // Exchanged or mirrored cameras are reported at once, and the person may continue.
         if (isDepthwattError(error)) this.#trouble = error.message;
         else this.#failure ??= error;
       })

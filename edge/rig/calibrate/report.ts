@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report of a calibration: one HTML file that needs nothing beside it.
+// The report of a calibration: one HTML file that needs nothing next to it.
 import {
   boardWords,
   type CalibrationResult,

@@ -29,7 +29,7 @@ function filesOf({ output, opencv, ros, kalibr, report }: Outputs): string[] {
   return files.filter((file) => file !== undefined);
 }
 
-/** Before anything is computed: a place that cannot be written is told now. @throws DepthwattError FILE_EXISTS, OUTPUT_UNWRITABLE, USAGE */
+/** Before anything is computed: a place that cannot be written is reported now. @throws DepthwattError FILE_EXISTS, OUTPUT_UNWRITABLE, USAGE */
 export function checkPlaces(outputs: Outputs, force: boolean): void {
   const files = filesOf(outputs);
   const twice = files.find((file, at) => files.indexOf(file) !== at);

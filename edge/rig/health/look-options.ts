@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a PairAligner is told, of the images and of how they are rectified.
+// Describes to a PairAligner the images and how they are rectified.
 import type { PairAlignerOptions } from "../../../camera/index.js";
 import type { InputLayout } from "../../contracts/rig.js";
 import type { PipelineGeometry } from "../../pipeline/geometry.js";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches the rig while frames are computed: a look now and then, on a thread of its own, and what becomes of many looks.
+// Watches the rig while frames are computed: a look now and then, on its own thread, and what becomes of many looks.
 import type { AlignmentLook, PairAligner } from "../../../camera/index.js";
 import type { Unavailable } from "../../contracts/known.js";
 import type { Alignment } from "./estimate.js";
@@ -43,7 +43,7 @@ const BEGINS_MS = 1500;
 const ENDS_MS = 3000;
 /** A problem of the rig ends well below the limit at which it began. */
 const ENDS_BELOW = 0.7;
-/** What a run tells as its state; a dark room, or a cap on a lens, is only told in the figures. */
+/** What a run reports as its state; a dark room, or a cap on a lens, is only told in the figures. */
 const TOLD: readonly string[] = ["RIG_MOVED", "PAIR_SWAPPED", "PAIR_UNRECTIFIED", "PAIR_BLURRED"];
 
 export class RigMonitor {

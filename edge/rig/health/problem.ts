@@ -22,7 +22,7 @@ export function problem(
 
 /** Corners below which an image is flat. */
 const FEWEST_CORNERS = 30;
-/** Features below which a pair says nothing, and their share of those that suit one rig. */
+/** Features below which a pair says nothing, and their share of the ones that suit one rig. */
 const FEWEST_FEATURES = 24;
 const LEAST_SHARE = 0.4;
 /** A repeated pattern such as a chessboard pairs many features wrongly: so many that suit one rig are no chance. */

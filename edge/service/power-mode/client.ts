@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands in for nvpmodel where this process is not root: takes the same arguments, asks the root helper and prints its answer.
-// A program of its own, so that it can be waited for where the process ends.
+// Its own program, so that it can be waited for where the process ends.
 import { writeSync } from "node:fs";
 import { connect } from "node:net";
 import { pathToFileURL } from "node:url";

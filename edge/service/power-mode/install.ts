@@ -29,7 +29,7 @@ export function unitTexts(node: string, helper: string): Record<string, string> 
 /** Where a file can be exchanged: itself and every folder above it. */
 const upwards = (path: string): string[] => (path === "/" ? [path] : [path, ...upwards(dirname(path))]);
 
-/** What the helper is made of, beside Node. */
+/** What the helper is made of, next to Node. */
 function programFiles(): string[] {
   const folders = ["dist", "build/Release"].map((name) => join(packageRoot(), name));
   return folders

@@ -20,7 +20,7 @@ export interface Board {
 /** Who asks, as the kernel says (SO_PEERCRED): a name or number in the request would be worth nothing. */
 export interface Asker {
   uid: number;
-  /** Those who may ask, beside root. */
+  /** Those who may ask, next to root. */
   allowed: readonly number[];
 }
 
@@ -32,7 +32,7 @@ function ok(nvpmodel: Nvpmodel): string {
   return name === undefined ? refused("nvpmodel -q did not name the power mode") : `ok ${name}\n`;
 }
 
-/** Nothing of the request reaches nvpmodel but a number that stands in the board's own list. */
+/** Nothing of the request reaches nvpmodel but a number that is in the board's own list. */
 export function answerTo(request: string, { uid, allowed }: Asker, { conf, nvpmodel }: Board): string {
   if (uid !== 0 && !allowed.includes(uid)) return refused(`user ${uid} may not ask`);
   if (request === "query\n") return ok(nvpmodel);

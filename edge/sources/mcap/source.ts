@@ -119,7 +119,7 @@ class McapSource implements PairSource {
   #played: Promise<void> | undefined;
   #wake = () => {};
   #badTold = 0;
-  /** Added in later laps, so that times and numbers go on rising. */
+  /** Added in later laps, so that times and numbers continue rising. */
   #lapNs = 0n;
   #lapSequence = 0;
   #lastNs = 0n;

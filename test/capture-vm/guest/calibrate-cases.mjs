@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A board before two cameras of the kernel: depthwatt calibrate takes pairs by itself and writes the rig that saw them.
+// A board before two cameras of the kernel: depthwatt calibrate takes pairs automatically and writes the rig that saw them.
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -38,7 +38,7 @@ const parameter = (name) =>
 const FILE = "/var/lib/cases/boot";
 const boot = existsSync(FILE) ? Number(readFileSync(FILE, "utf8")) : 0;
 const only = parameter("only");
-/** Another group of cases, in one boot by itself. */
+/** Another group of cases, in one boot automatically. */
 const alone = parameter("alone");
 const name = alone ?? BOOTS[boot].name;
 report({ boot: name, uptimeSeconds: Number(readFileSync("/proc/uptime", "utf8").split(" ")[0]) });

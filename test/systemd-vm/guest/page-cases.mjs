@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // docs/start/service.md as somebody follows it who installs from Debian packages: every command of these sections is run as it
-// stands there. What differs is said here: the machine is amd64, `sudo` is root already, the editor is a script, and what would run
+// is there. What differs is reported here: the machine is amd64, `sudo` is root already, the editor is a script, and what would run
 // until Ctrl-C runs for some seconds.
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { assert, mainPid, sh, show, tried, UNIT, until } from "./tools.mjs";

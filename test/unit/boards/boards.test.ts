@@ -191,7 +191,7 @@ describe("detection on constructed trees", () => {
       mkdirSync(file);
       expect(reasons()[at]).toContain(file);
       expect(sensor.read().filter((reading) => !reading.available)).toHaveLength(1);
-      // The monitor is gone: its rails say so, those of other monitors go on.
+      // The monitor is gone: its rails report it, those of other monitors continue.
       rmSync(file, { recursive: true });
       renameSync(lost, `${lost}.gone`);
       expect(reasons()[at]).toContain("does not exist");

@@ -178,7 +178,7 @@ describe("continuity", () => {
     ).toEqual([0, 2]);
   });
 
-  test("counts losses of each run by itself, and tells two publishers from restarts", () => {
+  test("counts losses of each run automatically, and reports two publishers from restarts", () => {
     const continuity = new Continuity();
     const take = (runId: number, frameNumber: number) => continuity.missingBefore({ runId, frameNumber });
     for (let i = 0; i < 3; i++) expect([take(1, i), take(2, 100 + i)]).toEqual([0, 0]);
@@ -226,7 +226,7 @@ describe("continuity of many streams", () => {
         expect(streams.of("kept/depth").missingBefore(frame(3 + i / 1000))).toBe(i === 0 ? 1 : 0);
     }
     expect(streams.size).toBe(4096);
-    // Forgotten: it begins anew instead of telling a loss that nobody can know.
+    // Forgotten: it restarts instead of telling a loss that nobody can know.
     expect(streams.of("silent/depth").missingBefore(frame(50))).toBe(0);
   });
 });
@@ -325,7 +325,7 @@ test("documents that a hostile sender wrote are ignored or read, and never end t
   expect(seen).toEqual([{ device: "porch", state: "online", reason: "" }]);
 });
 
-test("a frame of another stream is no depth, one that is too large is none, rivals are told once", () => {
+test("a frame of another stream is no depth, one that is too large is none, rivals are reported once", () => {
   const client = Object.assign(new EventEmitter(), { connected: false });
   const consumer = connectConsumer(client as unknown as MqttClient, { maxPixels: 64 * 48 });
   const seen: unknown[] = [];

@@ -24,7 +24,7 @@ match:
 power: {minFps: 20} # dock
 `;
 
-test("comments, order and blank lines stay; a value is changed, added or taken out", () => {
+test("comments, order and blank lines stay; a value is changed, added or removed", () => {
   const change = {
     "match.numDisparities": 64,
     "match.halfResolution": true,
@@ -86,7 +86,7 @@ function folderWith(text: string): { folder: string; file: string } {
 const load = (candidate: string) =>
   loadConfig({ file: candidate, set: ["match.minDisparity=4"], environment: {} }).config;
 
-test("the file is replaced whole, through a link, with its mode; what a flag overrides is told", () => {
+test("the file is replaced whole, through a link, with its mode; what a flag overrides is reported", () => {
   const { folder, file } = folderWith(FILE);
   chmodSync(file, 0o640);
   const link = join(folder, "link.yaml");
@@ -100,7 +100,7 @@ test("the file is replaced whole, through a link, with its mode; what a flag ove
   expect(readdirSync(folder).sort()).toEqual(["depthwatt.yaml", "link.yaml"]);
 });
 
-test("a file with which the next start would fail is not written, and nothing is left beside it", () => {
+test("a file with which the next start would fail is not written, and nothing is left next to it", () => {
   const { folder, file } = folderWith("match: {sgm: {p2: 30}}\n");
   expect(() => saveSettings(file, { "match.sgm.p1": 31 }, load)).toThrow(
     expect.objectContaining({

@@ -10,7 +10,7 @@ const repository = resolve(import.meta.dirname, "../../..");
 const folder = mkdtempSync(join(repository, "test/.needs-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Runs one suite in a vitest of its own, where `mosquitto` cannot be found. */
+/** Runs one suite in its own vitest, where `mosquitto` cannot be found. */
 function runSuite(gate: string, environment: Record<string, string>) {
   const file = join(folder, "inner.test.ts");
   writeFileSync(

@@ -11,7 +11,7 @@ function capture(level: string, isTTY: boolean) {
 }
 
 describe("the log", () => {
-  test("is JSON where nobody looks", () => {
+  test("is JSON where no consumer looks", () => {
     const { log, lines } = capture("info", false);
     log.info({ frames: 3n }, "published");
     expect(JSON.parse(lines[0]!)).toMatchObject({ level: 30, msg: "published", frames: 3 });

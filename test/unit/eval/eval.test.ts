@@ -29,7 +29,7 @@ describe("score", () => {
   const truth = Float32Array.of(10, 10, 10, 10, INFINITE, 20);
   const estimate = Int16Array.of(160, 176, 177, NONE, 160, NONE);
 
-  test("holes count as wrong beside valid-only, density and the mean error of what was estimated", () => {
+  test("holes count as wrong next to valid-only, density and the mean error of what was estimated", () => {
     const result = score(estimate, truth, undefined, 1);
     expect(result.badPercent).toBeCloseTo(60, 10);
     expect(result.badPercentValidOnly).toBeCloseTo(100 / 3, 10);

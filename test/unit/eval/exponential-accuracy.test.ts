@@ -47,7 +47,7 @@ needsData("midd_v2/dataset.json").suite("Table IV of Yu et al. 2010", () => {
     `${matcher}.gradientPercent=400`,
   ];
   const esaw = ["match.algorithm=esaw", ...gradients("match.esaw")];
-  // Of one another as in the paper, and small enough for gradients beside them.
+  // Of one another as in the paper, and small enough for gradients next to them.
   const esmp = ["lambdaThousandths=99", "slopeThousandths=660", "capTenThousandths=248"].map(
     (set) => `match.esmp.${set}`,
   );

@@ -143,13 +143,13 @@ describe("a watt budget", () => {
       const run = simulate({ ...model, otherWatts }, { budgetWatts: budget }, 1200, profileOf(model));
       // With a profile the fall is one step: three readings to confirm and one that the step takes.
       expect(over(run, budget, 306, 600)).toBeLessThanOrEqual(6);
-      // When the load has gone, quality comes back by itself.
+      // When the load has gone, quality comes back automatically.
       expect(run.seconds[1199]!.level).toBeLessThanOrEqual(run.seconds[299]!.level + 1);
       expect(changes(run, 0, 1200)).toBeLessThanOrEqual(12);
     },
   );
 
-  test("a budget below the lowest level is said, not hidden", () => {
+  test("a budget below the lowest level is reported, not hidden", () => {
     const run = simulate({}, { budgetWatts: 3 }, 120);
     expect(run.seconds.at(-1)).toMatchObject({ level: LEVELS.length - 1 });
     expect(run.seconds.at(-1)!.reason).toContain("there is no lower level");

@@ -73,7 +73,7 @@ class Workshop {
 const options = { match: MATCH, backend: "auto" } as unknown as EngineOptions;
 const none = new Uint8Array(0);
 
-/** Another engine is opened beside the one that computes: it is there a turn later. */
+/** Another engine is opened next to the one that computes: it is there a turn later. */
 const prepared = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 describe("an engine whose parameters change", () => {
@@ -139,7 +139,7 @@ describe("an engine whose parameters change", () => {
     expect(problems).toEqual([]);
   });
 
-  test("goes on with the old one where the new one cannot be opened", async () => {
+  test("continues with the old one where the new one cannot be opened", async () => {
     const shop = new Workshop();
     const problems: string[] = [];
     const engine = new AdjustableEngine(
@@ -201,7 +201,7 @@ describe("an engine whose parameters change", () => {
     expect(engine.framesInFlight).toBe(2);
   });
 
-  test("whether a change can be computed is tried on an engine of its own", async () => {
+  test("whether a change can be computed is tried on its own engine", async () => {
     const shop = new Workshop();
     const engine = new AdjustableEngine(options, { onProblem: () => {} }, shop.open);
     expect(engine.supports({ ...MATCH, halfResolution: true })).toBe(true);
@@ -244,7 +244,7 @@ describe("the rate gate", () => {
 });
 
 describe("the loop", () => {
-  test("looks at the meter, applies what was decided, and says so", async () => {
+  test("looks at the meter, applies what was decided, and reports it", async () => {
     let watts = 9;
     const sensor: PowerSensor = {
       name: "bench",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Power modes as the last levels of the ladder: changed by name beside the other work, put back at the end, and only where
+// Power modes as the last levels of the ladder: changed by name next to the other work, put back at the end, and only where
 // they are named. nvpmodel is a program of the test's own.
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -65,7 +65,7 @@ function loopWith(modes: PowerModes, problems: Error[]) {
   return { loop, governor, levels, draw: (value: number) => (watts = value) };
 }
 
-test("the ladder goes on into the modes; the one that was on comes back at the end", async () => {
+test("the ladder continues into the modes; the one that was on comes back at the end", async () => {
   const modes = open();
   const problems: Error[] = [];
   const { loop, governor, levels } = loopWith(modes, problems);
@@ -93,7 +93,7 @@ test("changes come one after the other, also when they are asked for at once, an
   expect(state()).toBe("0");
 });
 
-test("a mode that is refused is said once, and the governor goes on without", async () => {
+test("a mode that is refused is reported once, and the governor continues without", async () => {
   writeFileSync(join(folder, "refuse"), "");
   const modes = open();
   const problems: Error[] = [];

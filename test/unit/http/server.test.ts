@@ -61,7 +61,7 @@ test.each([
   expect(await raw(port, path)).toMatch(/^HTTP\/1\.1 40[04] /);
 });
 
-test("a handler that fails is told, and the server goes on", async () => {
+test("a handler that fails is reported, and the server continues", async () => {
   const problems: string[] = [];
   const { url } = await listening({ onProblem: (problem) => problems.push(problem.message) });
   const failed = await fetch(`${url}/fails`);
@@ -145,7 +145,7 @@ test("close() does not wait for a TLS handshake", async () => {
   socket.destroy();
 });
 
-test("a port that is taken: auto takes another, a number is an error that says so", async () => {
+test("a port that is taken: auto takes another, a number is an error that reports it", async () => {
   const { port } = await listening();
   await expect(listening({ port })).rejects.toMatchObject({
     code: "HTTP_UNAVAILABLE",
@@ -172,7 +172,7 @@ test("wrong passwords run into a limit that time lifts, and the right one goes t
   expect(check("wrong")).toBe("wait");
 });
 
-test("wrong passwords lock out their own address, however long they go on", () => {
+test("wrong passwords lock out their own address, however long they continue", () => {
   let now = 0;
   const gate = new PasswordGate("correct horse", () => now);
   for (let second = 0; second < 3600; second++, now += 1000) {

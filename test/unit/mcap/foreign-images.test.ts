@@ -273,7 +273,7 @@ test.each(SUMMARIES)(
   },
 );
 
-test("an index that names wrong places is made anew", async () => {
+test("an index that names wrong places is recreated", async () => {
   const file = place("wrong-places.mcap");
   await writeForeignMessages(file, pairs(), { chunkSize: 600 });
   const bytes = readFileSync(file);

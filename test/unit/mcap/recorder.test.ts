@@ -157,7 +157,7 @@ async function afterPowerCut(file: string, bytes: number) {
   return framesIn(copy);
 }
 
-test("a full disk: the chunk is counted as lost, the file stays whole, and it goes on when there is room", async () => {
+test("a full disk: the chunk is counted as lost, the file stays whole, and it continues when there is room", async () => {
   let room = 30_000;
   const disk: RecordingDisk = {
     ...realDisk,
@@ -274,7 +274,7 @@ test.each([
   expect({ open: open.size, files: readdirSync(folder) }).toEqual({ open: 0, files: ["out.mcap"] });
 });
 
-test("an index that cannot be written is told, and the file is read without it", async () => {
+test("an index that cannot be written is reported, and the file is read without it", async () => {
   let writes = 0;
   const disk: RecordingDisk = {
     ...realDisk,
@@ -291,7 +291,7 @@ test("an index that cannot be written is told, and the file is read without it",
   expect((await framesIn(file)).frames).toEqual([0]);
 });
 
-test("recording leaves the disk its share, and goes on when there is more", () => {
+test("recording leaves the disk its share, and continues when there is more", () => {
   const { recorder, frame, space, clock, told } = start();
   frame();
   space.free = 9;

@@ -134,7 +134,7 @@ needs("lz4").suite("another program's recording in lz4", () => {
     await writer.end();
     const file = Buffer.concat(bytes);
     writeFileSync(place("lz4.mcap"), file);
-    // What they are packed with is told by each chunk; noise would not get smaller.
+    // What they are packed with is reported by each chunk; noise would not get smaller.
     expect(file.includes("lz4")).toBe(true);
     expect(file.length).toBeLessThan(PAIRS * 2 * 512);
     expect((await read(place("lz4.mcap"))).numbers).toEqual(all);
@@ -316,7 +316,7 @@ test("speed: 40 pairs of 30 Hz at ten times take 0.13 s", async () => {
   expect((atMs.at(-1)! - atMs[0]!) / 1000).toBeLessThan(1);
 });
 
-test("a loop goes on: times and numbers rise without a gap", async () => {
+test("a loop continues: times and numbers rise without a gap", async () => {
   const { got } = await play({ file: whole, loop: true }, 100);
   expect(got).toHaveLength(100);
   for (const [i, { timestampNs, sequence }] of got.entries()) {
@@ -325,7 +325,7 @@ test("a loop goes on: times and numbers rise without a gap", async () => {
   }
 });
 
-test("what a damaged recording lacks is told and counted by the source", async () => {
+test("what a damaged recording lacks is reported and counted by the source", async () => {
   const { warnings } = await play({ file: place("damaged.mcap") });
   const { drops } = await play({ file: place("damaged.mcap") });
   expect(drops).toEqual({ damaged: 4 });

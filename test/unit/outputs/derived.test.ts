@@ -35,7 +35,7 @@ test("a polygon that crosses itself is refused at the start, with its key", () =
   );
 });
 
-test("pixels whose centres lie in a polygon, also in one with a dent", () => {
+test("pixels whose centres are in a polygon, also in one with a dent", () => {
   expect(spansOf(cornersOf("all 0,0 1,0 1,1 0,1"), 4, 2)).toEqual([
     { y: 0, from: 0, to: 4 },
     { y: 1, from: 0, to: 4 },

@@ -135,7 +135,7 @@ test("a rate limit leaves frames out and counts them; no streams, no frames", ()
   expect(offered).toBe(5);
 });
 
-test("what state() or metrics() throws is told, and forgotten when they work again", () => {
+test("what state() or metrics() throws is reported, and forgotten when they work again", () => {
   let broken = true;
   const { outlets, problems } = start(
     outputOf((lease) => lease.release(), {
@@ -165,7 +165,7 @@ test("an output that does not close is not waited for longer than the limit", as
   expect(await outlets[0]!.close()).toBe("it did not close: EIO");
 });
 
-test("an output is closed once, and what went wrong is told once, however often its end is asked for", async () => {
+test("an output is closed once, and what went wrong is reported once, however often its end is asked for", async () => {
   const close = vi.fn(() => Promise.reject(new Error("EIO")));
   const { outlets } = start(outputOf(() => {}, { close }));
   const both = await Promise.all([outlets[0]!.close(), outlets[0]!.close()]);

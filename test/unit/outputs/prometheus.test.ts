@@ -104,7 +104,7 @@ test("before the first frame only what is known is there", () => {
   ]);
 });
 
-test("power that cannot be read is absent, and the reason stands beside it", () => {
+test("power that cannot be read is absent, and the reason stands next to it", () => {
   const recent = { power: { available: false, reason: "no power sensor" } } as const;
   const text = exposition(FAMILIES, { ...NOTHING, recent }, "prometheus");
   expect(text).toContain('depthwatt_unavailable{figure="power",reason="no power sensor"} 1');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pictures that are sent smaller until they fit: which size is chosen, that every pixel is one of the whole picture, and that
-// the header says so.
+// the header reports it.
 import { describe, expect, test } from "vitest";
 import { decodeBody, decodePoints } from "../../../clients/javascript/src/decode.js";
 import { FRAME_HEADROOM_BYTES } from "../../../core/frame/frame-format.js";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of bytes on the connection beside that of the frames: each call hears once what happened, and why.
+// What becomes of bytes on the connection next to that of the frames: each call hears once what happened, and why.
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { expect, test, vi } from "vitest";

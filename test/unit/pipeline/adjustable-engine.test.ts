@@ -9,7 +9,7 @@ import { layeredPair } from "../../doubles/stereo-pair.js";
 const pair = layeredPair(64, 48, 4);
 
 test.each(["auto", "cpu"] as const)(
-  "backend %s: the reason of what computes outlives a change of settings",
+  "backend %s: the reason of what computes survives a change of settings",
   async (backend) => {
     const options = engineOptions(pair, { backend });
     const engine = new AdjustableEngine(options, {

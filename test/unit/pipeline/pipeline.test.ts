@@ -219,7 +219,7 @@ test("two frames in work do not pass the frame limit", async () => {
   expect([...source.released].sort()).toEqual([0, 1, 2, 3]);
 });
 
-test("a frame that is lost with its backend is counted and replaced, and the run goes on with what is left", async () => {
+test("a frame that is lost with its backend is counted and replaced, and the run continues with what is left", async () => {
   const reasons: string[] = [];
   const source = new HandSource();
   const engine = new HandEngine(4);

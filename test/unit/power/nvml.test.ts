@@ -59,7 +59,7 @@ needs("toolchain").suite("NVML", () => {
   });
 
   test(
-    "through the addon: the meter's total is the counter, its window, clocks and limits stand beside it",
+    "through the addon: the meter's total is the counter, its window, clocks and limits stand next to it",
     SAMPLES,
     () => {
       const code = `

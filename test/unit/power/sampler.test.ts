@@ -114,7 +114,7 @@ describe("native sampling", () => {
   });
 });
 
-/** Runs a meter of six rail files at 100 Hz for three seconds in a process of its own. */
+/** Runs a meter of six rail files at 100 Hz for three seconds in its own process. */
 const MEASURE = `
   const { openBestSensor, Meter } = await import(process.argv[1] + "/dist/power/index.js");
   const { createRequire } = await import("node:module");

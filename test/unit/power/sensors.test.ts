@@ -80,7 +80,7 @@ describe("RAPL", () => {
     expect([10, 90, 5, 4].map(unwrap)).toEqual([0n, 80n, 95n, 194n]);
   });
 
-  test("permission denied names the file and the hint; no zone says so", () => {
+  test("permission denied names the file and the hint; no zone reports it", () => {
     tree.write(raplZones([{ zone: "intel-rapl:0", name: "package-0", energy: 1 }]));
     const reason = refusal(openRapl({ root: tree.root, read: denying("energy_uj") }));
     expect(reason).toContain("intel-rapl:0/energy_uj");
@@ -137,7 +137,7 @@ describe("INA3221 and INA238", () => {
     expect(sensor.total).toMatchObject({ rails: ["POM_5V_IN"] });
   });
 
-  test("INA238 gives microwatts and is AGX Thor's input beside the module's rails", () => {
+  test("INA238 gives microwatts and is AGX Thor's input next to the module's rails", () => {
     tree
       .write(
         ina3221Hwmon("2-0040", 1, [
@@ -187,7 +187,7 @@ describe("INA3221 and INA238", () => {
     expect(refusal(sensor.read()[0]!)).toContain("does not exist");
   });
 
-  test("a chip without a driver and two rails of one name are said, not guessed", () => {
+  test("a chip without a driver and two rails of one name are reported, not guessed", () => {
     tree.write({ "sys/bus/i2c/devices/1-0040/name": "ina3221\n" });
     expect(refusal(openIna({ root: tree.root }))).toContain("no driver bound");
     tree.write(ina3221Hwmon("1-0040", 0, [{ label: "VDD_IN" }]));
@@ -308,7 +308,7 @@ function nvml(overrides: Partial<ReturnType<NvmlBinding["nvmlRead"]>> = {}): Nvm
 }
 
 describe("NVML", () => {
-  test("the energy counter is the total, the power stands beside it", () => {
+  test("the energy counter is the total, the power stands next to it", () => {
     const sensor = opened(openNvml({ native: nvml() }));
     expect(sensor.rails.map((rail) => [rail.label, rail.kind])).toEqual([
       ["GPU0", "energy"],

@@ -84,7 +84,7 @@ test("an explicit version is never changed", async () => {
   expect(statuses.at(-1)?.error).toMatchObject({ code: "BROKER_REFUSED" });
 });
 
-test("pauses grow from attempt to attempt up to the longest, and begin anew after a connection", async () => {
+test("pauses grow from attempt to attempt up to the longest, and restart after a connection", async () => {
   // What is asked of the timer, not when it comes: a busy machine makes every pause longer.
   const timers = vi.spyOn(globalThis, "setTimeout");
   cleanups.push(() => timers.mockRestore());
@@ -118,7 +118,7 @@ test("a connection that is cut at once, again and again, is no new beginning", a
   expect(pauses.some((ms) => ms > 250)).toBe(true);
 });
 
-test("a broker that takes the connection and stays silent is told as that, with a hint, and tried again", async () => {
+test("a broker that takes the connection and stays silent is reported as that, with a hint, and tried again", async () => {
   const { attempts, statuses, connection } = await setUp(() => {}, { answerMs: 60 });
   expect(await connection.firstAttempt).toMatchObject({
     connected: false,

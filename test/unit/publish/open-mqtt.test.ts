@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of an MQTT output that cannot be opened whole: nothing of it goes on.
+// What becomes of an MQTT output that cannot be opened whole: nothing of it continues.
 import { beforeEach, expect, test, vi } from "vitest";
 import { DepthwattError } from "../../../core/index.js";
 import { loadConfig } from "../../../edge/config/index.js";

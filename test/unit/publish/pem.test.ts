@@ -56,7 +56,7 @@ test("each mode of a password file: refused exactly where others have a right", 
   }
 });
 
-test("a private key that others may read is refused, with what mends it", () => {
+test("a private key that others may read is refused, with what fixes it", () => {
   const { certFile, keyFile } = made.client;
   chmodSync(keyFile, 0o644);
   const message = expect.stringMatching(

@@ -85,7 +85,7 @@ test("runs longer than the picture, endless numbers, empty runs and values out o
   expect(() => unpack(new Uint8Array(64).fill(0xff), 5)).toThrow(/at most 10 nibbles/);
 });
 
-test("random bytes give an error or a picture, and never write beside the pixels", () => {
+test("random bytes give an error or a picture, and never write next to the pixels", () => {
   let pictures = 0;
   for (let seed = 1; seed <= 2000; seed++) {
     const body = randomBytes(seed);

@@ -55,7 +55,7 @@ test("frame numbers count every frame offered; sums leave out streams without on
   expect(Object.keys(sums.streams)).toEqual(["depth", "left"]);
 });
 
-test("a frame that a newer one has overtaken is told, also where the numbers begin anew", () => {
+test("a frame that a newer one has overtaken is reported, also where the numbers restart", () => {
   const queue = new StreamQueue();
   const inOrder = (...numbers: number[]) =>
     numbers.map((number) => queue.comesInOrder(pendingFrame(number).pending));

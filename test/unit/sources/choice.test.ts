@@ -88,7 +88,7 @@ describe("the kind", () => {
     expect(both.v4l2.left).toBe("/dev/video0");
   });
 
-  test("images that are missing are told with their keys", () => {
+  test("images that are missing are reported with their keys", () => {
     expect(refusal({ set: ["source.kind=replay", "source.replay.left=a"] }).message).toContain(
       '"replay": expected source.replay.left and source.replay.right, or source.replay.sideBySide alone, ' +
         "got source.replay.left",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Colours from every kind of source, for matchers that read them; and what is said where there are none.
+// Colours from every kind of source, for matchers that read them; and what is reported where there are none.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -60,7 +60,7 @@ describe("recordings", () => {
       return { pair, description: source.description };
     });
 
-  test("PNG and PPM keep their colours, byte for byte; a grey picture stays grey; nobody asks: grey", async () => {
+  test("PNG and PPM keep their colours, byte for byte; a grey picture stays grey; no consumer asks: grey", async () => {
     const [left, right] = [rgb(), rgb()];
     const files = { left: file("left.png", await png(left)), right: file("right.ppm", ppm(right)) };
     const { pair, description } = await play(files);
@@ -233,7 +233,7 @@ describe("a pair of pictures", () => {
   };
 
   test.each(COLOUR_MATCHERS)(
-    "in grey: %s says so once and computes as with red = green = blue",
+    "in grey: %s reports it once and computes as with red = green = blue",
     async (algorithm) => {
       const values = [0, 1].map(() => random.fill(new Uint8Array(WIDTH * HEIGHT), 0, 255));
       values[1]!.set(values[0]!.subarray(3), 0);

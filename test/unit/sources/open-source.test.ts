@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What opening a source says beside the source.
+// What opening a source says next to the source.
 import { expect, test } from "vitest";
 import { loadConfig } from "../../../edge/config/index.js";
 import { openSource } from "../../../edge/run/open-source.js";
 
-test("a calibration beside the synthetic scene, which brings its own, is told as not used", async () => {
+test("a calibration next to the synthetic scene, which brings its own, is reported as not used", async () => {
   const { config } = loadConfig({});
   const plain = await openSource(config);
   await plain.source.stop();

@@ -96,7 +96,7 @@ test("nothing comes after it was closed", () => {
   expect(sets).toEqual([]);
 });
 
-test("a document that no page could be told is left out, with one line in the log: anybody may publish it", () => {
+test("a document that no page could show is left out, with one line in the log: anybody may publish it", () => {
   const hub = new Hub({ kind: "view", origin: "a test" });
   const said: ToPage[] = [];
   const page = Object.assign(new EventEmitter(), {

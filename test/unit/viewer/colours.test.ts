@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The colours of the live page's pictures, and the range that they are spread over by itself.
+// The colours of the live page's pictures, and the range that they are spread over automatically.
 import { describe, expect, test } from "vitest";
 import { COLOUR_MAPS, coloursOf } from "../../../clients/page/picture/colour-maps.js";
 import { autoRange, eased, histogramOf, valueAt } from "../../../clients/page/picture/histogram.js";

@@ -54,7 +54,7 @@ test("without a secret and without a password in front of it, control is off and
   expect([performed, off.performed]).toEqual([[], []]);
 });
 
-test("behind the page's password a request needs no signature, and who asked is told", async () => {
+test("behind the page's password a request needs no signature, and who asked is reported", async () => {
   const { door, ask, performed } = opened();
   expect(door.describe().state).toEqual({ enabled: true });
   expect(await ask(request(undefined))).toMatchObject({ ok: true });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What pages are told and sent, over real WebSockets without a browser: credits, skipped frames, newcomers, passwords, limits.
+// Sends documents and frames to pages over real WebSockets without a browser: credits, skipped frames, newcomers, passwords, limits.
 import { once } from "node:events";
 import { afterEach, expect, test } from "vitest";
 import { WebSocket } from "ws";

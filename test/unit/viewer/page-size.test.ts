@@ -12,7 +12,7 @@ test("the built page, with the parts that are loaded later, is less than 120 kB 
   );
   const names = files.map(({ name }) => name);
   expect(names).toContain("index.html");
-  // Each beside its packed form, which is what a browser loads.
+  // Each next to its packed form, which is what a browser loads.
   const plain = files.filter(({ name }) => !name.endsWith(".gz"));
   expect(names.toSorted()).toEqual(plain.flatMap(({ name }) => [name, `${name}.gz`]).toSorted());
   const sizes = plain.map(({ parentPath, name }) => {

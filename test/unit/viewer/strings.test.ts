@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every word of the page stands in strings.ts: its other files hold no text that a person would read. They are parsed, not
+// Every word of the page is in strings.ts: its other files hold no text that a person would read. They are parsed, not
 // searched: what counts is what TypeScript calls text of an element, and the attributes that are read out or shown.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -12,7 +12,7 @@ export type StampOrigin =
   | "realtime"
   /** A clock of the device's own, shifted so that its first image is not younger than its arrival. */
   | "device"
-  /** No stamp at all: the time of arrival stands in. */
+  /** No stamp at all: the time of arrival is in. */
   | "arrival";
 
 /** A stamp this far from a clock is not of that clock. */
@@ -69,7 +69,7 @@ export class DeviceClock {
     return ageNs;
   }
 
-  /** Modulo 2^64, so that a counter that passes its top goes on as if nothing had happened; exact below 2^53. */
+  /** Modulo 2^64, so that a counter that passes its top continues as if nothing had happened; exact below 2^53. */
   #ageOf(words: Uint32Array, at: number): number {
     const low = words[at]! + this.#offset[0]!;
     const carry = low >= HIGH ? 1 : 0;

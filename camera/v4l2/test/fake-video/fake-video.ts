@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cameras that live in memory: builds the driver beside this file once per change of it, and gives tests its controls.
+// Cameras that live in memory: builds the driver next to this file once per change of it, and gives tests its controls.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync } from "node:fs";
@@ -36,7 +36,7 @@ export interface FakeCamera {
   strideExtra?: number;
   /** S_FMT answers with this width whatever is asked, though the lists say otherwise. */
   stubbornWidth?: number;
-  /** S_PARM answers with the rate that was asked for, whatever is set; G_PARM tells the truth. */
+  /** S_PARM answers with the rate that was asked for, whatever is set; G_PARM reports the truth. */
   echoesRate?: boolean;
   /** DQBUF returns every queued buffer at once, with the error flag. */
   endlessErrors?: boolean;

@@ -28,7 +28,7 @@ export async function opened(wish: CameraWish = {}, camera: Partial<FakeCamera> 
   return one;
 }
 
-/** The next image of a count that begins with each test, or where it says so. */
+/** The next image of a count that begins with each test, or where it reports it. */
 export function deliver(bytes: Uint8Array = counted(sequence), more = {}): void {
   expect(fake.deliver(PATH, { timestampNs: now(), sequence, bytes, ...more })).toBe(true);
   sequence++;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The adjustment by itself: corners of a known rig in, its numbers out, for each lens model.
+// The adjustment automatically: corners of a known rig in, its numbers out, for each lens model.
 import { expect, test } from "vitest";
 import { multiply, rotationVector, transpose } from "../../../../camera/calibration/matrix.js";
 import { type Board, calibratePairs, LENS_MODELS, type SeenPair } from "../../../../camera/index.js";
@@ -42,7 +42,7 @@ test.each(LENS_MODELS)("exact corners give the exact rig: %s", async (lens) => {
 });
 
 test.each(LENS_MODELS)(
-  "noise of 0.1 px moves nothing further than the uncertainty that is told: %s",
+  "noise of 0.1 px moves nothing further than the uncertainty that is reported: %s",
   async (lens) => {
     const { rig, pairs } = pairsOf(lens, 20, 0.1, 11);
     const result = await calibratePairs(native, pairs, { board, lens, imageSize });
@@ -187,7 +187,7 @@ test.each([
   expect(right.warnings.join("\n")).not.toMatch(/--lens/);
 });
 
-test("a lens model that folds back before the border is told by the rows", async () => {
+test("a lens model that folds back before the border is reported by the rows", async () => {
   const { pairs } = pairsOf("fisheye", 14, 0.03, 15);
   const { warnings } = await calibratePairs(native, pairs, {
     board,

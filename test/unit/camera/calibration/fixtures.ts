@@ -120,7 +120,7 @@ export const wideFisheye = rig({
 
 export const rigs = { barrel, convergent, rational, thinPrism, fisheye };
 
-/** A folder of its own for each test file, gone at the end. Returns a writer that answers with the path. */
+/** Its own folder for each test file, gone at the end. Returns a writer that answers with the path. */
 export function temporaryFiles(): (name: string, text: string) => string {
   const folder = mkdtempSync(join(tmpdir(), "depthwatt-calibration-"));
   afterAll(() => rmSync(folder, { recursive: true }));

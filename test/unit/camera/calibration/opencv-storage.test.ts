@@ -50,7 +50,7 @@ needs("opencv").suite("OpenCV's own FileStorage", () => {
     const files = [`${folder}/intrinsics.yml`, `${folder}/extrinsics.yml`];
     const imageSize = { width: 640, height: 480 };
 
-    test("is in squares, and says so", () => {
+    test("is in squares, and reports it", () => {
       const { calibration, warnings } = loadStereoCalibration(files, { imageSize });
       expect(found.rms).toBeLessThan(0.5);
       expect(calibration.T[0]).toBeCloseTo(-3.33, 1);

@@ -59,7 +59,7 @@ describe("OpenCV FileStorage", () => {
     }
   });
 
-  test("nothing is said on stderr about OpenCV's dialect of YAML", () => {
+  test("nothing is reported on stderr about OpenCV's dialect of YAML", () => {
     const said: unknown[] = [];
     const listen = (warning: Error): void => void said.push(warning.message);
     process.on("warning", listen);
@@ -90,7 +90,7 @@ describe("OpenCV FileStorage", () => {
     expectSameRig(loadStereoCalibration(write("names.yml", text)).calibration, barrel);
   });
 
-  test("one intrinsics file per camera beside the extrinsics", () => {
+  test("one intrinsics file per camera next to the extrinsics", () => {
     const single = (side: "left" | "right"): string => {
       const [, k, d] = side === "left" ? [0, "M1", "D1"] : [0, "M2", "D2"];
       const head = "%YAML:1.0\n---\nimage_width: 640\nimage_height: 480\n";

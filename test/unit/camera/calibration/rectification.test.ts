@@ -282,7 +282,7 @@ describe.each(Object.entries(rigs))("rectification of %s, by geometry", (_name, 
 });
 
 describe("fisheye lenses that see almost everything", () => {
-  test("corners at 90 degrees and more bound nothing: the flat image lies inside them", () => {
+  test("corners at 90 degrees and more bound nothing: the flat image is inside them", () => {
     const rectification = rectify(wideFisheye);
     const { width, height } = wideFisheye.imageSize;
     expect(rectification.validLeft.width).toBeGreaterThan(0.95 * width);

@@ -27,7 +27,7 @@ const write = temporaryFiles();
 const stereoYaml = (calibration: StereoCalibration): string =>
   openCvIntrinsics(calibration) + openCvExtrinsics(calibration).replace(/^.*\n.*\n/, "");
 
-/** Asserts the four parts of the sentence, and the machine-readable context beside it. */
+/** Asserts the four parts of the sentence, and the machine-readable context next to it. */
 function expectRefusal(
   source: string | string[],
   parts: { code?: string; file?: string; key: string | RegExp; expected: RegExp; found: RegExp },
@@ -136,7 +136,7 @@ describe("wrong sizes", () => {
       allowScaling: true,
     }).calibration;
     expect(size).toEqual(imageSize);
-    // The pixel (cx, cy) becomes a block of 2 x 2 whose middle lies at 2 c + 1/2.
+    // The pixel (cx, cy) becomes a block of 2 x 2 whose middle is at 2 c + 1/2.
     expect(left.K).toEqual([2 * 520.3, 0, 2 * 322.7 + 0.5, 0, 2 * 519.1, 2 * 236.2 + 0.5, 0, 0, 1]);
     expectRefusal(
       path,
@@ -432,7 +432,7 @@ describe("warnings", () => {
 needsData("calib/ros_camera_info/stereopi_placeholder_BAD").suite(
   "a published pair that is broken",
   (folder) => {
-    test("has no baseline, and says so", () => {
+    test("has no baseline, and reports it", () => {
       expectRefusal(folder, {
         file: `${folder}/right.yaml`,
         key: /projection_matrix\.data\[3\]/,

@@ -71,7 +71,7 @@ describe("the measure itself", () => {
         Math.round(at((i % width) + dx, Math.floor(i / width) + dy)),
       ),
     });
-    // The right picture shows what the left one shows, 6 px further left and 2.4 px further down.
+    // The right image shows what the left one shows, 6 px further left and 2.4 px further down.
     const matches = matchCorners(picture(0, 0), picture(6, -2.4), { maxDisparity: 12, rows: [4, 4] });
     expect(matches.length).toBeGreaterThan(20);
     expect(meanVerticalOffset(matches)).toBeCloseTo(2.4, 1);

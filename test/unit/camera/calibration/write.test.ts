@@ -82,7 +82,7 @@ describe.each(Object.keys(FORMS) as (keyof typeof FORMS)[])("%s", (form) => {
     );
     const { calibration, warnings } = loadStereoCalibration(files);
     expect(warnings).toEqual([]);
-    // ROS tells rotation and baseline through rectification and projection matrices.
+    // ROS reports rotation and baseline through rectification and projection matrices.
     expectSame(calibration, rig, form === "ROS" ? 10 : 14);
   });
 });

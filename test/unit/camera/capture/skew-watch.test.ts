@@ -23,7 +23,7 @@ describe("skew warning", () => {
     expect(warnings).toHaveLength(2);
   });
 
-  test("many images without a partner in the strict mode are told with the limit", () => {
+  test("many images without a partner in the strict mode are reported with the limit", () => {
     const watch = new SkewWatch({ maxSkewMs: 2, rephase: false });
     let warning: string | undefined;
     for (let i = 0; i < 75; i++) {

@@ -195,7 +195,7 @@ describe("recordings", () => {
     await until("the error", () => seen.error !== undefined);
     expect(seen.pairs).toHaveLength(3);
     expect(seen.error!.code).toBe("COMMAND_FAILED");
-    // Both end alike; whichever is noticed first is told.
+    // Both end alike; whichever is noticed first is reported.
     expect(seen.error!.message).toMatch(
       /^(left|right) command "sh": ended with exit code 4; its last line: the disk is gone$/,
     );

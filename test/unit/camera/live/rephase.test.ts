@@ -106,7 +106,7 @@ needs("toolchain").suite("re-phasing", () => {
     expect(fake.state(RIGHT).streamOnNs).toBeGreaterThanOrEqual(askedNs);
     const goodNs = 0.08 * PERIOD_NS;
     const skewNs = () => wrapPhase(fake.state(RIGHT).streamOnNs + latencyNs - leftPhaseNs, PERIOD_NS);
-    // A machine that wakes the thread late gets another attempt, at most four; one that is given up is told.
+    // A machine that wakes the thread late gets another attempt, at most four; one that is given up is reported.
     const settled = () => Math.abs(skewNs()) < goodNs || warnings.some((text) => /out of step/.test(text));
     await until(settled, "in phase", 30_000);
     const { streamOns, streamOnNs } = fake.state(RIGHT);

@@ -76,7 +76,7 @@ needs("toolchain").suite("before the first image", () => {
     expect(fake.control(LEFT, EXPOSURE.id)).toBe(50);
   });
 
-  test("depthwatt's exposure control stays off beside the camera's own, unless it is asked for", async () => {
+  test("depthwatt's exposure control stays off next to the camera's own, unless it is asked for", async () => {
     const own = {
       id: 0x9a0901,
       name: "Auto Exposure",

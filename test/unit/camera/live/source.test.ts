@@ -114,7 +114,7 @@ needs("toolchain").suite("camera source", () => {
     for (const { left, right } of seen) expect(left).toBe(right);
   });
 
-  test("a consumer that keeps pairs starves the cameras, not the process; giving back goes on", async () => {
+  test("a consumer that keeps pairs starves the cameras, not the process; giving back continues", async () => {
     twoCameras();
     const source = await open({ buffers: 6 });
     const { seen, held, events } = recording(true);
@@ -185,7 +185,7 @@ needs("toolchain").suite("camera source", () => {
     await until(() => degraded.length === 1, "degraded");
     expect(fake.state(LEFT).queued).toBe(8);
     expect(source.counters().dropsLeft).toEqual({ driver: 3, alone: 3 });
-    // The left camera goes on meanwhile: silent for a second it would be lost too.
+    // The left camera continues meanwhile: silent for a second it would be lost too.
     const timer = setInterval(() => {
       const at = now();
       for (const path of [LEFT, RIGHT])

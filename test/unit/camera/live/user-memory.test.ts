@@ -109,7 +109,7 @@ needs("toolchain").suite("cameras that write into the process's memory", () => {
     await until(() => fake.state(RIGHT).streaming, "the camera again");
   });
 
-  test("the memory outlives the cameras: an engine lets go of it later", async () => {
+  test("the memory survives the cameras: an engine lets go of it later", async () => {
     const source = await open();
     const { events } = recording();
     source.start(events);

@@ -30,7 +30,7 @@ describe("manual pages", () => {
     );
   });
 
-  test("every option and argument of a command stands in its page, and its examples", () => {
+  test("every option and argument of a command is in its page, and its examples", () => {
     for (const command of program.commands) {
       const page = pages.get(`depthwatt-${command.name()}.1`)!;
       for (const { long } of command.options) expect(page, command.name()).toContain(roff(long!));
@@ -81,7 +81,7 @@ describe("completion in bash", () => {
   const script = join(folder, "completion.bash");
   writeFileSync(script, bashCompletion(program));
 
-  /** What bash offers for the last word; words are as bash splits them, "=" by itself. */
+  /** What bash offers for the last word; words are as bash splits them, "=" automatically. */
   function offered(...words: string[]): string[] {
     const code = `source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _depthwatt
       [ \${#COMPREPLY[@]} -gt 0 ] && printf "%s\\n" "\${COMPREPLY[@]}"; true`;
@@ -157,7 +157,7 @@ needs("zsh").suite("completion in a real zsh", () => {
   writeFileSync(join(functions, "_depthwatt"), zshCompletion(program));
 
   /**
-   * What zsh's own completion offers after this line. A zsh in a terminal of its own (zpty) completes it; compadd, which every
+   * What zsh's own completion offers after this line. A zsh in its own terminal (zpty) completes it; compadd, which every
    * completion ends in, prints what it would offer.
    */
   function offered(line: string): string[] {

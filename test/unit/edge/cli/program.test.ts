@@ -70,7 +70,7 @@ describe("help", async () => {
     expect(out).toBe(whole);
   });
 
-  test("where it is piped every description stands beside its name", () => {
+  test("where it is piped every description stands next to its name", () => {
     program.outputHelp();
     expect(out).toMatch(/^ {2}convert .* recordings into images, .* folders of images into recordings$/m);
     expect(out).toContain("6 done but\nsomething was left out, 70 a bug.\nBegin with: depthwatt run, then");
@@ -159,7 +159,7 @@ describe("errors", () => {
     );
   });
 
-  test("an error of the addon is told by its code", () => {
+  test("an error of the addon is reported by its code", () => {
     const native = Object.assign(new Error("paths: expected 2, 4 or 8, got 3"), { code: "ENGINE_PARAMETER" });
     expect(reportError(native, "depthwatt run")).toBe(4);
     expect(err).toMatch(/^error: paths: expected 2, 4 or 8, got 3\nhint: /);
@@ -388,7 +388,7 @@ test("an instruction set that is none is refused with those that are there", () 
 });
 
 describe("presets", () => {
-  test("each with its summary, its source and its figures, ours beside the published", async () => {
+  test("each with its summary, its source and its figures, ours next to the published", async () => {
     expect(await runCommandLine(["presets"])).toBe(0);
     const text = out.replaceAll(/\n {2}(?=\S)/g, " ");
     for (const [name, { summary, source }] of Object.entries(PRESETS)) {

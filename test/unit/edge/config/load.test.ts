@@ -81,7 +81,7 @@ describe("precedence", () => {
     expect(new Set([...origins.values()].map((origin) => origin.kind))).toEqual(new Set(["default"]));
   });
 
-  test("each source overrides those below it, and the origin says so", () => {
+  test("each source overrides those below it, and the origin reports it", () => {
     const path = file(
       "all.yaml",
       "match: {sgm: {p1: 6, p2: 60, uniqueness: 1, adaptiveP2: 1}}\nbase: from-file\n",
@@ -170,7 +170,7 @@ describe("text becomes the setting's type", () => {
 });
 
 describe("a configuration of another program", () => {
-  test("thousands of unknown keys are told by their first ones, at once", () => {
+  test("thousands of unknown keys are reported by their first ones, at once", () => {
     const keys = Array.from({ length: 20_000 }, (_, i) => `"numDisparitees${i}": 1`);
     const path = file("foreign.json", `{${keys.join(",")}}`);
     const before = performance.now();
@@ -343,7 +343,7 @@ describe("refusals", () => {
     }
   });
 
-  test("ranges that are open at one end, or have none, are told without their missing end", () => {
+  test("ranges that are open at one end, or have none, are reported without their missing end", () => {
     const told = (assignment: string) => refusal({ set: [assignment] }).message;
     expect(told("calibration.lengthUnitMetres=0")).toMatch(/expected .*a number above 0/);
     for (const setting of SETTINGS)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Presets: their settings exist and hold together, explicit ones win and are told, a mistyped name gets the nearest, and their
+// Presets: their settings exist and hold together, explicit ones win and are reported, a mistyped name gets the nearest, and their
 // figures are those of the result files, which were measured with these very settings.
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
@@ -10,7 +10,7 @@ const quiet = { environment: {}, set: ["board=none"] };
 const settingOf = new Map(SETTINGS.map((setting) => [setting.key, setting]));
 
 describe.each(PRESET_NAMES)("preset %s", (preset) => {
-  test("sets what exists, within its ranges, and says so", () => {
+  test("sets what exists, within its ranges, and reports it", () => {
     const { config, origins, overruled } = loadConfig({ ...quiet, preset });
     expect(overruled).toEqual([]);
     for (const [key, value] of Object.entries(PRESETS[preset]!.settings)) {
@@ -42,7 +42,7 @@ describe.each(PRESET_NAMES)("preset %s", (preset) => {
   });
 });
 
-/** What the matcher that runs is told; how far is searched belongs to the rig, so only sad-5 says it. */
+/** Options of the running matcher; the search range belongs to the rig, so only sad-5 says it. */
 function relevant({ match, refine, rectify }: Config): object {
   const { numDisparities: _, ...rest } = match;
   const shared = Object.entries(rest).filter(
@@ -185,7 +185,7 @@ test("sgm-2016 has the penalties of the authors' code", () => {
   expect(PRESETS["sgm-2016"]!.source).toContain("prints neither P1 nor P2");
 });
 
-test("an explicit setting wins, and that is said once", () => {
+test("an explicit setting wins, and that is reported once", () => {
   const set = ["board=none", "match.sgm.p1=12", "match.sgm.p2=46"];
   const { config, overruled } = loadConfig({ environment: {}, preset: "quality", set });
   expect(config.match.sgm.p1).toBe(12);

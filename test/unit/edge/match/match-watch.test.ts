@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search range beside the scene: pixels at its end, the range that a rendered scene needs, and what a run reports once.
+// The search range next to the scene: pixels at its end, the range that a rendered scene needs, and what a run reports once.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { greyPairLayout, SceneRenderer } from "../../../../camera/index.js";
 import { createEngine, type EngineOptions, perCause } from "../../../../cuda/index.js";

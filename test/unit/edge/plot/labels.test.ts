@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words beside points: near, in sight, and on nothing else.
+// Words next to points: near, in sight, and on nothing else.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type Box, type Label, type PlacedLabel, placeLabels } from "../../../../edge/plot/labels.js";

@@ -97,7 +97,7 @@ describe("the unit of several pairs", () => {
     ]);
   });
 
-  test("one pair gets settings with a device name of its own, and its unit is enabled", () => {
+  test("one pair gets settings with its own device name, and its unit is enabled", () => {
     const steps = planInstallation(machine, "front");
     const settings = steps.find((step) => step.kind === "write" && step.path === "/etc/depthwatt/front.yaml");
     expect(settings?.kind === "write" && settings.text).toContain("device: orin-front");
@@ -112,7 +112,7 @@ describe("the unit of several pairs", () => {
     ).toBe("USAGE");
   });
 
-  test("beside the Debian package only the pair's settings are made", () => {
+  test("next to the Debian package only the pair's settings are made", () => {
     const packaged = { ...machine, packaged: true, mainScript: "/usr/lib/depthwatt/dist/edge/cli/main.js" };
     expect(refusal(() => planInstallation(packaged)).hint).toContain("systemctl enable --now depthwatt");
     const steps = planInstallation(packaged, "rear").map(describeStep).join("\n");
@@ -217,7 +217,7 @@ describe("performing", () => {
     ]).toEqual(["600", "755", "640"]);
   });
 
-  test("a machine without udev goes on, and is told what that means", () => {
+  test("a machine without udev continues, and is told what that means", () => {
     const words = ["/no/such/udevadm"] as [string];
     const step = { kind: "run" as const, title: "udev", words, unlessMissing: "rails are for root alone" };
     expect(perform(step)).toBe("left out: there is no /no/such/udevadm; rails are for root alone");

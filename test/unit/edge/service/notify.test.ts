@@ -87,7 +87,7 @@ describe("the watchdog", () => {
     expect(sent).toEqual(["EXTEND_TIMEOUT_USEC=660000000"]);
   });
 
-  test("while a run that begins anew measures an idle machine, it is fed; after that only by frames", () => {
+  test("while a run that restarts measures an idle machine, it is fed; after that only by frames", () => {
     const notifier = make();
     notifier.frameCompleted();
     notifier.ready();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A service waits for cameras and ports; a person at a terminal is told at once; what does not mend itself ends both.
+// A service waits for cameras and ports; a person at a terminal gets the error at once; what does not fix itself ends both.
 import { expect, test } from "vitest";
 import { DepthwattError, type ErrorCode } from "../../../../core/index.js";
 import { createNotifier } from "../../../../edge/service/notify.js";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames a second and CPU time a frame beside v4l2-ctl, of the same camera, format and size, one after the other, three rounds.
+// Frames a second and CPU time a frame next to v4l2-ctl, of the same camera, format and size, one after the other, three rounds.
 import { execFileSync, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { open, report, webcams } from "./tools.mjs";

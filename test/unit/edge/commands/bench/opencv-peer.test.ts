@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenCV as a peer of depthwatt bench: it computes in turn with the engine, and what is wrong is told.
+// OpenCV as a peer of depthwatt bench: it computes in turn with the engine, and what is wrong is reported.
 import { describe, expect, test } from "vitest";
 import { compareWithOpencv } from "../../../../../edge/commands/bench/compare.js";
 import { timeMatcher } from "../../../../../edge/commands/bench/index.js";
@@ -58,7 +58,7 @@ describe("what is wrong", () => {
     });
   });
 
-  test("a Python that dies is told with its last line", async () => {
+  test("a Python that dies is reported with its last line", async () => {
     // It imports anything and can run nothing.
     await expect(openOpencvPeer(pair, ["/bin/true"])).rejects.toMatchObject({
       code: "PEER_UNAVAILABLE",
@@ -83,7 +83,7 @@ needs("opencv").suite("OpenCV itself", () => {
     }
   });
 
-  test("stands beside the figures of the engine", async () => {
+  test("stands next to the figures of the engine", async () => {
     const config = loadConfig({ set: ["engine.backend=cpu", "match.numDisparities=32"] }).config;
     const { peers, changedSettings } = await timeMatcher({
       config,

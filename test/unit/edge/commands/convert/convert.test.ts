@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversions there and back: the same pixels, the same times; what was interrupted goes on; what is lost is told.
+// Conversions there and back: the same pixels, the same times; what was interrupted continues; what is lost is reported.
 import {
   closeSync,
   copyFileSync,
@@ -199,7 +199,7 @@ test("EuRoC and back", async () => {
   const { K, distortion } = calibration.right;
   expect(yaml.intrinsics).toEqual([K[0], K[4], K[2], K[5]]);
   expect(yaml.distortion_coefficients).toEqual([...distortion.coefficients.slice(0, 4)]);
-  // T_BS takes the right camera's centre to its place beside the left one: x_right = R x + T is 0 there.
+  // T_BS takes the right camera's centre to its place next to the left one: x_right = R x + T is 0 there.
   const centre = [yaml.T_BS.data[3]!, yaml.T_BS.data[7]!, yaml.T_BS.data[11]!];
   for (let row = 0; row < 3; row++) {
     const R = calibration.R.slice(3 * row, 3 * row + 3);
@@ -317,7 +317,7 @@ test("a preview: an animated WebP, or a strip of pictures", async () => {
   expect(strip.width! / 96).toBeGreaterThanOrEqual(4);
 });
 
-test("what cannot be read is skipped, told, counted, and the exit code says so; no bar is drawn into a pipe", async () => {
+test("what cannot be read is skipped, told, counted, and the exit code tells it; no bar is drawn into a pipe", async () => {
   const bytes = readFileSync(recording);
   const damaged = place("damaged.mcap");
   writeFileSync(damaged, bytes.subarray(0, Math.floor(bytes.length * 0.8)));

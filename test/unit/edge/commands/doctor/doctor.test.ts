@@ -193,7 +193,7 @@ describe("the command", () => {
 });
 
 describe("--fix", () => {
-  test("prints the commands, and what none mends as a remark of one line; nothing of what is well", () => {
+  test("prints the commands, and what none fixes as a remark of one line; nothing of what is well", () => {
     const lines = fixLines([
       { name: "node", state: "ok", text: "20" },
       { name: "cuda", state: "absent", text: "no plugin", hint: "nothing" },

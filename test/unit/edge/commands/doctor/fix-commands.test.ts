@@ -128,7 +128,7 @@ test("a key or a certificate cannot be made up, and another user's secret is not
   expect(secretCommands(new DepthwattError("CONFIG_UNREADABLE", "x", { context }))).toBeUndefined();
 });
 
-test("rails that the kernel gives to root alone are said to be refused, and opened to a group", () => {
+test("rails that the kernel gives to root alone are reported to be refused, and opened to a group", () => {
   const zone = "/sys/class/powercap/intel-rapl:0";
   const root = join(folder, "root");
   mkdirSync(join(root, zone), { recursive: true });

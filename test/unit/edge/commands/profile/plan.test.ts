@@ -82,7 +82,7 @@ describe("plan", () => {
       expect(refusal(() => parseRepeatedStages(bad)).message).toContain(`got "${bad}"`);
   });
 
-  test("half resolution beside full, and cbca once for all paths", () => {
+  test("half resolution next to full, and cbca once for all paths", () => {
     const points = planPoints({
       ...options,
       modes: [undefined],
@@ -111,7 +111,7 @@ describe("plan", () => {
   });
 });
 
-describe("going on after an interruption", () => {
+describe("continuing after an interruption", () => {
   test("what is there is not measured again; repeated points need as many results", () => {
     const profile = constructedProfile();
     const points = profile.results.map((result) => result.point);
@@ -231,7 +231,7 @@ printf 'NV Power Mode: %s\\n%s\\n' "$1" "$id"
   });
 });
 
-test("the command runs for real, writes its three files and goes on where it was", {
+test("the command runs for real, writes its three files and continues where it was", {
   timeout: 120_000,
 }, () => {
   const main = join(import.meta.dirname, "../../../../../dist/edge/cli/main.js");

@@ -167,7 +167,7 @@ describe("stage energy by regression", () => {
 });
 
 describe("compare", () => {
-  test("a change beyond both uncertainties is one, a smaller one is not, other boards are said", () => {
+  test("a change beyond both uncertainties is one, a smaller one is not, other boards are reported", () => {
     const a = constructedProfile();
     const b = constructedProfile({ model: { ...MODEL, idleWatts: 6.6 } });
     b.results.pop();
@@ -222,7 +222,7 @@ describe("contribution", () => {
     expect(contribution.kernels).toBeNull();
   });
 
-  test("tells half resolution from full", () => {
+  test("reports half resolution from full", () => {
     const profile = constructedProfile();
     profile.results[0]!.point.halfResolution = true;
     const [half, full] = contributionOf(profile).rows.map(({ halfResolution }) => halfResolution);
@@ -288,7 +288,7 @@ describe("the page", () => {
       expect(html).toContain(words);
   });
 
-  test("without a sensor it says so and draws no energy", () => {
+  test("without a sensor it reports it and draws no energy", () => {
     const html = reportHtml(withoutWatts(constructedProfile()));
     expect(html).toContain("No watts on this machine");
     expect(html).toContain("no power sensor (rapl: not here)");
@@ -328,7 +328,7 @@ describe("the page", () => {
   });
 });
 
-test("every stage has a colour of its own in the report", () => {
+test("every stage has its own colour in the report", () => {
   const colours = stageColours(STAGE_NAMES.length);
   expect(new Set(colours).size).toBe(STAGE_NAMES.length);
   const page = reportHtml(constructedProfile());

@@ -36,7 +36,7 @@ test("a query names the mode and changes nothing", () => {
   expect(machine.calls).toEqual([["-q"]]);
 });
 
-test("a mode of the board is set, and what it is afterwards is told", () => {
+test("a mode of the board is set, and what it is afterwards is reported", () => {
   const machine = board();
   expect(answerTo("set 12\n", ASKER, machine)).toBe("ok MODE_30W\n");
   expect(machine.calls).toEqual([["-m", "12"], ["-q"]]);
@@ -89,7 +89,7 @@ describe("nvpmodel is not called", () => {
   });
 });
 
-test("root may ask, and a refusal of nvpmodel is told", () => {
+test("root may ask, and a refusal of nvpmodel is reported", () => {
   expect(answerTo("query\n", { uid: 0, allowed: [] }, board())).toBe("ok MAXN\n");
   expect(answerTo("set 1\n", ASKER, board(255))).toBe("refused nvpmodel -m 1 ended with 255\n");
 });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a source delivers. A frame cannot be made without its time and its sequence number.
+// Defines what a source delivers. A frame cannot be made without its time and its sequence number.
 import type { PixelFormat } from "../core/index.js";
 
 export type { PixelFormat };
@@ -33,7 +33,7 @@ export interface FramePair {
   release(): void;
 }
 
-/** What a source knows before its first frame. */
+/** Describes a source before its first frame. */
 export interface SourceDescription {
   /** One line for the user, such as "synthetic 640x480 at 30 Hz". */
   title: string;

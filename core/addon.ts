@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds and loads the native addon, once. What is on it, each folder types for itself.
+// Finds and loads the native addon, once. Each folder declares the types of its own part of the addon.
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";

@@ -5,9 +5,9 @@
 interface CatalogueEntry {
   exitCode: 2 | 3 | 4 | 5 | 70;
   retryable: boolean;
-  /** What leads to it, one sentence. */
+  /** The cause, in one sentence. */
   meaning: string;
-  /** What to do, one sentence. */
+  /** The advice, in one sentence. */
   hint: string;
 }
 
@@ -60,7 +60,7 @@ export const ERROR_CATALOGUE = {
     2,
     false,
     "A calibration file holds values that no stereo pair can have.",
-    "Calibrate again, or mend the key that the message names.",
+    "Calibrate again, or fix the key that the message names.",
   ),
   BOARD_NOT_FOUND: entry(
     3,
@@ -78,7 +78,7 @@ export const ERROR_CATALOGUE = {
     3,
     false,
     "The pairs contradict a rig of two cameras side by side, so no calibration is written.",
-    "See what the message says of it, mend that, and take the pairs again.",
+    "Fix the cause that the message names, and capture the pairs again.",
   ),
   FILE_EXISTS: entry(
     2,
@@ -180,7 +180,7 @@ export const ERROR_CATALOGUE = {
   DISK_FULL: entry(
     3,
     false,
-    "What is recorded cannot be written: the disk is full, gone, has less free than recording leaves, or may not be written to.",
+    "A recording cannot be written: the disk is full or gone, has less free than recording leaves, or may not be written to.",
     "Free some space, lower outputs.mcap.keepFreePercent, or record to another disk or a folder that this user may write to.",
   ),
   OUTPUT_FAILED: entry(
@@ -210,14 +210,14 @@ export const ERROR_CATALOGUE = {
   DEVICE_UNSUITABLE: entry(
     3,
     false,
-    "A device cannot do what is asked of it: no camera, no such format, size or control.",
+    "A device does not support what was requested: no camera, no such format, size or control.",
     "Run 'depthwatt list-devices' for what each camera offers.",
   ),
   COMMAND_FAILED: entry(
     3,
     true,
     "A command that delivers images could not be started, ended, fell silent or wrote something else.",
-    "Run the command by itself; its own last line stands in the message.",
+    "Run the command alone in a terminal; the message has its last line.",
   ),
   SENSOR_UNAVAILABLE: entry(3, true, "A power sensor cannot be read.", "Run 'depthwatt doctor'."),
   ADDON_MISSING: entry(
@@ -254,20 +254,20 @@ export const ERROR_CATALOGUE = {
   FRAME_LOST: entry(
     4,
     true,
-    "The engine lost one frame to an error of its device and goes on, with the device or with the CPU.",
+    "The engine lost one frame to an error of its device and continues, with the device or with the CPU.",
     "Nothing: the warning says what computes now; look at the device ('dmesg', 'nvidia-smi') where it comes again.",
   ),
   BACKEND_UNAVAILABLE: entry(
     4,
     false,
     "The backend or instruction set that was asked for is not there.",
-    "Use '--backend auto', or run 'depthwatt doctor' for what is missing.",
+    "Use '--backend auto', or run 'depthwatt doctor' to see what is missing.",
   ),
   BROKER_UNREACHABLE: entry(
     5,
     true,
     "The MQTT broker does not answer.",
-    "Check the URL; 'depthwatt run --broker embedded' brings a broker of its own.",
+    "Check the URL, or use 'depthwatt run --broker embedded', which starts its own broker.",
   ),
   BROKER_REFUSED: entry(
     5,
@@ -296,7 +296,7 @@ export const ERROR_CATALOGUE = {
   HTTP_UNAVAILABLE: entry(
     3,
     true,
-    "The HTTP server of the live page cannot listen where it was told to.",
+    "The HTTP server of the live page cannot listen on the configured address.",
     "Choose another http.address or http.port, or leave the port at auto.",
   ),
   PAGE_MISSING: entry(
@@ -333,7 +333,7 @@ export const ERROR_CATALOGUE = {
     2,
     false,
     "A signed request came a second time.",
-    "Sign each request anew, with a nonce of its own; if nobody sent it twice, somebody listens.",
+    "Sign each request again, with a new nonce. If no client sent it twice, somebody is eavesdropping.",
   ),
   CONTROL_BUSY: entry(
     2,
@@ -362,7 +362,7 @@ export const ERROR_CATALOGUE = {
   INTERNAL: entry(
     70,
     false,
-    "depthwatt broke a promise of its own: a bug.",
+    "depthwatt broke its own contract: a bug.",
     "Please report it with the output of 'depthwatt doctor --json'.",
   ),
 } as const satisfies Record<string, CatalogueEntry>;

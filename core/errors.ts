@@ -4,9 +4,9 @@ import { ERROR_CATALOGUE, type ErrorCode } from "./error-catalogue.js";
 
 export type { ErrorCode } from "./error-catalogue.js";
 
-/** What went wrong, in words and in data. Nothing in depthwatt decides by message text: decide by `code`. */
+/** Describes an error, in words and in data. Nothing in depthwatt decides by message text: decide by `code`. */
 export interface ErrorDetails {
-  /** What to do about it, one sentence. Defaults to the catalogue's hint. */
+  /** The advice, in one sentence. Defaults to the catalogue's hint. */
   hint?: string;
   cause?: unknown;
   /** Machine-readable facts: file, key, expected, found. */

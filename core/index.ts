@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every folder may import: coded errors, the addon's loader, the names of pixel formats. core/ imports nothing of depthwatt.
-// The wire format (core/frame/) and the broker's connection (core/mqtt/) are imported by their own modules, so that
-// code without a broker does not load the MQTT client.
+// Exports what every folder may import: coded errors, the addon's loader, the names of pixel formats. core/ imports
+// nothing of depthwatt. The wire format (core/frame/) and the broker's connection (core/mqtt/) are imported by their
+// own modules, so that code without a broker does not load the MQTT client.
 export { addonCommand, loadAddon, packageRoot } from "./addon.js";
 export { closerOf } from "./connections.js";
 export { ERROR_CATALOGUE } from "./error-catalogue.js";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What core/ registers on the native addon: what no other folder owns.
+// Types what core/ registers on the native addon: functions that no other folder owns.
 import { loadAddon } from "./addon.js";
 
 export interface SystemExports {
@@ -11,14 +11,14 @@ export interface SystemExports {
    */
   sdNotify(socketAddress: string, message: string | Uint8Array): string;
   /**
-   * Who is at the other end of a connected Unix socket, as the kernel says (SO_PEERCRED).
-   * @throws DepthwattError ENGINE_PARAMETER where the descriptor is no such socket
+   * Returns the process at the other end of a connected Unix socket, as the kernel reports it (SO_PEERCRED).
+   * @throws DepthwattError ENGINE_PARAMETER if the descriptor is no such socket
    */
   peerOf(descriptor: number): { pid: number; uid: number; gid: number };
   /**
-   * Whether an open file is this descriptor's alone now (flock); it is until it is closed, or until the process ends.
-   * @returns false where another has it
-   * @throws DepthwattError ENGINE_PARAMETER where the descriptor is none
+   * Locks an open file (flock) until the descriptor is closed or the process ends.
+   * @returns false if another descriptor holds the lock
+   * @throws DepthwattError ENGINE_PARAMETER if the descriptor is none
    */
   lockFile(descriptor: number): boolean;
   /**

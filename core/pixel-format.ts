@@ -32,7 +32,7 @@ export type PixelFormat =
   | "BAYER_GBRG16"
   | "BAYER_BGGR16";
 
-/** Whether the engine can read colours from it: else red, green and blue are the grey value. */
+/** Returns whether the engine can read colours from the format: otherwise red, green and blue are the grey value. */
 export function hasColours(format: PixelFormat): boolean {
   return !["GREY", "Y10", "Y12", "Y16"].includes(format);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may not be shown as it came: passwords in URLs, and characters that command a terminal. Runs in a browser too.
+// Removes from text what must not be shown: passwords in URLs, and characters that control a terminal. Runs in a
+// browser too.
 
 const HIDDEN = "(hidden)";
 

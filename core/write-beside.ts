@@ -21,12 +21,12 @@ export async function writeBeside(path: string, bytes: Uint8Array | string): Pro
   if (!isPlain(path)) return writeFile(path, bytes);
   // File systems count bytes: 255 of them.
   const name = Buffer.from(basename(path)).toString("utf8", 0, 200);
-  const beside = join(dirname(path), `.${name}.${process.pid}-${written++}.part`);
+  const temporary = join(dirname(path), `.${name}.${process.pid}-${written++}.part`);
   try {
-    await writeFile(beside, bytes, { flag: "wx" });
-    await rename(beside, path);
+    await writeFile(temporary, bytes, { flag: "wx" });
+    await rename(temporary, path);
   } catch (error) {
-    await rm(beside, { force: true });
+    await rm(temporary, { force: true });
     throw error;
   }
 }
@@ -40,7 +40,7 @@ function foundAt(path: string): Stats | undefined {
   }
 }
 
-/** Whether two paths lead to one file that is there; two that are not there are one where their names are. */
+/** Returns whether two paths refer to the same file. For missing files, compares folder and name. */
 export function isSameFile(a: string, b: string): boolean {
   const [one, other] = [foundAt(a), foundAt(b)];
   if (one === undefined || other === undefined) {

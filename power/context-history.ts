@@ -49,7 +49,7 @@ export interface ContextChange {
   after: number | string;
 }
 
-/** What differs between two snapshots in a way that makes them two operating points; temperatures may drift. */
+/** Returns the differences between two snapshots that make them two operating points; temperatures may drift. */
 export function contextChanges(a: ContextSnapshot, b: ContextSnapshot): ContextChange[] {
   const changes: ContextChange[] = [];
   const compare = (name: string, before: unknown, after: unknown, tolerance = 0): void => {

@@ -60,8 +60,8 @@ export class ExternalSensor implements PowerSensor {
   }
 
   /**
-   * Takes one message as it came.
-   * @param receivedNs CLOCK_MONOTONIC when it arrived: plugs send no usable time of their own
+   * Takes one message as it arrived.
+   * @param receivedNs CLOCK_MONOTONIC when it arrived: plugs send no usable time
    */
   accept(message: string, receivedNs: bigint = this.#clock()): void {
     const { source, path, unit } = this.#options;
@@ -100,7 +100,7 @@ export class ExternalSensor implements PowerSensor {
     this.#latest = { available: true, timestampNs: receivedNs, energyMicrojoules: this.#energyMicrojoules };
   }
 
-  /** Whoever brings the readings cannot any more; the next one that comes ends that. */
+  /** Marks the source of the readings as lost; the next reading ends that. */
   lose(reason: string): void {
     this.#latest = { available: false, reason };
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The power monitors of a Jetson board as one sensor. What makes the board's total is the board's rule, because adding
-// up whatever rails exist counts some of them twice.
+// Reads the power monitors of a Jetson board as one sensor. The board's rule decides which rails make the total,
+// because adding up all rails counts some of them twice.
 import { applyTotalRule, FileSensor } from "./file-sensor.js";
 import { findInaChannels } from "./ina-channels.js";
 import type { PowerSensor, TotalRule, Unavailable } from "./sensor.js";

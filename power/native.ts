@@ -53,7 +53,7 @@ export interface SamplerCost {
   ticks: number;
   /** Timer expirations that came while a read was still continuing. */
   missedTicks: number;
-  /** Rows lost because nobody emptied the ring. */
+  /** Rows lost because the ring was full. */
   overruns: number;
 }
 
@@ -78,7 +78,7 @@ export interface SamplerBinding {
 
 export type PowerNative = NvmlBinding & SamplerBinding;
 
-/** What power/ registers on the native addon. */
+/** Types what power/ registers on the native addon. */
 export interface PowerExports {
   readonly power: PowerNative;
 }

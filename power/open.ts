@@ -76,7 +76,7 @@ function choose(
   return combine(choice.split("+").map((name) => candidates.find(({ choices }) => choices.includes(name))!));
 }
 
-/** Opens the best sensor, or the one that is asked for; otherwise says for each candidate why not. */
+/** Opens the best sensor, or the requested one; otherwise returns for each candidate why it cannot be used. */
 export function openBestSensor(options: OpenSensorOptions = {}): PowerSensor | Unavailable {
   const { choice = "auto", external, ...given } = options;
   const candidates = openCandidates(given);

@@ -18,7 +18,7 @@ export interface RailFigure {
 
 export interface PowerReport {
   available: true;
-  /** What the total is and why it is the total, one sentence. */
+  /** Describes the total and why it is the total, in one sentence. */
   reason: string;
   sensor: string;
   /** Mean power of the total over the window, idle included. */
@@ -40,14 +40,14 @@ export interface PowerReport {
   frames: number;
   sampling: SamplingFigures;
   context: ContextSnapshot | Unavailable;
-  /** What changed inside the window (power mode, clocks, cores), so that it is not one operating point; empty = steady. */
+  /** Changes inside the window (power mode, clocks, cores), so that it is not one operating point; empty = steady. */
   changed: string[];
 }
 
 export interface SamplingFigures {
   /** Readings per second asked for, and how many the sensor can renew. */
   rateHz: number;
-  /** Who reads: the native thread or a JavaScript timer. */
+  /** The reader: the native thread or a JavaScript timer. */
   by: "native thread" | "timer";
   /** CPU time of the reading thread in percent of one core: its own code, */
   userPercent: Figure;
@@ -96,7 +96,7 @@ export function perFrame(window: {
   };
 }
 
-/** What reading costs; `cost` is the native thread's, undefined where a timer reads. */
+/** Returns the cost of reading; `cost` is the native thread's, undefined if a timer reads. */
 export function samplingFigures(rateHz: number, cost: SamplerCost | undefined): SamplingFigures {
   if (cost === undefined) {
     const why = missing(

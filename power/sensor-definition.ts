@@ -4,7 +4,7 @@ import type { NvmlBinding } from "./native.js";
 import type { PowerSensor, TotalRule, Unavailable } from "./sensor.js";
 import type { ValueReader } from "./sysfs.js";
 
-/** What a sensor may need to open. */
+/** Options that a sensor may need to open. */
 export interface SensorOptions {
   /** The detected board's total. */
   totalRule?: TotalRule;
@@ -24,8 +24,8 @@ export interface SensorDefinition<Choice extends string = string> {
   /** Values of power.sensor that choose it. */
   choices: readonly Choice[];
   /**
-   * What it measures. `auto` takes a board with a known total first, then all parts together, then a board without a total, then
-   * a battery.
+   * What the sensor measures. `auto` takes a board with a known total first, then all parts together, then a board
+   * without a total, then a battery.
    */
   measures: "board" | "part" | "battery";
   /** Finds the sensor. If it is not there, the reason says why. */

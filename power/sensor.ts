@@ -9,7 +9,7 @@ export interface Unavailable {
   refused?: true;
 }
 
-/** What is known of one rail before reading it. */
+/** Describes one rail before reading it. */
 export interface RailDescription {
   /** The board's own label, such as VDD_IN; never an index. */
   label: string;

@@ -12,7 +12,7 @@
  *   copyGigabytesPerSecond: number,
  *   memoryGigabytesPerSecond: number,
  *   cacheBytes: number,
- *   next to: boolean,
+ *   beside: boolean,
  *   startMs: number,
  *   counts: (shape: string, padded: number) => Count | undefined,
  * }} Machine

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a calibrated stereo pair is: one type, whatever file it came from. float64, metres, pixels.
+// Describes a calibrated stereo pair with one type for all file formats. Units: float64, metres, pixels.
 import { createHash } from "node:crypto";
 import type { Matrix3, Vector3 } from "./matrix.js";
 

@@ -102,8 +102,8 @@ export function growsUntil({ coefficients }: Distortion): number {
 }
 
 /**
- * Whether a fisheye lens sees this distorted point 90 degrees or more off its axis, where no flat image reaches, or at an angle
- * that its coefficients no longer tell.
+ * Returns whether a fisheye lens sees this distorted point at 90 degrees or more off its axis, which no flat image
+ * reaches, or beyond the angle that its coefficients determine.
  */
 export function isBeyondFlat(distortion: Distortion, x: number, y: number): boolean {
   if (distortion.model !== "equidistant") return false;

@@ -36,7 +36,7 @@ export interface CalibrationDraft {
   given:
     | { R1: Located<number[]>; R2: Located<number[]>; P1: Located<number[]>; P2: Located<number[]> }
     | undefined;
-  /** What the user can do when left and right are the wrong way round in this format. */
+  /** Hint for the user when left and right are swapped in this format. */
   swapHint: string;
 }
 
@@ -72,7 +72,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What a value looks like in a sentence. */
+/** Describes a value for an error message. */
 export function describe(value: unknown): string {
   if (value === undefined || value === null) return "nothing";
   if (Array.isArray(value)) return `a list of ${value.length}`;

@@ -46,7 +46,10 @@ interface Bounds {
 
 type Lens = Views["left"];
 
-/** Whether a fisheye lens sees the pixel at 90 degrees off its axis or more: no bound of a flat image. */
+/**
+ * Returns whether a fisheye lens sees the pixel at 90 degrees off its axis or more; such a pixel does not bound a flat
+ * image.
+ */
 const isOutside = ({ K, distortion }: Lens, px: number, py: number): boolean =>
   isBeyondFlat(distortion, (px - K[2]) / K[0], (py - K[5]) / K[4]);
 
@@ -196,7 +199,7 @@ export function frameEquidistant(request: FramingRequest): Framing {
   };
 }
 
-/** The whole pixels of the rectified image that are inside the captured one, as far as the 9 x 9 grid can tell. */
+/** Returns the whole pixels of the rectified image that are inside the captured one, as sampled by the 9 x 9 grid. */
 export function innerRectangle(
   lens: Lens,
   R: Matrix3,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a stereo calibration from whatever files a user has; the content decides the format, never the name.
+// Reads a stereo calibration from the user's files. The content decides the format, never the name.
 import { readdirSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { basename, join } from "node:path";

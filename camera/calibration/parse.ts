@@ -59,7 +59,7 @@ const MAX_XML_DEPTH = 64;
 function parseXmlTree(file: string, text: string): XmlElement {
   const root: XmlElement = { name: "", type: undefined, children: [], text: "" };
   const stack = [root];
-  // Each pattern takes linear time: what is not closed reaches to the end, and a name ends before its attributes.
+  // Each pattern takes linear time: an unclosed tag extends to the end, and a name ends before its attributes.
   const body = text.replace(/<!--[\s\S]*?(?:-->|$)/g, "").replace(/<\?[\s\S]*?(?:\?>|$)/g, "");
   for (const match of body.matchAll(/<(\/?)([^\s<>/]+)(?![^\s<>/])([^<>]*)>|([^<]+)/g)) {
     const [, closing, name, attributes = "", content] = match;

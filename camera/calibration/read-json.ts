@@ -41,7 +41,7 @@ export function isOwnJson({ root }: ParsedFile): boolean {
   return root.format === CALIBRATION_FORMAT;
 }
 
-/** What zod found first, in the words of every other refusal. */
+/** Returns the first problem that zod found, in the words of the other errors. */
 function firstProblem(error: z.ZodError, root: unknown): { key: string; expected: string; found: string } {
   const issue = error.issues[0]!;
   const value = issue.path.reduce<unknown>((node, part) => Object(node)[part], root);

@@ -23,7 +23,7 @@ const MODEL_NAMES: Record<string, DistortionModel> = {
   kannala_brandt: "equidistant",
 };
 
-/** Of all models, and 14 of OpenCV's with a sensor tilt (refused unless that is 0). */
+/** Numbers of coefficients of all models. 14 is OpenCV's with a sensor tilt, which must be 0. */
 const COEFFICIENT_COUNTS = new Set([0, 4, 5, 8, 12, 14]);
 
 /** Longer lenses than a thousand image widths, or shorter ones than a pixel, are a damaged file. */

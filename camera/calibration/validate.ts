@@ -56,7 +56,7 @@ function checkBaseline(draft: CalibrationDraft, R: Matrix3, T: Vector3): void {
   if (Math.abs(centre[0]) < Math.max(Math.abs(centre[1]), Math.abs(centre[2]))) {
     throw refusal({
       ...place,
-      expected: "the right camera beside the left one (along x)",
+      expected: "the right camera next to the left one (along x)",
       found: `it at ${where} in the left camera's frame`,
       hint: "depthwatt matches along rows: use a horizontal pair, or turn both images by 90 degrees and calibrate these.",
     });

@@ -12,7 +12,7 @@ function openCvMatrix(name: string, rows: number, columns: number, values: reado
   return `${name}: !!opencv-matrix\n   rows: ${rows}\n   cols: ${columns}\n   dt: d\n   data: [ ${data} ]\n`;
 }
 
-/** What OpenCV's FileStorage holds after stereoCalibrate and stereoRectify: M1 D1 M2 D2 R T R1 R2 P1 P2 Q. */
+/** Writes what OpenCV's FileStorage holds after stereoCalibrate and stereoRectify: M1 D1 M2 D2 R T R1 R2 P1 P2 Q. */
 export function stringifyOpenCv(calibration: StereoCalibration): string {
   const { left, right, imageSize, R, T } = calibration;
   const { R1, R2, P1, P2, qMatrix } = rectify(calibration);

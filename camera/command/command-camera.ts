@@ -18,7 +18,7 @@ export interface CommandCameraOptions extends Omit<IntakeOptions, "onFrame"> {
   words: readonly [string, ...string[]];
   /** Longest time without a whole frame. */
   timeoutMs: number;
-  /** What of a line on stderr may be shown. */
+  /** Removes from a line on stderr what must not be shown. */
   clean(line: string): string;
 }
 
@@ -40,7 +40,7 @@ export class CommandCamera {
   #process: CommandProcess | undefined;
   #events: CommandCameraEvents | undefined;
   #opening: { resolve(): void; reject(error: Error): void } | undefined;
-  /** Of a recording: whole frames that nobody was there for yet, and its end. */
+  /** For a recording: whole frames that arrived before a consumer did, and the recording's end. */
   readonly #early: CommandFrame[] = [];
   #earlyEnd: (() => void) | undefined;
   /** Bytes that have to wait. */
@@ -190,10 +190,10 @@ export class CommandCamera {
       return;
     }
     const good = end.code === 0 && this.#trouble === undefined;
-    const tell = () =>
+    const report = () =>
       this.#options.live ? this.#events!.onError(error) : this.#events!.onEnd(good ? undefined : error);
-    if (this.#events) tell();
-    else this.#earlyEnd = tell;
+    if (this.#events) report();
+    else this.#earlyEnd = report;
   }
 
   #errorOf({ how, lastLine }: CommandEnd): DepthwattError {

@@ -11,9 +11,9 @@ import type { StreamLayout } from "./y4m.js";
 const COUNTED_RATE_HZ = 30;
 
 export interface IntakeOptions {
-  /** Of raw frames; undefined for YUV4MPEG2. */
+  /** Layout of raw frames; undefined for YUV4MPEG2. */
   layout: FrameLayout | undefined;
-  /** Of raw frames, where it is known. */
+  /** Rate of raw frames, if it is known. */
   rateHz: number | undefined;
   sideBySide: boolean;
   /** A live one has the time of arrival and never waits for memory; a recording has the stream's time and does. */
@@ -57,8 +57,10 @@ export class FrameIntake {
   }
 
   /**
-   * @returns bytes taken: fewer where a recording has to wait
-   * @throws DepthwattError COMMAND_FAILED for what is no frame, DEVICE_UNSUITABLE for frames that cannot be used
+   * Takes bytes from the command's output.
+   * @returns bytes taken: fewer if a recording has to wait
+   * @throws DepthwattError COMMAND_FAILED for bytes that are not a frame, DEVICE_UNSUITABLE for frames that cannot be
+   * used
    */
   push(bytes: Uint8Array): number {
     try {

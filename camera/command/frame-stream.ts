@@ -29,7 +29,7 @@ export class FrameStream {
   #layout: FrameLayout | undefined;
   #state: State;
   #target: Uint8Array | undefined;
-  /** Bytes of the image, or of what is passed over, so far. */
+  /** Bytes of the current image that were read or skipped so far. */
   #done = 0;
 
   /** @param layout of raw frames; undefined for YUV4MPEG2, which brings its own */
@@ -42,8 +42,8 @@ export class FrameStream {
 
   /**
    * Takes bytes from `from` on.
-   * @returns the first byte not taken: less than the length where begin() said "wait"
-   * @throws DepthwattError COMMAND_FAILED for bytes that cannot stand here; what onLayout throws
+   * @returns the first byte not taken: less than the length if begin() returned "wait"
+   * @throws DepthwattError COMMAND_FAILED for bytes that are not allowed here; errors of onLayout
    */
   push(bytes: Uint8Array, from = 0): number {
     let at = from;

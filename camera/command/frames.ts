@@ -47,7 +47,7 @@ export class CommandFrame {
   }
 }
 
-/** Belongs to its left frame: whoever holds the pair holds that frame. */
+/** Holds a pair. The pair belongs to its left frame: holding the pair holds that frame. */
 export class HeldPair implements FramePair {
   left!: RawImage;
   right!: RawImage;

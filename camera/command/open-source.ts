@@ -18,14 +18,14 @@ export interface CommandSettings {
   /** Size of one camera's image, pixels; of raw frames only. */
   width?: number;
   height?: number;
-  /** Of raw frames, where it is known. */
+  /** Rate of raw frames, if it is known. */
   rateHz?: number;
   live: boolean;
   /** Colours are read: NV12 keeps its chroma. */
   colours?: boolean;
   timeoutMs: number;
   maxSkewMs?: number;
-  /** What of a line on stderr may be shown; default all of it. */
+  /** Removes from a line on stderr what must not be shown; default nothing. */
   clean?(line: string): string;
 }
 

@@ -2,14 +2,14 @@
 // A command in its own process group: its output in pieces, its last line on stderr, and an end that leaves nothing running.
 import { type ChildProcess, spawn } from "node:child_process";
 
-/** From the polite signal to the one that cannot be ignored, and from a closed output to the polite one. */
+/** Time from SIGTERM to SIGKILL, and from a closed output to SIGTERM. */
 const GRACE_MS = 1000;
 const LONGEST_LAST_LINE = 300;
 
 export interface CommandEnd {
   /** Exit code; undefined where a signal ended it or it never started. */
   code: number | undefined;
-  /** What happened, without a full stop: "ended with exit code 1", "cannot be started: ENOENT". */
+  /** The reason, without a full stop: "ended with exit code 1", "cannot be started: ENOENT". */
   how: string;
   /** The last line that it wrote on stderr that is not blank. */
   lastLine: string | undefined;
@@ -28,7 +28,7 @@ function signalGroup(group: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-group, signal);
   } catch {
-    // ESRCH: nobody is left in it.
+    // ESRCH: the group is empty.
   }
 }
 
@@ -121,7 +121,7 @@ export class CommandProcess {
     this.#signal("SIGTERM");
     this.#later(() => {
       this.#signal("SIGKILL");
-      // Who left the group may hold this end open for ever.
+      // A process that left the group could hold this end open for ever.
       this.#child?.stderr?.destroy();
     });
   }
@@ -159,7 +159,7 @@ function startProblem({ code, message }: NodeJS.ErrnoException): string {
   return code ?? message;
 }
 
-/** Of all that is written on stderr, the last line that says something; a progress line ends with a return. */
+/** Keeps the last line on stderr that has text; a progress line ends with a return. */
 export class LastLine {
   #whole: string | undefined;
   #open = "";

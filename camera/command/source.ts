@@ -24,7 +24,7 @@ export class CommandSource implements PairSource {
   readonly #skew = new SkewStatistics();
   readonly #pairer: Pairer<CommandFrame>;
   readonly #unpaired: Record<Side, Record<string, number>> = { left: {}, right: {} };
-  /** Of a recording: frames in order, until the other camera's frame and a free hand are there. */
+  /** For a recording: frames in order, waiting for the other camera's frame and an idle worker. */
   readonly #queues: Record<Side, CommandFrame[]> = { left: [], right: [] };
   readonly #over = new Map<Side, Error | undefined>();
   readonly #lost = new Map<Side, string>();
@@ -116,7 +116,7 @@ export class CommandSource implements PairSource {
     this.#events!.onDegraded([...this.#lost.values()].join(" "));
   }
 
-  /** Of a recording: delivers what is there, and ends after the last pair. */
+  /** For a recording: delivers the waiting pairs, and ends after the last one. */
   #pump(): void {
     const { left, right } = this.#queues;
     const single = this.#parts.right === undefined;

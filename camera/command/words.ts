@@ -2,7 +2,7 @@
 // A command line as words, without a shell: quotes group, nothing is expanded.
 import { DepthwattError } from "../../core/index.js";
 
-/** What only a shell understands; as its own word it was meant for one. */
+/** Words that only a shell understands: as a separate word, they were meant for one. */
 const FOR_A_SHELL = /^([|&;<>]|&&|\|\||>>|\d?>&?\d?)$/;
 
 function refuse(command: string, text: string): never {

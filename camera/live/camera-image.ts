@@ -70,7 +70,10 @@ export class CameraImages {
   }
 }
 
-/** Belongs to its left image: whoever holds the pair holds that buffer, so the object is free again with it. */
+/**
+ * Holds a pair. The pair belongs to its left image: holding the pair holds that buffer, so the object is free again
+ * with it.
+ */
 class HeldPair implements FramePair {
   left!: CameraImage;
   right!: CameraImage;

@@ -31,7 +31,7 @@ export function parseControls(text: string): ControlWish[] {
     });
 }
 
-/** What makes one camera brighter or of another colour than the other, under the names that drivers use. */
+/** Controls that make one camera brighter or of another colour than the other, under the names that drivers use. */
 export const LOCKED_CONTROLS = [
   "exposure_time_absolute",
   "exposure_absolute",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the package v4l2-camera says went wrong, as an error of depthwatt's catalogue.
+// Converts errors of the package v4l2-camera into errors of depthwatt's catalogue.
 import { CAMERA_ERRORS, CameraError, type CameraErrorCode } from "v4l2-camera";
 import { DepthwattError, type ErrorCode } from "../../core/index.js";
 

@@ -23,7 +23,7 @@ const TARGET = 105;
 const DEAD_BAND = 1.12;
 /** Once it left the dead band, control continues until it is this near: without the gap it would flutter at the edge. */
 const SETTLED = 1.04;
-/** The brightest part of the image, and the grey it should stay at or below, whatever the mean. */
+/** The brightest part of the image, and the grey it should stay at or below, at any mean. */
 const BRIGHT_PART = 0.05;
 const HIGHLIGHT = 240;
 const CLIPPED = 250;

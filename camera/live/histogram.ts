@@ -8,7 +8,7 @@ const STEP = 15;
 /** Offset of the first sample, bytes per pixel, and bits above eight. */
 function layoutOf(format: PixelFormat): { offset: number; bytes: number; shift: number } {
   if (format === "UYVY") return { offset: 1, bytes: 2, shift: 0 };
-  // Green is most of what is bright.
+  // Green makes up most of the brightness.
   if (format === "RGB8") return { offset: 1, bytes: 3, shift: 0 };
   if (format === "YUYV") return { offset: 0, bytes: 2, shift: 0 };
   const bits = Number(/(10|12|16)$/.exec(format)?.[1] ?? 8);

@@ -59,7 +59,7 @@ export interface V4l2Surroundings {
   folders?: DeviceFolders;
   /** A driver in memory, for tests. */
   system?: unknown;
-  /** What the driver changed, and which controls were made equal; default nowhere. */
+  /** Called with what the driver changed, and with the controls that were made equal; default: not reported. */
   onNote?(note: string): void;
 }
 

@@ -53,7 +53,7 @@ export class SkewWatch {
       const remedy = this.#policy.rephase
         ? "connect the cameras' trigger lines"
         : "connect the cameras' trigger lines, or set source.v4l2.rephase to true";
-      return `The two images are ${ms} ms apart on average: what moves gets a wrong depth. To mend it, ${remedy}.`;
+      return `The two images are ${ms} ms apart on average: moving objects get a wrong depth. To fix it, ${remedy}.`;
     }
     const limit =
       this.#policy.maxSkewMs === undefined

@@ -25,7 +25,7 @@ export interface V4l2Parts {
   layouts: { left: CameraImageLayout; right: CameraImageLayout };
   maxSkewMs: number | undefined;
   rephase: boolean;
-  /** Made anew whenever a camera came back, since its controls begin at their defaults. */
+  /** Created again when a camera came back, since its controls begin at their defaults. */
   makeExposure(): ExposureLoop;
   monotonicNs(): bigint;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports processes that share one monotonic clock from those that do not, without telling anybody which host it is.
+// Distinguishes processes that share one monotonic clock, without revealing which host it is.
 import { crc32 } from "./crc32.js";
 import { nodeBuiltin } from "./node-builtin.js";
 

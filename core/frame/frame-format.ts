@@ -6,7 +6,7 @@
 export const STREAM_CODES = { depth: 1, disparity: 2, confidence: 3, left: 4, points: 5 } as const;
 export type StreamName = keyof typeof STREAM_CODES;
 
-/** Those whose body is a picture: one value a pixel. */
+/** Streams whose body is an image: one value a pixel. */
 export type PictureStream = Exclude<StreamName, "points">;
 export const PICTURE_STREAMS = (Object.keys(STREAM_CODES) as StreamName[]).filter(
   (name): name is PictureStream => name !== "points",
@@ -25,7 +25,7 @@ export const ELEMENT_BYTES: Readonly<Record<Element, number>> = { u8: 1, u16: 2,
 export const CLOCK_CODES = { monotonic: 1, realtime: 2, file: 3 } as const;
 export type FrameClock = keyof typeof CLOCK_CODES;
 
-/** What a value means once scaled: `count * unitScale + valueOffset`. */
+/** The meaning of a scaled value: `count * unitScale + valueOffset`. */
 export const QUANTITY_CODES = {
   depthMetres: 1,
   disparityPixels: 2,
@@ -41,7 +41,7 @@ export const INVALID_CODES = { none: 0, zero: 1, nan: 2, lowest: 3 } as const;
 export type InvalidRule = keyof typeof INVALID_CODES;
 
 /**
- * Of points: the frame that they are in. camera: x right, y down, z ahead, from the left camera. robot: x ahead, y left, z up,
+ * Frame of reference of points. camera: x right, y down, z ahead, from the left camera. robot: x ahead, y left, z up,
  * from the middle of the baseline.
  */
 export const POINT_FRAME_CODES = { camera: 1, robot: 2 } as const;
@@ -49,7 +49,7 @@ export type PointFrameName = keyof typeof POINT_FRAME_CODES;
 export const POINT_COLOUR_CODES = { grey: 1, rgb: 2 } as const;
 export type PointColour = keyof typeof POINT_COLOUR_CODES;
 
-/** What the points of a frame are. */
+/** Describes the points of a frame. */
 export interface PointsForm {
   frame: PointFrameName;
   colour: PointColour;
@@ -66,18 +66,20 @@ export const FRAME_VERSION = 1;
 export const FRAME_HEADER_BYTES = 96;
 /** ROS ConfigHeader (12 bytes), then columns and rows (u32 each), in front of the RVL words of `compressedDepth`. */
 export const COMPRESSED_DEPTH_HEADER_BYTES = 20;
-/** Free bytes that a writer needs in front of a body, whatever the encoding; equals the engine's headroom. */
+/** Free bytes that a writer needs in front of a body, for every encoding; equals the engine's headroom. */
 export const FRAME_HEADROOM_BYTES = 128;
 /** Flag bit 0: realtimeOffsetNs is known. Bits above 4 are written 0 and ignored on reading. */
 export const FLAG_REALTIME_OFFSET = 1;
-/** Flag bits 1 and 2: which moment the capture times stand for, as the driver says; neither where nobody knows. */
+/**
+ * Flag bits 1 and 2: the moment that the capture times stand for, as the driver reports it; neither if it is unknown.
+ */
 export const TIMESTAMP_POINT_FLAGS = { startOfExposure: 2, endOfFrame: 4 } as const;
 export type FrameTimestampPoint = keyof typeof TIMESTAMP_POINT_FLAGS;
 /** Flag bits 3 and 4: the exponent of `reduction`, a power of two. */
 export const REDUCTION_SHIFT = 3;
 /**
- * Of each square of reduction x reduction pixels of the computed picture one was sent, the upper left one: pixel (x, y) is
- * its pixel (reduction x, reduction y), with the same value.
+ * Subsampling: of each square of reduction x reduction pixels, the upper left one was sent. Pixel (x, y) is pixel
+ * (reduction x, reduction y) of the computed image.
  */
 export type Reduction = 1 | 2 | 4 | 8;
 /** Largest width or height of a picture, pixels. */

@@ -35,7 +35,7 @@ import {
   valueMeaning,
 } from "./frame-format.js";
 
-/** What the publisher of one frame knows about it. */
+/** Describes one frame, as its publisher knows it. */
 export interface FrameDescription {
   stream: StreamName;
   encoding: Encoding;
@@ -54,13 +54,13 @@ export interface FrameDescription {
   /** The cameras' own counters, modulo 2^32. */
   leftSequence: number;
   rightSequence: number;
-  /** Of points, and of them alone. */
+  /** Only for points. */
   points?: PointsForm | undefined;
-  /** Of each square of so many pixels a side one was sent; absent: 1, the whole picture. */
+  /** Subsampling: one pixel of each square of so many pixels a side was sent; absent: 1, the whole image. */
   reduction?: Reduction | undefined;
 }
 
-/** What reports one run of one publisher from another. */
+/** Identifies one run of one publisher. */
 export interface FrameIdentity {
   /** Counts the frames of this stream that the engine finished, also those dropped before the socket; modulo 2^32. */
   frameNumber: number;

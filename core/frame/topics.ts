@@ -31,7 +31,7 @@ function refusePart(key: string, value: string, expected: string): never {
 }
 
 // MQTT 5 section 1.5.4 forbids NUL and advises against the other control characters; in a name that arrives they could
-// write to the terminal of whoever lists it.
+// control the terminal that lists it.
 const BAD_CHARACTER = /[+#\p{Cc}]/u;
 
 function checkPart(key: string, value: string): void {

@@ -21,7 +21,7 @@ const CREDENTIALS = refused(
 );
 const NOT_AUTHORISED = refused(
   "does not let this client connect",
-  "Give outputs.mqtt.username and outputs.mqtt.passwordFile, or mend the broker's access list.",
+  "Set outputs.mqtt.username and outputs.mqtt.passwordFile, or correct the broker's access list.",
 );
 const PROTOCOL = refused(
   "does not speak this MQTT version",
@@ -31,7 +31,7 @@ const CLIENT_ID = refused(
   "refused the client id",
   "Allow client ids of 24 characters or more at the broker.",
 );
-const BUSY = unreachable("is not ready to take connections", "Wait; depthwatt tries again by itself.");
+const BUSY = unreachable("is not ready to take connections", "Wait; depthwatt tries again automatically.");
 const CERTIFICATE_UNKNOWN = refused(
   "has a certificate that no authority known here has signed",
   "Set outputs.mqtt.caFile to the PEM file of the authority that signed the broker's certificate.",
@@ -82,7 +82,7 @@ export const PACKET_TOO_LARGE = "PACKET_TOO_LARGE";
 const BY_NODE_CODE: Readonly<Record<string, Translation>> = {
   ECONNREFUSED: unreachable(
     "does not answer: nothing listens there",
-    "Start the broker, or check host and port; 'depthwatt run --broker embedded' brings one of its own.",
+    "Start the broker, check host and port, or use 'depthwatt run --broker embedded', which starts its own broker.",
   ),
   ENOTFOUND: NAME_UNKNOWN,
   EAI_AGAIN: NAME_UNKNOWN,
@@ -117,7 +117,7 @@ const BY_NODE_CODE: Readonly<Record<string, Translation>> = {
   ),
   ERR_TLS_CERT_ALTNAME_INVALID: refused(
     "has a certificate for another host name",
-    "Use the host name that stands in the certificate.",
+    "Use the host name that is in the certificate.",
   ),
   ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: NEEDS_CERTIFICATE,
   ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE: NEEDS_CERTIFICATE,
@@ -143,7 +143,7 @@ const BY_CONNACK: Readonly<Record<number, Translation>> = {
   140: NOT_AUTHORISED,
   149: refused("finds a packet too large", "Raise the broker's packet limit, or publish smaller pictures."),
   151: refused("has reached a quota", "Raise the broker's quota for this client."),
-  139: unreachable("is shutting down", "Wait; depthwatt tries again by itself."),
+  139: unreachable("is shutting down", "Wait; depthwatt tries again automatically."),
   141: BROKEN,
   142: unreachable(
     "has given this session to another client of the same id",
@@ -178,7 +178,7 @@ export function refusedSubscription(url: string, filters: readonly string[], cod
   );
 }
 
-/** The URL without user, password and query: what may stand in a log. */
+/** Returns the URL without user, password and query, so that it may be logged. */
 export function brokerName(url: string): string {
   const { protocol, host, pathname } = new URL(url);
   return `${protocol}//${host}${pathname === "/" ? "" : pathname}`;

@@ -29,7 +29,7 @@ export interface ConnectionOptions {
   steadyMs?: number;
   /** How long a broker may take to answer an attempt; default 10 s. */
   answerMs?: number;
-  /** MQTT 5: the largest packet that the broker may send; default 1 MiB. MQTT 3.1.1 cannot tell the broker a limit. */
+  /** MQTT 5: the largest packet that the broker may send; default 1 MiB. MQTT 3.1.1 has no such limit. */
   maximumPacketBytes?: number;
 }
 
@@ -133,7 +133,7 @@ export class BrokerConnection {
       clearTimeout(silence);
       this.#client = undefined;
       if (up) this.#events.onDown();
-      // One that is cut again and again, for what is sent over it, is no new beginning.
+      // A connection that is repeatedly closed because of what we send does not reset the back-off.
       if (up && performance.now() - upMs >= (this.#options.steadyMs ?? STEADY_MS))
         this.#pauseMs = this.#options.firstPauseMs ?? 1000;
       if (this.#ended) this.#afterClose?.();

@@ -155,7 +155,7 @@ describe("errors", () => {
     ).toBe(5);
     expect(err).toBe(
       "error: no answer from mqtt://h\n" +
-        "hint: Check the URL; 'depthwatt run --broker embedded' brings a broker of its own.\n",
+        "hint: Check the URL, or use 'depthwatt run --broker embedded', which starts its own broker.\n",
     );
   });
 

@@ -110,7 +110,7 @@ needs("ffmpeg").suite("ffmpeg", () => {
     const ran = await runProgram(["run", "--source", "command", "--broker", "none", ...words]);
     expect(ran.code).toBe(3);
     expect(ran.stderr).toMatch(
-      /^error: left command "ffmpeg": ended with exit code 1; its last line: \/no\/such\.mp4: No such file or directory\nhint: Run the command by itself/,
+      /^error: left command "ffmpeg": ended with exit code 1; its last line: \/no\/such\.mp4: No such file or directory\nhint: Run the command alone in a terminal/,
     );
   }, 60_000);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matching's kernels for 64 and 128 disparities as disassemble.sh does them: compiled, never linked.
+// Matching's kernels for 64 and 128 disparities, for disassemble.sh: compiled, never linked.
 #include "../../cuda/match/sgm/sgm_costs.cuh"
 #include "../../cuda/match/sgm/sgm_first.cuh"
 #include "../../cuda/match/sgm/sgm_lines.cuh"

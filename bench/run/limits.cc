@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this machine can do at most, for `npm run bench`: compiled there with g++ -O2 -march=native. Prints one JSON line:
+// Measures the machine's limits for `npm run bench`: compiled there with g++ -O2 -march=native. Prints one JSON line:
 // {"vectorBytes": ..., "vectorOperationsPerNs": ..., "copyGBs": ...}. One thread, best of several tries.
 #include <algorithm>
 #include <cstdint>
@@ -44,7 +44,7 @@ static double bestNs(Body body) {
 
 int main() {
   constexpr int kRounds = 2000000;  // about a millisecond a try
-  // What is added up lives inside the timed body: captured by reference it would live in memory, and loads and stores would
+  // The operands are inside the timed body: captured by reference they would be in memory, and loads and stores would
   // be timed instead.
   const double vectorNs = bestNs([] {
     Vector v[12] = {}, one = {};

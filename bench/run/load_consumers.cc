@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many consumers of one topic in one thread, for bench/run/load.mjs: bare MQTT 3.1.1 over sockets, so that what is measured is
-// publisher and broker. Words: port, topic, count. Lines on stdin: "reset" begins to count, "tell" prints one JSON line.
+// Many consumers of one topic in one thread, for bench/run/load.mjs: plain MQTT 3.1.1 over sockets, so that only
+// publisher and broker are measured. Arguments: port, topic, count. Lines on stdin: "reset" starts counting, "tell"
+// prints one JSON line.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/epoll.h>
@@ -19,7 +20,7 @@
 
 namespace {
 
-/// leftTimestampNs of the frame header, where every publisher of the comparison puts the moment of publishing.
+/// leftTimestampNs of the frame header, where every publisher of the comparison stores the time of publishing.
 constexpr size_t kStampAt = 32;
 
 int64_t nowNs() {
@@ -66,7 +67,7 @@ class Consumer {
   int socket() const { return socket_; }
   Totals totals;
 
-  /// False where the broker has gone.
+  /// Returns false if the broker has closed the connection.
   bool read(uint8_t* buffer, size_t capacity) {
     const ssize_t got = ::read(socket_, buffer, capacity);
     if (got <= 0) return false;
@@ -78,14 +79,14 @@ class Consumer {
  private:
   static int socket(int domain, int type, int protocol) { return ::socket(domain, type, protocol); }
 
-  /// Returns how many bytes were taken.
+  /// Returns how many bytes were consumed.
   size_t take(const uint8_t* bytes, size_t count) {
     if (inHead_) {
       headBytes(bytes[0]);
       return 1;
     }
     const size_t taken = std::min(count, left_);
-    // The beginning is kept: topic and time lie in it.
+    // Keep the start of the message, which has topic and time.
     const size_t kept = std::min(taken, sizeof start_ - startBytes_);
     std::memcpy(start_ + startBytes_, bytes, kept);
     startBytes_ += kept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bare publisher on libmosquitto for bench/run/load.mjs. Words: port, topic, file of the payload, frames a second, seconds.
-// At most two messages wait for the socket; what comes meanwhile is dropped, as depthwatt does. Prints one JSON line.
+// The publisher with libmosquitto for bench/run/load.mjs. Arguments: port, topic, file of the payload, frames a second,
+// seconds. At most two messages wait for the socket; further ones are dropped, as in depthwatt. Prints one JSON line.
 #include <mosquitto.h>
 #include <sys/resource.h>
 

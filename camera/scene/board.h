@@ -14,7 +14,7 @@ namespace depthwatt::scene {
 
 constexpr int kBoardColumns = 10, kBoardRows = 4, kBoardCells = kBoardColumns * kBoardRows;
 /// BoardPixel's value for a sub-sample outside the board.
-constexpr int kBoardBeside = kBoardCells + 1;
+constexpr int kBoardOutside = kBoardCells + 1;
 constexpr uint32_t kBoardScramble = 0x5a96c3a5u;
 constexpr double kBoardBlack = 22, kBoardWhite = 228;
 constexpr double kBoardDepth = 5.0;

@@ -22,14 +22,14 @@ ObjectSet seenThrough(const Cone& cone, Vec origin, const ObjectList& objects) {
     if (!meets) {
       const Vec to = object.centre - origin;
       const double squared = dot(to, to), radius = object.boundRadius;
-      const double beside = squared - radius * radius;
-      if (beside <= 0) {
+      const double outside = squared - radius * radius;
+      if (outside <= 0) {
         meets = true;
       } else {
         const double distance = std::sqrt(squared);
         const Vec off = cone.axis - to * (1 / distance);
         // A ray that touches the sphere has an angle with this cosine to its middle: the chord of it.
-        const double touching = std::sqrt(2 - 2 * std::sqrt(beside) / distance);
+        const double touching = std::sqrt(2 - 2 * std::sqrt(outside) / distance);
         const double reach = cone.spread + touching + kSlack;
         meets = dot(off, off) <= reach * reach;
       }

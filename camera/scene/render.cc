@@ -43,7 +43,7 @@ void Scene::writeBoard(uint32_t frame, int side) {
     for (int c = 0; c < channels(); ++c) {
       uint32_t sum = 2;
       for (const uint8_t cell : pixel.cells) {
-        sum += cell == kBoardBeside ? pixel.beside[c] : pixel.light[cell < kBoardCells && (bits >> cell & 1) ? 1 : 0];
+        sum += cell == kBoardOutside ? pixel.around[c] : pixel.light[cell < kBoardCells && (bits >> cell & 1) ? 1 : 0];
       }
       cameras_[side].still[pixel.index * channels() + c] = static_cast<uint16_t>(sum >> 2);
     }
@@ -155,11 +155,11 @@ void Scene::render(uint32_t frame, int side, uint8_t* out) {
         if (along > 0 && away <= reach * reach) seen |= 1u << m;
         const Vec offset = movers.items[m].centre - tile.middle;
         const double toLight = dot(offset, kToLight);
-        const double beside = dot(offset, offset) - toLight * toLight;
+        const double distance2 = dot(offset, offset) - toLight * toLight;
         // lightPast is 1 from sqrt(1 + soft) radii on.
         const double soft = 0.25 + 0.5 * (toLight + tile.reach);
         const double rim = radius * std::sqrt(1 + (soft > 0 ? soft : 0)) + tile.reach;
-        if (toLight > -tile.reach && beside < rim * rim) shaded |= 1u << m;
+        if (toLight > -tile.reach && distance2 < rim * rim) shaded |= 1u << m;
       }
       if ((seen | shaded) == 0) continue;
       if (!touched) std::memcpy(state.band.data(), still, static_cast<size_t>(rows) * samples * sizeof(uint16_t));

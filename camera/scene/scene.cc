@@ -257,12 +257,12 @@ void Scene::layBoard(int side) {
         v = (c[0].v * (1 - a) + c[1].v * a) * (1 - b) + (d[0].v * (1 - a) + d[1].v * a) * b;
         const int cell = board.cellAt(options_.cameras[side].offsetMetres + u * board.depth, v * board.depth);
         if (cell >= 0) ++inside;
-        pixel.cells[k] = static_cast<uint8_t>(cell >= 0 ? cell : kBoardBeside);
+        pixel.cells[k] = static_cast<uint8_t>(cell >= 0 ? cell : kBoardOutside);
       }
       if (inside == 0) continue;
       pixel.light[0] = stored(side, kBoardBlack, u, v);
       pixel.light[1] = stored(side, kBoardWhite, u, v);
-      for (int32_t i = 0; i < channels(); ++i) pixel.beside[i] = state.still[pixel.index * channels() + i];
+      for (int32_t i = 0; i < channels(); ++i) pixel.around[i] = state.still[pixel.index * channels() + i];
       if (inside >= 2) state.depth[pixel.index] = static_cast<float>(board.depth);
       state.board.push_back(pixel);
     }

@@ -80,7 +80,7 @@ class Scene {
     uint32_t index;
     uint8_t cells[4];    ///< block under each of its four sub-samples; kBoardCells = the frame around the blocks
     uint16_t light[2];   ///< stored light of black and of white
-    uint16_t beside[3];  ///< of the surface around the board, each channel
+    uint16_t around[3];  ///< of the surface around the board, each channel
   };
   struct CameraState {
     std::vector<Direction> corners;  ///< [height + 1][width + 1] rays through pixel corners

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a frame of depthwatt (docs/reference/frames.md): header, CRC, and the bodies raw, rvl and compressedDepth. C++17, this one
-// file, no library; allocates nothing and throws nothing. Bodies png and jpeg are image files for a library of their own.
+// Reads a frame of depthwatt (docs/reference/frames.md): header, CRC, and the bodies raw, rvl and compressedDepth.
+// C++17, one file, no library; allocates and throws nothing. Use an image library for the bodies png and jpeg.
 //
 //   depthwatt::Frame frame;
 //   if (depthwatt::parseFrame(payload, bytes, frame) != depthwatt::Fault::none) return;
@@ -9,7 +9,7 @@
 //   float metres = frame.value(counts[y * frame.width + x]);   // NaN: no value
 //   // or, of the stream points: depthwatt::Point point = depthwatt::pointAt(frame, y * frame.width + x);
 //
-// The host must be little-endian, as every board and PC is that this runs on.
+// The host must be little-endian, as all supported boards and PCs are.
 #ifndef DEPTHWATT_FRAME_H
 #define DEPTHWATT_FRAME_H
 
@@ -233,7 +233,7 @@ inline Fault parseFrame(const void* message, size_t bytes, Frame& frame) {
   frame.quantity = static_cast<Quantity>(at[14]);
   frame.invalidRule = static_cast<InvalidRule>(at[15]);
   constexpr size_t kBytes[] = {0, 1, 2, 4, 3, 2};
-  // 16384 x 16384 points of 16 bytes are 2^32 bytes: nothing, where size_t has 32 bits.
+  // 16384 x 16384 points of 16 bytes are 2^32 bytes, which is 0 if size_t has 32 bits.
   uint64_t elementBytes = kBytes[at[10]];
   frame.reduction = 1u << (frame.flags >> 3 & 3);
   frame.pointFrame = PointFrame::none;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An example with libmosquitto: prints the nearest and the median depth of each frame.
+// Example with libmosquitto: prints the nearest and the median depth of each frame.
 //   g++ -std=c++17 -O2 nearest.cc -lmosquitto -o nearest && ./nearest 127.0.0.1 1883 depthwatt/robot-1/depth
 #include <mosquitto.h>
 

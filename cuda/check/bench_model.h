@@ -30,7 +30,7 @@ constexpr int kRepeated = 9;  ///< launches of a small kernel in a row
 /// The part of the card that rows are timed on, and the stream that runs meanwhile.
 struct Ground {
   int sms;
-  DramStream* beside;
+  DramStream* background;
 };
 
 /// Graphs that are made first and then timed together, because nothing may be allocated during a stream.
@@ -51,7 +51,7 @@ class TimedGraphs {
     clockKernel<<<1, 1, 0, stream_>>>(1000, clock.get());
     stopKernel<<<1, 1, 0, stream_>>>(unused.get());
     require(cudaStatus(cudaStreamSynchronize(stream_), "clockKernel"));
-    if (ground.beside != nullptr) ground.beside->begin();
+    if (ground.background != nullptr) ground.background->begin();
     std::vector<double> medians;
     for (const std::unique_ptr<Replays>& one : replays_) {
       const double once = one->time(5).median;
@@ -59,7 +59,7 @@ class TimedGraphs {
     }
     clockKernel<<<1, 1, 0, stream_>>>(200000, clock.get());
     require(cudaStatus(cudaStreamSynchronize(stream_), "clockKernel"));
-    streamed_ = ground.beside != nullptr ? ground.beside->end(stream_) : 0;
+    streamed_ = ground.background != nullptr ? ground.background->end(stream_) : 0;
     unsigned long long clocks[2];
     require(cudaStatus(cudaMemcpy(clocks, clock.get(), sizeof clocks, cudaMemcpyDeviceToHost), "clockKernel"));
     megahertz_ = 1e3 * static_cast<double>(clocks[0]) / static_cast<double>(clocks[1]);
@@ -93,7 +93,7 @@ inline void timeKernels(Report& report, const Size& size, int lanes, const Groun
   TimedGraphs graphs;
   for (int stage = 0; stage <= 4; ++stage) {
     gpu::SgmTuning tuning;
-    tuning.rowLanes = tuning.columnLanes = lanes, tuning.beside = -1, tuning.multiprocessors = ground.sms;
+    tuning.rowLanes = tuning.columnLanes = lanes, tuning.parallel = -1, tuning.multiprocessors = ground.sms;
     tuning.stages = stage, tuning.costsApart = true;
     frames[stage].reset(new Frame(size, 4, left, right, tuning));
     Frame& frame = *frames[stage];
@@ -171,7 +171,7 @@ inline void timeCopy(Report& report, const Ground& ground) {
       "\"what\": \"copy\", \"multiprocessors\": %d, \"streamGigabytesPerSecond\": %.0f, \"megahertz\": %.0f, "
       "\"bytes\": %zu, \"medianMs\": %.4f, \"gigabytesPerSecond\": %.0f",
       report.multiprocessors(ground.sms), graphs.streamed(), graphs.megahertz(), 2 * buffers.from.bytes(), ms, rate);
-  std::printf("copy on %d multiprocessors beside %.0f GB/s: %.0f GB/s at %.0f MHz\n",
+  std::printf("copy on %d multiprocessors during a stream of %.0f GB/s: %.0f GB/s at %.0f MHz\n",
               report.multiprocessors(ground.sms), graphs.streamed(), rate, graphs.megahertz());
   cudaStreamDestroy(stream);
 }

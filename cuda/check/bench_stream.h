@@ -91,7 +91,7 @@ struct CopyBuffers {
     blocks = 4 * multiprocessors;
     const size_t round = static_cast<size_t>(4) * blocks * 256;
     count = std::min<size_t>(free / 16, size_t{1} << 29) / sizeof(uint4) / round * round;
-    if (count == 0) fail("too little device memory for the copies beside the timings");
+    if (count == 0) fail("too little device memory for the copies during the timings");
     require(from.allocate(count));
     require(to.allocate(count));
     require(cudaStatus(cudaMemset(from.get(), 1, from.bytes()), "copy"));
@@ -131,7 +131,7 @@ class DramStream {
     const auto asked = std::chrono::steady_clock::now();
     while (*const_cast<volatile int*>(started_) == 0) {
       if (std::chrono::steady_clock::now() - asked > std::chrono::seconds(1))
-        fail("the stream beside the timings does not start");
+        fail("the stream during the timings does not start");
     }
     begun_ = std::chrono::steady_clock::now();
     std::this_thread::sleep_for(std::chrono::milliseconds(2));  // by now the stream fills the cache
@@ -148,7 +148,7 @@ class DramStream {
       require(cudaStatus(cudaMemcpy(&control, control_.get(), sizeof control, cudaMemcpyDeviceToHost), "stream"));
     });
     // The timed work then ran in part without the stream, or waited for its end.
-    if (control.ranOut != 0) fail("the stream beside the timings ended before they did");
+    if (control.ranOut != 0) fail("the stream during the timings ended before they did");
     return 1e-9 * static_cast<double>(control.bytes) / seconds;
   }
 

@@ -226,7 +226,7 @@ void checkMatching(Random& random, const Case& c, const std::vector<uint8_t>& le
   tuning.rowLanes = 8 << 2 * random.whole(0, 1);
   tuning.columnLanes = 8 << 2 * random.whole(0, 1);
   tuning.separateSelection = random.whole(0, 4) == 0;
-  tuning.beside = random.whole(-1, 1);
+  tuning.parallel = random.whole(-1, 1);
   tuning.oneForDiagonals = random.whole(-1, 1);
   tuning.costsApart = random.whole(0, 3) == 0;
   require(sgm.open(p, width, height, tuning), "open " + what);

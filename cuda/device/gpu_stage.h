@@ -49,7 +49,7 @@ class LaunchStage final : public GpuStage {
 
 }  // namespace detail
 
-inline Status noMemoryForStage() { return Status::error(Code::kFailed, "Expected memory for a stage, there is none."); }
+inline Status noMemoryForStage() { return Status::error(Code::kFailed, "Not enough memory for a stage."); }
 
 /// A stage without memory: launch(images, stream).
 template <class Launch>

@@ -121,11 +121,11 @@ Status Engine::open(const EngineParameters& parameters, std::unique_ptr<Engine>*
 }
 
 Status Engine::openBackend() {
-  if (parameters_.backend == "cpu") return openCpu("the CPU was asked for");
+  if (parameters_.backend == "cpu") return openCpu("backend is set to cpu");
   const Status status = openCudaBackend(parameters_, &backend_);
   if (status.ok()) {
     onDevice_ = true;
-    adopt("cuda", parameters_.backend == "cuda" ? "CUDA was asked for" : "a CUDA device is there");
+    adopt("cuda", parameters_.backend == "cuda" ? "backend is set to cuda" : "a CUDA device was found");
     return {};
   }
   return parameters_.backend == "cuda" ? status : openCpu(status.message);

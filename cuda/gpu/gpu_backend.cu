@@ -363,12 +363,12 @@ class GpuBackend final : public Backend {
 Status openGpuBackend(const EngineParameters& parameters, std::unique_ptr<Backend>* backend) {
   if (!parameters.instructionSet.empty()) {
     return Status::error(Code::kBackendUnavailable,
-                         "CUDA unavailable: the instruction set %.20s was asked for, which is the CPU's.",
+                         "CUDA unavailable: the instruction set %.20s is a setting of the CPU backend.",
                          parameters.instructionSet.c_str());
   }
   cudaGetLastError();  // clear an error that a destroyed engine left
   std::unique_ptr<GpuBackend> opened(new (std::nothrow) GpuBackend(parameters));
-  if (opened == nullptr) return Status::error(Code::kFailed, "Expected memory for the CUDA backend, there is none.");
+  if (opened == nullptr) return Status::error(Code::kFailed, "Not enough memory for the CUDA backend.");
   const Status status = opened->open();
   if (status.ok()) *backend = std::move(opened);
   return status;

@@ -56,11 +56,11 @@ using Unsigned16 [[gnu::vector_size(kFinished * 2)]] = uint16_t;
     Words32 accepted = exists, certainty = zero;
     if (wantsSecond) {
       const Words32 second = widened(seconds + i) >> stripeBits;
-      const Words32 rivalled = exists & (second < invalidSum);
+      const Words32 hasSecond = exists & (second < invalidSum);
       if (parameters.uniqueness > 0) {
-        accepted &= ~(rivalled & (second * (100 - parameters.uniqueness) < 100 * best));
+        accepted &= ~(hasSecond & (second * (100 - parameters.uniqueness) < 100 * best));
       }
-      const Words32 known = accepted & rivalled;
+      const Words32 known = accepted & hasSecond;
       const Words32 divisor = chosen(known & (second > 1), second, one);
       certainty = chosen(known, dividedExactly(chosen(known, 255 * (second - best), zero), divisor), zero);
     }

@@ -91,7 +91,7 @@ Status checkMatcher(const MatcherChoice& choice, const MatchSearch& search, bool
   }
   if (search.minDisparity < 0 || search.minDisparity > kMaxDisparity - search.numDisparities) {
     return Status::error(Code::kParameter,
-                         "Expected match.minDisparity of 0 to %d beside match.numDisparities of %d, got %d.",
+                         "Expected match.minDisparity of 0 to %d with match.numDisparities of %d, got %d.",
                          kMaxDisparity - search.numDisparities, search.numDisparities, search.minDisparity);
   }
   const BrokenRule broken = brokenRuleOf(choice, search, halfResolution);

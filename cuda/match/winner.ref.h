@@ -31,8 +31,8 @@ void selectRow(const Parameters& p, const int64_t* costs, int32_t y, const Resul
     }
     int64_t second = -1;
     for (int32_t d = 0; d < count; ++d) {
-      const bool rival = d < best - 1 || d > best + 1;
-      if (rival && (second < 0 || cells[d] < second)) second = cells[d];
+      const bool secondBest = d < best - 1 || d > best + 1;
+      if (secondBest && (second < 0 || cells[d] < second)) second = cells[d];
     }
     int32_t fine = 0;
     if (p.subpixel && best > 0 && best + 1 < count) fine = subpixelQ4(cells[best - 1], cells[best], cells[best + 1]);

@@ -41,20 +41,20 @@ __device__ __forceinline__ int mosaicAt(const Source& s, int x, int y) {
 template <int kBytes>
 __device__ int bayerGrey(const Source& s, int x, int y) {
   const int own = 4 * mosaicAt<kBytes>(s, x, y);
-  const int beside = mosaicAt<kBytes>(s, x - 1, y) + mosaicAt<kBytes>(s, x + 1, y);
+  const int sides = mosaicAt<kBytes>(s, x - 1, y) + mosaicAt<kBytes>(s, x + 1, y);
   const int above = mosaicAt<kBytes>(s, x, y - 1) + mosaicAt<kBytes>(s, x, y + 1);
   const bool redColumn = ((x ^ s.redX) & 1) == 0, redRow = ((y ^ s.redY) & 1) == 0;
   int red, green, blue;
   if (redColumn == redRow) {
     const int corners = mosaicAt<kBytes>(s, x - 1, y - 1) + mosaicAt<kBytes>(s, x + 1, y - 1) +
                         mosaicAt<kBytes>(s, x - 1, y + 1) + mosaicAt<kBytes>(s, x + 1, y + 1);
-    green = beside + above;
+    green = sides + above;
     red = redRow ? own : corners;
     blue = redRow ? corners : own;
   } else {
     green = own;
-    red = 2 * (redRow ? beside : above);
-    blue = 2 * (redRow ? above : beside);
+    red = 2 * (redRow ? sides : above);
+    blue = 2 * (redRow ? above : sides);
   }
   return (77 * red + 150 * green + 29 * blue + 512) >> 10;
 }

@@ -138,15 +138,14 @@ inline bool remapGroup(const RectifySource& source, const int32_t* from, uint8_t
 
 /// Four neighbouring raw pixels a b c d: the middle two, and the sums of the pixels next to each, in halves.
 struct MosaicRow {
-  I32 own;     ///< b | c << 16
-  I32 beside;  ///< a + c | (b + d) << 16
+  I32 own;    ///< b | c << 16
+  I32 sides;  ///< a + c | (b + d) << 16
 
   /// even: a | c << 16; odd: b | d << 16.
   MosaicRow(I32 even, I32 odd) {
     const I32 low = splatI32(0xffff), high = splatI32(-65536);
     own = orI32(andI32(odd, low), andI32(even, high));
-    beside =
-        orI32(andI32(addI32(even, shiftRightI32<16>(even)), low), andI32(addI32(odd, shiftLeftI32<16>(odd)), high));
+    sides = orI32(andI32(addI32(even, shiftRightI32<16>(even)), low), andI32(addI32(odd, shiftLeftI32<16>(odd)), high));
   }
 };
 
@@ -165,14 +164,14 @@ inline MosaicRow mosaicRow(const Fetch& fetch) {
 /// Returns the grey of the middle two pixels of `row`, in halves. @param site of the left one
 inline I32 mosaicGrey(const MosaicRow& up, const MosaicRow& row, const MosaicRow& down, I32 site) {
   const I32 low = splatI32(0xffff), high = splatI32(-65536);
-  const I32 above = addI32(up.own, down.own), corners = addI32(up.beside, down.beside);
-  const auto pixel = [&](I32 ownBeside, I32 aboveCorners, I32 at) {
-    const I32 near = pairSumI32(ownBeside, joinHalves(lookup4I32(kSiteOwn, at), lookup4I32(kSiteBeside, at)));
+  const I32 above = addI32(up.own, down.own), corners = addI32(up.sides, down.sides);
+  const auto pixel = [&](I32 ownSides, I32 aboveCorners, I32 at) {
+    const I32 near = pairSumI32(ownSides, joinHalves(lookup4I32(kSiteOwn, at), lookup4I32(kSiteSides, at)));
     const I32 far = pairSumI32(aboveCorners, joinHalves(lookup4I32(kSiteAbove, at), lookup4I32(kSiteCorners, at)));
     return shiftRightI32<10>(addI32(addI32(near, far), splatI32(512)));
   };
-  const I32 left = pixel(joinHalves(andI32(row.own, low), row.beside), joinHalves(andI32(above, low), corners), site);
-  const I32 right = pixel(orI32(shiftRightI32<16>(row.own), andI32(row.beside, high)),
+  const I32 left = pixel(joinHalves(andI32(row.own, low), row.sides), joinHalves(andI32(above, low), corners), site);
+  const I32 right = pixel(orI32(shiftRightI32<16>(row.own), andI32(row.sides, high)),
                           orI32(shiftRightI32<16>(above), andI32(corners, high)), xorI32(site, splatI32(1)));
   return joinHalves(left, right);
 }

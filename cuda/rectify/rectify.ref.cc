@@ -48,19 +48,19 @@ struct Rgb {
 Rgb bayerColours(const Raw& raw, int32_t x, int32_t y) {
   const PixelFormat format = raw.source.format;
   const int32_t own = 4 * raw.mosaic(x, y);
-  const int32_t beside = raw.mosaic(x - 1, y) + raw.mosaic(x + 1, y);
+  const int32_t sides = raw.mosaic(x - 1, y) + raw.mosaic(x + 1, y);
   const int32_t above = raw.mosaic(x, y - 1) + raw.mosaic(x, y + 1);
   const int32_t corners =
       raw.mosaic(x - 1, y - 1) + raw.mosaic(x + 1, y - 1) + raw.mosaic(x - 1, y + 1) + raw.mosaic(x + 1, y + 1);
   int32_t red, green, blue;
   switch (colourAt(format, x, y)) {
-    case Colour::kRed: red = own, green = beside + above, blue = corners; break;
-    case Colour::kBlue: blue = own, green = beside + above, red = corners; break;
+    case Colour::kRed: red = own, green = sides + above, blue = corners; break;
+    case Colour::kBlue: blue = own, green = sides + above, red = corners; break;
     default:
       green = own;
-      const bool redBeside = colourAt(format, x + 1, y) == Colour::kRed;
-      red = 2 * (redBeside ? beside : above);
-      blue = 2 * (redBeside ? above : beside);
+      const bool redAtSides = colourAt(format, x + 1, y) == Colour::kRed;
+      red = 2 * (redAtSides ? sides : above);
+      blue = 2 * (redAtSides ? above : sides);
   }
   return {red, green, blue};
 }

@@ -14,7 +14,7 @@ inline int32_t sampleOf(const uint8_t* row, int32_t x, SampleLayout layout) {
 // sites: red, green next to red, green next to blue, blue. 77, 150, 29 are BT.601's weights of red, green, blue times
 // 256.
 constexpr int32_t kSiteOwn[4] = {4 * 77, 4 * 150, 4 * 150, 4 * 29};
-constexpr int32_t kSiteBeside[4] = {150, 2 * 77, 2 * 29, 150};
+constexpr int32_t kSiteSides[4] = {150, 2 * 77, 2 * 29, 150};
 constexpr int32_t kSiteAbove[4] = {150, 2 * 29, 2 * 77, 150};
 constexpr int32_t kSiteCorners[4] = {29, 0, 0, 77};
 
@@ -38,7 +38,7 @@ int32_t greyOfPixel(const RectifySource& source, int32_t x, int32_t y) {
   const int32_t left = mirrorInto(x - 1, source.width), right = mirrorInto(x + 1, source.width);
   const int32_t site = ((x + redX(source.format)) & 1) | ((y + redY(source.format)) & 1) << 1;
   const auto at = [&](const uint8_t* line, int32_t column) { return sampleOf(line, column, layout); };
-  return (kSiteOwn[site] * at(row, x) + kSiteBeside[site] * (at(row, left) + at(row, right)) +
+  return (kSiteOwn[site] * at(row, x) + kSiteSides[site] * (at(row, left) + at(row, right)) +
           kSiteAbove[site] * (at(up, x) + at(down, x)) +
           kSiteCorners[site] * (at(up, left) + at(up, right) + at(down, left) + at(down, right)) + 512) >>
          10;

@@ -54,15 +54,15 @@ __device__ __forceinline__ int sampleOf(const Source& s, const uint8_t* row, int
 /// Bilinear demosaicing of pixel (x, y). at(row, column) returns the samples at -1, 0 and 1.
 template <class At>
 __device__ __forceinline__ Colours demosaiced(const Source& s, int x, int y, const At& at) {
-  const int own = at(0, 0), beside = at(0, -1) + at(0, 1), above = at(-1, 0) + at(1, 0);
+  const int own = at(0, 0), sides = at(0, -1) + at(0, 1), above = at(-1, 0) + at(1, 0);
   const int corners = at(-1, -1) + at(-1, 1) + at(1, -1) + at(1, 1);
   const bool redColumn = ((x ^ s.redX) & 1) == 0, redRow = ((y ^ s.redY) & 1) == 0;
   if (redColumn != redRow) {
-    const int inRow = (beside + 1) >> 1, inColumn = (above + 1) >> 1;
+    const int inRow = (sides + 1) >> 1, inColumn = (above + 1) >> 1;
     return {redRow ? inRow : inColumn, own, redRow ? inColumn : inRow};
   }
   const int other = (corners + 2) >> 2;
-  return {redRow ? own : other, (beside + above + 2) >> 2, redRow ? other : own};
+  return {redRow ? own : other, (sides + above + 2) >> 2, redRow ? other : own};
 }
 
 template <Kind kKind>

@@ -196,16 +196,16 @@ class MosaicPairs {
 
   [[gnu::always_inline]] PixelPair row(int32_t j) const {
     const I32 redRow = j == 0 ? evenRow_ : xorI32(evenRow_, splatI32(-1));
-    const I32 own = shiftLeftI32<2>(rows_[j + 1].own), beside = rows_[j + 1].beside;
-    const I32 above = addI32(rows_[j].own, rows_[j + 2].own), corners = addI32(rows_[j].beside, rows_[j + 2].beside);
-    const I32 twiceBeside = shiftLeftI32<1>(beside), twiceAbove = shiftLeftI32<1>(above);
+    const I32 own = shiftLeftI32<2>(rows_[j + 1].own), sides = rows_[j + 1].sides;
+    const I32 above = addI32(rows_[j].own, rows_[j + 2].own), corners = addI32(rows_[j].sides, rows_[j + 2].sides);
+    const I32 twiceSides = shiftLeftI32<1>(sides), twiceAbove = shiftLeftI32<1>(above);
     // Four times the colours, by whether red's columns and rows are the pixel's own. No half exceeds 1020.
     const auto inColumn = [&](I32 yes, I32 no) { return chooseI32(evenColumn_, yes, no); };
     const auto quarter = [&](I32 v) { return bytesOfHalves(shiftRightI32<2>(addI32(v, splatI32(0x00020002)))); };
-    const I32 cross = addI32(beside, above);
-    return {quarter(chooseI32(redRow, inColumn(own, twiceBeside), inColumn(twiceAbove, corners))),
+    const I32 cross = addI32(sides, above);
+    return {quarter(chooseI32(redRow, inColumn(own, twiceSides), inColumn(twiceAbove, corners))),
             quarter(chooseI32(redRow, inColumn(cross, own), inColumn(own, cross))),
-            quarter(chooseI32(redRow, inColumn(corners, twiceAbove), inColumn(twiceBeside, own))),
+            quarter(chooseI32(redRow, inColumn(corners, twiceAbove), inColumn(twiceSides, own))),
             mosaicGrey(rows_[j], rows_[j + 1], rows_[j + 2], xorI32(site_, splatI32(2 * j)))};
   }
 

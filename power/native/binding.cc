@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// power/native.ts's functions in C++: conversions only.
+// Binds the functions of power/native.ts: conversions only.
 #include "binding.h"
 
 #include <algorithm>
@@ -25,10 +25,10 @@ Napi::Object unavailable(Napi::Env env, const std::string& reason) {
   return result;
 }
 
-/// NaN for what is no number: a symbol converted to one throws an error of V8's own.
+/// Returns NaN for values that are not numbers. Converting a symbol would throw an error of V8.
 double numberIn(const Napi::Value& value) { return value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : NAN; }
 
-/// A whole number from 0, or one that no device has.
+/// Returns a whole number from 0, or one that no device has.
 uint32_t deviceIn(const Napi::Value& value) {
   const double number = numberIn(value);
   return number >= 0 && number < UINT32_MAX && number == std::floor(number) ? static_cast<uint32_t>(number)
@@ -91,7 +91,7 @@ Napi::Value nvmlErrorText(const Napi::CallbackInfo& info) {
   return Napi::String::New(info.Env(), Nvml::instance().errorText(fits ? static_cast<int>(status) : INT32_MAX));
 }
 
-/// @returns false for a value that is no source
+/// @returns false for a value that is not a source
 bool sampleSourceOf(const Napi::Value& value, SampleSource* source) {
   if (!value.IsObject()) return false;
   const auto object = value.As<Napi::Object>();
@@ -161,7 +161,7 @@ Napi::Value createSampler(const Napi::CallbackInfo& info) {
   result.Set("available", true);
   result.Set("originNs", Napi::BigInt::New(env, sampler->originNs()));
   result.Set("drain", Napi::Function::New(env, [sampler](const Napi::CallbackInfo& call) {
-               // Sizes of other arrays would be counted as if each of their elements had eight bytes.
+               // Other arrays would be counted as if each element had eight bytes.
                const bool doubles =
                    call[0].IsTypedArray() && call[0].As<Napi::TypedArray>().TypedArrayType() == napi_float64_array;
                if (!doubles)

@@ -6,7 +6,7 @@
 
 namespace depthwatt {
 
-/// exports.power = {nvmlOpen, nvmlRead, nvmlErrorText, createSampler}; their types stand in power/native.ts.
+/// exports.power = {nvmlOpen, nvmlRead, nvmlErrorText, createSampler}; power/native.ts has their types.
 void addPower(Napi::Env env, Napi::Object exports);
 
 }  // namespace depthwatt

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The few functions of NVML's stable C interface that a meter needs, by name; types as in NVML's API reference.
+// The functions of NVML's stable C interface that a meter needs, by name; types as in NVML's API reference.
 #include "nvml.h"
 
 #include <dlfcn.h>
@@ -39,7 +39,7 @@ static_assert(sizeof(FieldValue) == 40, "nvmlFieldValue_t is 40 bytes in NVML's 
 
 using Device = void*;
 
-/// Every function that is called; one that this driver lacks stays null.
+/// Every function that is called; null if this driver lacks it.
 struct Functions {
   int (*init)() = nullptr;
   const char* (*errorString)(int) = nullptr;
@@ -79,7 +79,7 @@ void findAll(void* library) {
   find(library, "nvmlDeviceGetFieldValues", f.fields);
 }
 
-/// What a getter of one unsigned number says; kFunctionNotFound where this driver lacks it.
+/// Calls a getter of one unsigned number. Returns kFunctionNotFound if this driver lacks it.
 template <class Number, class Getter, class... Arguments>
 int readNumber(Getter getter, double* value, Arguments... arguments) {
   if (getter == nullptr) return kFunctionNotFound;
@@ -89,7 +89,7 @@ int readNumber(Getter getter, double* value, Arguments... arguments) {
   return status;
 }
 
-/// A driver may fill all of `text`, or leave it as it was: whatever it does, what is read is a string.
+/// A driver may fill all of `text`, or leave it unchanged; the result is always a terminated string.
 int readText(int (*getter)(Device, char*, unsigned), Device device, char* text, uint32_t bytes) {
   std::memset(text, 0, bytes);
   const int status = getter(device, text, bytes);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVIDIA's management library, found at run time: nothing here needs its headers or links against it.
+// NVIDIA's management library, loaded at run time: it needs neither headers nor linking.
 #pragma once
 
 #include <cstdint>
 
 namespace depthwatt {
 
-/// Thread-safe as NVML itself is; every reading is one library call and no allocation. Status 0 is success.
+/// As thread-safe as NVML; every reading is one library call without allocation. Status 0 is success.
 class Nvml {
  public:
-  /// The process's one instance; open() must have succeeded before anything else is called.
+  /// Returns the process's only instance; open() must succeed before anything else is called.
   static Nvml& instance();
 
-  /// Loads libnvidia-ml.so.1 and initialises it, once. Returns nullptr, or a sentence saying why it is not there
-  /// (valid until the next call).
+  /// Loads libnvidia-ml.so.1 and initialises it, once. Returns nullptr, or a sentence that says why it failed (valid
+  /// until the next call).
   const char* open();
 
   const char* driverVersion() const { return driver_; }
@@ -21,10 +21,10 @@ class Nvml {
   int deviceName(uint32_t device, char* text, uint32_t bytes) const;
   int deviceUuid(uint32_t device, char* text, uint32_t bytes) const;
 
-  /// Board power now, milliwatts: the instantaneous reading where the driver has one, else its power usage (which
-  /// recent GPUs average over a second).
+  /// Reads the current board power, milliwatts: the instantaneous reading if the driver has one, else its power usage
+  /// (which recent GPUs average over a second).
   int powerMilliwatts(uint32_t device, double* value) const;
-  /// The average that nvmlDeviceGetPowerUsage gives, milliwatts.
+  /// Reads the average of nvmlDeviceGetPowerUsage, milliwatts.
   int powerUsageMilliwatts(uint32_t device, double* value) const;
   /// Energy since the driver was loaded, millijoules; Volta and newer.
   int energyMillijoules(uint32_t device, double* value) const;
@@ -35,7 +35,7 @@ class Nvml {
   /// Bit mask of nvmlClocksThrottleReason*; 1 = idle only.
   int throttleReasons(uint32_t device, double* value) const;
 
-  /// NVML's own words for a status.
+  /// Returns NVML's text for a status.
   const char* errorText(int status) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sampling thread: nothing is allocated after start(), numbers are parsed by hand, descriptors stay open.
+// The sampling thread: allocates nothing after start(), parses numbers itself, keeps descriptors open.
 #include "sampler.h"
 
 #include <fcntl.h>
@@ -23,8 +23,8 @@ int64_t nanoseconds(clockid_t clock) {
   return int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
 }
 
-/// A whole number with optional sign and nothing but white space or NUL behind it, as the kernel prints it. Exact up to
-/// 2^53; a counter of microjoules reaches that after 9 gigajoules.
+/// Parses a whole number with optional sign, followed only by white space or NUL, as the kernel prints it. Exact up to
+/// 2^53, which a counter of microjoules reaches after 9 gigajoules.
 bool parseWholeNumber(const char* text, size_t bytes, double* value) {
   size_t i = 0;
   while (i < bytes && (text[i] == ' ' || text[i] == '\t')) ++i;
@@ -124,7 +124,7 @@ void Sampler::run() {
 
 void Sampler::readFile(size_t source, Sample* sample) {
   int& descriptor = descriptors_[source];
-  // Not to wait for the writer of a pipe: stop() would wait as well.
+  // Non-blocking, because stop() would also wait for the writer of a pipe.
   if (descriptor < 0) descriptor = open(sources_[source].path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) {
     sample->status = errno;
@@ -134,7 +134,7 @@ void Sampler::readFile(size_t source, Sample* sample) {
   const ssize_t bytes = pread(descriptor, text, kTextBytes, 0);
   if (bytes < 0) {
     sample->status = errno;
-    // A device that was removed and came back has new files behind the same path.
+    // A device that was removed and came back has new files at the same path.
     close(descriptor);
     descriptor = -1;
     return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads files and NVML quantities on a thread of its own, by a timer of its own, into a ring that JavaScript empties:
-// a bus that is slow to answer delays this thread and nothing else.
+// Reads files and NVML quantities on a separate thread, by its own timer, into a ring that JavaScript empties. A slow
+// bus delays only this thread.
 #pragma once
 
 #include <atomic>
@@ -19,25 +19,25 @@ struct SampleSource {
   uint32_t device = 0;  ///< NVML's index
 };
 
-/// What one source gave at one tick. Times are CLOCK_MONOTONIC nanoseconds after the sampler's origin.
+/// The result of one source at one tick. Times are CLOCK_MONOTONIC nanoseconds after the sampler's origin.
 struct Sample {
   double beforeNs;
   double afterNs;
   double value;
-  double status;  ///< 0 = read; 1 to 999 = errno; kNotANumber; kNvmlStatus + NVML's own number
+  double status;  ///< 0 = read; 1 to 999 = errno; kNotANumber; kNvmlStatus + NVML's number
 };
 constexpr double kNotANumber = -1;
 constexpr double kNvmlStatus = 1000;
 
-/// CPU time of the sampling thread since it began, nanoseconds.
+/// CPU time of the sampling thread since its start, nanoseconds.
 struct SamplerCost {
   int64_t wallNs;
   int64_t readNs;   ///< inside the reads: kernel and bus driver (or NVML)
-  int64_t ownNs;    ///< between system calls: an upper bound of user time, the calls that measure it included
-  int64_t timerNs;  ///< the rest: the timer's system call, waking up and being switched to
+  int64_t ownNs;    ///< between system calls: an upper bound of user time, including the measuring calls
+  int64_t timerNs;  ///< the rest: the timer's system call, waking up and switching
   uint64_t ticks;
-  uint64_t missedTicks;   ///< timer expirations that came while a read was still going on
-  uint64_t overruns;      ///< rows lost because nobody emptied the ring
+  uint64_t missedTicks;   ///< timer expirations during a read
+  uint64_t overruns;      ///< rows lost because the ring was full
   int64_t slowestReadNs;  ///< wall time of the slowest tick
 };
 
@@ -48,11 +48,11 @@ class Sampler {
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
 
-  /// Starts the thread; returns 0 or the errno of the timer or thread that could not be made.
+  /// Starts the thread. Returns 0 or the errno of the timer or thread that could not be created.
   int start();
   void stop();
 
-  /// Copies at most `rows` rows of sources() samples each, oldest first; returns how many. One reader only.
+  /// Copies at most `rows` rows of sources() samples each, oldest first. Returns how many. One reader only.
   uint32_t drain(Sample* out, uint32_t rows);
 
   size_t sources() const { return sources_.size(); }
@@ -62,7 +62,7 @@ class Sampler {
  private:
   static constexpr size_t kTextBytes = 32;
   void run();
-  /// Reads every source once; returns the thread's CPU time right after the last read.
+  /// Reads every source once. Returns the thread's CPU time right after the last read.
   int64_t tick(Sample* row);
   void decode(Sample* row);
   void readFile(size_t source, Sample* sample);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks the sampling of NVML against NVML itself, without Node: integrates power readings over a minute and compares with
-// the GPU's own energy counter. Writes every sample, so that the meter can be held against the same record.
+// Compares the sampling of NVML with NVML's energy counter, without Node: integrates power readings over a minute.
+// Writes every sample, so that the meter can be tested with the same record.
 //   g++ -std=c++17 -O2 -Wall power/tools/nvml_check_main.cc power/native/nvml.cc power/native/sampler.cc -ldl -pthread -o nvml-check
 //   ./nvml-check [--seconds 60] [--rate 100] [--device 0] [--out samples.csv]
-// Exit status: 0 both agree within 2 %, 1 they do not, 3 NVML or its counter is not there, 2 usage.
+// Exit status: 0 both agree within 2 %, 1 they do not, 3 NVML or its counter is missing, 2 usage.
 #include <unistd.h>
 
 #include <cmath>
@@ -44,10 +44,10 @@ bool parse(int count, char** words, Options* options) {
   return count % 2 == 1 && options->seconds >= 1 && options->rateHz >= 1 && options->rateHz <= 1000;
 }
 
-/// Three quantities read one after the other at every tick.
+/// Three quantities, read in order at every tick.
 enum Column { kInstant, kUsage, kEnergy, kColumns };
 
-/// Trapezoid over the readings of one column that were read, joules; times are the middles of the reads.
+/// Integrates the valid readings of one column by trapezoids, joules; times are the middles of the reads.
 double integrate(const std::vector<Sample>& samples, Column column) {
   double joules = 0;
   const Sample* last = nullptr;
@@ -73,7 +73,7 @@ const Sample* edge(const std::vector<Sample>& samples, Column column, bool first
   return found;
 }
 
-/// How often a column's value changed: how fast the GPU really renews it.
+/// Returns how often a column's value changed: the GPU's real update period.
 double renewalMs(const std::vector<Sample>& samples, Column column) {
   size_t changes = 0;
   for (size_t i = column + kColumns; i < samples.size(); i += kColumns) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preloaded by test/integration/allocations.test.ts: counts heap allocations made on depthwatt's own native threads (their
-// names begin with "dw-") and on the cameras' ("v4l2-camera") in a file that the test maps and reads. Counting by thread
-// leaves out the JavaScript engine, which allocates whenever it likes.
+// Preloaded by test/integration/allocations.test.ts: counts heap allocations on depthwatt's native threads (named
+// "dw-...") and on the cameras' ("v4l2-camera") in a file that the test maps and reads. Counting by thread excludes the
+// JavaScript engine, which allocates at any time.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@ __attribute__((constructor)) static void open_counter(void) {
   if (mapped != MAP_FAILED) counter = mapped;
 }
 
-// Asked anew each time: a thread gets its name after its first allocations.
+// Read again each time: a thread gets its name after its first allocations.
 static void count(void) {
   char name[16] = "";
   if (counter == NULL || prctl(PR_GET_NAME, name) != 0) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole engines without Node, so that a foreign CPU's form can be run alone: engine_golden ISA CASES. Reads the cases that
-// test/golden/engine-neon.test.ts writes, one fact a line, and prints of each its hash and its name.
+// Runs whole engines without Node, so that a foreign CPU's form can be tested alone: engine_golden ISA CASES. Reads the
+// cases that test/golden/engine-neon.test.ts writes, one fact a line, and prints hash and name of each.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -61,7 +61,7 @@ PixelFormat readFormat(const std::string& name) {
   return format;
 }
 
-/// One fact; false where it is none that is known.
+/// Reads one fact. Returns false if it is unknown.
 bool read(const std::string& key, std::istream& line, Case* one) {
   EngineParameters& p = one->parameters;
   std::string word;
@@ -97,7 +97,8 @@ uint32_t addTo(uint32_t hash, const void* data, size_t bytes) {
   return hash;
 }
 
-/// Of the second frame: the first leaves something in every buffer. The same bytes as hashOf in engine-cases.mjs.
+/// Returns the hash of the second frame, because the first one leaves data in every buffer. The same bytes as hashOf in
+/// engine-cases.mjs.
 uint32_t hashOf(Case* one, const char* instructionSet) {
   EngineParameters& p = one->parameters;
   p.backend = "cpu", p.instructionSet = instructionSet, p.threads = 2;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Engines without Node, for ThreadSanitizer: each matcher in scalar form with a team of workers and a watch over its pairs, two frames at
-// once, while another thread asks for its state, sets maps and opens engines beside it; then engines whose device fails now and then,
-// until the CPU goes on; then the threads of frames, driven as the binding drives them. Prints what it counted.
+// Runs engines without Node, for ThreadSanitizer: each matcher in scalar form with a team of workers and observed
+// pairs, two frames at once, while another thread reads its state, sets maps and opens engines; then engines whose
+// device fails now and then, until they fall back to the CPU; then the threads of frames, driven as by the binding.
+// Prints its counts.
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -24,10 +25,10 @@ namespace depthwatt {
 
 namespace {
 
-/// Devices that may still be opened, and all that were.
+/// Devices that may still be opened, and all that were opened.
 std::atomic<int> devicesLeft{0}, devicesOpened{0};
 
-/// Takes two frames at once. Each third frame fails, and each second time that it is told what holds: both at any moment.
+/// Computes two frames at once. Every third frame fails, and every second adaptation, at any moment.
 class FailingDevice : public Backend {
  public:
   int framesInWork() const override { return 2; }
@@ -52,7 +53,7 @@ class FailingDevice : public Backend {
 
 }  // namespace
 
-// In the place of plugin.cc.
+// Replaces plugin.cc.
 Status probeCudaPlugin() { return {}; }
 Status openCudaBackend(const EngineParameters&, std::unique_ptr<Backend>* backend) {
   if (devicesLeft-- <= 0) return Status::error(Code::kBackendUnavailable, "No device is left.");
@@ -70,7 +71,7 @@ namespace {
 constexpr int32_t kWidth = 64, kHeight = 48;
 constexpr size_t kPixels = static_cast<size_t>(kWidth) * kHeight;
 constexpr int kFramesEach = 4, kThreads = 3;
-/// A device that fails takes at most six frames with it, whichever thread they are of: two devices are lost within fourteen.
+/// A failing device fails at most six frames, on any thread: two devices are lost within fourteen.
 constexpr int kFramesEachOfFailing = 7;
 
 void require(const Status& status) {
@@ -122,7 +123,7 @@ struct Counts {
   std::atomic<int> frames{0}, lost{0}, asked{0};
 };
 
-/// Two threads give frames to the engine; this one asks and sets until they have ended.
+/// Two threads pass frames to the engine; this one reads its state and sets maps until they end.
 void live(Engine& engine, const FrameInput& input, int framesEach, Counts& counts) {
   std::atomic<int> busy{2};
   const auto serve = [&](int place) {
@@ -152,7 +153,7 @@ void live(Engine& engine, const FrameInput& input, int framesEach, Counts& count
 
 constexpr int kSlots = 3, kFramesOfSession = 10, kSessions = 6;
 
-/// What stands in for the JavaScript loop: it is woken by a frame's thread, and comes when it comes.
+/// Replaces the JavaScript loop: a frame's thread wakes it, and it runs some time later.
 struct Loop {
   std::mutex mutex;
   std::condition_variable woken;
@@ -176,7 +177,7 @@ struct Ended {
   int64_t read = 0;
 };
 
-/// A session's life: every slot is filled whenever it is free, frames come back in their order, and the end comes while some wait.
+/// Runs a session: every free slot is filled, frames return in order, and the session ends while some wait.
 void session(const EngineParameters& parameters, const FrameInput& input, Ended* ended) {
   Loop loop;
   std::unique_ptr<Engine> engine;
@@ -196,7 +197,7 @@ void session(const EngineParameters& parameters, const FrameInput& input, Ended*
     while (frames.takeDone(&slot, &status)) {
       if (submitted.empty() || submitted.front() != slot) std::abort();
       submitted.pop_front();
-      // Read as JavaScript reads it: by the owner, while other frames are computed.
+      // Read like JavaScript: by the owner, while other frames are computed.
       if (status.ok()) ended->read += memory[static_cast<size_t>(slot)]->disparity[0];
       (status.ok() ? ended->done : status.code == Code::kFrameLost ? ended->lost : ended->closed)++;
     }
@@ -265,7 +266,7 @@ int main() {
   for (int i = 0; i < 2; ++i) {
     owners[i] = std::thread([&, i] {
       for (int round = 0; round < kSessions; ++round) {
-        // In one of them a device fails until the CPU goes on.
+        // In one of them devices fail until the CPU takes over.
         if (i == 1) devicesLeft = 2;
         session(parametersOf(*matcherFacts().front(), i == 0 ? "cpu" : "auto"), input, &of[i]);
       }

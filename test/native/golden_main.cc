@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Census to checked disparity without Node: prints one hash per case, so that a foreign CPU's form can be run alone.
-//   golden ISA            one line per case: name, hash; test/golden/sgm.json holds what they must be
+// Computes census to checked disparity without Node and prints one hash per case, so that a foreign CPU's form can be
+// tested alone.
+//   golden ISA            one line per case: name, hash; test/golden/sgm.json has the expected ones
 //   golden ISA time W H NUM PATHS THREADS FRAMES     times one matcher: minimum and median milliseconds
 #include <algorithm>
 #include <cstdio>
@@ -41,7 +42,7 @@ struct Case {
   bool half = false;  ///< gradient census, matched at half resolution and upscaled
 };
 
-// The same list stands in test/golden/sgm.test.ts.
+// test/golden/sgm.test.ts has the same list.
 constexpr Case kCases[] = {
     {"usual-4", 173, 61, 128, 0, 4, 10, 60, 0, 10, 1},        {"usual-8", 173, 61, 128, 0, 8, 10, 60, 0, 10, 2},
     {"adaptive-4", 160, 45, 128, 3, 4, 7, 90, 16, 5, 2},      {"adaptive-8", 160, 45, 128, 0, 8, 5, 63, 40, 0, 1},
@@ -56,7 +57,7 @@ struct Pair {
   std::vector<uint8_t> left, right;
 };
 
-/// A noisy right image, and a left one that sees it in tiles of different disparity.
+/// Makes a noisy right image, and a left one that shows it in tiles of different disparity.
 Pair pairOf(int32_t width, int32_t height, int32_t min, int32_t num, uint32_t seed) {
   Random random(seed);
   const auto pixels = static_cast<size_t>(width) * static_cast<size_t>(height);
@@ -82,7 +83,7 @@ uint32_t hashOf(uint32_t hash, const void* data, size_t bytes) {
 struct Matcher {
   const bool half;
   const int32_t fullWidth, fullHeight;
-  const int32_t width, height;  ///< of the images that are matched
+  const int32_t width, height;  ///< size of the matched images
   std::vector<uint8_t> halves[2];
   std::vector<uint32_t> censusLeft, censusRight;
   std::vector<int16_t> q4, whole, right, smooth, upscaled;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rays that ask only the objects they can meet find what rays find that ask all. Prints how many rays differ, of cones and
-// of light; with the word "blind" one object of each set is left out, and some must.
+// Checks that rays which test only culled objects find the same as rays that test all. Prints how many rays differ, of
+// cones and of light; with the argument "blind" one object of each set is left out, and some rays must differ.
 #include <cmath>
 #include <cstdio>
 #include <cstring>

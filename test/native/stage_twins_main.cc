@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stages of rectification, refinement and of the cross-based matcher against their references, without Node, so that a foreign
-// CPU's form can be run alone: stage_twins ISA SEED. Prints one line per stage; leaves with 1 at the first mismatch.
+// Compares the stages of rectification, refinement and the matcher cbca with their references, without Node, so that a
+// foreign CPU's form can be tested alone: stage_twins ISA SEED. Prints one line per stage; exits with 1 at the first
+// mismatch.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -256,7 +257,7 @@ void stages(InstructionSet set, Random& random, int32_t width, int32_t height) {
   expectSame("exponential confidence", confidence, fastConfidence);
 }
 
-/// Every format, grey and colours, through places anywhere and through neighbouring ones.
+/// Every format, grey and colours, at random places and at adjacent ones.
 void rectification(InstructionSet set, Random& random, int32_t width, int32_t height) {
   for (int32_t format = 0; format <= static_cast<int32_t>(PixelFormat::kBayerBggr16); ++format) {
     RectifySource source;
@@ -282,11 +283,11 @@ void rectification(InstructionSet set, Random& random, int32_t width, int32_t he
       rectifyRgbReference(source, map.data(), expectedRgb.view());
       kernelsFor<RectifyKernels>(set).rectifyRgb(source, map.data(), gotRgb.view(), {}, 0, height);
       expectSame("rectify in colours", expectedRgb, gotRgb);
-      Image<uint8_t> greyBeside(width, height);
+      Image<uint8_t> greyWithColours(width, height);
       Image<Rgb8> bothRgb(width, height);
-      kernelsFor<RectifyKernels>(set).rectifyRgb(source, map.data(), bothRgb.view(), greyBeside.view(), 0, height);
+      kernelsFor<RectifyKernels>(set).rectifyRgb(source, map.data(), bothRgb.view(), greyWithColours.view(), 0, height);
       expectSame("rectify in colours, with grey", expectedRgb, bothRgb);
-      expectSame("grey beside colours", expected, greyBeside);
+      expectSame("grey beside colours", expected, greyWithColours);
     }
   }
 }

@@ -260,7 +260,7 @@ class MapTurning : public Napi::AsyncWorker {
   double rotation_[9] = {};
 };
 
-Napi::Value turnMapBeside(const Napi::CallbackInfo& info) {
+Napi::Value turnMapOnPool(const Napi::CallbackInfo& info) {
   auto turning = std::make_unique<MapTurning>(info.Env(), objectAt(info, 0, "the map"));
   const Napi::Promise promise = turning->promise();
   turning.release()->Queue();
@@ -271,7 +271,7 @@ Napi::Value turnMapBeside(const Napi::CallbackInfo& info) {
 
 void addAlignment(Napi::Env env, Napi::Object exports, RectifyGrey rectify) {
   exports.Set("PairAligner", PairAligner::define(env, rectify));
-  exports.Set("turnMap", Napi::Function::New(env, turnMapBeside, "turnMap"));
+  exports.Set("turnMap", Napi::Function::New(env, turnMapOnPool, "turnMap"));
 }
 
 }  // namespace depthwatt

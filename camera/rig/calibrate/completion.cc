@@ -41,8 +41,8 @@ double strangeness(const Lattice& lattice, Place place) {
     if (!edgeOf(lattice, place.first, place.second, step, x, y)) continue;
     const double length = std::hypot(x, y);
     int alike = 0, compared = 0;
-    const Place beside{step.second, step.first};
-    for (const auto& [i, j] : {Place{-step.first, -step.second}, step, beside, Place{-beside.first, -beside.second}}) {
+    const Place across{step.second, step.first};
+    for (const auto& [i, j] : {Place{-step.first, -step.second}, step, across, Place{-across.first, -across.second}}) {
       if (!edgeOf(lattice, place.first + i, place.second + j, step, u, v)) continue;
       const double other = std::hypot(u, v);
       const double cosine = (x * u + y * v) / (length * other);

@@ -191,7 +191,7 @@ void CameraHandle::deliver() {
 void CameraHandle::release(Napi::Env env, uint32_t index) {
   if (closing_) detach(index);
   if (!capture_->release(index)) {
-    throwUnlessOk(env, Status::error(Code::kParameter, "%s: image buffer %u was released and nobody held it.",
+    throwUnlessOk(env, Status::error(Code::kParameter, "%s: image buffer %u was released but is not held.",
                                      capture_->device().path().c_str(), index));
   }
 }

@@ -21,7 +21,7 @@ constexpr uint32_t kMaxPixels = 32768;
 constexpr uint64_t kMaxOwnBytes = uint64_t{2} << 30;
 /// The largest size of one image: twice what the widest format takes per pixel, plus what drivers add for compressed
 /// ones.
-constexpr uint64_t kMaxPixelBytes = 16, kMaxBytesBeside = uint64_t{16} << 20;
+constexpr uint64_t kMaxPixelBytes = 16, kMaxExtraBytes = uint64_t{16} << 20;
 
 /// Returns whether images of this format have no fixed size.
 bool isCompressed(uint32_t fourcc) {
@@ -70,7 +70,7 @@ Status Capture::open(const VideoSystem& system, const CaptureOptions& options) {
   colours_ = options.decoding == Decoding::kColours;
   const size_t decodedBytes = static_cast<size_t>(format_.width) * format_.height * (colours_ ? 3 : 1);
   const auto justified = [&](uint64_t count, uint64_t bytes) {
-    const uint64_t expected = kMaxPixelBytes * format_.width * format_.height + kMaxBytesBeside;
+    const uint64_t expected = kMaxPixelBytes * format_.width * format_.height + kMaxExtraBytes;
     if (bytes <= expected && count * bytes <= kMaxOwnBytes) return Status{};
     return Status::error(Code::kDeviceUnsuitable,
                          "%s: expected images of %ux%u that fit into memory, the driver's take %llu bytes each.",

@@ -50,7 +50,7 @@ Status Device::open(const VideoSystem& system, const std::string& path) {
       return Status::error(Code::kDeviceUnsuitable, "%s: expected a V4L2 camera, got another kind of device.",
                            path.c_str());
     }
-    return failure("asking what the device is (VIDIOC_QUERYCAP)", result);
+    return failure("identifying the device (VIDIOC_QUERYCAP)", result);
   }
   identity_.driver = textOf(capability.driver, sizeof capability.driver);
   identity_.card = textOf(capability.card, sizeof capability.card);

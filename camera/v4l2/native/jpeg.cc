@@ -105,7 +105,7 @@ Status JpegDecoder::open() {
   if (complete) handle_ = functions->initialise();
   if (handle_ != nullptr) return {};
   return Status::error(Code::kDeviceUnsuitable,
-                       "Reading MJPEG needs TurboJPEG 2.0 or newer; the libturbojpeg.so.0 that is there is older.");
+                       "Reading MJPEG needs TurboJPEG 2.0 or newer; the installed libturbojpeg.so.0 is older.");
 }
 
 JpegDecoder::~JpegDecoder() {

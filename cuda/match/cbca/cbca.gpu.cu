@@ -35,7 +35,7 @@ class CbcaOnGpu final : public Matcher {
 
 Status openCbcaOnGpu(const MatchTask& task, std::unique_ptr<Matcher>* matcher) {
   std::unique_ptr<CbcaOnGpu> opened(new (std::nothrow) CbcaOnGpu());
-  if (opened == nullptr) return Status::error(Code::kFailed, "Expected memory for a matcher, there is none.");
+  if (opened == nullptr) return Status::error(Code::kFailed, "Not enough memory for a matcher.");
   const Status status = opened->open(task);
   if (status.ok()) *matcher = std::move(opened);
   return status;

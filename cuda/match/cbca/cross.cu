@@ -164,8 +164,7 @@ Status CrossWorkspace::open(const CrossParameters& parameters, int32_t width, in
   if (major < 7) tuning.whole = 0;  // kCrossWholeBound
   if (tuning.multiprocessors > 0) multiprocessors = tuning.multiprocessors;
   device_ = new (std::nothrow) CrossDevice;
-  if (device_ == nullptr)
-    return Status::error(Code::kFailed, "Expected memory for cross-based aggregation, there is none.");
+  if (device_ == nullptr) return Status::error(Code::kFailed, "Not enough memory for cross-based aggregation.");
   device_->plan = makeCrossPlan(
       parameters, width, height,
       {multiprocessors, static_cast<size_t>(shared) - sizeof CrossCosts::difference, kCrossVolumeBytes}, tuning);

@@ -220,7 +220,7 @@ class ExponentialCpu final : public Exponential {
     kernels_.winners(cells, p_.numDisparities, pitch_, thread.winner.data(), thread.least.data(), thread.second.data());
     for (int32_t x = 0; x < width_; ++x) {
       const int32_t place = thread.winner[x], least = thread.least[x];
-      const bool rivalled = place > 1 || place + 2 < p_.numDisparities;
+      const bool hasSecond = place > 1 || place + 2 < p_.numDisparities;
       int32_t fine = 0;
       if (p_.subpixel && place > 0 && place + 1 < p_.numDisparities) {
         const uint16_t* at = cells + place * stride + x;
@@ -228,7 +228,8 @@ class ExponentialCpu final : public Exponential {
       }
       result.disparity.row(y)[x] = static_cast<int16_t>(p_.minDisparity + place);
       result.disparityQ4.row(y)[x] = static_cast<int16_t>(16 * (p_.minDisparity + place) + fine);
-      result.confidence.row(y)[x] = rivalled ? static_cast<uint8_t>(confidenceOf(least, thread.second[x])) : uint8_t{0};
+      result.confidence.row(y)[x] =
+          hasSecond ? static_cast<uint8_t>(confidenceOf(least, thread.second[x])) : uint8_t{0};
     }
     if (result.rightDisparity.data == nullptr) return;
     int16_t* rightWinner = result.rightDisparity.row(y);

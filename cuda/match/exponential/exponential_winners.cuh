@@ -70,24 +70,24 @@ __global__ void __launch_bounds__(128)
   }
   const int place = static_cast<int>(key & 0xffffu), least = static_cast<int>(key >> 16);
   // The smallest other cell except the winner's neighbours.
-  uint32_t rivals = ~0u;
+  uint32_t secondBest = ~0u;
   for (int first = 0; first < eights; first += kHeld) {
     if (eights > kHeld) hold(own, pixels, first, count, held);
 #pragma unroll
     for (int i = 0; i < kHeld * kWords; ++i) {
       const auto from = static_cast<uint32_t>(place + 1 - kEight * first - 2 * i);
       const uint32_t aside = (from < 3u ? 0xffffu : 0u) | (from - 1u < 3u ? 0xffff0000u : 0u);
-      rivals = CellU16::min(rivals, wordOf(held[i / kWords], i % kWords) | aside);
+      secondBest = CellU16::min(secondBest, wordOf(held[i / kWords], i % kWords) | aside);
     }
   }
-  const int second = static_cast<int>(min(rivals & 0xffffu, rivals >> 16));
+  const int second = static_cast<int>(min(secondBest & 0xffffu, secondBest >> 16));
   int fine = 0;
   if (subpixel && place > 0 && place + 1 < count)
     fine = fractionQ4(cellOf(own, pixels, place - 1), least, cellOf(own, pixels, place + 1));
   result.disparity[at] = static_cast<int16_t>(minDisparity + place);
   result.disparityQ4[at] = static_cast<int16_t>(16 * (minDisparity + place) + fine);
-  const bool rivalled = place > 1 || place + 2 < count;
-  result.confidence[at] = rivalled ? static_cast<uint8_t>(confidenceOf(least, second)) : uint8_t{0};
+  const bool hasSecond = place > 1 || place + 2 < count;
+  result.confidence[at] = hasSecond ? static_cast<uint8_t>(confidenceOf(least, second)) : uint8_t{0};
   if (result.rightDisparity == nullptr) return;
   // This thread's column of the right image.
   int best = kNothing, right = kInvalidDisparity;

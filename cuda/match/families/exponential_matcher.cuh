@@ -67,7 +67,7 @@ class ExponentialOnGpu final : public Matcher {
 inline Status openExponentialOnGpu(const ExponentialParameters& parameters, const MatchTask& task,
                                    std::unique_ptr<Matcher>* matcher) {
   std::unique_ptr<ExponentialOnGpu> opened(new (std::nothrow) ExponentialOnGpu());
-  if (opened == nullptr) return Status::error(Code::kFailed, "Expected memory for a matcher, there is none.");
+  if (opened == nullptr) return Status::error(Code::kFailed, "Not enough memory for a matcher.");
   const Status status = opened->open(parameters, task);
   if (status.ok()) *matcher = std::move(opened);
   return status;

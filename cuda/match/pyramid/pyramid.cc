@@ -23,9 +23,9 @@ struct Copy {
   size_t pitch = 0;
   std::vector<HsvPixel> pixels;
 
-  void open(int32_t w, int32_t h, int32_t beside) {
-    width = w, height = h, padding = beside;
-    pitch = static_cast<size_t>(w) + 2 * static_cast<size_t>(beside) + kPyramidSlack;
+  void open(int32_t w, int32_t h, int32_t paddingColumns) {
+    width = w, height = h, padding = paddingColumns;
+    pitch = static_cast<size_t>(w) + 2 * static_cast<size_t>(paddingColumns) + kPyramidSlack;
     pixels.resize(pitch * static_cast<size_t>(h));
   }
   HsvPixel* row(int32_t y) { return pixels.data() + pitch * static_cast<size_t>(y) + padding; }
@@ -45,10 +45,10 @@ class PyramidOnCpu final : public Pyramid {
       : p_(p), wantsRight_(wantsRight), kernels_(kernelsFor<PyramidKernels>(set)), workers_(workers) {
     for (int32_t level = 0; level <= p.levels; ++level) {
       // Candidates beyond the range are summed and dropped.
-      const int32_t beside = p.windowWidth / 2 + p.highest(level) + kPyramidCandidates;
+      const int32_t paddingColumns = p.windowWidth / 2 + p.highest(level) + kPyramidCandidates;
       for (std::vector<Copy>& copies : copies_) {
         copies.emplace_back();
-        copies.back().open(width, height, beside);
+        copies.back().open(width, height, paddingColumns);
       }
       wholes_.emplace_back(static_cast<size_t>(width) * height);
       width = (width + 1) / 2;

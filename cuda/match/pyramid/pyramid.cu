@@ -155,12 +155,12 @@ __global__ void __launch_bounds__(128) pyramidFinerKernel(PyramidArguments a) {
   const int d = first + best;
   a.whole[pixel] = static_cast<int16_t>(d);
   if (a.q4 == nullptr) return;
-  uint32_t below = kNoSum, above = kNoSum, rival = kNoSum;
+  uint32_t below = kNoSum, above = kNoSum, secondBest = kNoSum;
 #pragma unroll
   for (int c = 0; c < kPyramidCandidates; ++c) {
     if (c == best - 1) below = sums[c];
     if (c == best + 1) above = sums[c];
-    if (abs(c - best) > 1) rival = min(rival, sums[c]);
+    if (abs(c - best) > 1) secondBest = min(secondBest, sums[c]);
   }
   int fine = 0;
   if (a.subpixel && below != kNoSum && above != kNoSum && least <= below && least <= above) {
@@ -169,8 +169,9 @@ __global__ void __launch_bounds__(128) pyramidFinerKernel(PyramidArguments a) {
     if (q > 0) fine = (16 * n + 17 * q) / (2 * q) - 8;
   }
   a.q4[pixel] = static_cast<int16_t>(16 * d + fine);
-  a.confidence[pixel] =
-      rival == kNoSum || rival <= least ? uint8_t{0} : static_cast<uint8_t>(255 * (rival - least) / rival);
+  a.confidence[pixel] = secondBest == kNoSum || secondBest <= least
+                            ? uint8_t{0}
+                            : static_cast<uint8_t>(255 * (secondBest - least) / secondBest);
 }
 
 dim3 tiles(int width, int height, int rows, int images) {

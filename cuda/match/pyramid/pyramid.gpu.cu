@@ -10,7 +10,7 @@ namespace gpu {
 Status openPyramidOnGpu(const MatchTask& task, std::unique_ptr<Matcher>* matcher) {
   typedef HsvMatcherOnGpu<PyramidWorkspace, PyramidDeviceResult> PyramidOnGpu;
   std::unique_ptr<PyramidOnGpu> opened(new (std::nothrow) PyramidOnGpu());
-  if (opened == nullptr) return Status::error(Code::kFailed, "Expected memory for a matcher, there is none.");
+  if (opened == nullptr) return Status::error(Code::kFailed, "Not enough memory for a matcher.");
   DEPTHWATT_TRY(opened->open(task, hsvWeightsFrom(task.matcher)));
   DEPTHWATT_TRY(opened->stage().open(pyramidParametersFrom(task), task.width, task.height));
   *matcher = std::move(opened);

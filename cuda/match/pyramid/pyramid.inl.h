@@ -120,11 +120,12 @@ inline void decideRow(const PyramidRows& rows, const PyramidBlock& block, int32_
       fine = between & (eighths - 8);
     }
     storePyramid<PyramidShorts>(rows.q4[r] + x + at, 16 * d + fine, pixels - at);
-    const PyramidInts rival =
+    const PyramidInts secondBest =
         pyramidChosen(best == 0, pyramidLesser(of[2], of[3]),
                       pyramidChosen(best == 1, of[3], pyramidChosen(best == 2, of[0], pyramidLesser(of[0], of[1]))));
-    const PyramidInts sure = (rival < kPyramidNone) & (rival > least);
-    const PyramidInts confidence = pyramidDivided(sure & (255 * (rival - least)), pyramidChosen(sure, rival, zero + 1));
+    const PyramidInts sure = (secondBest < kPyramidNone) & (secondBest > least);
+    const PyramidInts confidence =
+        pyramidDivided(sure & (255 * (secondBest - least)), pyramidChosen(sure, secondBest, zero + 1));
     storePyramid<PyramidBytes>(rows.confidence[r] + x + at, confidence, pixels - at);
   }
 }

@@ -131,11 +131,11 @@ __global__ void __launch_bounds__(256) sadWinnersKernel(SadWinnerArguments a) {
       if (a.subpixel && place > 0 && place + 1 < a.numDisparities)
         fine = sadFractionQ4(cells[place - 1], least, cells[place + 1]);
       const int second = static_cast<int>(ownSecond >> 16);
-      const bool rivalled = ownSecond != kNoKey;
+      const bool hasSecond = ownSecond != kNoKey;
       a.result.disparity[start + x] = static_cast<int16_t>(a.minDisparity + place);
       a.result.disparityQ4[start + x] = static_cast<int16_t>(16 * (a.minDisparity + place) + fine);
       a.result.confidence[start + x] =
-          rivalled ? static_cast<uint8_t>(255 * (second - least) / max(second, 1)) : uint8_t{0};
+          hasSecond ? static_cast<uint8_t>(255 * (second - least) / max(second, 1)) : uint8_t{0};
     }
   }
   if (!wantsRight) return;

@@ -10,7 +10,7 @@ namespace gpu {
 Status openSadOnGpu(const MatchTask& task, std::unique_ptr<Matcher>* matcher) {
   typedef HsvMatcherOnGpu<SadWorkspace, SadDeviceResult> SadOnGpu;
   std::unique_ptr<SadOnGpu> opened(new (std::nothrow) SadOnGpu());
-  if (opened == nullptr) return Status::error(Code::kFailed, "Expected memory for a matcher, there is none.");
+  if (opened == nullptr) return Status::error(Code::kFailed, "Not enough memory for a matcher.");
   const SadParameters p = sadParametersFrom(task);
   DEPTHWATT_TRY(opened->open(task, p.weights));
   DEPTHWATT_TRY(opened->stage().open(p, task.width, task.height, task.leftRight));

@@ -40,7 +40,7 @@ inline size_t sadRingBytes(const SadParameters& p, int pixels, bool right) {
 
 /// Masks that exclude a winner and its neighbours from the second best: [winner - a lane's first place + 1], 6 if none
 /// of them is among the lane's four.
-__device__ const uint2 kBesideWinner[7] = {
+__device__ const uint2 kWinnerMasks[7] = {
     {0x0000ffffu, 0u}, {0xffffffffu, 0u}, {0xffffffffu, 0x0000ffffu}, {0xffff0000u, 0xffffffffu}, {0u, 0xffffffffu},
     {0u, 0xffff0000u}, {0u, 0u}};
 
@@ -259,9 +259,9 @@ __device__ __forceinline__ void writeCosts(uint4* kept, const uint32_t (&bytes)[
 }
 
 /// Finds the winners of a warp's windows and their second best, and keeps them in `found`; the right image's winners go
-/// to the ring's keys. @param besideWinner kBesideWinner in shared memory
+/// to the ring's keys. @param winnerMasks kWinnerMasks in shared memory
 template <bool kRight, class Ring>
-__device__ __forceinline__ void findWinners(const Ring& ring, const SadLaneKeys& keys, const uint2* besideWinner,
+__device__ __forceinline__ void findWinners(const Ring& ring, const SadLaneKeys& keys, const uint2* winnerMasks,
                                             int turn, const uint2 (&sum)[kColumnsPerWarp], SadFound& found) {
   constexpr int kRightPixels = kColumnsPerWarp + kLaneDisparities - 1;
   uint32_t rightBest[kRightPixels];
@@ -284,9 +284,9 @@ __device__ __forceinline__ void findWinners(const Ring& ring, const SadLaneKeys&
 #pragma unroll
   for (int i = 0; i < kColumnsPerWarp; ++i) {
     const int winner = static_cast<int>(best[i] & 0xffffu);
-    const uint2 beside = besideWinner[min(static_cast<uint32_t>(winner - keys.firstPlace + 1), 6u)];
+    const uint2 masks = winnerMasks[min(static_cast<uint32_t>(winner - keys.firstPlace + 1), 6u)];
     second[i] =
-        lesserHalf(CellU16::min(sum[i].x | beside.x | keys.unsearched.x, sum[i].y | beside.y | keys.unsearched.y));
+        lesserHalf(CellU16::min(sum[i].x | masks.x | keys.unsearched.x, sum[i].y | masks.y | keys.unsearched.y));
   }
 #pragma unroll
   for (int i = 0; i < kColumnsPerWarp; ++i) second[i] = warpMin(second[i]);
@@ -309,9 +309,9 @@ __global__ void __launch_bounds__(kWide ? kWideRingThreads : kRingThreads, kWide
   static_assert(kNine || !kWide, "a wide block's windows end in the next warp's columns, never in their own");
   if (kWide && !kSadRingWide) return;  // never launched there: sadRingSuits
   extern __shared__ __align__(16) uint4 shared[];
-  __shared__ uint2 besideWinner[8];
+  __shared__ uint2 winnerMasks[8];
   const SadRing<kNine, kWide> ring(a, shared);
-  if (threadIdx.x < 7) besideWinner[threadIdx.x] = kBesideWinner[threadIdx.x];
+  if (threadIdx.x < 7) winnerMasks[threadIdx.x] = kWinnerMasks[threadIdx.x];
   if (kRight) ring.emptyRightKeys();
   const SadLaneKeys keys(ring.lane, a.numDisparities);
   uint2 column[kColumnsPerWarp];
@@ -365,7 +365,7 @@ __global__ void __launch_bounds__(kWide ? kWideRingThreads : kRingThreads, kWide
     if (found.rows == 0) found.firstRow = row;
     uint2 sum[kColumnsPerWarp];
     ring.windowSums(upTo, rowSums, sum);
-    findWinners<kRight>(ring, keys, besideWinner, turn, sum, found);
+    findWinners<kRight>(ring, keys, winnerMasks, turn, sum, found);
     if (++found.rows == SadFound::kRows) write();
   }
   if (ring.pixels > 0) write();

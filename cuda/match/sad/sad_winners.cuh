@@ -16,9 +16,10 @@ struct SadFound {
   uint32_t below = 0, above = 0;                      ///< sums next to its best
   int rows = 0, firstRow = 0;
 
-  /// Writes the lanes' pixels. @param from, to the warp's pixels, from the block's first on. @param rival this lane's
+  /// Writes the lanes' pixels. @param from, to the warp's pixels, from the block's first on. @param secondBest this lane's
   /// sum, or 0xffff
-  __device__ __forceinline__ void write(const SadArguments& a, int lane, int firstPixel, int from, int to, int rival) {
+  __device__ __forceinline__ void write(const SadArguments& a, int lane, int firstPixel, int from, int to,
+                                        int secondBest) {
     const int row = lane / kColumnsPerWarp, pixel = from + lane % kColumnsPerWarp;
     if (row < rows && pixel < to) {
       const size_t at = static_cast<size_t>(firstRow + row) * a.width + firstPixel + pixel;
@@ -29,7 +30,7 @@ struct SadFound {
       a.result.disparity[at] = static_cast<int16_t>(a.minDisparity + place);
       a.result.disparityQ4[at] = static_cast<int16_t>(16 * (a.minDisparity + place) + fine);
       a.result.confidence[at] =
-          rival == 0xffff ? uint8_t{0} : static_cast<uint8_t>(255 * (rival - least) / max(rival, 1));
+          secondBest == 0xffff ? uint8_t{0} : static_cast<uint8_t>(255 * (secondBest - least) / max(secondBest, 1));
     }
     rows = 0;
   }

@@ -133,8 +133,8 @@ double warpsPerScheduler(int lines, int multiprocessors) { return 2.0 * lines / 
 /// Returns the lanes per line of a set, as measured best on an H200, whole and in partitions (docs/guides/speed.md).
 /// With few walks per scheduler the chain of dependent steps is the limit and 32 lanes are best; with many,
 /// instructions are.
-int lanesFor(int set, int padded, bool beside, int width, int height, int multiprocessors) {
-  const double many = set == kRows || padded > 128 ? 12 : beside ? 4.5 : 6;
+int lanesFor(int set, int padded, bool parallel, int width, int height, int multiprocessors) {
+  const double many = set == kRows || padded > 128 ? 12 : parallel ? 4.5 : 6;
   return warpsPerScheduler(lineCount(set, width, height), multiprocessors) > many ? 8 : 32;
 }
 
@@ -149,7 +149,7 @@ bool oneForDiagonalsFor(int width, int height, int multiprocessors) {
 /// Returns whether rows and columns run in parallel. It takes one more volume: with 8 paths a fifth more memory for 3
 /// to 5 % less time with one P2 (up to 9 % more with an adaptive one); with 4 paths half as much memory again for 2 to
 /// 6 %.
-bool besideFor(int paths, bool adaptive, int width, int height, int multiprocessors) {
+bool runsInParallel(int paths, bool adaptive, int width, int height, int multiprocessors) {
   return paths == 8 && warpsPerScheduler(width + height, multiprocessors) <= (adaptive ? 4.5 : 9);
 }
 
@@ -175,7 +175,7 @@ struct SgmDevice {
   bool rowsSelect = true;
   Walk<LinesKernel> walks[kLineSets];
   Walk<RowsKernel> rows;
-  bool beside = false;  ///< all sets at once, with a volume each
+  bool parallel = false;  ///< all sets at once, with a volume each
   SelectKernel select = nullptr;
   CostsKernel costs = nullptr;
   CostsKernel firstRows = nullptr;  ///< if set: replaces costs and the first half of the rows
@@ -200,7 +200,7 @@ struct SgmDevice {
   bool oneForDiagonals = false;  ///< both pairs share a volume, one after the other
   /// Rows and columns share a volume if one follows the other.
   int volumeOf(int set) const {
-    if (beside) return set;
+    if (parallel) return set;
     return set < kDiagonals ? 0 : oneForDiagonals ? 1 : set - kColumns;
   }
   int volumes() const { return 1 + volumeOf(sets - 1); }
@@ -212,7 +212,7 @@ SgmWorkspace::~SgmWorkspace() { delete device_; }
 Status SgmWorkspace::open(const SgmParameters& parameters, int32_t width, int32_t height, const SgmTuning& tuning) {
   delete device_;
   device_ = new (std::nothrow) SgmDevice;
-  if (device_ == nullptr) return Status::error(Code::kFailed, "Expected memory for the matcher, there is none.");
+  if (device_ == nullptr) return Status::error(Code::kFailed, "Not enough memory for the matcher.");
   SgmDevice& d = *device_;
   d.parameters = parameters;
   d.width = width, d.height = height, d.stages = tuning.stages;
@@ -233,16 +233,17 @@ Status SgmWorkspace::open(const SgmParameters& parameters, int32_t width, int32_
                  (eight ? 4 : 3) * p2 <= 255;
   const bool wide = !d.rowsSelect && 4 * p2 > 255;
   // rowsSelectKernel<2> adds all seven excesses as bytes.
-  const bool oneFits = d.rowsSelect && eight && 7 * p2 <= 255 && tuning.beside <= 0;
+  const bool oneFits = d.rowsSelect && eight && 7 * p2 <= 255 && tuning.parallel <= 0;
   d.oneForDiagonals = oneFits && (tuning.oneForDiagonals != 0 ? tuning.oneForDiagonals > 0
                                                               : oneForDiagonalsFor(width, height, multiprocessors));
-  d.beside = d.rowsSelect && paths > 2 && !d.oneForDiagonals &&
-             (tuning.beside != 0 ? tuning.beside > 0
-                                 : besideFor(paths, parameters.adaptiveP2 > 0, width, height, multiprocessors));
+  d.parallel =
+      d.rowsSelect && paths > 2 && !d.oneForDiagonals &&
+      (tuning.parallel != 0 ? tuning.parallel > 0
+                            : runsInParallel(paths, parameters.adaptiveP2 > 0, width, height, multiprocessors));
   for (int set = 0; set < d.sets; ++set) {
     const int asked = set == kRows ? tuning.rowLanes : tuning.columnLanes;
     d.walks[set] = linesFor(d.padded, wide, parameters.adaptiveP2 > 0,
-                            asked > 0 ? asked : lanesFor(set, d.padded, d.beside, width, height, multiprocessors));
+                            asked > 0 ? asked : lanesFor(set, d.padded, d.parallel, width, height, multiprocessors));
     DEPTHWATT_TRY(shareMemory(reinterpret_cast<const void*>(d.walks[set].kernel), d.walks[set].sharedBytes(d.slots)));
   }
   const size_t cells = static_cast<size_t>(width) * height * d.padded;
@@ -252,7 +253,7 @@ Status SgmWorkspace::open(const SgmParameters& parameters, int32_t width, int32_
   d.costs = parameters.words == 2 ? costsFor<2>(d.padded) : costsFor<1>(d.padded);
   d.overlaps = waitsForKernelBefore(reinterpret_cast<const void*>(d.costs));
   // With 8 paths the diagonals, which need the costs, run better in parallel with the rows (measured: 1 to 3 % less).
-  if (parameters.words == 1 && d.rowsSelect && !d.beside && paths == 4 && !tuning.costsApart) {
+  if (parameters.words == 1 && d.rowsSelect && !d.parallel && paths == 4 && !tuning.costsApart) {
     d.firstRows = firstRowsFor(d.padded, parameters.adaptiveP2 > 0);
   }
   for (int set = kColumns; set < d.sets; ++set) {
@@ -301,7 +302,7 @@ Status SgmWorkspace::compute(const uint32_t* censusLeft, const uint32_t* censusR
     const Walk<LinesKernel>& w = d.walks[set];
     lines.sums = d.sums[d.volumeOf(set)].get();
     lines.addFirst =
-        (!d.beside && (set == kColumns || parts == kSecondPart)) || (d.oneForDiagonals && set == kAntiDiagonals);
+        (!d.parallel && (set == kColumns || parts == kSecondPart)) || (d.oneForDiagonals && set == kAntiDiagonals);
     const LaunchShape shape = {blocks(lineCount(set, d.width, d.height), w.lanes), kThreads, w.sharedBytes(d.slots), on,
                                d.overlaps};
     return launch("linesKernel", w.kernel, shape, lines, set, parts);
@@ -319,7 +320,7 @@ Status SgmWorkspace::compute(const uint32_t* censusLeft, const uint32_t* censusR
     const LaunchShape first = {dim3(d.height), FirstShape<2>::kThreads, 0, stream, d.overlaps};
     DEPTHWATT_TRY(launch("firstRowsKernel", d.firstRows, first, lines));
   }
-  const int firstApart = d.beside ? kColumns : kDiagonals;  // sets with their own stream
+  const int firstApart = d.parallel ? kColumns : kDiagonals;  // sets with their own stream
   if (d.sets > firstApart) DEPTHWATT_CUDA(cudaEventRecord(d.costReady, stream));
   for (int set = firstApart; set < d.sets; ++set) {
     const bool follows = d.oneForDiagonals && set == kAntiDiagonals;
@@ -329,7 +330,7 @@ Status SgmWorkspace::compute(const uint32_t* censusLeft, const uint32_t* censusR
     DEPTHWATT_CUDA(cudaEventRecord(d.done[set], on));
   }
   if (!together) DEPTHWATT_TRY(walk(kRows, kFirstPart, stream));
-  if (!d.beside && d.stages > 2) DEPTHWATT_TRY(walk(kColumns, kBothParts, stream));
+  if (!d.parallel && d.stages > 2) DEPTHWATT_TRY(walk(kColumns, kBothParts, stream));
   for (int set = firstApart; set < d.sets; ++set) DEPTHWATT_CUDA(cudaStreamWaitEvent(stream, d.done[set], 0));
   if (d.stages < 4) return {};
   lines.sums = d.sums[0].get();

@@ -86,7 +86,7 @@ class SgmOnGpu final : public Matcher {
 
 Status openSgmOnGpu(const MatchTask& task, std::unique_ptr<Matcher>* matcher) {
   std::unique_ptr<SgmOnGpu> opened(new (std::nothrow) SgmOnGpu(task));
-  if (opened == nullptr) return Status::error(Code::kFailed, "Expected memory for a matcher, there is none.");
+  if (opened == nullptr) return Status::error(Code::kFailed, "Not enough memory for a matcher.");
   const Status status = opened->open(sgmParametersFrom(task));
   if (status.ok()) *matcher = std::move(opened);
   return status;

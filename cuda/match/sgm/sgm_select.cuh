@@ -91,8 +91,7 @@ struct Found {
 
 /// Finds the sums next to the winner of key `best` and the smallest further away.
 template <int kPairs>
-__device__ __forceinline__ Found foundBeside(const uint32_t (&key)[2][kPairs], uint32_t best, int candidates,
-                                             int lane) {
+__device__ __forceinline__ Found findSecond(const uint32_t (&key)[2][kPairs], uint32_t best, int candidates, int lane) {
   constexpr int kHalf = 32 * kPairs;
   const int d0 = best & 0xffff;
   uint32_t second = kNoKey, atBelow = 0xffffu, atAbove = 0xffffu;
@@ -150,7 +149,7 @@ __global__ void __launch_bounds__(32 * kSelectWarps, 2) selectKernel(SelectArgum
         }
         right.advance(half, key[half], x);
       }
-      const Found found = foundBeside<kPairs>(key, warpMin(least), candidates, lane);
+      const Found found = findSecond<kPairs>(key, warpMin(least), candidates, lane);
       if (lane == p) own = found;
     }
     if (lane < pixels) {

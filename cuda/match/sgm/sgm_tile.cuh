@@ -91,25 +91,25 @@ __device__ __forceinline__ Winner winnerOf(uint32_t* half, int candidates) {
   // One lane reads the neighbour below the winner, the other the one above. Then these cells and the winner's are overwritten
   // with kNoKey16, so that the second search skips them.
   const int side = part == 0 ? d0 - 1 : d0 + 1;
-  uint32_t beside = kNoSum;
+  uint32_t neighbour = kNoSum;
   __syncwarp();
   if (best != kNoKeys) {
     if (side >= 0 && side < candidates) {
-      beside = cells[place(side)] >> kIndexBits;
+      neighbour = cells[place(side)] >> kIndexBits;
       cells[place(side)] = kNoKey16;
     }
     if (part == 0) cells[place(d0)] = kNoKey16;
   }
   __syncwarp();
   const uint32_t others = smallest();
-  const uint32_t otherSide = __shfl_xor_sync(kFullWarp, beside, Tile::kPixels);
+  const uint32_t otherSide = __shfl_xor_sync(kFullWarp, neighbour, Tile::kPixels);
   const uint32_t second = min((others & 0xffffu) >> kIndexBits, others >> (16 + kIndexBits));
   Winner w;
   w.d0 = best == kNoKeys ? -1 : d0;
   w.sum = static_cast<int>(key >> kIndexBits);
   w.second = others == kNoKeys ? kNoSum : static_cast<int>(second);
-  w.below = static_cast<int>(part == 0 ? beside : otherSide);
-  w.above = static_cast<int>(part == 0 ? otherSide : beside);
+  w.below = static_cast<int>(part == 0 ? neighbour : otherSide);
+  w.above = static_cast<int>(part == 0 ? otherSide : neighbour);
   return w;
 }
 

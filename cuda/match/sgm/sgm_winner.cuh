@@ -55,15 +55,15 @@ __device__ __forceinline__ Selected finished(const SelectArguments& a, const Win
   Selected s = {kInvalidDisparity, kInvalidDisparity, 0};
   if (w.d0 < 0 || (a.outsideMayWin && (a.minDisparity + w.d0 > x || x < a.holeColumns))) return s;
   s.whole = static_cast<int16_t>(a.minDisparity + w.d0);
-  const bool rival = w.second != kNoSum;
-  if (a.uniqueness > 0 && rival && w.second * (100 - a.uniqueness) < 100 * w.sum) return s;
+  const bool secondBest = w.second != kNoSum;
+  if (a.uniqueness > 0 && secondBest && w.second * (100 - a.uniqueness) < 100 * w.sum) return s;
   int delta = 0;
   if (a.subpixel && w.below != kNoSum && w.above != kNoSum) {
     const int q = w.below + w.above - 2 * w.sum;
     if (q > 0) delta = floorDivide(16 * (w.below - w.above) + q, 2 * q);
   }
   s.q4 = static_cast<int16_t>(16 * s.whole + delta);
-  if (rival) s.confidence = static_cast<uint8_t>(floorDivide(255 * (w.second - w.sum), max(w.second, 1)));
+  if (secondBest) s.confidence = static_cast<uint8_t>(floorDivide(255 * (w.second - w.sum), max(w.second, 1)));
   return s;
 }
 

@@ -44,7 +44,7 @@ struct KeyStep {
   const Weights weights, equal;
   const Halves invalid;
   const Bytes none;
-  Bytes beside;  ///< groups outside the image
+  Bytes outside;  ///< groups outside the image
   Halves lowest[2];
 
   [[gnu::always_inline]] KeyStep(const Sweep<F>& s, const Selector<F::kUp, F::kStripes>& to, const uint8_t* sums,
@@ -55,8 +55,8 @@ struct KeyStep {
         edge(edgeOf),
         weights(kFolded ? weightsOf(F::kStripes, F::kStripes * 2 * F::kDirections) : weightsOf(1, pathsOf)),
         equal(kFolded ? weightsOf(F::kStripes, F::kStripes) : weightsOf(1, 1)), invalid(splatHalves(to.invalidKey)),
-        none(splatBytes(0)), beside(none), lowest{invalid, invalid} {
-    if (edge) beside = xorBytes(sweep.insideAt(t), splatBytes(0xff));
+        none(splatBytes(0)), outside(none), lowest{invalid, invalid} {
+    if (edge) outside = xorBytes(sweep.insideAt(t), splatBytes(0xff));
   }
 
   /// @param cost minus the ceiling, so p2 + 1 too large as a byte; the stripe's number corrects for it
@@ -92,7 +92,7 @@ struct KeyStep {
     key[0] = addHalves(key[0], number);
     key[1] = addHalves(key[1], number);
     if (F::kStripes == 0 || border || edge) {
-      Bytes mask = beside;
+      Bytes mask = outside;
       if (border && !selector.outsideMayWin)
         mask = orBytes(mask, loadBytes(sweep.ringAt(oldest, v) + Sweep<F>::kOutside));
       if constexpr (F::kStripes == 0) mask = orBytes(mask, loadBytes(sweep.paddingOf(v)));

@@ -21,12 +21,10 @@ constexpr Setting kSettings[] = {
 
 Status check(const EngineParameters& p) {
   if (p.makesPoints && !p.hasGeometry) {
-    return Status::error(Code::kParameter,
-                         "Expected a geometry (focal length, baseline) where points are asked for, got none.");
+    return Status::error(Code::kParameter, "Points need a geometry (focal length, baseline), got none.");
   }
   if (needsPointColours(p) && !hasColours(p.leftFormat)) {
-    return Status::error(Code::kParameter,
-                         "Expected a left image with colours where points are asked for with colours.");
+    return Status::error(Code::kParameter, "Points with colours need a left image with colours.");
   }
   return {};
 }

@@ -37,8 +37,8 @@ struct TemporalGreys {
                                        loadBytesAsI16(rows[2] + at)));
     }
     for (; x < count; ++x) columns[1 + x] = sum(first + x);
-    const int16_t beside = sum(lesser(first + count, grey.width - 1));
-    for (; x < count + 1 + kLanesI16; ++x) columns[1 + x] = beside;
+    const int16_t replicated = sum(lesser(first + count, grey.width - 1));
+    for (; x < count + 1 + kLanesI16; ++x) columns[1 + x] = replicated;
   }
 
   I16 at(int32_t x) const {

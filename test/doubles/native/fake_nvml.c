@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A libnvidia-ml.so.1 of one GPU whose power is 200 W + 100 W sin(2 pi t / 3 s), renewed every 20 ms, and whose energy
-// counter is the exact integral: for machines without a GPU. FAKE_NVML_BROKEN makes the readings fail as a lost GPU does.
-// Its clocks are held back all the time, or, with FAKE_NVML_HOT_FILE, while that file is there.
-// With FAKE_NVML_JOULES_PER_CPU_SECOND it draws so many joules for every second of CPU time of this process and
-// nothing else: work costs energy then, as it does on a board, and waiting for other programs costs none.
+// A libnvidia-ml.so.1 of one GPU for machines without one. Its power is 200 W + 100 W sin(2 pi t / 3 s), updated every
+// 20 ms, and its energy counter is the exact integral. FAKE_NVML_BROKEN makes readings fail like those of a lost GPU.
+// Its clocks are always throttled, or, with FAKE_NVML_HOT_FILE, while that file exists. With
+// FAKE_NVML_JOULES_PER_CPU_SECOND it draws this many joules per second of CPU time of this process and nothing else:
+// work then costs energy, as on a board, and waiting for other programs costs none.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plugin with a kernel that goes wrong before the frames that FAULT_FRAMES counts ("9" or "9,15"): it writes where
-// nothing is, which ends the process's context, or ("L9") asks for more threads than there are and is not launched. test/gpu/faults.mjs builds it from the plugin's objects.
+// The plugin with a kernel that fails before the frames in FAULT_FRAMES ("9" or "9,15"): it writes to an invalid
+// address, which ends the process's context, or ("L9") requests too many threads and is not launched.
+// test/gpu/faults.mjs builds it from the plugin's objects.
 #include <atomic>
 #include <cstdlib>
 #include <string>

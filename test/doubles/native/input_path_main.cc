@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints how images get to a device of the command line: integrated (0 or 1), major, minor, registers, maps (0 or 1).
+// Prints the input path of a device given by the command line: integrated (0 or 1), major, minor, registers, maps (0 or
+// 1).
 #include <cstdio>
 #include <cstdlib>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plugin for tests: its ABI version and what its probe answers are given by the compiler's command line.
+// A plugin for tests whose ABI version and probe result are set on the compiler's command line.
 #include "../../../cuda/engine/plugin_abi.h"
 
 namespace {

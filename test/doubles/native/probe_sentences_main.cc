@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints the probe's sentence for findings of the command line: driver runtime accepted devices codeForDevice [otherError]
+// Prints the probe's sentence for findings given by the command line: driver runtime accepted devices codeForDevice
+// [otherError]
 #include <cstdio>
 #include <cstdlib>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// RVL under the address and undefined-behaviour sanitizers: every buffer is a heap block of the exact size, so that one byte
-// beside it ends the program. Arguments: rounds, seed. Prints how many hostile bodies were pictures and how many refused.
+// Fuzzes RVL under the address and undefined-behaviour sanitizers: every buffer is a heap block of the exact size, so
+// that one byte outside it ends the program. Arguments: rounds, seed. Prints how many hostile bodies were valid and how
+// many were rejected.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -66,7 +67,7 @@ int main(int, char** arguments) {
 
     const size_t noiseBytes = random() % 64;
     const auto noise = block<uint8_t>(noiseBytes);
-    const uint8_t mask = random() % 2 ? 0xff : 0x33;  // few "more follows" bits let decoding get further
+    const uint8_t mask = random() % 2 ? 0xff : 0x33;  // few continue bits let decoding get further
     for (size_t i = 0; i < noiseBytes; ++i) noise[i] = static_cast<uint8_t>(random()) & mask;
     ++(rvlDecode(noise.get(), noiseBytes, out.get(), count) ? pictures : refused);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preloaded into a test process: its real time is so many seconds off as the file CLOCK_SHIFT_FILE says (8 bytes, little-endian),
-// which the test writes while the process runs: a clock that jumps. Monotonic time is left alone.
+// Preloaded into a test process: shifts its real time by the seconds in the file CLOCK_SHIFT_FILE (8 bytes,
+// little-endian), which the test writes while the process runs, so that the clock jumps. Monotonic time does not
+// change.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

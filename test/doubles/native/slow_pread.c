@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preloaded into a test process: every pread of a power file waits as a slow I2C bus would (SLOW_WAIT_US) and burns
-// CPU time in the kernel as a bus driver would (SLOW_KERNEL_US).
+// Preloaded into a test process: every pread of a power file waits like a slow I2C bus (SLOW_WAIT_US) and uses CPU time
+// in the kernel like a bus driver (SLOW_KERNEL_US).
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static long microseconds(const char* name) {
   return text == NULL ? 0 : atol(text);
 }
 
-/// CPU time, not wall time: on a busy machine the thread waits, and waiting costs nothing.
+/// CPU time, not wall time: on a busy machine the thread waits, which costs no CPU time.
 static double now(void) {
   struct timespec t;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plugin for tests whose backend takes two frames at once. A frame ends only when another one is in work beside it, at
-// another place; it fails where none comes. The first disparity of a frame is the place that it was given.
+// A plugin for tests whose backend computes two frames at once. A frame ends only while another one is computed at
+// another place, and fails if none comes. The first disparity of a frame is its place.
 #include <chrono>
 #include <condition_variable>
 #include <mutex>

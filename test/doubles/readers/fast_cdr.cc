@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Serialises ROS 2 messages with Fast CDR, which is what ROS 2's default middleware writes with, and prints each in hex:
+// Serialises ROS 2 messages with Fast CDR, which ROS 2's default middleware uses, and prints each in hex:
 // sensor_msgs/Image, sensor_msgs/CompressedImage of RVL and of PNG, sensor_msgs/CameraInfo, sensor_msgs/PointCloud2.
 #include <fastcdr/Cdr.h>
 #include <fastcdr/FastBuffer.h>
@@ -71,7 +71,7 @@ int main() {
   camera << uint32_t{0} << uint32_t{0} << uint32_t{0} << uint32_t{0} << false;
   camera.print();
 
-  // Two points, one without a place.
+  // Two points, one without coordinates.
   std::vector<uint8_t> places;
   for (const float value : {0.5f, -0.25f, 2.0f}) {
     const auto* bytes = reinterpret_cast<const uint8_t*>(&value);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads messages ([u32 length][bytes] ...) with clients/cpp/depthwatt_frame.h; prints "ok WIDTH HEIGHT NUMBER REDUCTION CRC-OF-COUNTS
-// CRC-OF-VALUES", "unsupported" for image files, or "refused". Each message lies in memory of its own, so that a sanitizer sees its end.
+// Reads messages ([u32 length][bytes] ...) with clients/cpp/depthwatt_frame.h; prints "ok WIDTH HEIGHT NUMBER REDUCTION
+// CRC-OF-COUNTS CRC-OF-VALUES", "unsupported" for image files, or "refused". Each message has its own allocation, so
+// that a sanitizer detects its end.
 #include <cstdio>
 #include <memory>
 #include <vector>
@@ -11,7 +12,7 @@ namespace {
 
 constexpr size_t kMaxPixels = size_t{1} << 20;
 
-/// A NaN has many forms.
+/// NaN has many bit patterns.
 float plain(float value) { return std::isnan(value) ? -1e9f : value; }
 
 template <typename T>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// clients/cpp/depthwatt_frame.h as a 32-bit host compiles it, on any host: each of its sizes has 32 bits. Prints what it says of
-// each message ([u32 length][bytes] ...) of a file.
+// Compiles clients/cpp/depthwatt_frame.h as on a 32-bit host, with sizes of 32 bits. Prints its result for each message
+// ([u32 length][bytes] ...) of a file.
 #include <array>
 #include <cmath>
 #include <cstddef>

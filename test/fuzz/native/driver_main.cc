@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where libFuzzer is not: feeds a target with the files of a corpus, damaged by a seed. Words: seconds, seed, folder's files. Prints
-// how often the target was called.
+// Replaces libFuzzer where it is missing: feeds a target with the files of a corpus, damaged by a seed. Arguments:
+// seconds, seed, files. Prints how often it called the target.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzz target of the C++ reader of frames: bytes as they come, and the same with a right CRC, which no fuzzer finds by itself. What is
-// unpacked goes into heap blocks of the exact size, and is read.
+// Fuzz target of the C++ reader of frames: reads the bytes unchanged, and with a corrected CRC, which a fuzzer would
+// not find. Bodies are decoded into heap blocks of the exact size and read.
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace {
 
-/// What a caller would not take either: a hundred bytes can claim gigabytes.
+/// A limit as a caller would set it: a hundred bytes can claim gigabytes.
 constexpr size_t kMaxPixels = 1 << 16;
 
 template <class T>
@@ -17,11 +17,11 @@ void unpack(const depthwatt::Frame& frame) {
   const size_t room = frame.elements();
   const std::unique_ptr<T[]> values(new T[room]);
   if (depthwatt::decode(frame, values.get(), room) != depthwatt::Fault::none) return;
-  // Read each, and keep what was read: a header may give a scale that makes some of them infinite, of either sign.
+  // Read each value and keep the result: a header's scale may make some of them infinite, of either sign.
   volatile float kept = 0;
   for (size_t i = 0; i < room; ++i) kept = frame.value(static_cast<double>(values[i]));
   (void)kept;
-  // One element less: it must be refused.
+  // One element less must be rejected.
   if (depthwatt::decode(frame, values.get(), room - 1) == depthwatt::Fault::none) std::abort();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A libnvidia-ml.so.1 that lies by chance: names that fill their room without an end, counts without bound, statuses, types and values
-// of any kind, errors without words. LYING_NVML_SEED repeats it.
+// A libnvidia-ml.so.1 with random wrong answers: names that fill their buffer without an end, unbounded counts,
+// statuses, types and values of any kind, errors without text. LYING_NVML_SEED repeats a run.
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Readers of power without Node, for sanitizers: NVML by whatever library is found, and a sampler of it and of files, drained by one
-// thread while others read the same GPUs. Words: milliseconds, files to sample. Prints how many readings and rows there were.
+// Runs the power readers without Node, for sanitizers: NVML from any library found, and a sampler of it and of files,
+// drained by one thread while others read the same GPUs. Arguments: milliseconds, files to sample. Prints the number of
+// readings and rows.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -19,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 namespace {
 
 void readAll(const Nvml& nvml, uint32_t device, int64_t* readings) {
-  // Heap blocks of the exact size: a sanitizer sees one byte too many.
+  // Heap blocks of the exact size, so that a sanitizer detects an extra byte.
   for (const uint32_t bytes : {1u, 7u, 96u}) {
     const std::unique_ptr<char[]> text(new char[bytes]);
     nvml.deviceName(device, text.get(), bytes);
@@ -78,7 +79,7 @@ int main(int count, char** words) {
       if (cost.wallNs < 0) std::abort();
       std::this_thread::sleep_for(std::chrono::microseconds(700));
     }
-    // Stopped while the ring is full, and while it is empty.
+    // Stop while the ring is full, and while it is empty.
     if (rounds % 2) rows += sampler.drain(out.data(), 5);
     sampler.stop();
     stop = true;

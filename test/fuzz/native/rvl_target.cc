@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzz target of RVL: a body that is anything is a picture or is refused, and a picture comes back from both encoders as it was. The
-// first two bytes say how many pixels are claimed.
+// Fuzz target of RVL: a body is decoded or rejected, and both encoders reproduce a decoded image. The first two bytes
+// are the claimed number of pixels.
 #include <cstdlib>
 #include <cstring>
 #include <memory>

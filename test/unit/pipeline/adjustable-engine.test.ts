@@ -17,8 +17,8 @@ test.each(["auto", "cpu"] as const)(
     });
     try {
       const before = engine.info;
-      if (backend === "cpu") expect(before.backendReason).toBe("the CPU was asked for");
-      else expect(before.backendReason).not.toBe("the CPU was asked for");
+      if (backend === "cpu") expect(before.backendReason).toBe("backend is set to cpu");
+      else expect(before.backendReason).not.toBe("backend is set to cpu");
       for (const paths of [8, 4, 2]) {
         await engine.change({ ...options, match: changedMatch(options.match, { paths }) }, false, () => {});
         expect(engine.match.parameters.paths).toBe(paths);

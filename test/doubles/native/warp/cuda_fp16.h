@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for CUDA's header of half-precision numbers (see cuda_runtime.h beside it): finite numbers and infinity, round to
-// nearest even.
+// Replaces CUDA's header of half-precision numbers (see cuda_runtime.h): finite numbers and infinity, round to nearest
+// even.
 #pragma once
 
 #include "cuda_runtime.h"
@@ -52,7 +52,7 @@ inline __half2 __hsub2_sat(__half2 a, __half2 b) {
   return warp::each(a, b, [](float x, float y) { return std::fmin(std::fmax(x - y, 0.0f), 1.0f); });
 }
 inline __half2 __hfma2(__half2 a, __half2 b, __half2 c) {
-  // Products of two halves are exact in a float; their sum with a third is where it is exact as a half.
+  // Products of two halves are exact in a float; so is their sum with a third if it is exact as a half.
   const auto one = [](__half x, __half y, __half z) {
     return __half{warp::toHalf(warp::fromHalf(x.bits) * warp::fromHalf(y.bits) + warp::fromHalf(z.bits))};
   };

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for CUDA's header where there is no GPU: kernels run on the CPU, one block after the other, every thread a
-// fiber, so that they can be compared with their references in any test run. It knows what the kernels of this project use.
+// Replaces CUDA's header on machines without a GPU: kernels run on the CPU, one block after the other, every thread a
+// fiber, so that every test run can compare them with their references. It supports what this project's kernels use.
 //
-// Threads switch at the functions that join a warp or a block. A warp whose lanes do not all arrive at the same one is an
-// error, and so is a read or write outside an allocation: device memory ends (and begins) at a page that is not there.
-// What it cannot show: races of plain memory between warps, and time; __fdividef divides exactly here.
+// Threads switch at the functions that join a warp or a block. It reports a warp whose lanes do not all arrive at the same function, and a read or write outside an allocation, because device memory starts and ends at an unmapped page. It does not detect races of plain memory between warps and does not model time; __fdividef divides exactly.
 #pragma once
 
 #include <algorithm>
@@ -55,12 +53,12 @@ T max(T a, T b) {
 
 namespace warp {
 
-/// Runs the body of a kernel for every thread of every block; ends the program where a kernel breaks a rule.
+/// Runs the body of a kernel for every thread of every block. Ends the program if a kernel breaks a rule.
 void run(dim3 grid, dim3 block, size_t sharedBytes, const std::function<void()>& body);
 void* dynamicShared();
 uint32_t exchange(uint32_t own, const std::function<uint32_t(const uint32_t* lanes, int lane)>& pick);
 void joinBlock();
-/// Named barriers of a block, 1 to 15: as PTX's bar.arrive and bar.sync.
+/// Named barriers of a block, 1 to 15, like PTX's bar.arrive and bar.sync.
 void arriveAt(int barrier, int threads);
 void joinAt(int barrier, int threads);
 
@@ -151,7 +149,7 @@ inline uint32_t __byte_perm(uint32_t a, uint32_t b, uint32_t selector) {
 }
 inline uint32_t __vminu2(uint32_t a, uint32_t b) { return min(a & 0xffffu, b & 0xffffu) | min(a >> 16, b >> 16) << 16; }
 inline uint32_t __vmaxu2(uint32_t a, uint32_t b) { return max(a & 0xffffu, b & 0xffffu) | max(a >> 16, b >> 16) << 16; }
-/// Sum of the four bytes' absolute differences.
+/// Returns the sum of the four bytes' absolute differences.
 inline uint32_t __vsadu4(uint32_t a, uint32_t b) {
   uint32_t sum = 0;
   for (int i = 0; i < 32; i += 8) {
@@ -186,13 +184,13 @@ inline uint32_t __float_as_uint(float value) {
   std::memcpy(&bits, &value, sizeof bits);
   return bits;
 }
-/// a b + c rounded down. The kernels' products and sums fit a double exactly.
+/// Returns a b + c rounded down. The kernels' products and sums fit a double exactly.
 inline float __fmaf_rd(float a, float b, float c) {
   const double exact = static_cast<double>(a) * b + c;
   const float nearest = static_cast<float>(exact);
   return nearest > exact ? std::nextafter(nearest, -INFINITY) : nearest;
 }
-// One thread runs at a time: these are whole by themselves.
+// One thread runs at a time, so these are atomic.
 template <class T>
 T atomicMin(T* at, T value) {
   const T before = *at;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory, streams, events and graphs of the stand-in for CUDA, and its ways to fail; see host_api.h.
+// Memory, streams, events, graphs and simulated failures of the CUDA emulation; see host_api.h.
 #include "host_api.h"
 
 #include <sys/mman.h>
@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-/// Which of a capture's works are known to be done: per stream the number of its newest.
+/// The work of a capture that is known to be complete: per stream the number of its newest item.
 using Done = std::map<EmulatedStream*, int>;
 
 struct Capture {
@@ -37,13 +37,13 @@ struct EmulatedEvent {
   bool timed = true;
   bool recorded = false;
   Clock::time_point at;
-  Capture* capture = nullptr;  ///< recorded within it; a number that no other capture gets
+  Capture* capture = nullptr;  ///< recorded within it; each capture has its own number
   Done done;
 };
 
 namespace {
 
-/// One device: what two threads queue is done one after the other.
+/// One device: work queued by two threads is done in sequence.
 std::recursive_mutex device;
 thread_local cudaError_t lastError = cudaSuccess;
 thread_local EmulatedStream* capturing = nullptr;
@@ -59,7 +59,7 @@ std::string setting(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// Whether the list of numbers, words and commas holds `word`.
+/// Returns whether the list of numbers, words and commas contains `word`.
 bool names(const std::string& list, const std::string& word) {
   return ("," + list + ",").find("," + word + ",") != std::string::npos;
 }
@@ -91,7 +91,7 @@ cudaError_t answer(cudaError_t error) {
   return error;
 }
 
-/// Work that is done now, or remembered where the stream is being captured.
+/// Does the work now, or records it if the stream is being captured.
 cudaError_t queue(cudaStream_t stream, std::function<void()> work) {
   const Lock lock(device);
   if (broken != cudaSuccess) return answer(broken);
@@ -102,7 +102,7 @@ cudaError_t queue(cudaStream_t stream, std::function<void()> work) {
     return cudaSuccess;
   }
   if (capturing != nullptr) return answer(cudaErrorStreamCaptureIsolation);
-  // Only what this work does wrong: an older error stays for cudaGetLastError to find.
+  // Report only this work's error: an older one stays for cudaGetLastError.
   const cudaError_t before = lastError;
   lastError = cudaSuccess;
   work();
@@ -202,7 +202,7 @@ cudaError_t cudaHostUnregister(void* memory) {
   const Lock lock(device);
   if (registered.count(memory) == 0) return answer(cudaErrorHostMemoryNotRegistered);
   note("unregister", memory, registered[memory]);
-  // The system lets go of pages that are there: touching them shows whether they still are.
+  // Touching the pages shows whether they are still mapped.
   static_cast<volatile char*>(memory)[registered[memory] - 1];
   registered.erase(memory);
   return answer(cudaSuccess);
@@ -273,7 +273,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
   const Lock lock(device);
   if (capturing != nullptr || stream == nullptr) return answer(cudaErrorStreamCaptureUnsupported);
   capturing = stream;
-  stream->capture = new Capture;  // kept: events may point to it
+  stream->capture = new Capture;  // never freed: events may point to it
   stream->capture->origin = stream;
   return answer(cudaSuccess);
 }
@@ -328,7 +328,7 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
   if (stream != nullptr && stream->capture != nullptr && flags != cudaEventRecordExternal) {
     event->capture = stream->capture;
     event->done = stream->capture->streams[stream];
-    event->recorded = false;  // it is part of the capture now and has no time
+    event->recorded = false;  // it is part of the capture and has no time
     return answer(cudaSuccess);
   }
   event->capture = nullptr;

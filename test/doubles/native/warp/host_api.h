@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's half of the stand-in for CUDA (see cuda_runtime.h beside this): memory, streams, events and graphs, as far as this
-// project uses them. Work is done when it is queued, or when the graph it was captured into is launched.
+// The host's half of the CUDA emulation (see cuda_runtime.h): memory, streams, events and graphs, as far as this project uses them.
+// Work is done when it is queued, or when the graph that captured it is launched.
 //
-// It is as strict as CUDA where that is easily forgotten: a capture must be joined, sees nothing of uncaptured streams, and
-// allows neither allocation nor waiting. A test makes it fail, or be another device, by environment variables:
-//   WARP_DEVICE=integrated,72,register,map   what the device says of itself; default: 90,register,map
-//   WARP_FAIL_LAUNCH=n    the n-th kernel launch fails          WARP_FAIL_SYNC=n,m   these waits for an event find that the
-//   WARP_FAIL_RESET=1     a broken context stays broken         context is broken, and so does every later call until a reset
-//   WARP_LOG=file         gets a line for every registration of host memory, copy to the device, graph launch and reset
+// It is as strict as CUDA where mistakes are easy: a capture must be joined, is isolated from uncaptured streams, and allows neither
+// allocation nor waiting. Environment variables make it fail, or simulate another device:
+//   WARP_DEVICE=integrated,72,register,map   the device's properties; default: 90,register,map
+//   WARP_FAIL_LAUNCH=n    the n-th kernel launch fails          WARP_FAIL_SYNC=n,m   at these waits for an event the context
+//   WARP_FAIL_RESET=1     a broken context stays broken         breaks, and every later call fails until a reset
+//   WARP_LOG=file         logs every registration of host memory, copy to the device, graph launch and reset
 #pragma once
 
 #include <cstddef>
@@ -79,14 +79,14 @@ namespace warp {
 
 /// Queues a kernel.
 void launch(cudaStream_t stream, std::function<void()> work);
-/// Of this thread, as cudaGetLastError finds it.
+/// Sets this thread's error, which cudaGetLastError returns.
 void setError(cudaError_t error);
 
 }  // namespace warp
 
 cudaError_t cudaMalloc(void** memory, size_t bytes);
 cudaError_t cudaFree(void* memory);
-/// Page-locked memory; a word or two, not counted.
+/// Allocates page-locked memory: a word or two, not counted.
 cudaError_t cudaMallocHost(void** memory, size_t bytes);
 cudaError_t cudaFreeHost(void* memory);
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fibers and joins of the stand-in for CUDA; see cuda_runtime.h beside this.
+// Fibers and joins of the CUDA emulation; see cuda_runtime.h.
 #include <setjmp.h>
 #include <ucontext.h>
 
@@ -22,13 +22,13 @@ struct Fiber {
   bool begun = false;
   State state = State::kReady;
   uint32_t deposits = 0;  ///< joins of its warp so far
-  int barrier = 0;        ///< that it waits at
+  int barrier = 0;        ///< the barrier that it waits at
 };
 
 constexpr size_t kStackBytes = 64 << 10;
-constexpr size_t kSharedLimit = 232448;  // of a block on the largest device
+constexpr size_t kSharedLimit = 232448;  // per block on the largest device
 
-/// A barrier of some warps: who is there, of how many.
+/// A barrier of some warps: the arrived and the expected threads.
 struct Named {
   int arrived = 0, threads = 0;
 };
@@ -69,7 +69,7 @@ void resume(int index) {
   setcontext(&own.start);
 }
 
-/// Counts this thread in; true where it was the last, and those who wait go on.
+/// Counts this thread in. Returns true if it was the last, and releases the waiting threads.
 bool arrived(int barrier, int threads) {
   if (barrier < 1 || barrier > 15 || threads < 32 || threads % 32 != 0) broken("a named barrier that there is not");
   Named& own = named[barrier];
@@ -147,7 +147,7 @@ void run(dim3 grid, dim3 block, size_t sharedBytes, const std::function<void()>&
     for (unsigned y = 0; y < grid.y; ++y) {
       for (unsigned x = 0; x < grid.x; ++x) {
         blockIdx = dim3(x, y, z);
-        std::memset(shared, 0xa5, sharedBytes);  // nothing may count on what stands there
+        std::memset(shared, 0xa5, sharedBytes);  // shared memory must not be assumed to be zero
         runBlock(threads);
       }
     }

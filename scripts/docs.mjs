@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { table, withResultTables } from "../bench/shared/result-tables.mjs";
-import { bundledTree, productionTree, reasons } from "./dependency-tree.mjs";
+import { bundledTree, productionTree, reasons } from "../packaging/dependency-tree.mjs";
 
 const NOTICE = "<!-- Made from the code by `npm run docs`; edits here are lost. -->";
 

@@ -3,7 +3,7 @@
 // runs a script at installation.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { bundledTree, productionTree, reasons } from "../dependency-tree.mjs";
+import { bundledTree, productionTree, reasons } from "../../packaging/dependency-tree.mjs";
 import { filesIn, readText } from "./tree.mjs";
 
 // libvips is its own library that sharp loads: LGPL allows that next to any licence.
@@ -32,7 +32,7 @@ export const dependencies = {
   name: "dependencies",
   run(root) {
     const problems = [];
-    const file = "scripts/dependencies.json";
+    const file = "packaging/dependencies.json";
     const { installed, insideThePage } = reasons(root);
     const tree = [...productionTree(root), ...bundledTree(root)];
     const { dependencies = {} } = JSON.parse(readText(root, "package.json"));

@@ -78,8 +78,8 @@ const SOUND: Record<string, string> = {
   "docs/internals/papers.md":
     "# Papers\n\n| cited as | paper |\n| --- | --- |\n| Known et al. 2001 | K. Known: a paper |\n\nSee (Known et al. 2001, eq. 1).\n",
   "package.json": '{"dependencies": {"some": "1.0.0"}}\n',
-  "scripts/README.md": "# Scripts\n\nReasons are in `dependencies.json`.\n",
-  "scripts/dependencies.json": '{"installed": {"some": "for this"}, "insideThePage": {}}\n',
+  "scripts/README.md": "# Scripts\n",
+  "packaging/dependencies.json": '{"installed": {"some": "for this"}, "insideThePage": {}}\n',
   "package-lock.json":
     '{"packages": {"": {}, "node_modules/some": {"version": "1.0.0", "license": "MIT", "integrity": "sha512-x"}, "camera": {}, "node_modules/@x/camera": {"resolved": "camera", "link": true}}}\n',
 };
@@ -433,13 +433,14 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
   [
     "dependencies.mjs dependencies",
     "a dependency without a reason",
-    () => put("scripts/dependencies.json", '{"installed": {}, "insideThePage": {}}'),
+    () => put("packaging/dependencies.json", '{"installed": {}, "insideThePage": {}}'),
     /some: scripts\/dependencies\.json gives no reason/,
   ],
   [
     "dependencies.mjs dependencies",
     "a reason for what is not there",
-    () => put("scripts/dependencies.json", '{"installed": {"some": "x", "gone": "x"}, "insideThePage": {}}'),
+    () =>
+      put("packaging/dependencies.json", '{"installed": {"some": "x", "gone": "x"}, "insideThePage": {}}'),
     /gone: in scripts\/dependencies\.json, not in package\.json/,
   ],
   [

@@ -17,8 +17,8 @@ interface Component {
 }
 
 test("CycloneDX: the whole production tree, nothing of development, the same each time", async () => {
-  const { billOfMaterials } = await load("scripts/sbom.mjs");
-  const { productionTree } = await load("scripts/dependency-tree.mjs");
+  const { billOfMaterials } = await load("packaging/sbom.mjs");
+  const { productionTree } = await load("packaging/dependency-tree.mjs");
   const bill = billOfMaterials() as {
     bomFormat: string;
     metadata: { component: { name: string } };

@@ -9,7 +9,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import sharp from "sharp";
 import { runnerImport } from "vite";
-import { scriptArguments } from "./arguments.mjs";
+import { scriptArguments } from "../scripts/arguments.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { values } = scriptArguments({

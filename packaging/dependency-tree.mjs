@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an installation for Linux consists of, as the lock file says: each package with its licence, and which dependency of ours
 // brings it. For the page of dependencies and the check of them.
-import { readText } from "./checks/tree.mjs";
+import { readText } from "../scripts/checks/tree.mjs";
 
 /** Why each direct dependency is there, and each package whose code is inside the built page. */
-export const reasons = (root) => JSON.parse(readText(root, "scripts/dependencies.json"));
+export const reasons = (root) => JSON.parse(readText(root, "packaging/dependencies.json"));
 
 const nameOf = (path) => path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
 

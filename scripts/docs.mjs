@@ -16,7 +16,7 @@ function defaultOf(key, facts) {
   return facts.default === undefined ? "none" : code(facts.default);
 }
 
-function configPage({ SETTINGS, OTHER_VARIABLES, configSchema, expectedWords, variableOf }) {
+function configPage({ SETTINGS, OTHER_VARIABLES, configSchema, expectedWords, variableName }) {
   const groups = new Map();
   for (const setting of SETTINGS) {
     const group = setting.key.includes(".") ? setting.key.slice(0, setting.key.lastIndexOf(".")) : "";
@@ -45,7 +45,7 @@ This page lists every setting. A setting can be given in five places; later ones
 1. the default below;
 2. the board config (${code("board-configs/")}), chosen by the setting ${code("board")};
 3. a configuration file, YAML or JSON: ${code("--config FILE")} or the variable ${code("DEPTHWATT_CONFIG")};
-4. an environment variable: ${code("match.numDisparities")} is ${code(variableOf("match.numDisparities"))};
+4. an environment variable: ${code("match.numDisparities")} is ${code(variableName("match.numDisparities"))};
 5. a flag: a command's own, such as ${code("--algorithm")}, or ${code("--set match.numDisparities=128")} for any setting.
 
 Unknown keys and values outside their range are errors. All problems are reported together, with a suggestion for each

@@ -81,7 +81,7 @@ function resourcesOf(text) {
 }
 
 /** One row for each shape and number of disparities of a disassembly. */
-export function cellsOf(text, architecture, cells) {
+export function parseCells(text, architecture, cells) {
   const functions = parseSass(text);
   const resources = resourcesOf(text);
   const mangled = [...functions.keys()];
@@ -153,7 +153,7 @@ function main() {
       const target = basename(file).match(/^sm_([\w-]+)\.sass/)[1];
       const bytes = readFileSync(file);
       const text = (file.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString();
-      return cellsOf(text, Number.parseInt(target, 10), cellsFor(target));
+      return parseCells(text, Number.parseInt(target, 10), cellsFor(target));
     });
   } finally {
     rmSync(folder, { recursive: true });

@@ -98,14 +98,14 @@ async function measure(publisher, count, programs, file) {
         ? spawn(programs.publisher, words)
         : spawn(process.execPath, [join(root, "bench/run/load-publisher.mjs"), publisher, ...words]);
     child.stderr.pipe(process.stderr);
-    const told = JSON.parse(await lines(child)());
+    const reported = JSON.parse(await lines(child)());
     // What is still under way arrives.
     await sleep(1500);
     const asked = next();
     consumers.stdin.write("tell\n");
     const seen = JSON.parse(await asked);
     const after = usedBy(broker.child.pid);
-    return { told, seen, broker: { ...after, cpuSeconds: after.cpuSeconds - before.cpuSeconds } };
+    return { reported, seen, broker: { ...after, cpuSeconds: after.cpuSeconds - before.cpuSeconds } };
   } finally {
     consumers.kill("SIGKILL");
     broker.child.kill("SIGKILL");
@@ -134,8 +134,8 @@ try {
         publisher,
         consumers: count,
         rounds: all.length,
-        publishedFps: round(of(({ told }) => told.published / Number(values.seconds))),
-        droppedByPublisher: of(({ told }) => told.dropped),
+        publishedFps: round(of(({ reported }) => reported.published / Number(values.seconds))),
+        droppedByPublisher: of(({ reported }) => reported.dropped),
         receivedFpsEach: round(of(({ seen }) => seen.frames / count / Number(values.seconds))),
         receivedFpsSlowest: round(of(({ seen }) => seen.fewest / Number(values.seconds))),
         latencyP50Ms: round(
@@ -147,10 +147,10 @@ try {
           2,
         ),
         publisherCpuMsAFrame: round(
-          of(({ told }) => (1000 * told.cpuSeconds) / told.published),
+          of(({ reported }) => (1000 * reported.cpuSeconds) / reported.published),
           3,
         ),
-        publisherMaxResidentMB: round(of(({ told }) => told.maxResidentKb / 1000)),
+        publisherMaxResidentMB: round(of(({ reported }) => reported.maxResidentKb / 1000)),
         brokerCpuSeconds: round(
           of(({ broker }) => broker.cpuSeconds),
           2,

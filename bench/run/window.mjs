@@ -81,9 +81,9 @@ for (let round = 0; round < Number(values.rounds); ++round) {
     await setTimeout(300);
     if (one.engine === undefined) {
       const words = [peer, ...files, numDisparities, 9, one.threads, FRAMES].map(String);
-      const told = JSON.parse(execFileSync("/usr/bin/python3", words, { encoding: "utf8" }));
-      one.times.push(...told.times);
-      opencv = told.opencv;
+      const reported = JSON.parse(execFileSync("/usr/bin/python3", words, { encoding: "utf8" }));
+      one.times.push(...reported.times);
+      opencv = reported.opencv;
       continue;
     }
     for (let frame = 0; frame < FRAMES + 2; ++frame) {

@@ -20,10 +20,10 @@ import {
 import { DepthwattError } from "../../core/index.js";
 import type { CameraImageLayout } from "./camera-image.js";
 import { chooseFormat } from "./choose.js";
-import { type ControlWish, lockRightToLeft, parseControls } from "./control-wishes.js";
 import { asDepthwattError } from "./errors.js";
 import { ExposureLoop } from "./exposure-loop.js";
 import { alignmentOf } from "./raw-alignment.js";
+import { lockRightToLeft, parseControls, type RequestedControl } from "./requested-controls.js";
 import { V4l2Source } from "./source.js";
 
 export interface V4l2Settings {
@@ -129,7 +129,7 @@ async function openCamera(
   trait: FormatTrait,
   wish: { width: number; height: number },
   settings: V4l2Settings,
-  wishes: readonly ControlWish[],
+  wishes: readonly RequestedControl[],
   around: V4l2Surroundings,
   others: readonly SupervisedCamera[],
 ): Promise<SupervisedCamera> {

@@ -26,16 +26,16 @@ export class SkewWatch {
   addPair(skewNs: number, periodNs: number): string | undefined {
     this.#pairs++;
     this.#sumNs += Math.abs(skewNs);
-    return this.#judge(periodNs);
+    return this.#warning(periodNs);
   }
 
   addUnmatched(periodNs: number): string | undefined {
     this.#unmatched++;
-    return this.#judge(periodNs);
+    return this.#warning(periodNs);
   }
 
   /** The warning, once per stay in trouble. */
-  #judge(periodNs: number): string | undefined {
+  #warning(periodNs: number): string | undefined {
     if (this.#pairs + this.#unmatched < LOOKED_AT) return undefined;
     const meanNs = this.#pairs === 0 ? 0 : this.#sumNs / this.#pairs;
     const high = meanNs > HIGH_PART_OF_PERIOD * periodNs;

@@ -69,7 +69,7 @@ export class ReplaySource implements PairSource {
   #started = false;
   #degraded = false;
   /** Steps whose damage has been seen. */
-  readonly #told = new Set<number>();
+  readonly #reported = new Set<number>();
   #badInARow = 0;
   /** Wakes the player early: a pair came back, or stop. */
   #wakePlayer = () => {};
@@ -225,8 +225,8 @@ export class ReplaySource implements PairSource {
 
   /** Names each bad file once, however often it is looped, and of a folder that went away the first few. */
   #tell(events: SourceEvents, step: number, error: Error): void {
-    if (this.#told.has(step)) return;
-    this.#told.add(step);
+    if (this.#reported.has(step)) return;
+    this.#reported.add(step);
     this.#badInARow++;
     if (this.#badInARow > MAX_NAMED_IN_A_ROW) return;
     const last = this.#badInARow === MAX_NAMED_IN_A_ROW;

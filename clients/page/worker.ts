@@ -31,17 +31,17 @@ function say(message: FromPage): void {
 }
 
 function connect(): void {
-  const mine = new WebSocket(url);
-  mine.binaryType = "arraybuffer";
-  socket = mine;
+  const own = new WebSocket(url);
+  own.binaryType = "arraybuffer";
+  socket = own;
   tell({ type: "link", state: "connecting" });
   const lost = () => {
-    if (socket !== mine) return;
+    if (socket !== own) return;
     socket = undefined;
     clearTimeout(silence);
     assembling = undefined;
     admitted = false;
-    mine.close();
+    own.close();
     tell({ type: "link", state: "lost" });
     setTimeout(connect, delayMs);
     delayMs = Math.min(MAX_DELAY_MS, delayMs * 2);
@@ -51,13 +51,13 @@ function connect(): void {
     silence = setTimeout(lost, SILENCE_MS);
   };
   heard();
-  mine.onopen = () => {
+  own.onopen = () => {
     delayMs = FIRST_DELAY_MS;
     tell({ type: "link", state: "open" });
   };
-  mine.onclose = lost;
-  mine.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
-    if (socket !== mine) return;
+  own.onclose = lost;
+  own.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
+    if (socket !== own) return;
     heard();
     if (typeof data === "string") takeText(data);
     else takeFrame(new Uint8Array(data));

@@ -24,7 +24,7 @@ export {
 } from "./schema.js";
 
 /** The total of a board that is known for certain; a guess by its chip must not decide which rails are added. */
-export function totalRuleOf(detection: Detection): TotalRule | undefined {
+export function boardTotalRule(detection: Detection): TotalRule | undefined {
   if (detection.board === undefined || detection.level === "guess") return undefined;
   return known(detection.board.power.total);
 }

@@ -5,6 +5,7 @@ import { DepthwattError } from "../../core/index.js";
 import type { TotalRule } from "../../power/index.js";
 import {
   type BoardFile,
+  boardTotalRule,
   type Detection,
   detectBoard,
   known,
@@ -12,7 +13,6 @@ import {
   loadBoardFile,
   loadBoards,
   SHIPPED_BOARDS,
-  totalRuleOf,
 } from "../boards/index.js";
 import { type Layer, layerFromObject } from "./layers.js";
 import { nearestName } from "./words.js";
@@ -51,7 +51,7 @@ const nothing = (title: string, reason: string): BoardChoice => ({
 function choice(facts: BoardFile, file: string, reason: string, detection?: Detection): BoardChoice {
   const { name, title, settings, power } = facts;
   const layer = layerFromObject(settings, { kind: "board", name: file }, dirname(resolve(file)));
-  const totalRule = detection === undefined ? known(power.total) : totalRuleOf(detection);
+  const totalRule = detection === undefined ? known(power.total) : boardTotalRule(detection);
   return { name, title, file, reason, layer, facts, totalRule };
 }
 

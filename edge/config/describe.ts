@@ -35,6 +35,9 @@ export function describedSettings(
 } {
   described ??= describe();
   const live = described.filter((setting) => setting.live);
-  const told = live.filter(({ key }) => paths || SETTING_BY_KEY.get(key)?.facts.isPath !== true);
-  return { settings: live, values: Object.fromEntries(told.map(({ key }) => [key, valueAt(config, key)])) };
+  const reported = live.filter(({ key }) => paths || SETTING_BY_KEY.get(key)?.facts.isPath !== true);
+  return {
+    settings: live,
+    values: Object.fromEntries(reported.map(({ key }) => [key, valueAt(config, key)])),
+  };
 }

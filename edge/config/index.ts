@@ -12,7 +12,7 @@ export type {
 export { type BoardChoice, type BoardPlaces, chooseBoard } from "./board.js";
 export { changedConfig, changedSettings, differences, valueAt } from "./change.js";
 export { describedSettings } from "./describe.js";
-export { type FlagValue, type Origin, OTHER_VARIABLES, type Problem, variableOf } from "./layers.js";
+export { type FlagValue, type Origin, OTHER_VARIABLES, type Problem, variableName } from "./layers.js";
 export { type ConfigRequest, type LoadedConfig, loadConfig, originWords } from "./load.js";
 export { matchParameters } from "./match-parameters.js";
 export { type Config, configSchema, jsonSchema, SETTING_BY_KEY, SETTINGS } from "./schema.js";

@@ -10,7 +10,7 @@ import {
   yaml,
 } from "../../core/index.js";
 import type { Setting, SettingValue } from "../contracts/setting.js";
-import { presetOf } from "../presets/index.js";
+import { findPreset } from "../presets/index.js";
 import { configSchema, SETTING_BY_KEY, SETTINGS } from "./schema.js";
 import { expectedWords, foundWords, nearestChoice, nearestName, shortName } from "./words.js";
 
@@ -51,7 +51,7 @@ export const OTHER_VARIABLES: Record<string, string> = {
 };
 
 /** match.numDisparities -> DEPTHWATT_MATCH_NUM_DISPARITIES */
-export function variableOf(key: string): string {
+export function variableName(key: string): string {
   return `DEPTHWATT_${key
     .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
     .replaceAll(".", "_")
@@ -211,7 +211,7 @@ export function valueOfText({ schema }: Setting, text: string): SettingValue | u
 
 export function layerFromEnvironment(environment: NodeJS.ProcessEnv): Layer {
   const layer: Layer = { entries: new Map(), problems: [] };
-  const byVariable = new Map(SETTINGS.map((setting) => [variableOf(setting.key), setting]));
+  const byVariable = new Map(SETTINGS.map((setting) => [variableName(setting.key), setting]));
   for (const [name, text] of Object.entries(environment)) {
     if (!name.startsWith("DEPTHWATT_") || name in OTHER_VARIABLES || text === undefined) continue;
     const setting = byVariable.get(name);
@@ -274,7 +274,7 @@ export function layerFromPreset(name: string | undefined): Layer {
   const layer: Layer = { entries: new Map(), problems: [] };
   if (name === undefined) return layer;
   const origin: Origin = { kind: "preset", name: `preset ${name}` };
-  for (const [key, value] of Object.entries(presetOf(name, nearestName).settings))
+  for (const [key, value] of Object.entries(findPreset(name, nearestName).settings))
     layer.entries.set(key, { value, origin });
   return layer;
 }

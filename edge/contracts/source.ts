@@ -5,7 +5,7 @@ import type { PairSource, StereoCalibration } from "../../camera/index.js";
 import type { Exact } from "./setting.js";
 
 /** What the run would do with the images next to grey. */
-export interface SourceWish {
+export interface SourceRequirements {
   /** Colours are read, so that images which can have them should; grey ones are used as red = green = blue. */
   colours: boolean;
 }
@@ -37,7 +37,7 @@ export interface SourceDefinition<Section extends z.ZodObject> {
   /** What types and ranges cannot tell; asked only where this kind is chosen. `section` is "source.KIND". */
   broken?(settings: Exact<z.infer<Section>>, section: string): BrokenSetting | undefined;
   /** @throws DepthwattError SOURCE_*, DEVICE_*, CONFIG_INVALID; what was opened before is closed again */
-  open(settings: Exact<z.infer<Section>>, wish: SourceWish): Promise<OpenedSource>;
+  open(settings: Exact<z.infer<Section>>, wish: SourceRequirements): Promise<OpenedSource>;
 }
 
 /** Ties the types of a definition together. */

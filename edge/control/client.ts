@@ -7,8 +7,8 @@ import { makeTopics } from "../../core/frame/topics.js";
 import { DepthwattError } from "../../core/index.js";
 import { BrokerConnection, type ConnectionOptions, uniqueClientId } from "../../core/mqtt/connection.js";
 import { LARGEST_PACKET_BYTES } from "../../core/mqtt/packet-meter.js";
+import type { Unavailable } from "../contracts/availability.js";
 import type { ControlAnswer } from "../contracts/control.js";
-import type { Unavailable } from "../contracts/known.js";
 import { signatureOf } from "./signature.js";
 
 export interface ControlClientOptions {

@@ -13,7 +13,7 @@ import {
   valueAt,
 } from "../config/index.js";
 import type { ControlAnswer, ControlResult, RunControl } from "../contracts/control.js";
-import { PRESET_CHOICES, presetOf } from "../presets/index.js";
+import { findPreset, PRESET_CHOICES } from "../presets/index.js";
 import { refusalOf } from "./answer.js";
 import {
   type BodyOf,
@@ -149,16 +149,16 @@ export class Control implements RunControl {
   async #set({ preset, values = {}, save }: BodyOf<"set">, from: string): Promise<ControlResult> {
     if (save === true && this.#run.save === undefined)
       throw unsupported("this run was started without a configuration file, so there is none to save to");
-    const under = preset === undefined ? {} : presetOf(preset, nearestName, PRESET_FIELD).settings;
+    const under = preset === undefined ? {} : findPreset(preset, nearestName, PRESET_FIELD).settings;
     const effective = await this.#run.apply({ ...under, ...values }, from);
-    const told = Object.fromEntries(Object.entries(effective).map(([key, value]) => [key, shown(value)]));
-    const pairs = Object.entries(told).map(([key, value]) => `${key}=${String(value)}`);
+    const reported = Object.fromEntries(Object.entries(effective).map(([key, value]) => [key, shown(value)]));
+    const pairs = Object.entries(reported).map(([key, value]) => `${key}=${String(value)}`);
     const named = preset === undefined ? "" : `preset ${preset}, which is now `;
     this.#run.notice(`settings changed by ${from}: ${named}${pairs.join(", ")}`);
-    if (save !== true) return { ok: true, values: told };
+    if (save !== true) return { ok: true, values: reported };
     const saved = this.#run.save!(effective);
     this.#run.notice(`settings saved to ${saved.file} by ${from}: ${pairs.join(", ")}`);
-    return { ok: true, values: told, saved };
+    return { ok: true, values: reported, saved };
   }
 
   async #record({ recording = true, seconds }: BodyOf<"record">, from: string): Promise<ControlResult> {

@@ -94,8 +94,8 @@ export class RequestGate {
       if (fault !== undefined) throw fault;
       if (this.#closed)
         throw new DepthwattError("RUN_ENDED", "the run is ending; nothing is changed any more");
-      const told = request.client ? `"${request.client}"` : "a client without a name";
-      answer = await this.#options.perform(command, request.body, who ?? told);
+      const reported = request.client ? `"${request.client}"` : "a client without a name";
+      answer = await this.#options.perform(command, request.body, who ?? reported);
     } catch (error) {
       if (!isDepthwattError(error)) throw error;
       answer = refusalOf(error);

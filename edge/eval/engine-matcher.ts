@@ -4,7 +4,7 @@ import { greyPairLayout, rgbPairLayout } from "../../camera/index.js";
 import { median } from "../../core/index.js";
 import type { EngineOptions, NativeEngine } from "../../cuda/index.js";
 import type { Config } from "../config/index.js";
-import { engineOptionsOf } from "../pipeline/engine-options.js";
+import { engineOptionsFrom } from "../pipeline/engine-options.js";
 import { uncalibrated } from "../pipeline/geometry.js";
 import type { Matched, MatchScene } from "./evaluate.js";
 
@@ -29,7 +29,7 @@ export function engineOptionsFor(
 ): EngineOptions {
   const description = format === "RGB8" ? rgbPairLayout(width, height) : greyPairLayout(width, height);
   const searched = { ...config, match: { ...config.match, numDisparities } };
-  return engineOptionsOf(searched, { description }, uncalibrated(width, height));
+  return engineOptionsFrom(searched, { description }, uncalibrated(width, height));
 }
 
 /** A matcher that opens an engine per scene, so that each has its own size, and closes it again. */

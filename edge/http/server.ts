@@ -111,7 +111,7 @@ export class HttpServer implements HttpRoutes {
         (error: NodeJS.ErrnoException) => error,
       );
       if (failed === undefined) break;
-      if (index === ports.length - 1 || failed.code !== "EADDRINUSE") throw this.#told(failed);
+      if (index === ports.length - 1 || failed.code !== "EADDRINUSE") throw this.#reported(failed);
     }
     const { address, family, port: chosen } = this.#server.address() as AddressInfo;
     if (port === "auto") lastAutoPort = chosen;
@@ -120,7 +120,7 @@ export class HttpServer implements HttpRoutes {
     this.#url = `${this.#options.tls ? "https" : "http"}://${host}:${chosen}`;
   }
 
-  #told(cause: unknown): DepthwattError {
+  #reported(cause: unknown): DepthwattError {
     const { address, port } = this.#options;
     const { code } = cause as NodeJS.ErrnoException;
     const why =

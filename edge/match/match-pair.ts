@@ -18,9 +18,9 @@ import {
 import type { Config } from "../config/index.js";
 import type { InputLayout } from "../contracts/rig.js";
 import { configuredCalibration } from "../pipeline/calibration.js";
-import { engineOptionsOf } from "../pipeline/engine-options.js";
+import { engineOptionsFrom } from "../pipeline/engine-options.js";
 import { geometryOf, type PipelineGeometry, uncalibrated } from "../pipeline/geometry.js";
-import { Examiner, type Limits, lookGeometryOf, type PairProblem } from "../rig/health/index.js";
+import { Examiner, type Limits, lookGeometryFrom, type PairProblem } from "../rig/health/index.js";
 import { atRangeEndPercent, neededDisparities } from "./search-range.js";
 
 export interface Matched {
@@ -129,7 +129,7 @@ export async function openPair(
   };
   const limitsDepth = config.depth.minMetres > 0 || config.depth.maxMetres > 0;
   const known = points || limitsDepth ? geometry : { ...geometry, depth: undefined };
-  const options = engineOptionsOf(config, { description }, known, points ? { points } : {});
+  const options = engineOptionsFrom(config, { description }, known, points ? { points } : {});
   const engine = await openEngine(options);
   return {
     width,
@@ -152,7 +152,7 @@ const bytesOf = ({ data }: EnginePicture) => new Uint8Array(data.buffer, data.by
  */
 export function examinePair(pair: OpenedPair, limits: Limits): PairProblem | undefined {
   try {
-    const examiner = new Examiner(pair.layout, lookGeometryOf(pair.geometry));
+    const examiner = new Examiner(pair.layout, lookGeometryFrom(pair.geometry));
     examiner.add({ left: bytesOf(pair.left), right: bytesOf(pair.right) });
     return examiner.finish(limits).problem;
   } catch (error) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Watches the matching of a run: about once a second a frame is sampled, and what the user can improve is reported once.
 import type { EngineOptions } from "../../cuda/index.js";
+import { orUnavailable, type Unavailable } from "../contracts/availability.js";
 import type { ComputedFrame } from "../contracts/computed-frame.js";
-import { known, type Unavailable } from "../contracts/known.js";
 import {
   atRangeEndPercent,
   FEW_MATCHED_PERCENT,
@@ -47,7 +47,7 @@ export class MatchWatch {
   /** Percent of the matched pixels at the end of the search range, in the newest sample. */
   get atRangeEndPercent(): number | Unavailable {
     const percent = this.#percent === undefined ? undefined : Math.round(1000 * this.#percent) / 1000;
-    return known(percent, "no matched pixel has been sampled yet");
+    return orUnavailable(percent, "no matched pixel has been sampled yet");
   }
 
   /** Takes a frame while its images are lent. */

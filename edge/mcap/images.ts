@@ -61,7 +61,7 @@ const headerStampOf = (message: Uint8Array): bigint => guarded(() => header(new 
  * Returns when a message was captured, nanoseconds. Drivers without a clock leave the header's time at 0: then the time of recording
  * is returned. @throws DepthwattError SOURCE_UNREADABLE
  */
-export function captureTimeOf({ data, logTime }: Message): { timeNs: bigint; isLogTime: boolean } {
+export function parseCaptureTime({ data, logTime }: Message): { timeNs: bigint; isLogTime: boolean } {
   const stampNs = headerStampOf(data);
   return stampNs === 0n ? { timeNs: logTime, isLogTime: true } : { timeNs: stampNs, isLogTime: false };
 }

@@ -3,7 +3,7 @@
 import type { Channel } from "@mcap/core";
 import { Pairer, pairWindowNs } from "../../camera/index.js";
 import { DepthwattError, isDepthwattError } from "../../core/index.js";
-import { captureTimeOf, type DecodedImage, decodeImage, type ImageKind, imageKind } from "./images.js";
+import { type DecodedImage, decodeImage, type ImageKind, imageKind, parseCaptureTime } from "./images.js";
 import type { Recording } from "./recording.js";
 
 /** Messages of one camera that may wait for the other: recorders write their topics in bursts. */
@@ -116,7 +116,7 @@ export async function* recordedPairs(
     const { channelId, data, sequence } = message;
     const side = channelId === topics.left.channel.id ? "left" : "right";
     try {
-      const { timeNs, isLogTime } = captureTimeOf(message);
+      const { timeNs, isLogTime } = parseCaptureTime(message);
       if (isLogTime) events.onLogTime?.();
       pairer.push(side, { timestampNs: timeNs, sequence, message: data });
     } catch (error) {

@@ -38,7 +38,7 @@ export class SideTopics {
   #keeps = true;
   #version: 4 | 5 = 5;
   #maxPacketBytes = Number.POSITIVE_INFINITY;
-  #told = new Set<string>();
+  #reported = new Set<string>();
   sent = 0;
   bytes = 0;
   /** Messages that were not sent, by cause. */
@@ -81,8 +81,8 @@ export class SideTopics {
   }
 
   #once(text: string): void {
-    if (this.#told.has(text)) return;
-    this.#told.add(text);
+    if (this.#reported.has(text)) return;
+    this.#reported.add(text);
     this.#options.notice(text);
   }
 

@@ -7,15 +7,15 @@ import { definitionOf, OUTPUT_KINDS, type OutputKind } from "./section.js";
 type Settings = Record<OutputKind, object>;
 
 /** What the engine must encode, so that each output that is on finds what it sends, or can make it. */
-export function encodingsOf(outputs: Settings, hasDepth: boolean): EncodingWishes {
+export function requiredEncodings(outputs: Settings, hasDepth: boolean): EncodingWishes {
   const wishes = OUTPUT_KINDS.filter(
     (kind) => definitionOf(kind).off(outputs[kind] as never) === undefined,
   ).map((kind) => definitionOf(kind).encodings(outputs[kind] as never, hasDepth));
-  return unionOf(wishes);
+  return mergeEncodings(wishes);
 }
 
 /** RVL where anybody wishes it: whoever wishes the map raw can make that of it, at less cost. */
-export function unionOf(wishes: readonly EncodingWishes[]): EncodingWishes {
+export function mergeEncodings(wishes: readonly EncodingWishes[]): EncodingWishes {
   const disparity = wishes.map(({ encodeDisparity }) => encodeDisparity);
   const encodeDisparity = disparity.includes("rvl") ? "rvl" : disparity.find((wish) => wish !== undefined);
   return {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // All outputs of a run: opens those that are switched on, reports each of them everything, and closes them.
 import { DepthwattError, isDepthwattError } from "../../core/index.js";
+import { orUnavailable, type Unavailable } from "../contracts/availability.js";
 import type { FrameSink } from "../contracts/computed-frame.js";
-import { known, type Unavailable } from "../contracts/known.js";
 import type { DeviceState, OutputContext, OutputPicture, Prepared } from "../contracts/output.js";
 import type { Percentiles } from "../contracts/statistics.js";
 import type { OutputTotals } from "../contracts/totals.js";
@@ -177,7 +177,7 @@ export class Outputs {
         continue;
       }
       const { sent, bytes, drops: own, details } = outlet.counters();
-      const latencyMs = known(rounded(outlet.latency.percentiles(window)), "no frame has left yet");
+      const latencyMs = orUnavailable(rounded(outlet.latency.percentiles(window)), "no frame has left yet");
       const problem = outlet.problem ?? null;
       outputs[kind] = { streams: outlet.output.streams, sent, bytes, latencyMs, problem, ...details };
       for (const [cause, count] of Object.entries(own)) drops[`${kind}.${cause}`] = count;

@@ -23,7 +23,7 @@ export type EngineWishes = Partial<
  * @throws DepthwattError CONFIG_INVALID: a region that begins outside, an instruction set that this CPU lacks, points in
  *   colours of a camera without; CALIBRATION_MISSING: points or depth limits without a calibration
  */
-export function engineOptionsOf(
+export function engineOptionsFrom(
   config: Config,
   source: { description: ImageLayout; inputMemory?: PairSource["inputMemory"] },
   geometry: Pick<PipelineGeometry, "width" | "height" | "depth" | "maps" | "rig">,

@@ -127,7 +127,7 @@ export class Pipeline {
   }
 
   /** Gives back the pair that waits: it is of a source that is no longer used. */
-  forgetWaiting(): void {
+  discardWaiting(): void {
     this.#submittedNs = undefined;
     this.#dropWaiting("sourceChanged");
   }

@@ -38,7 +38,7 @@ const FLAG: PresetPlace = { what: "--preset", code: "USAGE" };
  * @param nearest what was probably meant, where anything is near
  * @throws DepthwattError of `place`, by default USAGE
  */
-export function presetOf(
+export function findPreset(
   name: string,
   nearest: (name: string, known: string[]) => string | undefined,
   { what, code }: PresetPlace = FLAG,

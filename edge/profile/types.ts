@@ -125,7 +125,7 @@ export function pointId(point: ProfilePoint): string {
 }
 
 /** Millions of disparity evaluations per frame. */
-export const megaDisparitiesOf = (point: ProfilePoint): number =>
+export const megaDisparitiesPerSecond = (point: ProfilePoint): number =>
   megaDisparities({ ...point, halfResolution: point.halfResolution ?? false }, point);
 
 /** Frame times kept per point: more cannot be distinguished in a picture, and would outgrow the rest of the file. */

@@ -9,7 +9,7 @@ import type { OutputPicture } from "../contracts/output.js";
 import { geometryOf, type PipelineGeometry, uncalibrated } from "../pipeline/geometry.js";
 import { ExchangeableSource, type Successor } from "../sources/exchangeable-source.js";
 import { calibrationFor, openSource } from "./open-source.js";
-import { wishOf } from "./source-wish.js";
+import { sourceRequirements } from "./source-requirements.js";
 
 /** Another source, another calibration, or both, ready to be used. Exactly one of its methods must be called. */
 export interface NextInput {
@@ -136,7 +136,7 @@ export class LiveInput {
     if (changed.some((key) => key === "source.kind" || key.startsWith(`source.${kind}.`)))
       return this.#prepareSource(config, signal);
     // A run that is started with this matcher would have opened it with, or without, colours.
-    const recoloured = wishOf(config).colours !== wishOf(this.#config).colours;
+    const recoloured = sourceRequirements(config).colours !== sourceRequirements(this.#config).colours;
     if (recoloured && OPENS_TWICE.includes(kind)) return this.#prepareSource(config, signal);
     if (changed.some((key) => key.startsWith("calibration."))) return this.#prepareCalibration(config);
     return undefined;

@@ -7,7 +7,7 @@ import { runEngineOptions } from "./engine-options.js";
 import type { NextInput } from "./live-input.js";
 import { openGovernor } from "./open-governor.js";
 import type { RuntimeParts } from "./parts.js";
-import { colourNote } from "./source-wish.js";
+import { colourNote } from "./source-requirements.js";
 
 export interface LiveSettingsEvents {
   onNotice(notice: string): void;
@@ -149,7 +149,7 @@ export class LiveSettings {
     this.#governor = governor;
     this.#searchChanged ||= next !== undefined || changed.some((key) => /^(match|region)\./.test(key));
     if (next !== undefined) {
-      pipeline.forgetWaiting();
+      pipeline.discardWaiting();
       next.takeOver();
     }
     this.#watchRig(parts, changed, next !== undefined);

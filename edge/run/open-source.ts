@@ -5,7 +5,7 @@ import type { Config } from "../config/index.js";
 import type { OpenedSource } from "../contracts/source.js";
 import { configuredCalibration } from "../pipeline/calibration.js";
 import { definitionOf } from "../sources/section.js";
-import { wishOf } from "./source-wish.js";
+import { sourceRequirements } from "./source-requirements.js";
 
 export interface CalibratedSource {
   source: PairSource;
@@ -17,7 +17,10 @@ export interface CalibratedSource {
 }
 
 /** @throws DepthwattError of the source or of the calibration; a source that was opened is stopped again */
-export async function openSource(config: Config, wish = wishOf(config)): Promise<CalibratedSource> {
+export async function openSource(
+  config: Config,
+  wish = sourceRequirements(config),
+): Promise<CalibratedSource> {
   const { kind } = config.source;
   const opened = await definitionOf(kind).open(config.source[kind], wish);
   try {

@@ -3,7 +3,7 @@
 import type { PairSource, SourceCounters } from "../../camera/index.js";
 import { type EngineOptions, type NativeEngine, perCause, STAGE_NAMES } from "../../cuda/index.js";
 import type { Meter, PowerFigures } from "../../power/index.js";
-import { known } from "../contracts/known.js";
+import { orUnavailable } from "../contracts/availability.js";
 import type { RunTotals, StageFigures } from "../contracts/totals.js";
 import type { GovernorLoop } from "../governor/index.js";
 import type { MatchWatch } from "../match/match-watch.js";
@@ -44,9 +44,9 @@ function collectDrops(pipeline: Pipeline, source: SourceCounters, outputs: Recor
 function pairingFigures(counters: SourceCounters): PairingFigures {
   const noPair = "no pair has arrived yet";
   return {
-    skewMsMean: known(counters.skewMsMean, noPair),
-    skewMsP99: known(counters.skewMsP99, noPair),
-    driftPpm: known(counters.driftPpm, "needs two free-running cameras and some seconds of frames"),
+    skewMsMean: orUnavailable(counters.skewMsMean, noPair),
+    skewMsP99: orUnavailable(counters.skewMsP99, noPair),
+    driftPpm: orUnavailable(counters.driftPpm, "needs two free-running cameras and some seconds of frames"),
     unmatchedLeft: counters.dropsLeft.unmatched ?? 0,
     unmatchedRight: counters.dropsRight.unmatched ?? 0,
   };
@@ -81,7 +81,7 @@ export class Reporter {
     const counters = source.counters();
     const accounts = this.#accounts(window);
     const share = (pixels: number) =>
-      known(
+      orUnavailable(
         pipeline.frames > 0 ? round((100 * pixels) / pipeline.askedPixels) : undefined,
         "no frame has been computed yet",
       );
@@ -149,7 +149,7 @@ export class Reporter {
     const sent = outputs.latency(window);
     const latency = sent === "none" ? pipeline.latency.percentiles(window) : sent;
     return {
-      latencyMs: known(latency && rounded({ ...latency }), "no frame has left yet"),
+      latencyMs: orUnavailable(latency && rounded({ ...latency }), "no frame has left yet"),
       drops: collectDrops(pipeline, source.counters(), drops),
       outputs: byOutput,
     };

@@ -64,7 +64,7 @@ export class Runtime {
         events.onSettings?.(changed);
       },
       onApplied: (source) => {
-        this.tellInfo();
+        this.publishInfo();
         if (source !== undefined) this.#state.update(source);
       },
     });
@@ -135,7 +135,7 @@ export class Runtime {
   }
 
   /** What is reported about the run has changed. */
-  tellInfo(): void {
+  publishInfo(): void {
     if (this.#running) this.parts.outputs.info(runtimeInfo(this.config, this.parts));
   }
 
@@ -145,7 +145,7 @@ export class Runtime {
     const corrected = health.corrected(input.geometry).maps?.rightMap;
     if (corrected !== undefined && rightMap !== undefined && corrected !== rightMap)
       engine.setRightMap(corrected);
-    this.tellInfo();
+    this.publishInfo();
   }
 
   /** The source went bad, or recovered (undefined). */
@@ -169,7 +169,7 @@ export class Runtime {
   /** The right image is rectified by another map from now on, or the measured rotation cannot be corrected. */
   rigCorrection(sentence: string): void {
     this.notice(sentence);
-    this.tellInfo();
+    this.publishInfo();
     this.#state.update(RIG_WELL);
   }
 
@@ -177,7 +177,7 @@ export class Runtime {
   backendLost(reason: string): void {
     if (!this.#state.setBackendLoss(reason)) return;
     this.notice(reason);
-    this.tellInfo();
+    this.publishInfo();
     this.#state.update(reason);
   }
 
@@ -187,7 +187,7 @@ export class Runtime {
   }
 
   /** Once each time the pairs get that far apart. */
-  #tellRowsApart(): void {
+  #warnRowsApart(): void {
     const tooFar = rowsTooFarApart(this.parts.engine.info);
     if (tooFar !== undefined && !this.#rowsApart) this.notice(tooFar);
     this.#rowsApart = tooFar !== undefined;
@@ -199,7 +199,7 @@ export class Runtime {
     this.#timer = setInterval(() => {
       const recent = reporter.figures("recent");
       outputs.metrics(recent);
-      this.#tellRowsApart();
+      this.#warnRowsApart();
       this.#events.onFigures?.(recent);
     }, this.config.outputs.metricsIntervalMs);
   }
@@ -224,7 +224,7 @@ export class Runtime {
     this.#settings.begin();
     const { cameraInfo } = input.geometry;
     if (cameraInfo !== undefined) outputs.cameraInfo(cameraInfo);
-    this.tellInfo();
+    this.publishInfo();
     outputs.settings(describedSettings(this.config, false).values, "start");
     this.#state.begin(source.description.title);
     this.#startMetrics();
@@ -240,7 +240,7 @@ export class Runtime {
       this.#timer = undefined;
       await this.#settings.end();
       figures = reporter.figures("run");
-      this.#tellRowsApart();
+      this.#warnRowsApart();
       outputs.metrics(figures);
       this.#failure = outputs.failure;
       await this.close();

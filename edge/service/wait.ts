@@ -27,14 +27,14 @@ export async function whenThere<Result>(
   notifier: ServiceNotifier,
   { onWait, retryMs = RETRY_MS }: WaitOptions,
 ): Promise<Result> {
-  let told: string | undefined;
+  let reported: string | undefined;
   for (;;) {
     try {
       return await attempt();
     } catch (error) {
       if (!notifier.active || !isDepthwattError(error) || !AWAITED.has(error.code)) throw error;
-      if (error.message !== told) onWait(error);
-      told = error.message;
+      if (error.message !== reported) onWait(error);
+      reported = error.message;
       notifier.waiting(error.message);
     }
     await rest(retryMs);

@@ -26,16 +26,16 @@ test("CycloneDX: the whole production tree, nothing of development, the same eac
   };
   expect(bill.bomFormat).toBe("CycloneDX");
   expect(bill.metadata.component.name).toBe("depthwatt");
-  const told = new Map(bill.components.map((component) => [component["bom-ref"], component]));
+  const reported = new Map(bill.components.map((component) => [component["bom-ref"], component]));
   const tree = productionTree(".") as { name: string; version: string; ours: boolean }[];
   expect(tree.length).toBeGreaterThan(50);
   for (const { name, version, ours } of tree) {
-    const component = told.get(`${name}@${version}`);
+    const component = reported.get(`${name}@${version}`);
     expect(component, `${name}@${version}`).toMatchObject({ name, version });
     expect(component!.licenses?.length, name).toBeGreaterThan(0);
     if (!ours) expect(component!.hashes?.[0]?.alg, name).toBe("SHA-512");
   }
   for (const name of ["vitest", "typescript", "playwright-core"])
-    expect([...told.values()].map((component) => component.name)).not.toContain(name);
+    expect([...reported.values()].map((component) => component.name)).not.toContain(name);
   expect(JSON.stringify(billOfMaterials())).toBe(JSON.stringify(bill));
 });

@@ -20,10 +20,10 @@ test("every test file belongs to exactly one suite", () => {
 });
 
 test("what a suite names is there", () => {
-  const gone = SUITES.flatMap((suite) => suite.files).filter(
+  const removed = SUITES.flatMap((suite) => suite.files).filter(
     (start) => !files.some((path) => path.startsWith(start) && suiteOf(path)?.files.includes(start)),
   );
-  expect(gone).toEqual([]);
+  expect(removed).toEqual([]);
 });
 
 test("the longest beginning decides", () => {

@@ -89,19 +89,19 @@ function nvml(): string {
 needs("mosquitto", "toolchain").suite("a running program and its power sensor", () => {
   test("the rail is gone for a while, with its reason, and is read again", async () => {
     const folder = nvml();
-    const gone = join(folder, "gone");
+    const removed = join(folder, "gone");
     const day = await bench.begin({
       settings: ["power.sensor=nvml"],
-      environment: { LD_LIBRARY_PATH: folder, FAKE_NVML_BROKEN_FILE: gone },
+      environment: { LD_LIBRARY_PATH: folder, FAKE_NVML_BROKEN_FILE: removed },
     });
     const measured = () => day.metrics?.power.available === true;
     await until("watts", measured, 60_000);
     const before = await day.holds();
-    writeFileSync(gone, "");
+    writeFileSync(removed, "");
     await until("no watts, and why", () => day.metrics?.power.available === false, 60_000);
     expect(day.metrics!.power).toMatchObject({ reason: expect.stringMatching(/\S/) });
     await day.delivers();
-    rmSync(gone);
+    rmSync(removed);
     await until("watts again", measured, 60_000);
     await day.isState("online");
     await day.holdsAgain(before);

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { apply, multiply, transpose } from "../../camera/calibration/matrix.js";
 import type { Board, StereoCalibration } from "../../camera/index.js";
-import { rayOf } from "../../camera/rig/calibrate/rays.js";
+import { pixelRay } from "../../camera/rig/calibrate/rays.js";
 import type { BoardPose } from "./calibration-rig.js";
 import { normalPair } from "./calibration-rig.js";
 import type { Random } from "./random.js";
@@ -14,7 +14,7 @@ const CIRCLE = 0.55;
 const SUBSAMPLES = 4;
 
 /** Markers as the addon's header has them, n x n bits each. */
-export function markersOf(n: 4 | 5 | 6 | 7): bigint[] {
+export function boardMarkers(n: 4 | 5 | 6 | 7): bigint[] {
   const header = readFileSync("camera/rig/calibrate/dictionaries.h", "utf8");
   const table = new RegExp(`kMarkers${n}\\[[^{]*\\{([^}]*)\\}`).exec(header)![1]!;
   return table.match(/0x[0-9a-f]+/g)!.map((text) => BigInt(text));
@@ -46,7 +46,7 @@ export function printedBoard(board: Board): (x: number, y: number) => number | u
     };
   }
   const n = ((board.dictionary ?? 0) + 4) as 4 | 5 | 6 | 7;
-  const markers = markersOf(n);
+  const markers = boardMarkers(n);
   const share = board.markerMetres! / s;
   const idOf = new Map<string, number>();
   for (let y = 0; y < rows; y++)
@@ -78,7 +78,7 @@ function raysOf(rig: StereoCalibration, side: "left" | "right"): Float64Array {
     const rays = new Float64Array(2 * (width + 1) * (height + 1));
     for (let y = 0; y <= height; y++)
       for (let x = 0; x <= width; x++)
-        rays.set(rayOf(rig[which], x - 0.5, y - 0.5), 2 * (y * (width + 1) + x));
+        rays.set(pixelRay(rig[which], x - 0.5, y - 0.5), 2 * (y * (width + 1) + x));
     return rays;
   };
   const both = { left: all("left"), right: all("right") };

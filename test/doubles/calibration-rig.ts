@@ -17,8 +17,8 @@ import type {
   SeenPair,
   StereoCalibration,
 } from "../../camera/index.js";
-import { boardCorners, boardPoint, gridOf } from "../../camera/rig/calibrate/board.js";
-import { rayOf } from "../../camera/rig/calibrate/rays.js";
+import { boardCorners, boardGrid, boardPoint } from "../../camera/rig/calibrate/board.js";
+import { pixelRay } from "../../camera/rig/calibrate/rays.js";
 import type { Random } from "./random.js";
 
 const LENSES: Record<LensModel, readonly [Distortion, Distortion]> = {
@@ -78,7 +78,7 @@ export function posesOf(
   tilt = 0.7,
 ): BoardPose[] {
   const { width, height } = rig.imageSize;
-  const { columns, rows } = gridOf(board);
+  const { columns, rows } = boardGrid(board);
   const [lastX, lastY] = boardPoint(board, boardCorners(board) - 1);
   const size = Math.max(lastX, board.squareMetres * columns);
   const middle: Vector3 = [lastX / 2, lastY / 2, 0];
@@ -91,7 +91,7 @@ export function posesOf(
       rotationMatrix([0, 0, part(-0.35, 0.35)]),
     );
     const z = (rig.left.K[0] * size) / (width * part(0.3, 0.7));
-    const [x, y] = rayOf(rig.left, part(0.15, 0.85) * width, part(0.15, 0.85) * height);
+    const [x, y] = pixelRay(rig.left, part(0.15, 0.85) * width, part(0.15, 0.85) * height);
     const turned = apply(R, middle);
     const t: Vector3 = [x * z - turned[0], y * z - turned[1], z - turned[2]];
     const pose = { R, t };
@@ -166,7 +166,7 @@ export function seenPair(
       const [a, b] = normalPair(random);
       return [u + noisePixels * a, v + noisePixels * b];
     });
-    const { columns, rows } = gridOf(board);
+    const { columns, rows } = boardGrid(board);
     return {
       absence: "none",
       columns,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A profile whose every figure is constructed: it shows and tests the report, and says nothing about any machine.
 import {
-  megaDisparitiesOf,
+  megaDisparitiesPerSecond,
   type PointResult,
   type Profile,
   type ProfilePoint,
@@ -34,7 +34,7 @@ export function constructedResult(
   random: () => number,
   model: ModelMachine = MODEL,
 ): PointResult {
-  const cells = megaDisparitiesOf(point);
+  const cells = megaDisparitiesPerSecond(point);
   const maxFps = model.speed / (cells * point.paths) / 1.15;
   const fps =
     (point.rateHz === "max" ? maxFps : Math.min(point.rateHz, maxFps)) * (1 + 0.01 * (random() - 0.5));

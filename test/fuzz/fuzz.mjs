@@ -52,7 +52,7 @@ async function once({ name, file, test, counted, reached }, seed, index) {
   const ended = new Promise((done) => child.once("close", done));
   const [stdout, stderr, status] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
   const [user, system] = /(\S+) (\S+)\s*$/.exec(stderr.trimEnd())?.slice(1).map(inSeconds) ?? [0, 0];
-  const told = existsSync(lines)
+  const reported = existsSync(lines)
     ? readFileSync(lines, "utf8")
         .trim()
         .split("\n")
@@ -60,7 +60,7 @@ async function once({ name, file, test, counted, reached }, seed, index) {
     : [];
   return {
     ok: status === 0,
-    told,
+    reported,
     wall: (performance.now() - began) / 1000,
     cpu: user + system,
     says: `${stdout}${stderr}`,
@@ -90,7 +90,7 @@ async function runTarget(target) {
   do {
     runs.push(await once(target, seed++, runs.length));
   } while (target.counted !== undefined && left() > 0 && runs.at(-1).ok);
-  const told = runs.flatMap((run) => run.told);
+  const reported = runs.flatMap((run) => run.reported);
   const failed = runs.find(({ ok }) => !ok);
   return {
     target: target.name,
@@ -101,15 +101,15 @@ async function runTarget(target) {
     cpuSeconds: Math.round(runs.reduce((sum, { cpu }) => sum + cpu, 0)),
     runs: runs.length,
     seed: first,
-    executions: told.reduce((sum, one) => sum + executionsOf(one, target.of), 0),
+    executions: reported.reduce((sum, one) => sum + executionsOf(one, target.of), 0),
     // Counters restart with each run: the best one.
     coverage:
-      told
+      reported
         .map(({ coverage }) => coverage)
         .filter(Boolean)
         .sort((a, b) => Number.parseFloat(a) - Number.parseFloat(b))
         .at(-1) ?? "not counted",
-    detail: told.slice(0, 4),
+    detail: reported.slice(0, 4),
     findings: failed === undefined ? [] : [failed.says.slice(-6000)],
   };
 }

@@ -6,8 +6,8 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, expect, test } from "vitest";
+import { reportFuzz } from "../doubles/fuzz-report.js";
 import { needs } from "../doubles/needs.js";
-import { told } from "../doubles/told.js";
 import {
   buildLibFuzzer,
   FLAGS,
@@ -47,7 +47,7 @@ needs("toolchain").suite("with g++ and a driver", () => {
       expect(ran.status, `seed ${seed}: ${ran.stderr.slice(0, 4000)}`).toBe(0);
       const calls = Number(/(\d+) calls/.exec(ran.stdout)?.[1]);
       expect(calls).toBeGreaterThan(FEWEST_CALLS[target]);
-      told(`${target}, own driver`, { executions: calls, seed });
+      reportFuzz(`${target}, own driver`, { executions: calls, seed });
     },
     time,
   );
@@ -93,7 +93,7 @@ test.for(names)(
       given: readdirSync(join(folder, "corpus")).length,
       grown: readdirSync(join(folder, "grown")).length,
     };
-    told(`${target}, libFuzzer`, {
+    reportFuzz(`${target}, libFuzzer`, {
       executions: Number(calls),
       coverage,
       features: Number(features),

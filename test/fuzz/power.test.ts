@@ -10,9 +10,9 @@ import { afterAll, expect, test } from "vitest";
 import { openBattery } from "../../power/battery.js";
 import { openIna } from "../../power/ina.js";
 import { openRapl } from "../../power/rapl.js";
+import { reportFuzz } from "../doubles/fuzz-report.js";
 import { needs } from "../doubles/needs.js";
 import { ina238Hwmon, ina3221Hwmon, ina3221Iio, raplZones, SysfsTree } from "../doubles/sysfs-tree.js";
-import { told } from "../doubles/told.js";
 import { changes, damaged } from "./damage.js";
 
 const seconds = Number(process.env.FUZZ_SECONDS ?? 10);
@@ -93,7 +93,7 @@ test("trees of /sys: a damaged file is a reading or a reason, never an error and
     markInterruptAsFailure: false,
   });
   for (const count of [counts.rails, counts.readings]) expect(count).toBeGreaterThan(0);
-  told("trees of /sys", { executions, seed, counts });
+  reportFuzz("trees of /sys", { executions, seed, counts });
 });
 
 const project = resolve(import.meta.dirname, "../..");
@@ -131,7 +131,7 @@ function lieTo(how: string, words: readonly string[], place: string, tries: numb
     rows += some!;
   }
   expect(rows).toBeGreaterThan(0);
-  told(`NVML that lies (${how})`, {
+  reportFuzz(`NVML that lies (${how})`, {
     executions: readings + rows,
     readings,
     rows,

@@ -6,8 +6,8 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import { reportFuzz } from "../doubles/fuzz-report.js";
 import { needs, PYTHON } from "../doubles/needs.js";
-import { told } from "../doubles/told.js";
 
 const seconds = Number(process.env.FUZZ_SECONDS ?? 10);
 const seed = Number(process.env.DEPTHWATT_SEED ?? Date.now() % 1_000_000_007);
@@ -37,7 +37,7 @@ needs("numpy").suite("frames in Python", () => {
       expect(did.decoder).toBe(decoder);
       expect(Math.min(did.answered, did.refused)).toBeGreaterThan(50);
       const coverage = `${did.linesReached} lines of the reader`;
-      told("frames in Python", { executions: did.answered + did.refused, ...did, coverage, seed });
+      reportFuzz("frames in Python", { executions: did.answered + did.refused, ...did, coverage, seed });
     },
     60_000 + 3000 * seconds,
   );

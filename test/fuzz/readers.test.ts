@@ -24,8 +24,8 @@ import { writeFrame } from "../../core/frame/payload.js";
 import { isDepthwattError } from "../../core/index.js";
 import { openRecording } from "../../edge/mcap/recording.js";
 import { makeFrame } from "../doubles/frames.js";
+import { reportFuzz } from "../doubles/fuzz-report.js";
 import { runProgram } from "../doubles/program.js";
-import { told } from "../doubles/told.js";
 import { changes, damaged } from "./damage.js";
 import { readCalibration, readFrame, readNetpbm, readStream } from "./reading.js";
 
@@ -67,7 +67,7 @@ async function fuzz(
     markInterruptAsFailure: false,
   });
   expect(counted.refused).toBeGreaterThan(0);
-  told(name, { executions: counted.answered + counted.refused, ...counted, seed });
+  reportFuzz(name, { executions: counted.answered + counted.refused, ...counted, seed });
 }
 
 test("frames: every encoding, with a CRC that is right again", { timeout: time }, async () => {

@@ -24,7 +24,7 @@ const FLAGS = ["-std=c++17", "-O1", "-ffp-contract=off", "-Wall", "-Wextra", "-W
 
 const kindOf = (value: ParameterValue) =>
   typeof value === "number" ? "number" : typeof value === "string" ? "word" : "flag";
-const told = (value: ParameterValue) => (typeof value === "boolean" ? Number(value) : value);
+const reported = (value: ParameterValue) => (typeof value === "boolean" ? Number(value) : value);
 
 /** The case as engine_golden_main.cc reads it; images and maps are files of their own. */
 function caseText(folder: string, name: string, index: number, { options, pair }: EngineCase): string {
@@ -43,10 +43,10 @@ function caseText(folder: string, name: string, index: number, { options, pair }
     `matcher ${match.algorithm} ${Number(match.halfResolution)}`,
     `search ${match.minDisparity} ${match.numDisparities}`,
     ...Object.entries(match.parameters ?? {}).map(
-      ([key, value]) => `parameter ${key} ${kindOf(value)} ${told(value)}`,
+      ([key, value]) => `parameter ${key} ${kindOf(value)} ${reported(value)}`,
     ),
     ...Object.entries(refine).map(
-      ([name, value]) => `setting refine.${name} ${kindOf(value)} ${told(value)}`,
+      ([name, value]) => `setting refine.${name} ${kindOf(value)} ${reported(value)}`,
     ),
   ];
   if (options.leftMap && options.rightMap)

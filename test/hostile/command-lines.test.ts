@@ -201,10 +201,10 @@ async function within(seconds: number, words: readonly string[]): Promise<Ran> {
 const SIGTERM_EXIT = 143;
 
 function expectOrder({ code, stdout, stderr }: Ran, what: string): void {
-  const told = `seed ${random.seed}: ${what}: exit ${code}\n${stderr.slice(0, 1500)}`;
-  expect([0, 1, 2, 3, 4, 5, SIGTERM_EXIT], told).toContain(code);
-  expect(stderr, told).not.toMatch(/bug in depthwatt|\n {4}at /);
-  if (code !== 0 && code !== SIGTERM_EXIT) expect(stdout + stderr, told).toMatch(/\S/);
+  const reported = `seed ${random.seed}: ${what}: exit ${code}\n${stderr.slice(0, 1500)}`;
+  expect([0, 1, 2, 3, 4, 5, SIGTERM_EXIT], reported).toContain(code);
+  expect(stderr, reported).not.toMatch(/bug in depthwatt|\n {4}at /);
+  if (code !== 0 && code !== SIGTERM_EXIT) expect(stdout + stderr, reported).toMatch(/\S/);
 }
 
 async function twoAtATime(jobs: (() => Promise<void>)[]): Promise<void> {

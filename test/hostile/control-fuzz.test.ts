@@ -10,14 +10,14 @@ import { COMMAND_NAMES } from "../../edge/control/commands.js";
 import { Control } from "../../edge/control/control.js";
 import { MAX_REQUEST_BYTES, RequestGate, type WireAnswer } from "../../edge/control/gate.js";
 import { signatureOf } from "../../edge/control/signature.js";
-import { told } from "../doubles/told.js";
+import { reportFuzz } from "../doubles/fuzz-report.js";
 
 const SECRET = "the secret of the tests";
 const numRuns = Number(process.env.DEPTHWATT_HOSTILE_COUNT ?? 3000);
 const seed = Number(process.env.DEPTHWATT_SEED ?? Date.now()) | 0;
 
 let executions = 0;
-afterAll(() => told("requests", { executions, seed }));
+afterAll(() => reportFuzz("requests", { executions, seed }));
 
 function door(secret: string | undefined) {
   const { config } = loadConfig({ set: ["board=none"], environment: {} });

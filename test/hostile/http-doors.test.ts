@@ -8,10 +8,10 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import type { RunFigures } from "../../edge/run/figures.js";
 import { sleep } from "../doubles/frames.js";
+import { reportFuzz } from "../doubles/fuzz-report.js";
 import { freePort } from "../doubles/mosquitto.js";
 import { lastJson, type Running, startProgram } from "../doubles/program.js";
 import { Random } from "../doubles/random.js";
-import { told } from "../doubles/told.js";
 
 const COUNT = Number(process.env.DEPTHWATT_HOSTILE_COUNT ?? 150);
 const random = new Random();
@@ -41,7 +41,7 @@ beforeAll(async () => {
 afterAll(() => {
   for (const socket of held) socket.destroy();
   run.child.kill("SIGKILL");
-  told("HTTP doors", { seed: random.seed, counts });
+  reportFuzz("HTTP doors", { seed: random.seed, counts });
 });
 
 const memoryMegabytes = () =>

@@ -6,7 +6,7 @@ import { isMainThread, Worker, workerData } from "node:worker_threads";
 const load = (path) => import(new URL(`../../dist/${path}`, import.meta.url).href);
 const { createEngine, openEngine } = await load("cuda/index.js");
 const { loadConfig } = await load("edge/config/index.js");
-const { engineOptionsOf } = await load("edge/pipeline/engine-options.js");
+const { engineOptionsFrom } = await load("edge/pipeline/engine-options.js");
 const { uncalibrated } = await load("edge/pipeline/geometry.js");
 const { greyPairLayout, PairAligner, SyntheticSource } = await load("camera/index.js");
 const { loadNative } = await load("edge/contracts/native.js");
@@ -15,7 +15,7 @@ const native = loadNative();
 function optionsOf(width, height) {
   const set = ["board=none", "match.numDisparities=32", "engine.backend=cpu", "engine.threads=2"];
   const { config } = loadConfig({ environment: {}, set });
-  return engineOptionsOf(
+  return engineOptionsFrom(
     config,
     { description: greyPairLayout(width, height) },
     uncalibrated(width, height),

@@ -11,8 +11,8 @@ import { greyPairLayout, SyntheticSource } from "../../camera/index.js";
 import { ERROR_CATALOGUE } from "../../core/index.js";
 import { createEngine, STAGE_NAMES } from "../../cuda/index.js";
 import { engineOptions } from "../doubles/engine-call.js";
+import { reportFuzz } from "../doubles/fuzz-report.js";
 import { native, Random } from "../doubles/stages.js";
-import { told } from "../doubles/told.js";
 
 const COUNT = Number(process.env.DEPTHWATT_HOSTILE_COUNT ?? 300);
 const random = new Random();
@@ -23,7 +23,7 @@ const count = (what: string) => {
 };
 afterAll(() => {
   rmSync(folder, { recursive: true });
-  told("native calls", { seed: random.seed, counts });
+  reportFuzz("native calls", { seed: random.seed, counts });
 });
 
 const shrinking = (bytes: number) =>

@@ -19,8 +19,8 @@ import { isDepthwattError, printable, redactBrokenUrl, redactUrl } from "../../c
 import { startTrialBroker } from "../../edge/broker/trial-broker.js";
 import { loadConfig } from "../../edge/config/index.js";
 import { makeFrame } from "../doubles/frames.js";
+import { reportFuzz } from "../doubles/fuzz-report.js";
 import { native, Random } from "../doubles/stages.js";
-import { told } from "../doubles/told.js";
 
 const COUNT = Number(process.env.DEPTHWATT_HOSTILE_COUNT ?? 300);
 const random = new Random();
@@ -28,7 +28,7 @@ const counts: Record<string, number> = {};
 const count = (what: string) => {
   counts[what] = (counts[what] ?? 0) + 1;
 };
-afterAll(() => told("hostile programme", { seed: random.seed, counts }));
+afterAll(() => reportFuzz("hostile programme", { seed: random.seed, counts }));
 
 const bytes = (length: number) => random.fill(new Uint8Array(length), 0, 255);
 

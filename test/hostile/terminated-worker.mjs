@@ -21,10 +21,10 @@ const load = async (path) => import(new URL(path, dist).href);
 const { loadAddon } = await load("core/index.js");
 
 /** Told once, when the first frame has come: what is terminated is at work. */
-let told = false;
+let reported = false;
 function atWork() {
-  if (!told) parentPort.postMessage("at work");
-  told = true;
+  if (!reported) parentPort.postMessage("at work");
+  reported = true;
 }
 
 /** As fast as it can; its end is not waited for. */
@@ -89,12 +89,12 @@ const JOBS = {
 /** A small pair of pictures; the settings of the matcher are its defaults. */
 async function engineOptions() {
   const { loadConfig } = await load("edge/config/index.js");
-  const { engineOptionsOf } = await load("edge/pipeline/engine-options.js");
+  const { engineOptionsFrom } = await load("edge/pipeline/engine-options.js");
   const { uncalibrated } = await load("edge/pipeline/geometry.js");
   const { greyPairLayout } = await load("camera/index.js");
   const set = ["board=none", "match.numDisparities=16", "engine.backend=cpu", "engine.threads=2"];
   const description = greyPairLayout(96, 64);
-  return engineOptionsOf(
+  return engineOptionsFrom(
     loadConfig({ environment: {}, set }).config,
     { description },
     uncalibrated(96, 64),

@@ -54,15 +54,15 @@ async function run(pairs: Pair[], options: Partial<EngineOptions>) {
   const engine = createEngine({ ...sized(WIDTH, HEIGHT), ...options });
   try {
     const frames: Int16Array[] = [];
-    const told: EngineInfo[] = [];
+    const reported: EngineInfo[] = [];
     for (const { left, right } of pairs) {
       await new Promise<void>((resolve, reject) =>
         engine.submit(0, left, right, (error) => (error ? reject(error) : resolve())),
       );
       frames.push(engine.slots[0]!.disparityQ4.slice());
-      told.push(engine.info);
+      reported.push(engine.info);
     }
-    return { frames, told, info: engine.info };
+    return { frames, reported, info: engine.info };
   } finally {
     engine.close();
   }
@@ -95,12 +95,12 @@ describe("rows", () => {
       appliedRowsOverWidth: 0,
     });
     expect(errors(corrected.frames[0]!), `seed ${random.seed}`).toBeLessThan(0.01);
-    const told = await run([pair], { verticalOffset: rows });
-    expectSameImage(corrected.frames[0]!, told.frames[0]!, WIDTH, "found and told");
+    const reported = await run([pair], { verticalOffset: rows });
+    expectSameImage(corrected.frames[0]!, reported.frames[0]!, WIDTH, "found and told");
     const without = (await run([pair], {})).frames[0]!;
     // One row is within what matching bears on some textures (no pixel is a whole pixel off): its deviation still reports.
     expect(deviation(without), `without, seed ${random.seed}`).toBeGreaterThan(
-      2 * deviation(told.frames[0]!),
+      2 * deviation(reported.frames[0]!),
     );
   });
 
@@ -132,8 +132,8 @@ describe("rows", () => {
     "a camera that is turned by %i rows over the width is read along a line",
     async (rows) => {
       const pair = turnedPair(rows);
-      const { frames, told } = await run([pair, pair], { verticalOffset: "auto" });
-      const { measuredRowsOverWidth, appliedRowsOverWidth, appliedRows } = told[0]!.verticalOffset;
+      const { frames, reported } = await run([pair, pair], { verticalOffset: "auto" });
+      const { measuredRowsOverWidth, appliedRowsOverWidth, appliedRows } = reported[0]!.verticalOffset;
       expect(appliedRowsOverWidth).toBe(measuredRowsOverWidth);
       expect(Math.abs(appliedRowsOverWidth - rows)).toBeLessThanOrEqual(1);
       expect(Math.abs(appliedRows)).toBeLessThanOrEqual(0.25);
@@ -145,8 +145,8 @@ describe("rows", () => {
   test("a line is held while it wavers, and goes when the camera is put straight", async () => {
     const [turned, straight] = [turnedPair(3), pairOf(ownPicture, 0)];
     const frames = Array.from({ length: 13 + 16 * 12 }, (_, n) => (n < 13 ? turned : straight));
-    const { told } = await run(frames, { verticalOffset: "auto" });
-    const applied = told.map(({ verticalOffset }) => verticalOffset.appliedRowsOverWidth);
+    const { reported } = await run(frames, { verticalOffset: "auto" });
+    const applied = reported.map(({ verticalOffset }) => verticalOffset.appliedRowsOverWidth);
     expect(applied[0]).toBeGreaterThan(2);
     expect(applied.at(-1)).toBe(0);
     expect(
@@ -178,8 +178,8 @@ describe("rows", () => {
     const [here, there] = [pairOf(picture, 0), pairOf(picture, 2)];
     // Frames 0, 4, 8, 12 and every sixteenth from there are looked at: 0 0 2 0, then 2s until they are the median.
     const frames = Array.from({ length: 97 }, (_, n) => (n === 8 || n >= 16 ? there : here));
-    const { told } = await run(frames, { verticalOffset: "auto" });
-    const applied = told.map(({ verticalOffset }) => verticalOffset.appliedRows);
+    const { reported } = await run(frames, { verticalOffset: "auto" });
+    const applied = reported.map(({ verticalOffset }) => verticalOffset.appliedRows);
     expect(applied.slice(0, 16).every((rows) => rows === 0)).toBe(true);
     expect(applied.at(-1)).toBe(2);
     expect(
@@ -216,9 +216,9 @@ describe("what is seen of a pair", () => {
     const frames = Array.from({ length: 70 }, (_, n) => (n < 12 ? here : there));
     const options = { verticalOffset: "auto", denoise: "auto" } as const;
     const runs = await Promise.all([run(frames, options), run(frames, { ...options, threads: 2 })]);
-    const [one, other] = runs.map(({ frames, told }) => ({
+    const [one, other] = runs.map(({ frames, reported }) => ({
       frames,
-      told: told.map(({ verticalOffset, noise }) => ({ verticalOffset, noise })),
+      told: reported.map(({ verticalOffset, noise }) => ({ verticalOffset, noise })),
     }));
     expect(other!.told).toEqual(one!.told);
     expect(one!.told.map(({ verticalOffset }) => verticalOffset.appliedRows).slice(63, 65)).toEqual([0, 2]);
@@ -256,12 +256,12 @@ describe("noise", () => {
     const [quiet, loud] = [noisy(1), noisy(6)]; // 0.8 and 3.7
     // Frames 0, 4, 8, 12 and 16 are looked at; what is seen of one holds from the next on.
     const pairs = [quiet, loud, dimmed(loud, 0.66), quiet].flatMap(untilLooked);
-    const { told } = await run([...pairs, quiet], { denoise: "auto" });
-    const smoothed = told.map(({ noise }) => noise.smoothed);
+    const { reported } = await run([...pairs, quiet], { denoise: "auto" });
+    const smoothed = reported.map(({ noise }) => noise.smoothed);
     expect(smoothed.slice(0, 8), "quiet").toEqual(Array(8).fill(false));
     expect(smoothed.slice(8, 12), "loud").toEqual([true, true, true, true]);
-    expect(told[12]!.noise.sigma).toBeGreaterThan(2.5);
-    expect(told[12]!.noise.sigma).toBeLessThan(2.75);
+    expect(reported[12]!.noise.sigma).toBeGreaterThan(2.5);
+    expect(reported[12]!.noise.sigma).toBeLessThan(2.75);
     expect(smoothed.slice(12, 16), "between").toEqual([true, true, true, true]);
     expect(smoothed.slice(16), "quiet again").toEqual([false]);
     const fromBetween = await run([dimmed(loud, 0.66)], { denoise: "auto" });
@@ -272,12 +272,12 @@ describe("noise", () => {
     const own = new Random(13);
     const loud = pairOf(picture, 0, (value) => value + own.whole(-12, 12)); // 7.2 grey values
     const shares = [1, 0.97, 1.02, 0.7, 0.7];
-    const { told } = await run(
+    const { reported } = await run(
       shares.flatMap((share) => untilLooked(dimmed(loud, share))),
       { denoise: "auto" },
     );
     // What is seen of frames 0, 4, 8 and 12 is reported from frames 0, 8, 12 and 16 on.
-    const [first, less, more, settled] = [0, 8, 12, 16].map((frame) => told[frame]!.noise);
+    const [first, less, more, settled] = [0, 8, 12, 16].map((frame) => reported[frame]!.noise);
     expect(Math.abs(first!.range - (14 * first!.sigma - 31) / 4)).toBeLessThanOrEqual(0.51);
     expect(less!.sigma).not.toBe(first!.sigma);
     expect([less!.range, more!.range]).toEqual([first!.range, first!.range]);
@@ -294,11 +294,11 @@ describe("noise", () => {
     const own = new Random(29);
     const loud = pairOf(picture, 0, (value) => value + own.whole(-36, 36)); // 21 grey values
     const shares = [1, 0.8, 0.6, 0.8, 1, 1, 1, 1, 1];
-    const { told } = await run(
+    const { reported } = await run(
       shares.flatMap((share) => untilLooked(dimmed(loud, share))),
       { denoise: "auto" },
     );
-    const seen = [0, 8, 12, 16, 35].map((frame) => told[frame]!.noise);
+    const seen = [0, 8, 12, 16, 35].map((frame) => reported[frame]!.noise);
     const sigmas = seen.map(({ sigma }) => sigma);
     expect([sigmas[0]! > 18, sigmas[1]! > 16 && sigmas[1]! < 18, sigmas[2]! < 16], `${sigmas}`).toEqual([
       true,
@@ -323,15 +323,15 @@ describe("noise", () => {
     const lookOf = (frame: number) => (frame <= 12 ? frame >> 2 : 3 + ((frame - 12) >> 4));
     const frames = 13 + 16 * (LOOKS - 4);
     const pairs = Array.from({ length: LOOKS }, (_, look) => pairAt(look));
-    const { told } = await run(
+    const { reported } = await run(
       Array.from({ length: frames }, (_, frame) => pairs[lookOf(frame)]!),
       { denoise: "auto" },
     );
     const changes = (states: boolean[]) =>
       states.filter((state, n) => n > 0 && state !== states[n - 1]).length;
-    const sigmas = told.map(({ noise }) => noise.sigma);
+    const sigmas = reported.map(({ noise }) => noise.sigma);
     expect([Math.min(...sigmas) < 2.4, Math.max(...sigmas) > 3]).toEqual([true, true]);
-    expect(changes(told.map(({ noise }) => noise.smoothed)), "up, then down").toBe(2);
+    expect(changes(reported.map(({ noise }) => noise.smoothed)), "up, then down").toBe(2);
     expect(changes(sigmas.map((sigma) => sigma > 2.75)), "with one threshold").toBeGreaterThan(2);
   }, 60_000);
 });

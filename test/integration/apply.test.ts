@@ -108,9 +108,9 @@ needs("mosquitto").suite("fifty changes while frames flow", () => {
       streams: string[];
     };
     expect(streams).toEqual(["depth", "disparity"]);
-    const told = () => info as { streams?: string[]; parameters?: { match: object; refine: object } };
-    await until("info follows", () => JSON.stringify(told().streams) === JSON.stringify(streams), 20_000);
-    expect(told().parameters).toMatchObject({ match: { numDisparities: match.numDisparities }, refine });
+    const reported = () => info as { streams?: string[]; parameters?: { match: object; refine: object } };
+    await until("info follows", () => JSON.stringify(reported().streams) === JSON.stringify(streams), 20_000);
+    expect(reported().parameters).toMatchObject({ match: { numDisparities: match.numDisparities }, refine });
     const figures = await run.stop();
     const { drops, frames } = figures;
     expect(frames).toBeGreaterThan(20);

@@ -138,8 +138,8 @@ needs("mosquitto").suite("a broker that refuses", () => {
     cleanups.push(() => mosquitto.stop());
     const link = await startTcpProxy(mosquitto.port);
     cleanups.push(() => link.close());
-    const told: boolean[] = [];
-    const onStatus = ({ connected }: BrokerStatus) => told.push(connected);
+    const reported: boolean[] = [];
+    const onStatus = ({ connected }: BrokerStatus) => reported.push(connected);
     const { made, notices } = publisher(`mqtt://127.0.0.1:${link.port}`, { onStatus });
     await made.firstAttempt;
     mosquitto.freeze();
@@ -147,7 +147,7 @@ needs("mosquitto").suite("a broker that refuses", () => {
     // The first frame asks whether it is taken.
     await sendSome(made, 1);
     link.cut();
-    await until("the cut is told", () => told.includes(false));
+    await until("the cut is told", () => reported.includes(false));
     mosquitto.thaw();
     expect(notices.join("\n")).not.toContain("a code that MQTT 5 does not know");
     expect(made.failure?.code).not.toBe("BROKER_REFUSED");

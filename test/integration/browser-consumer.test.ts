@@ -95,9 +95,9 @@ needs("chromium").suite("consumer in Chromium", () => {
     ];
     const chromium = spawn("chromium", [...flags, url], { stdio: "ignore", detached: true });
     cleanups.push(async () => {
-      const gone = new Promise((resolve) => chromium.once("exit", resolve));
+      const removed = new Promise((resolve) => chromium.once("exit", resolve));
       process.kill(-(chromium.pid ?? 0), "SIGKILL");
-      await gone;
+      await removed;
     });
     const frames = [makeFrame(1), makeFrame(2, { encoding: "raw" })];
     for (let round = 0; round < 300 && reports.length < 4; round++) {

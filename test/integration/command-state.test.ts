@@ -32,13 +32,13 @@ test("degraded with the last line, its password hidden, then online again", asyn
     "board=none",
   ];
   const { config } = loadConfig({ set, environment: {} });
-  let told = false;
+  let reported = false;
   const states: [string, string][] = [];
   const runtime = await openRuntime(config, undefined, {
     onNotice: () => {},
     onFrame: () => {
-      if (!told) writeFileSync(join(folder, "break"), "");
-      told = true;
+      if (!reported) writeFileSync(join(folder, "break"), "");
+      reported = true;
     },
     onState: (state, reason) => {
       states.push([state, reason]);

@@ -173,7 +173,7 @@ test("the matcher sees real red: disparity 5 there and 0 elsewhere, at half reso
     import { readFileSync } from "node:fs";
     import { createEngine } from "./dist/cuda/index.js";
     import { loadConfig } from "./dist/edge/config/index.js";
-    import { engineOptionsOf } from "./dist/edge/pipeline/engine-options.js";
+    import { engineOptionsFrom } from "./dist/edge/pipeline/engine-options.js";
     import { uncalibrated } from "./dist/edge/pipeline/geometry.js";
     const [width, height] = [${WIDTH}, ${HEIGHT}];
     const layout = { leftFormat: "RGB8", rightFormat: "RGB8", leftStrideBytes: 3 * width, rightStrideBytes: 3 * width };
@@ -183,7 +183,7 @@ test("the matcher sees real red: disparity 5 there and 0 elsewhere, at half reso
       const set = ["board=none", "engine.backend=cpu", "match.algorithm=toy", ...plain, ...more];
       const { config } = loadConfig({ environment: {}, set });
       const source = { description: { width, height, ...layout } };
-      const engine = createEngine(engineOptionsOf(config, source, uncalibrated(width, height), {}));
+      const engine = createEngine(engineOptionsFrom(config, source, uncalibrated(width, height), {}));
       const picture = new Uint8Array(readFileSync("pair.rgb"));
       await engine.compute(picture, picture);
       answer[name] = [...engine.slots[0].disparityQ4];

@@ -94,11 +94,11 @@ test("all forms are written, read back as the same numbers, and nothing is overw
   const report = join(place, "report.html");
   const first = await calibrate(place, ...words, "--report", report, "--json");
   expect(first.code, first.stderr).toBe(0);
-  const told = lastJson<{ pairsUsed: number; rmsPixels: number; board: Board; files: string[] }>(first);
-  expect(told.pairsUsed).toBe(PAIRS);
-  expect(told.rmsPixels).toBeLessThan(0.15);
-  expect(told.board).toMatchObject({ columns: 8, rows: 5 });
-  expect(told.files).toHaveLength(6);
+  const reported = lastJson<{ pairsUsed: number; rmsPixels: number; board: Board; files: string[] }>(first);
+  expect(reported.pairsUsed).toBe(PAIRS);
+  expect(reported.rmsPixels).toBeLessThan(0.15);
+  expect(reported.board).toMatchObject({ columns: 8, rows: 5 });
+  expect(reported.files).toHaveLength(6);
   const numbers = (file: string) => {
     const { left, right, R, T } = loadStereoCalibration(file, { imageSize: SIZE }).calibration;
     const four = (side: typeof left) => [...side.distortion.coefficients.slice(0, 4)];

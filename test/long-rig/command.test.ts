@@ -59,9 +59,9 @@ test("a right camera turned by 0.2 degrees: how far, a verdict with what to do, 
   expect(ran.stdout).toMatch(/^roll +0\.(19|20|21)\d* degrees \+- 0\.\d+$/m);
   expect(ran.stdout).toMatch(/^BAD +RIG_MOVED: .* rotation 0\.(19|20|21) degrees$/m);
   expect(ran.stdout).toMatch(/^hint +.*calibrate again/m);
-  const told = lastJson<Told>(await ofScene(turned, "--json"));
-  expect(told).toMatchObject({ fits: false, calibrated: true, pairs: 3, problem: { code: "RIG_MOVED" } });
-  const { rows, rotationDegrees, scalePercent, focalPixels } = told.alignment;
+  const reported = lastJson<Told>(await ofScene(turned, "--json"));
+  expect(reported).toMatchObject({ fits: false, calibrated: true, pairs: 3, problem: { code: "RIG_MOVED" } });
+  const { rows, rotationDegrees, scalePercent, focalPixels } = reported.alignment;
   expect(rotationDegrees.roll).toBeCloseTo(0.2, 1);
   // About the axis of sight the rows part over the width and not in the mean.
   expect(Math.abs(rows.overWidth)).toBeGreaterThan(1.5);
@@ -83,10 +83,10 @@ test("a right lens that was refocused: the scale and the focal lengths part", as
       .toFile(join(at, "right", name));
   }
   copyFileSync(join(still, "calibration.json"), join(at, "calibration.json"));
-  const told = lastJson<Told>(await ofScene(at, "--json"));
-  expect(told.problem?.code).toBe("RIG_MOVED");
-  expect(told.alignment.scalePercent).toBeGreaterThan(0.7);
-  expect(told.alignment.scalePercent).toBeLessThan(1.3);
+  const reported = lastJson<Told>(await ofScene(at, "--json"));
+  expect(reported.problem?.code).toBe("RIG_MOVED");
+  expect(reported.alignment.scalePercent).toBeGreaterThan(0.7);
+  expect(reported.alignment.scalePercent).toBeLessThan(1.3);
 });
 
 test("swapped images, one picture twice, LEFT alone and a missing folder: a sentence each", async () => {
@@ -107,8 +107,8 @@ test("swapped images, one picture twice, LEFT alone and a missing folder: a sent
 });
 
 test("without a calibration the images are taken as rectified, and what needs a focal length is unavailable", async () => {
-  const told = lastJson<Told>(await check(join(still, "left"), join(still, "right"), "--json"));
-  expect(told.calibrated).toBe(false);
-  expect(told.alignment.rotationDegrees.pitch).toMatchObject({ available: false });
-  expect(told.alignment.focalPixels).toMatchObject({ available: false });
+  const reported = lastJson<Told>(await check(join(still, "left"), join(still, "right"), "--json"));
+  expect(reported.calibrated).toBe(false);
+  expect(reported.alignment.rotationDegrees.pitch).toMatchObject({ available: false });
+  expect(reported.alignment.focalPixels).toMatchObject({ available: false });
 });

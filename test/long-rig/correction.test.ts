@@ -17,7 +17,7 @@ import { loadNative } from "../../edge/contracts/native.js";
 import { geometryOf, type PipelineGeometry } from "../../edge/pipeline/geometry.js";
 import { rotationOf } from "../../edge/rig/health/correction.js";
 import { type CapturedPair, Examiner } from "../../edge/rig/health/examine.js";
-import { lookGeometryOf } from "../../edge/rig/health/look-options.js";
+import { lookGeometryFrom } from "../../edge/rig/health/look-options.js";
 import { openRuntime } from "../../edge/run/main.js";
 import { until } from "../doubles/frames.js";
 
@@ -35,7 +35,7 @@ async function scenePair(options: SceneOptions): Promise<CapturedPair> {
 }
 
 function examine(pair: CapturedPair, of: PipelineGeometry) {
-  const examiner = new Examiner(greyPairLayout(SIZE.width, SIZE.height), lookGeometryOf(of));
+  const examiner = new Examiner(greyPairLayout(SIZE.width, SIZE.height), lookGeometryFrom(of));
   examiner.add(pair);
   return examiner.finish(LIMITS).figures!;
 }

@@ -15,7 +15,7 @@ import {
 import { geometryOf, type PipelineGeometry } from "../../edge/pipeline/geometry.js";
 import { rotationOf } from "../../edge/rig/health/correction.js";
 import { type CapturedPair, Examiner } from "../../edge/rig/health/examine.js";
-import { lookGeometryOf } from "../../edge/rig/health/look-options.js";
+import { lookGeometryFrom } from "../../edge/rig/health/look-options.js";
 import { needsData } from "../doubles/needs.js";
 
 const SIZE = { width: 752, height: 480 };
@@ -36,7 +36,7 @@ needsData("seq/euroc_raw").suite("euroc_raw", (folder) => {
   );
 
   async function examine(geometry: PipelineGeometry) {
-    const examiner = new Examiner(greyPairLayout(SIZE.width, SIZE.height), lookGeometryOf(geometry));
+    const examiner = new Examiner(greyPairLayout(SIZE.width, SIZE.height), lookGeometryFrom(geometry));
     for (const pair of await pairs) examiner.add(pair);
     return examiner.finish(LIMITS);
   }

@@ -5,7 +5,7 @@ import { greyPairLayout, type SceneOptions, SceneRenderer, sceneCalibration } fr
 import { loadNative } from "../../edge/contracts/native.js";
 import { geometryOf, uncalibrated } from "../../edge/pipeline/geometry.js";
 import { type CapturedPair, Examiner } from "../../edge/rig/health/examine.js";
-import { lookGeometryOf } from "../../edge/rig/health/look-options.js";
+import { lookGeometryFrom } from "../../edge/rig/health/look-options.js";
 
 const WIDTH = 640;
 const HEIGHT = 480;
@@ -28,7 +28,7 @@ async function scenePairs(
 const calibrated = geometryOf(sceneCalibration({ width: WIDTH, height: HEIGHT }), 0);
 
 function examine(pairs: readonly CapturedPair[], geometry = calibrated) {
-  const examiner = new Examiner(greyPairLayout(WIDTH, HEIGHT), lookGeometryOf(geometry));
+  const examiner = new Examiner(greyPairLayout(WIDTH, HEIGHT), lookGeometryFrom(geometry));
   for (const pair of pairs) examiner.add(pair);
   return examiner.finish(LIMITS);
 }

@@ -171,18 +171,18 @@ describe("depthwatt-consumer", () => {
   test("the example without a connection unpacks golden frames", async () => {
     const [, example = ""] = examples("js");
     writeFileSync(join(folder, "metres.mjs"), example);
-    const { metresOf } = (await import(
+    const { parseMetres } = (await import(
       /* @vite-ignore */ pathToFileURL(join(folder, "metres.mjs")).href
     )) as {
-      metresOf(message: Uint8Array): Float32Array;
+      parseMetres(message: Uint8Array): Float32Array;
     };
     for (const message of goldenMessages()) {
       const { header, body } = parseFrame(message);
       if (header.stream === "points") continue;
-      expect(metresOf(message)).toEqual(toValues(header, decodeBody(header, body)));
+      expect(parseMetres(message)).toEqual(toValues(header, decodeBody(header, body)));
       const damaged = message.slice();
       damaged[damaged.length - 1]! ^= 1;
-      expect(() => metresOf(damaged)).toThrow("crc32");
+      expect(() => parseMetres(damaged)).toThrow("crc32");
     }
   });
 

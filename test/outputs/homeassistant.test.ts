@@ -85,17 +85,17 @@ needs("mosquitto").suite("Home Assistant's discovery at Mosquitto", () => {
       parameters: { refine: { median: false } },
     });
     // What is no answer of the select changes nothing, and what holds is reported again.
-    const told = heard.length;
+    const reported = heard.length;
     await client.publishAsync(`${HA}/match.algorithm/set`, "guessing");
-    await until("the refusal", () => heard.length > told + 1, 5000);
+    await until("the refusal", () => heard.length > reported + 1, 5000);
     expect(last(`${HA}/match.algorithm/state`)).toBe("cbca");
 
     await client.publishAsync(`${HA}/outputs.homeAssistant.announced/set`, "OFF");
     await until("the removal", () => last(CONFIG) === "", 5000);
     await new Promise((resolve) => setTimeout(resolve, 300));
-    const gone = await listener(broker, CONFIG);
+    const removed = await listener(broker, CONFIG);
     await new Promise((resolve) => setTimeout(resolve, 300));
-    expect(gone.heard).toEqual([]);
+    expect(removed.heard).toEqual([]);
   });
 
   test("without the broker's word for it there are no switches, and the log says why", async () => {

@@ -120,11 +120,11 @@ needs("mosquitto").suite("hostile frames", () => {
       const reader = started(PYTHON, ["-W", "error", "-c", program, mosquitto.url], {
         XDG_CACHE_HOME: folder,
       });
-      const told = () => reader.output().trim().split("\n").at(-1)!.split(" ").map(Number);
+      const reported = () => reader.output().trim().split("\n").at(-1)!.split(" ").map(Number);
       const warm = await publishUntil(() => reader.output() !== "");
-      await publishAll(() => told()[0]!);
+      await publishAll(() => reported()[0]!);
       expect([reader.errors(), reader.child.exitCode]).toEqual(["", null]);
-      const [, received = 0, invalid = 0, unreadable, dropped] = told();
+      const [, received = 0, invalid = 0, unreadable, dropped] = reported();
       expect(dropped).toBe(0);
       // Of the first ones, those before the subscription do not come.
       expect(received + invalid - MARKERS).toBeGreaterThan(hostile.length);

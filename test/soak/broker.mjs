@@ -63,9 +63,9 @@ export class Broker {
 
   async kill() {
     const child = this.#child;
-    const gone = new Promise((resolve) => child.once("exit", resolve));
+    const exited = new Promise((resolve) => child.once("exit", resolve));
     child.kill("SIGKILL");
-    await gone;
+    await exited;
   }
 
   async close() {

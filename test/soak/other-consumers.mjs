@@ -112,21 +112,21 @@ export class Page {
 
 /** Reads /metrics again and again; counts what came. */
 export function scraper(page) {
-  const told = { scrapes: 0, failures: 0 };
+  const reported = { scrapes: 0, failures: 0 };
   let ended = false;
   void (async () => {
     while (!ended) {
       await fetch(new URL("/metrics", page))
         .then(async (answer) => {
-          if (answer.ok && (await answer.text()).includes("depthwatt_frames_total")) told.scrapes++;
-          else told.failures++;
+          if (answer.ok && (await answer.text()).includes("depthwatt_frames_total")) reported.scrapes++;
+          else reported.failures++;
         })
-        .catch(() => told.failures++);
+        .catch(() => reported.failures++);
       await sleep(2000);
     }
   })();
   return {
-    told,
+    reported,
     end() {
       ended = true;
     },

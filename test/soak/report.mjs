@@ -6,7 +6,7 @@ import { formatResult } from "../../bench/shared/result-file.mjs";
 import { xyPlot } from "../../dist/edge/plot/index.js";
 
 /** Nearest rank; undefined where nothing was measured. */
-export function percentilesOf(values) {
+export function percentiles(values) {
   if (values.length === 0) return undefined;
   const sorted = [...values].sort((a, b) => a - b);
   const at = (percent) => sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)];

@@ -16,7 +16,7 @@ import { CAMERA_FAULTS, SCENE_FAULTS } from "./faults.mjs";
 import { accounts, growth, verdict } from "./judge.mjs";
 import { Page, scraper, sluggishSubscriber } from "./other-consumers.mjs";
 import { Random, sleep } from "./random.mjs";
-import { percentilesOf, writeReport } from "./report.mjs";
+import { percentiles, writeReport } from "./report.mjs";
 import { nextChange, SCENE, settingsOf } from "./settings.mjs";
 
 const { values: words } = scriptArguments({
@@ -59,12 +59,12 @@ const heard = (child, wanted) =>
     const hear = (message) => {
       if (!wanted(message)) return;
       child.off("message", hear);
-      child.off("exit", gone);
+      child.off("exit", removed);
       resolve(message);
     };
-    const gone = (code, signal) => reject(new Error(`a process of the soak ended with ${code ?? signal}`));
+    const removed = (code, signal) => reject(new Error(`a process of the soak ended with ${code ?? signal}`));
     child.on("message", hear);
-    child.once("exit", gone);
+    child.once("exit", removed);
   });
 
 /** A disk of 256 MB that can be filled; undefined without the right to mount one. */
@@ -198,7 +198,7 @@ async function soak() {
   }
   for (const one of Object.values(pages)) one.mayEnd();
   run.send({ kind: "stop" });
-  const told = await ended;
+  const reported = await ended;
   await sleep(1000);
   const reports = await Promise.all(
     consumers.map(async ({ name, child }) => {
@@ -212,7 +212,7 @@ async function soak() {
     faults,
     changes,
     refusals,
-    ended: told,
+    ended: reported,
     consumers: reports,
     scrapes: scrapes.told,
     pages,
@@ -247,7 +247,7 @@ const report = {
   faults: summary(found.faults),
   latencyMs: {
     publisher: ended.figures.latencyMs,
-    consumers: consumers.map(({ name, latencies }) => ({ name, ...percentilesOf(latencies) })),
+    consumers: consumers.map(({ name, latencies }) => ({ name, ...percentiles(latencies) })),
   },
   consumers: consumers.map(({ name, counts, byStream }) => ({ name, counts, byStream })),
   pages: Object.fromEntries(

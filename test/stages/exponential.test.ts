@@ -65,8 +65,14 @@ describe.each(forms)("exponential, %s: by hand", (variant) => {
   test("one step of 1 over three pixels of one colour", () => {
     // README.md, "By hand".
     const row = { width: 3, height: 1, left: Uint8Array.of(10, 20, 30), right: Uint8Array.of(20, 30, 30) };
-    const told = { steps: 1, gammaDistance: 1, cost: 1000, numDisparities: 3, leftRgb: new Uint8Array(9) };
-    const got = exponential(variant, { ...row, ...told });
+    const reported = {
+      steps: 1,
+      gammaDistance: 1,
+      cost: 1000,
+      numDisparities: 3,
+      leftRgb: new Uint8Array(9),
+    };
+    const got = exponential(variant, { ...row, ...reported });
     expect([...got.disparity]).toEqual([1, 1, 1]);
     expect([...got.disparityQ4]).toEqual([24, 20, 12]);
     expect([...got.rightDisparity]).toEqual([1, 1, 0]);
@@ -81,7 +87,7 @@ describe.each(forms)("exponential, %s: by hand", (variant) => {
       left: Uint8Array.of(10, 10, 40, 40),
       right: Uint8Array.of(60, 90, 90, 90),
     };
-    const told = {
+    const reported = {
       steps: 1,
       gammaDistance: 1,
       truncation: 5,
@@ -89,10 +95,10 @@ describe.each(forms)("exponential, %s: by hand", (variant) => {
       numDisparities: 2,
       leftRgb: new Uint8Array(12),
     };
-    expect([...exponential(variant, { ...row, ...told }).disparity]).toEqual([0, 0, 0, 0]);
+    expect([...exponential(variant, { ...row, ...reported }).disparity]).toEqual([0, 0, 0, 0]);
     // G_L = 127 142 142 127, G_R = 142 142 127 127. |G_L(x) - G_R(x - d)|: d = 0: 15 0 15 0; d = 1: 15 0 0 0.
     // At x = 2 that decides, at x = 1 and 3 their neighbour's cost.
-    const got = exponential(variant, { ...row, ...told, gradientTruncation: 20, gradientCost: 100 });
+    const got = exponential(variant, { ...row, ...reported, gradientTruncation: 20, gradientCost: 100 });
     expect([...got.disparity]).toEqual([0, 1, 1, 1]);
   });
 
@@ -137,9 +143,9 @@ describe.each(forms)("exponential, %s: properties", (variant) => {
     const random = new Random();
     const pair = shifted(random, 60, 17, shift);
     // Untruncated differences of noise: no wrong disparity comes near the right one.
-    const told = { ...pair, gammaColour: 200, truncation: 255, cost: 257 };
+    const reported = { ...pair, gammaColour: 200, truncation: 255, cost: 257 };
     for (const kind of [esaw, messages]) {
-      const { disparity, rightDisparity } = exponential(variant, { ...kind, ...told });
+      const { disparity, rightDisparity } = exponential(variant, { ...kind, ...reported });
       for (let y = 0; y < 17; ++y) {
         for (let x = 20; x < 44; ++x) {
           expect(disparity[y * 60 + x], `seed ${random.seed}, left ${x}, ${y}`).toBe(shift);
@@ -207,8 +213,8 @@ describe.each(variants)("exponential, %s: twin of the reference", (variant) => {
         call,
         random.pick([{}, { gradientTruncation, gradientCost: Math.floor(left65535 / gradientTruncation) }]),
       );
-      const { left: _, right: __, leftRgb: ___, ...told } = call;
-      const what = `seed ${random.seed}, ${JSON.stringify(told)}`;
+      const { left: _, right: __, leftRgb: ___, ...reported } = call;
+      const what = `seed ${random.seed}, ${JSON.stringify(reported)}`;
       const expected = exponential("reference", call);
       const got = exponential(variant, { ...call, threads: random.whole(1, 5) });
       for (const key of ["disparityQ4", "disparity", "rightDisparity", "confidence"] as const) {
@@ -226,8 +232,8 @@ describe("exponential: bad calls", () => {
     ["cost", { truncation: 255, cost: 258 }],
     ["gradientCost", { truncation: 10, cost: 6000, gradientTruncation: 10, gradientCost: 554 }],
     ["numDisparities", { numDisparities: 0 }],
-  ])("%s out of its range is refused by name", (name, told) => {
-    expect(() => exponential("scalar", { ...image, ...told })).toThrow(
+  ])("%s out of its range is refused by name", (name, reported) => {
+    expect(() => exponential("scalar", { ...image, ...reported })).toThrow(
       expect.objectContaining({ code: "ENGINE_PARAMETER", message: expect.stringContaining(name) }),
     );
   });

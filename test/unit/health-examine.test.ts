@@ -13,11 +13,11 @@ import { loadNative } from "../../edge/contracts/native.js";
 import { geometryOf, type PipelineGeometry, uncalibrated } from "../../edge/pipeline/geometry.js";
 import { listPairs, lookForBoard } from "../../edge/rig/calibrate/index.js";
 import { Examiner } from "../../edge/rig/health/examine.js";
-import { lookGeometryOf } from "../../edge/rig/health/look-options.js";
+import { lookGeometryFrom } from "../../edge/rig/health/look-options.js";
 import { needsData } from "../doubles/needs.js";
 
 const SIZE = { width: 480, height: 360 };
-const calibrated = lookGeometryOf(geometryOf(sceneCalibration(SIZE), 0));
+const calibrated = lookGeometryFrom(geometryOf(sceneCalibration(SIZE), 0));
 const examiner = () => new Examiner(greyPairLayout(SIZE.width, SIZE.height), calibrated);
 const LIMITS = { maxRows: 0.75, maxDegrees: 0.08 };
 
@@ -43,7 +43,7 @@ test("images as captured, without a calibration, are not rectified: nothing has 
   renderer.close();
   const raw = new Examiner(
     greyPairLayout(SIZE.width, SIZE.height),
-    lookGeometryOf(uncalibrated(SIZE.width, SIZE.height)),
+    lookGeometryFrom(uncalibrated(SIZE.width, SIZE.height)),
   );
   raw.add({ left: left.data as Uint8Array, right: right.data as Uint8Array });
   expect(raw.finish(LIMITS).problem).toMatchObject({
@@ -68,7 +68,7 @@ needsData("calib/opencv_chessboard").suite("pairs of a chessboard", (folder) => 
     const found: (string | undefined)[] = [];
     for (const pair of pairs) {
       const [left, right] = (await pair) as [Uint8Array, Uint8Array];
-      const one = new Examiner(greyPairLayout(size.width, size.height), lookGeometryOf(geometry));
+      const one = new Examiner(greyPairLayout(size.width, size.height), lookGeometryFrom(geometry));
       one.add(swapped ? { left: right, right: left } : { left, right });
       found.push(one.finish(LIMITS).problem?.code);
     }

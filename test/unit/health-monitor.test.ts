@@ -66,7 +66,7 @@ const IMAGES = { left: { data: new Uint8Array(1) }, right: { data: new Uint8Arra
 function watched(look: (seconds: number) => AlignmentLook) {
   let now = 0;
   let pending: AlignmentLook | undefined;
-  const told: { seconds: number; problem: PairProblem | undefined }[] = [];
+  const reported: { seconds: number; problem: PairProblem | undefined }[] = [];
   const monitor = new RigMonitor(
     {
       begin: () => {
@@ -83,12 +83,12 @@ function watched(look: (seconds: number) => AlignmentLook) {
     },
     { view: VIEW, calibrated: true, disparityOffset: 0, maps: undefined },
     { maxRows: 0.75, maxDegrees: 0.08 },
-    { onProblem: (problem) => told.push({ seconds: now / 1000, problem }) },
+    { onProblem: (problem) => reported.push({ seconds: now / 1000, problem }) },
     () => now,
   );
   return {
     monitor,
-    told,
+    reported,
     run(seconds: number) {
       for (const end = now + 1000 * seconds; now < end; now += 50) monitor.frame(IMAGES);
     },
@@ -104,53 +104,55 @@ describe("alarms", () => {
     [-0.3, 0.2, 0.1],
     [0.06, 0.06, 0.06],
   ] as const)("a rig that turns by %d, %d, %d degrees is told within 5 seconds", (...angles) => {
-    const { told, run } = watched((seconds) => lookAt(seconds < 60 ? [0, 0, 0] : angles));
+    const { reported, run } = watched((seconds) => lookAt(seconds < 60 ? [0, 0, 0] : angles));
     run(70);
-    expect(told).toHaveLength(1);
-    expect(told[0]!.problem?.code).toBe("RIG_MOVED");
-    expect(told[0]!.problem?.text).toMatch(/^the rig has moved: \d+\.\d rows, rotation \d\.\d\d degrees$/);
-    expect(told[0]!.seconds).toBeGreaterThan(60);
-    expect(told[0]!.seconds).toBeLessThan(65);
+    expect(reported).toHaveLength(1);
+    expect(reported[0]!.problem?.code).toBe("RIG_MOVED");
+    expect(reported[0]!.problem?.text).toMatch(
+      /^the rig has moved: \d+\.\d rows, rotation \d\.\d\d degrees$/,
+    );
+    expect(reported[0]!.seconds).toBeGreaterThan(60);
+    expect(reported[0]!.seconds).toBeLessThan(65);
   });
 
   test("looks that cost 12 ms still tell within 5 seconds", () => {
-    const { told, run } = watched((seconds) => lookAt(seconds < 60 ? [0, 0, 0] : [0.1, 0, 0], 12));
+    const { reported, run } = watched((seconds) => lookAt(seconds < 60 ? [0, 0, 0] : [0.1, 0, 0], 12));
     run(70);
-    expect(told[0]!.seconds).toBeLessThan(65);
+    expect(reported[0]!.seconds).toBeLessThan(65);
   });
 
   test("a still rig is never told of in 30 minutes", () => {
-    const { told, run, monitor } = watched(() => lookAt([0.01, 0.02, -0.01]));
+    const { reported, run, monitor } = watched(() => lookAt([0.01, 0.02, -0.01]));
     run(1800);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     expect(monitor.report()).toMatchObject({ problem: null });
   });
 
   test("one look of two cameras that were not read at the same moment is no alarm", () => {
-    const { told, run } = watched((seconds) =>
+    const { reported, run } = watched((seconds) =>
       lookAt(Math.floor(seconds) % 20 === 0 ? [0.3, 0, 0] : [0, 0, 0]),
     );
     run(300);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 
   test("hysteresis: it begins above the limit, stays a little below it, and ends well below", () => {
     const size = (seconds: number) => (seconds < 20 ? 0.1 : seconds < 60 ? 0.07 : 0.03);
-    const { told, run, monitor } = watched((seconds) => lookAt([0, 0, size(seconds)]));
+    const { reported, run, monitor } = watched((seconds) => lookAt([0, 0, size(seconds)]));
     run(58);
-    expect(told).toHaveLength(1);
+    expect(reported).toHaveLength(1);
     expect(monitor.problem?.code).toBe("RIG_MOVED");
     run(20);
-    expect(told).toHaveLength(2);
-    expect(told[1]!.problem).toBeUndefined();
-    expect(told[1]!.seconds).toBeGreaterThan(60);
+    expect(reported).toHaveLength(2);
+    expect(reported[1]!.problem).toBeUndefined();
+    expect(reported[1]!.seconds).toBeGreaterThan(60);
     const below = watched(() => lookAt([0, 0, 0.07]));
     below.run(60);
-    expect(below.told).toEqual([]);
+    expect(below.reported).toEqual([]);
   });
 
   test("a slow drift is a curve in the figures before it is an alarm", () => {
-    const { told, run, monitor } = watched((seconds) => lookAt([(0.12 * seconds) / 600, 0, 0]));
+    const { reported, run, monitor } = watched((seconds) => lookAt([(0.12 * seconds) / 600, 0, 0]));
     const curve: number[] = [];
     for (let minute = 0; minute < 10; minute++) {
       run(60);
@@ -160,14 +162,14 @@ describe("alarms", () => {
     expect(curve).toHaveLength(10);
     for (const [minute, pitch] of curve.entries())
       expect(Math.abs(pitch - 0.012 * (minute + 1))).toBeLessThan(0.01);
-    expect(told).toHaveLength(1);
-    expect(told[0]!.seconds).toBeGreaterThan(300);
+    expect(reported).toHaveLength(1);
+    expect(reported[0]!.seconds).toBeGreaterThan(300);
   });
 });
 
 describe("what cannot be known, or is something else", () => {
   test("before the first look, and in a dark room, the figures say why", () => {
-    const { run, monitor, told } = watched(() =>
+    const { run, monitor, reported } = watched(() =>
       lookAt([0, 0, 0], 4, { leftCorners: 3, rightCorners: 5, kept: 0 }),
     );
     expect(monitor.report().alignment).toEqual({
@@ -179,15 +181,15 @@ describe("what cannot be known, or is something else", () => {
       problem: null,
       alignment: { available: false, reason: expect.stringContaining("both images are flat") },
     });
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 
   test("the dark does not end an alarm", () => {
-    const { run, monitor, told } = watched((seconds) =>
+    const { run, monitor, reported } = watched((seconds) =>
       seconds < 20 ? lookAt([0.3, 0, 0]) : lookAt([0, 0, 0], 4, { leftCorners: 3, rightCorners: 5, kept: 0 }),
     );
     run(60);
-    expect(told).toHaveLength(1);
+    expect(reported).toHaveLength(1);
     expect(monitor.report().problem?.code).toBe("RIG_MOVED");
     expect(monitor.report().alignment).toMatchObject({ available: false });
   });
@@ -196,9 +198,9 @@ describe("what cannot be known, or is something else", () => {
     ["PAIR_BLURRED", { rightSharpness: 0.2 }],
     ["PAIR_SWAPPED", { medianDisparity: -14 }],
   ])("%s is told", (code, change) => {
-    const { run, told } = watched(() => lookAt([0, 0, 0], 4, change));
+    const { run, reported } = watched(() => lookAt([0, 0, 0], 4, change));
     run(10);
-    expect(told.map(({ problem }) => problem?.code)).toEqual([code]);
+    expect(reported.map(({ problem }) => problem?.code)).toEqual([code]);
   });
 
   test("a thread that the system refuses ends the watch, not the run", () => {

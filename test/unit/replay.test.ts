@@ -432,11 +432,11 @@ describe("bad files", () => {
   test("a folder that goes away fills no log: ten files are named, each once, and all are counted", async () => {
     const left = await side("l", numbered(40));
     const right = await side("r", numbered(40));
-    const gone = (name: string) => Number(name.split(".")[0]) >= 15;
+    const removed = (name: string) => Number(name.split(".")[0]) >= 15;
     const options = { left, right, rateHz: "max", loop: true, rememberBytes: 0, frames: 45 } as const;
     const played = await play(options, (pair, count) => {
       if (count === 1)
-        for (const name of Object.keys(numbered(40)).filter(gone)) unlinkSync(join(left, name));
+        for (const name of Object.keys(numbered(40)).filter(removed)) unlinkSync(join(left, name));
       pair.release();
     });
     expect(played.pairs.slice(15, 30)).toEqual(played.pairs.slice(0, 15));

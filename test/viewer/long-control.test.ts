@@ -246,9 +246,9 @@ needs("chromium").suite("control from the live page", () => {
     await change("match.sgm.uniqueness", "12");
     await said("match.sgm.uniqueness", "ok").getByText("running with 12").waitFor();
     await page.locator("[data-step=save]").click();
-    const told = page.locator(".steps [data-said=ok]", { hasText: `Saved to ${folder}/depthwatt.yaml` });
-    await told.waitFor();
-    expect(await told.innerText()).toContain("at the next start: refine.median");
+    const reported = page.locator(".steps [data-said=ok]", { hasText: `Saved to ${folder}/depthwatt.yaml` });
+    await reported.waitFor();
+    expect(await reported.innerText()).toContain("at the next start: refine.median");
     const saved = readFileSync(join(folder, "depthwatt.yaml"), "utf8");
     expect(saved).toContain("# the robot in hall 2\n");
     expect(saved).toContain("# enough for the aisle");

@@ -103,9 +103,11 @@ needs("chromium").suite("the picture's tools", () => {
     const frame = knownFrame(10, feed.width * feed.height);
     cleanups.push(feed.stream(20, [frame]));
     const valid = frame.depth.filter((depth) => depth > 0).length;
-    const told = page.locator("[data-range=valid]");
-    await expect.poll(() => told.innerText(), { timeout: 15_000 }).toMatch(/% of the pixels have a value$/);
-    const percent = Number.parseFloat(await told.innerText());
+    const reported = page.locator("[data-range=valid]");
+    await expect
+      .poll(() => reported.innerText(), { timeout: 15_000 })
+      .toMatch(/% of the pixels have a value$/);
+    const percent = Number.parseFloat(await reported.innerText());
     expect(Math.abs(percent - (100 * valid) / frame.depth.length)).toBeLessThan(2);
   });
 

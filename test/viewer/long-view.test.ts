@@ -26,15 +26,15 @@ const SECRET = "a secret of the test";
 
 /** Everything a page would receive, from its first message on. */
 function openPage(address: string) {
-  const told: ToPage[] = [];
+  const reported: ToPage[] = [];
   const sets: Uint8Array[] = [];
   const socket = new WebSocket(`${address.replace("http", "ws")}/live`, { origin: address });
   const say = (message: FromPage) => socket.send(JSON.stringify(message));
   socket.on("message", (data: Buffer, isBinary) => {
     if (isBinary) sets.push(new Uint8Array(data));
-    else told.push(JSON.parse(String(data)) as ToPage);
+    else reported.push(JSON.parse(String(data)) as ToPage);
   });
-  return { told, sets, say, socket };
+  return { reported, sets, say, socket };
 }
 
 needs("mosquitto").suite("depthwatt view over each way to a broker", () => {
@@ -85,11 +85,13 @@ needs("mosquitto").suite("depthwatt view over each way to a broker", () => {
     try {
       const address = () => /^page +(\S+)$/m.exec(viewing.stdout())?.[1];
       await until("the program names its page", () => address() !== undefined, 30_000);
-      const { told, sets, say, socket } = openPage(address()!);
+      const { reported, sets, say, socket } = openPage(address()!);
       await until(
         "the device is told",
         () =>
-          told.some((message) => message.type === "devices" && message.devices[0]?.name === `${way}-robot`),
+          reported.some(
+            (message) => message.type === "devices" && message.devices[0]?.name === `${way}-robot`,
+          ),
         15_000,
       );
       say({ type: "watch", device: `${way}-robot`, streams: STREAMS });
@@ -102,7 +104,7 @@ needs("mosquitto").suite("depthwatt view over each way to a broker", () => {
         const bytes = new Uint8Array(counts.buffer, counts.byteOffset, counts.byteLength);
         expect([...body]).toEqual([...bytes]);
       }
-      expect(told).toContainEqual(expect.objectContaining({ type: "source", connected: true }));
+      expect(reported).toContainEqual(expect.objectContaining({ type: "source", connected: true }));
       socket.close();
     } finally {
       clearInterval(publishing);
@@ -118,11 +120,11 @@ needs("mosquitto").suite("depthwatt view over each way to a broker", () => {
     try {
       const address = () => /^page +(\S+)$/m.exec(viewing.stdout())?.[1];
       await until("the program names its page", () => address() !== undefined, 30_000);
-      const { told, socket } = openPage(address()!);
+      const { reported, socket } = openPage(address()!);
       const refused = () =>
-        told.flatMap((message) => (message.type === "source" ? [message] : [])).at(-1)?.reason ?? "";
+        reported.flatMap((message) => (message.type === "source" ? [message] : [])).at(-1)?.reason ?? "";
       await until("the page is told why", () => /certificate/.test(refused()), 15_000);
-      expect(told.filter((message) => message.type === "source" && message.connected)).toEqual([]);
+      expect(reported.filter((message) => message.type === "source" && message.connected)).toEqual([]);
       socket.close();
     } finally {
       viewing.child.kill("SIGTERM");
@@ -221,12 +223,14 @@ needs("chromium", "mosquitto").suite("control from the page of depthwatt view", 
       // Not through the credentials of whoever runs the view.
       const sets = () => heard.filter((line) => line.includes("request/set")).length;
       const passed = sets();
-      const { told, say, socket } = openPage(address()!);
-      await until("the socket is open", () => told.length > 0);
+      const { reported, say, socket } = openPage(address()!);
+      await until("the socket is open", () => reported.length > 0);
       const plain = JSON.stringify({ id: "7", body: { values: { "match.sgm.uniqueness": 9 } } });
       say({ type: "ask", id: 7, device: "robot-5", command: "set", payload: plain });
       const answer = () =>
-        told.flatMap((message) => (message.type === "answer" && message.id === 7 ? [message.answer] : []))[0];
+        reported.flatMap((message) =>
+          message.type === "answer" && message.id === 7 ? [message.answer] : [],
+        )[0];
       await until("an answer", () => answer() !== undefined);
       expect(answer()).toMatchObject({ ok: false, code: "CONTROL_SECRET" });
       await sleep(300);

@@ -204,14 +204,14 @@ needs("chromium", "mosquitto").suite("zones, budget and log of a run, from its p
     await row.locator("[data-said=ok]").getByText("running with 7.5").waitFor();
     await expect.poll(governor, { timeout: 15_000 }).toMatchObject({ available: true, budgetWatts: 7.5 });
     await page.getByRole("tab", { name: "Figures" }).click();
-    const told = page.locator("[data-figure=governor]");
-    await expect.poll(() => told.innerText(), { timeout: 15_000 }).toContain("at most 7.5 W, ");
+    const reported = page.locator("[data-figure=governor]");
+    await expect.poll(() => reported.innerText(), { timeout: 15_000 }).toContain("at most 7.5 W, ");
     await page.getByRole("tab", { name: "Settings" }).click();
     await page.getByRole("button", { name: "Unset power.budgetWatts" }).click();
     await row.locator("[data-said=ok]").getByText("running without a value").waitFor();
     await expect.poll(governor, { timeout: 15_000 }).toMatchObject({ available: false });
     await page.getByRole("tab", { name: "Figures" }).click();
-    await expect.poll(() => told.count(), { timeout: 15_000 }).toBe(0);
+    await expect.poll(() => reported.count(), { timeout: 15_000 }).toBe(0);
   });
 
   test("the log shows the run's own lines, newest first: changes, and the warning that the broker is away", async () => {

@@ -16,18 +16,18 @@ export interface Board {
 }
 
 /** Columns and rows of the points that are found. */
-export function gridOf({ pattern, columns, rows }: Board): { columns: number; rows: number } {
+export function boardGrid({ pattern, columns, rows }: Board): { columns: number; rows: number } {
   return pattern === "charuco" ? { columns: columns - 1, rows: rows - 1 } : { columns, rows };
 }
 
 export function boardCorners(board: Board): number {
-  const { columns, rows } = gridOf(board);
+  const { columns, rows } = boardGrid(board);
   return columns * rows;
 }
 
 /** Metres on the board of the point `id` = row * columns + column; the first one is the origin. */
 export function boardPoint(board: Board, id: number): [number, number] {
-  const { columns } = gridOf(board);
+  const { columns } = boardGrid(board);
   const row = Math.floor(id / columns);
   const column = id % columns;
   const s = board.squareMetres;

@@ -3,23 +3,23 @@
 import { median } from "../../../core/index.js";
 import { boardCorners } from "./board.js";
 import { fitAlone, LEAST_PAIRS, misfits, sortPairs, tooFew } from "./choose.js";
-import { coverageOf } from "./coverage.js";
-import { checkCameras, checkFocus } from "./doubts.js";
+import { measureCoverage } from "./coverage.js";
 import { checkMirrors } from "./mirror.js";
 import type { CalibrateExports } from "./native.js";
-import { blurOf, type PairVerdict, type SeenPair } from "./pairs.js";
-import type { CalibrateOptions, CalibrationResult } from "./result.js";
-import { type Corner, calibrationOf, cornersOf, distancesOf, rms, solve } from "./solve.js";
+import { estimateBlur, type PairVerdict, type SeenPair } from "./pairs.js";
+import { checkCameras, checkFocus } from "./plausibility.js";
 import {
   betterLens,
+  calibrationWarnings,
   DEPTH_POINTS,
-  depthErrorsOf,
-  deviationsOf,
-  rectificationOf,
+  estimateDepthErrors,
   rowDifferences,
-  warningsOf,
+  standardDeviations,
+  tryRectify,
   whyRowsApart,
-} from "./worth.js";
+} from "./quality.js";
+import type { CalibrateOptions, CalibrationResult } from "./result.js";
+import { boardDistances, type Corner, calibrationOf, cornersOf, rms, solve } from "./solve.js";
 
 /** Corners further out than this belong to something else: five deviations of the noise as its median tells it. */
 function cornerLimit(distances: readonly number[]): number {
@@ -40,8 +40,8 @@ export async function calibratePairs(
   const { kept, rejected } = sortPairs(pairs, options);
   if (kept.length < LEAST_PAIRS) throw tooFew(kept.length, pairs, rejected, board);
   const blurPixels = {
-    left: median(kept.map(({ pair }) => blurOf(pair.left))),
-    right: median(kept.map(({ pair }) => blurOf(pair.right))),
+    left: median(kept.map(({ pair }) => estimateBlur(pair.left))),
+    right: median(kept.map(({ pair }) => estimateBlur(pair.right))),
   };
   checkFocus(blurPixels);
 
@@ -57,7 +57,7 @@ export async function calibratePairs(
     const seen = now.map(({ pair }) => pair);
     const corners = cornersOf(seen);
     const rough = await solve(native, corners, seen.length, options, { robust: true, cameras: 2 });
-    const middle = median(distancesOf(rough));
+    const middle = median(boardDistances(rough));
     const expected = Math.max(...alone.medians);
     if (round === 0 && middle > Math.max(4 * expected, expected + 0.5)) {
       await checkMirrors(native, seen, options, middle);
@@ -75,7 +75,7 @@ export async function calibratePairs(
   const seen = final.map(({ pair }) => pair);
   const corners = cornersOf(seen);
   const rough = await solve(native, corners, seen.length, options, { robust: true, cameras: 2 });
-  const first = distancesOf(rough);
+  const first = boardDistances(rough);
   const limit = cornerLimit(first);
   corners.forEach((corner, at) => {
     corner.used = first[at]! <= limit;
@@ -88,11 +88,11 @@ export async function calibratePairs(
   const calibration = calibrationOf(solution, options);
   checkCameras(calibration, options);
 
-  const distances = distancesOf(solution);
+  const distances = boardDistances(solution);
   const count = boardCorners(board);
   const chosen = (test: (corner: Corner) => boolean) =>
     distances.filter((_, at) => corners[at]!.used && test(corners[at]!));
-  const rectification = rectificationOf(calibration);
+  const rectification = tryRectify(calibration);
   const rows = seen.map((pair) =>
     rectification === undefined ? [] : rowDifferences(pair, calibration, rectification, count),
   );
@@ -109,14 +109,14 @@ export async function calibratePairs(
       ...(rows[view]!.length === 0 ? {} : { epipolarRmsPixels: rms(rows[view]!) }),
     };
   });
-  const deviations = deviationsOf(solution);
+  const deviations = standardDeviations(solution);
   const coverage = {
-    left: coverageOf(
+    left: measureCoverage(
       seen.map(({ left }) => left),
       imageSize.width,
       imageSize.height,
     ),
-    right: coverageOf(
+    right: measureCoverage(
       seen.map(({ right }) => right),
       imageSize.width,
       imageSize.height,
@@ -136,12 +136,12 @@ export async function calibratePairs(
     pairsUsed: seen.length,
     baselineMetres: Math.hypot(...calibration.T),
     deviations,
-    depthErrors: depthErrorsOf(solution),
+    depthErrors: estimateDepthErrors(solution),
     matchingErrorPixels: options.matchingErrorPixels ?? 0.25,
     coverage,
     blurPixels,
     warnings: [
-      ...warningsOf(seen.length, coverage, deviations, calibration),
+      ...calibrationWarnings(seen.length, coverage, deviations, calibration),
       ...(await betterLens(native, corners, seen.length, options, solution.rmsPixels)),
       ...(apart === undefined ? [] : [apart]),
       ...(rectification === undefined

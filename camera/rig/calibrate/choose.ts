@@ -4,7 +4,7 @@ import { DepthwattError, median } from "../../../core/index.js";
 import { type Board, boardCorners, boardWords } from "./board.js";
 import type { CalibrateExports, NativeSolution } from "./native.js";
 import {
-  blurOf,
+  estimateBlur,
   meanShift,
   type Rejection,
   type SeenPair,
@@ -14,7 +14,7 @@ import {
   whySamePicture,
 } from "./pairs.js";
 import type { CalibrateOptions } from "./result.js";
-import { type Corner, cornersOf, distancesOf, solve } from "./solve.js";
+import { boardDistances, type Corner, cornersOf, solve } from "./solve.js";
 
 /** Fewer pairs leave lens and pose to each other. */
 export const LEAST_PAIRS = 5;
@@ -37,8 +37,8 @@ export function sortPairs(pairs: readonly SeenPair[], { board, imageSize }: Cali
     else kept.push({ pair, index });
   });
   const usual = {
-    left: median(kept.map(({ pair }) => blurOf(pair.left))),
-    right: median(kept.map(({ pair }) => blurOf(pair.right))),
+    left: median(kept.map(({ pair }) => estimateBlur(pair.left))),
+    right: median(kept.map(({ pair }) => estimateBlur(pair.right))),
   };
   const count = boardCorners(board);
   const nearest = DUPLICATE_SHARE * Math.hypot(imageSize.width, imageSize.height);
@@ -98,7 +98,7 @@ export function misfits(
   joint: NativeSolution,
   alone: readonly number[][],
 ): Map<number, Rejection> {
-  const distances = distancesOf(joint);
+  const distances = boardDistances(joint);
   const perPair = pairs.map((_, view) => median(distances.filter((_, at) => corners[at]!.view === view)));
   const usual = median(perPair);
   const out = new Map<number, Rejection>();
@@ -129,7 +129,7 @@ export async function fitAlone(
   for (const camera of [0, 1] as const) {
     const own = cornersOf(pairs).filter((corner) => corner.camera === camera);
     const solution = await solve(native, own, pairs.length, options, { robust: true, cameras: 1 });
-    const distances = distancesOf(solution);
+    const distances = boardDistances(solution);
     perPair.push(pairs.map((_, view) => median(distances.filter((_, at) => own[at]!.view === view))));
     medians.push(median(distances));
   }

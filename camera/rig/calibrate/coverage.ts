@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which parts of the image the board has been in, and how it was tilted: what a calibration can know of.
 import type { Board } from "./board.js";
-import { boardCorners, gridOf } from "./board.js";
+import { boardCorners, boardGrid } from "./board.js";
 import type { Detection } from "./native.js";
 import { pointsById } from "./pairs.js";
 
@@ -15,7 +15,7 @@ export interface Coverage {
   readonly share: number;
 }
 
-export function coverageOf(detections: readonly Detection[], width: number, height: number): Coverage {
+export function measureCoverage(detections: readonly Detection[], width: number, height: number): Coverage {
   const counts = new Array<number>(COVERAGE_COLUMNS * COVERAGE_ROWS).fill(0);
   for (const { points } of detections) {
     for (let at = 0; at < points.length; at += 2) {
@@ -37,7 +37,7 @@ export interface Tilt {
 
 /** The four outer corners in the order of the picture: upper left, upper right, lower right, lower left. */
 function outline(detection: Detection, board: Board): [number, number][] | undefined {
-  const { columns, rows } = gridOf(board);
+  const { columns, rows } = boardGrid(board);
   const p = pointsById(detection, boardCorners(board));
   const at = (column: number, row: number): [number, number] => [
     p[2 * (row * columns + column)]!,
@@ -53,7 +53,7 @@ function outline(detection: Detection, board: Board): [number, number][] | undef
   return [0, 1, 2, 3].map((i) => corners[(first + i) % 4]!);
 }
 
-export function tiltOf(detection: Detection, board: Board): Tilt | undefined {
+export function boardTilt(detection: Detection, board: Board): Tilt | undefined {
   const corners = outline(detection, board);
   if (corners === undefined) return undefined;
   const side = (a: number, b: number) =>

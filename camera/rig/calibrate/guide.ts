@@ -3,8 +3,15 @@
 import { median } from "../../../core/index.js";
 import type { ImageSize } from "../../calibration/index.js";
 import { type Board, boardCorners } from "./board.js";
-import { COVERAGE_COLUMNS, COVERAGE_ROWS, type Coverage, coverageOf, type Tilt, tiltOf } from "./coverage.js";
-import { blurOf, meanShift, type SeenPair, sameOrder, whyAbsent, whySamePicture } from "./pairs.js";
+import {
+  boardTilt,
+  COVERAGE_COLUMNS,
+  COVERAGE_ROWS,
+  type Coverage,
+  measureCoverage,
+  type Tilt,
+} from "./coverage.js";
+import { estimateBlur, meanShift, type SeenPair, sameOrder, whyAbsent, whySamePicture } from "./pairs.js";
 import type { CalibrationResult } from "./result.js";
 
 /** What is good enough. */
@@ -149,7 +156,7 @@ export class CaptureGuide {
     const speed = this.#speed(pair, before, ms);
     if (speed === undefined || speed > STILL_PER_SECOND * this.#diagonal)
       return this.#guidance("moving", "the board is seen: hold it still");
-    const candidate = { pair, tilt: this.#tiltOf(pair) };
+    const candidate = { pair, tilt: this.#boardTilt(pair) };
     if (!this.#isNew(candidate)) return this.#guidance("known", `this pose is known: ${this.#next()}`);
     if (!this.#serves(candidate)) return this.#guidance("known", `this adds nothing: ${this.#next()}`);
     this.#taken.push(candidate);
@@ -168,7 +175,7 @@ export class CaptureGuide {
   progress(): GuideProgress {
     const { width, height } = this.#size;
     const coverage = (side: Side) =>
-      coverageOf(
+      measureCoverage(
         this.#taken.map(({ pair }) => pair[side]),
         width,
         height,
@@ -235,15 +242,15 @@ export class CaptureGuide {
     return wanted.length > 0 ? `show it in ${wanted[0]}` : "this is enough";
   }
 
-  #tiltOf(pair: SeenPair): Tilt | undefined {
-    const tilt = tiltOf(pair.left, this.#board) ?? tiltOf(pair.right, this.#board);
+  #boardTilt(pair: SeenPair): Tilt | undefined {
+    const tilt = boardTilt(pair.left, this.#board) ?? boardTilt(pair.right, this.#board);
     return tilt && sinesOf(tilt, pair, this.#size);
   }
 
   #whyBlurred(pair: SeenPair): string | undefined {
     for (const side of SIDES) {
-      const blur = blurOf(pair[side]);
-      const usual = median(this.#taken.map(({ pair: one }) => blurOf(one[side])));
+      const blur = estimateBlur(pair[side]);
+      const usual = median(this.#taken.map(({ pair: one }) => estimateBlur(one[side])));
       const max = Number.isNaN(usual)
         ? FIRST_BLUR * Math.max(1, this.#size.width / 640)
         : Math.max(1.5 * usual, usual + 0.5);
@@ -281,7 +288,7 @@ export class CaptureGuide {
     if (progress.pairs < progress.wantedPairs) return true;
     const { width, height } = this.#size;
     const newCell = SIDES.some((side) => {
-      const { counts } = coverageOf([pair[side]], width, height);
+      const { counts } = measureCoverage([pair[side]], width, height);
       return counts.some((count, cell) => count > 0 && progress[side].counts[cell] === 0);
     });
     const newTilt =

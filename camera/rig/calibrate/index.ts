@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calibration from pictures of a board: detection, what is kept, the adjustment, and what it is worth.
-export { type Board, boardCorners, boardWords, gridOf } from "./board.js";
+export { type Board, boardCorners, boardGrid, boardWords } from "./board.js";
 export { calibratePairs } from "./calibrate.js";
 export { LEAST_PAIRS } from "./choose.js";
-export { COVERAGE_COLUMNS, COVERAGE_ROWS, type Coverage, coverageOf } from "./coverage.js";
+export { COVERAGE_COLUMNS, COVERAGE_ROWS, type Coverage, measureCoverage } from "./coverage.js";
 export { type BoardGuess, detectIn, guessBoard, guessDetection } from "./detect.js";
 export { DICTIONARIES, type Dictionary } from "./dictionaries.js";
 export {

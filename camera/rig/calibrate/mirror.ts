@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether one of the cameras mirrors its images: then the pairs make a rig only when they are mirrored back.
 import { DepthwattError, hasCode, median } from "../../../core/index.js";
-import { type Board, gridOf } from "./board.js";
+import { type Board, boardGrid } from "./board.js";
 import type { CalibrateExports, Detection } from "./native.js";
 import { readFromOtherEnd, type SeenPair } from "./pairs.js";
 import type { CalibrateOptions } from "./result.js";
-import { cornersOf, distancesOf, solve } from "./solve.js";
+import { boardDistances, cornersOf, solve } from "./solve.js";
 
 /** A pair mirrored left to right, as a camera that mirrors would have seen it. */
 function mirrored(detection: Detection, board: Board, width: number): Detection {
-  const { columns } = gridOf(board);
+  const { columns } = boardGrid(board);
   return {
     ...detection,
     ids: detection.ids.map((id) => Math.floor(id / columns) * columns + columns - 1 - (id % columns)),
@@ -35,7 +35,7 @@ async function mirrorOf(
           robust: true,
           cameras: 2,
         });
-        if (median(distancesOf(solution)) < rmsPixels / 4) return side;
+        if (median(boardDistances(solution)) < rmsPixels / 4) return side;
       } catch (error) {
         if (!hasCode(error, "CALIBRATION_DOUBTFUL")) throw error;
       }

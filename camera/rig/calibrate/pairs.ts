@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A pair in which the board was looked for, and what is wrong with it before anything is computed.
 import { mean } from "../../../core/index.js";
-import { type Board, boardCorners, gridOf } from "./board.js";
+import { type Board, boardCorners, boardGrid } from "./board.js";
 import type { Detection } from "./native.js";
 
 export interface SeenPair {
@@ -99,7 +99,7 @@ export function meanShift(a: Detection, b: Detection, count: number): number {
 
 /** The same points under the numbers that they have when the board is read from its other end. */
 export function readFromOtherEnd(detection: Detection, board: Board): Detection {
-  const { columns, rows } = gridOf(board);
+  const { columns, rows } = boardGrid(board);
   return { ...detection, ids: detection.ids.map((id) => columns * rows - 1 - id) };
 }
 
@@ -128,7 +128,7 @@ function shapeDistance(left: Detection, right: Detection, count: number): number
 export function sameOrder(pair: SeenPair, board: Board): SeenPair | Rejection {
   if (board.pattern === "charuco") return pair;
   const count = boardCorners(board);
-  const { columns, rows } = gridOf(board);
+  const { columns, rows } = boardGrid(board);
   const turned = readFromOtherEnd(pair.right, board);
   if (shapeDistance(pair.left, turned, count) >= shapeDistance(pair.left, pair.right, count)) return pair;
   const sameFromBothEnds = board.pattern === "chessboard" ? (columns + rows) % 2 === 0 : rows % 2 === 0;
@@ -140,7 +140,7 @@ export function sameOrder(pair: SeenPair, board: Board): SeenPair | Rejection {
 }
 
 /** Larger of both directions. */
-export const blurOf = ({ blurAlongRows, blurAlongColumns }: Detection): number =>
+export const estimateBlur = ({ blurAlongRows, blurAlongColumns }: Detection): number =>
   Math.max(blurAlongRows, blurAlongColumns);
 
 /** Beyond twice the usual blur of the camera, and a pixel more than it. */
@@ -149,7 +149,7 @@ export function whyBlurred(
   usual: Readonly<Record<"left" | "right", number>>,
 ): Rejection | undefined {
   for (const camera of CAMERAS) {
-    const blur = blurOf(pair[camera]);
+    const blur = estimateBlur(pair[camera]);
     if (blur <= Math.max(2 * usual[camera], usual[camera] + 1)) continue;
     return {
       cause: "blur",

@@ -5,7 +5,7 @@ import type { CameraCalibration, Rectification } from "../../calibration/index.j
 import { apply, transpose } from "../../calibration/matrix.js";
 
 /** The ray (x, y, 1) of a pixel, by Newton's method; NaN where the lens has none. */
-export function rayOf({ K, distortion }: CameraCalibration, u: number, v: number): [number, number] {
+export function pixelRay({ K, distortion }: CameraCalibration, u: number, v: number): [number, number] {
   const distort = distortFunction(distortion);
   const xd = (u - K[2]) / K[0];
   const yd = (v - K[5]) / K[4];
@@ -45,7 +45,7 @@ export function rectifiedPoint(
   u: number,
   v: number,
 ): [number, number] {
-  const [x, y] = rayOf(camera, u, v);
+  const [x, y] = pixelRay(camera, u, v);
   const [R, P] =
     side === "left" ? [rectification.R1, rectification.P1] : [rectification.R2, rectification.P2];
   const [X, Y, Z] = apply(R, [x, y, 1]);

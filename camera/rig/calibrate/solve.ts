@@ -97,7 +97,7 @@ export const rms = (values: readonly number[]): number =>
   Math.sqrt(values.reduce((sum, value) => sum + value * value, 0) / Math.max(values.length, 1));
 
 /** Distance of each corner from where it should be; NaN where it cannot be projected. */
-export const distancesOf = ({ residuals }: NativeSolution): number[] =>
+export const boardDistances = ({ residuals }: NativeSolution): number[] =>
   Array.from({ length: residuals.length / 2 }, (_, i) =>
     Math.hypot(residuals[2 * i]!, residuals[2 * i + 1]!),
   );

@@ -281,8 +281,8 @@ const errnoNames = new Map(Object.entries(constants.errno).map(([name, value]) =
 
 function faultError(path: string, errno: number, action: string | undefined): CameraError {
   const name = errnoNames.get(errno) ?? `errno ${errno}`;
-  const gone = name === "ENODEV" || name === "ENXIO";
-  const message = gone
+  const isGone = name === "ENODEV" || name === "ENXIO";
+  const message = isGone
     ? `${path}: the camera was unplugged (${name}).`
     : `${path}: ${action ?? "streaming"} failed (${name}).`;
   return new CameraError("DEVICE_UNAVAILABLE", message, { context: { device: path, errno: name } });

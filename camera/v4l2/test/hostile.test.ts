@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The addon called with what it does not expect: each call answers or throws an error with a code. V4L2_CAMERA_SEED repeats one.
 import { expect, test } from "vitest";
-import { told } from "../../../test/doubles/told.js";
+import { reportFuzz } from "../../../test/doubles/fuzz-report.js";
 import { CAMERA_ERRORS } from "../src/errors.js";
 import { fakeVideo } from "./fake-video/fake-video.js";
 import { video } from "./fake-video/helpers.js";
@@ -109,7 +109,7 @@ test("opening, describing and naming of anything", async () => {
     await attempt("identify", () => video.identify(odd() as never));
   }
   expect(opened).toBeGreaterThan(20);
-  told("calls of the cameras' addon", { executions: calls, opened, seed });
+  reportFuzz("calls of the cameras' addon", { executions: calls, opened, seed });
   expect(fake.state("/f")).toMatchObject({ opens: 0, mappings: 0 });
 });
 

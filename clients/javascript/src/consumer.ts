@@ -142,8 +142,8 @@ export class Consumer extends Emitter<ConsumerEvents> {
               // Without a code the connection broke: the next one subscribes anew.
               if (!error || refused.length === 0) return;
               const code = codes.find((one) => one >= 128);
-              const told = refusedSubscription(broker, refused, code);
-              this.emit("status", { connected: true, reason: told.message, error: told });
+              const reported = refusedSubscription(broker, refused, code);
+              this.emit("status", { connected: true, reason: reported.message, error: reported });
             });
           },
           onDown: () => {
@@ -180,7 +180,7 @@ export class Consumer extends Emitter<ConsumerEvents> {
       const counts = () => decodeBody(header, body, { maxPixels });
       const continuity = this.#continuity.of(`${device}/${stream}`);
       const missingBefore = continuity.missingBefore(header);
-      this.#tellRivals(device, stream, continuity);
+      this.#reportOtherPublishers(device, stream, continuity);
       this.emit("frame", {
         device,
         stream,
@@ -199,7 +199,7 @@ export class Consumer extends Emitter<ConsumerEvents> {
     }
   }
 
-  #tellRivals(device: string, stream: StreamName, continuity: Continuity): void {
+  #reportOtherPublishers(device: string, stream: StreamName, continuity: Continuity): void {
     const runIds = continuity.concurrentRuns;
     if (runIds.length <= (this.#rivals.get(continuity) ?? 0)) return;
     this.#rivals.set(continuity, runIds.length);

@@ -27,10 +27,10 @@ function usePicture(image: CalibrationImage) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const newest = useRef(0);
   useEffect(() => {
-    const mine = ++newest.current;
+    const own = ++newest.current;
     void createImageBitmap(new Blob([bytesOf(image.jpeg)], { type: "image/jpeg" })).then((bitmap) => {
       const element = canvas.current;
-      if (element && mine === newest.current) {
+      if (element && own === newest.current) {
         element.width = image.width;
         element.height = image.height;
         element.getContext("2d")?.drawImage(bitmap, 0, 0);

@@ -12,7 +12,7 @@ import { pageState } from "../store.js";
 import { S } from "../strings.js";
 import { type CloudFrame, CloudScene } from "./cloud-scene.js";
 import { byKey, followPointers, type OrbitState, START, viewProjection } from "./orbit.js";
-import { plyOf, pointsOf } from "./points.js";
+import { encodePly, pointsOf } from "./points.js";
 
 const T = S.cloud;
 
@@ -125,7 +125,7 @@ export default function CloudView() {
     const { confidence, ...rest } = frame;
     const { ranges, cloudFilled } = currentOptions();
     const points = pointsOf({ ...rest, range: ranges.depth, ...(!cloudFilled && { confidence }) });
-    download(`${frameName(set)}.ply`, [plyOf(points)], "application/octet-stream");
+    download(`${frameName(set)}.ply`, [encodePly(points)], "application/octet-stream");
   };
   const { depth } = options.ranges;
   const limit = (end: "min" | "max", value: number) => {

@@ -51,7 +51,7 @@ export function pointsOf(input: CloudInput): Points {
 const RECORD_BYTES = 15;
 
 /** Binary little-endian PLY: float x, y, z in metres, uchar red, green, blue. */
-export function plyOf({ positions, greys }: Points): Uint8Array<ArrayBuffer> {
+export function encodePly({ positions, greys }: Points): Uint8Array<ArrayBuffer> {
   const count = greys.length;
   const head = new TextEncoder().encode(
     [

@@ -37,7 +37,7 @@ function dropLines(samples: readonly Sample[]): Line[] {
 }
 
 /** Plots that have something to show, in the order in which they stand. */
-export function chartsOf(samples: readonly Sample[]): Chart[] {
+export function chartsFrom(samples: readonly Sample[]): Chart[] {
   const T = S.plots;
   const pick = (key: "fps" | "fpsPerWatt" | "joulesPerFrame" | "rows") =>
     samples.map((sample) => sample[key]);

@@ -6,7 +6,7 @@ import { Choice } from "../controls.js";
 import { setOptions, useOptions } from "../options.js";
 import { useStore } from "../store.js";
 import { S } from "../strings.js";
-import { type Chart, chartsOf } from "./charts.js";
+import { type Chart, chartsFrom } from "./charts.js";
 import { recent } from "./history.js";
 
 const HEIGHT = 120;
@@ -143,7 +143,7 @@ export default function Plots() {
   // Renders again with each new document.
   useStore((state) => state.documents);
   const samples = recent(device, plotSeconds);
-  const charts = chartsOf(samples);
+  const charts = chartsFrom(samples);
   const seconds = samples.map((sample) => sample.seconds);
   return (
     <div class="plots">

@@ -27,7 +27,7 @@ export interface Histogram {
 }
 
 /** Every `step`-th pixel counts. */
-export function histogramOf(counts: Counts, meaning: Meaning, scale: Scale, step = 1): Histogram {
+export function buildHistogram(counts: Counts, meaning: Meaning, scale: Scale, step = 1): Histogram {
   const bins = new Uint32Array(BINS);
   let values = 0;
   let invalid = 0;

@@ -5,7 +5,7 @@ import type { FrameSet, Picture } from "../frame-set.js";
 import type { Options, Quantity } from "../options.js";
 import { type ColourMapName, coloursOf } from "./colour-maps.js";
 import { colourise, markFilled, meant, type Paint, paintGrey, type Range, tableOf } from "./colourise.js";
-import { autoRange, eased, type Histogram, histogramOf, type Scale } from "./histogram.js";
+import { autoRange, buildHistogram, eased, type Histogram, type Scale } from "./histogram.js";
 
 const HISTOGRAM_MS = 200;
 export const SCALES: Record<Quantity, Scale> = {
@@ -137,7 +137,7 @@ export class Painter {
   #measure(quantity: Quantity, { header, counts }: Picture, fresh: boolean, nowMs: number): void {
     if (!fresh || nowMs - this.#histogramMs < HISTOGRAM_MS) return;
     this.#histogramMs = nowMs;
-    this.#histogram = histogramOf(counts, header, SCALES[quantity], 4);
+    this.#histogram = buildHistogram(counts, header, SCALES[quantity], 4);
     const found = autoRange(this.#histogram, SCALES[quantity]);
     if (found) this.#auto[quantity] = eased(this.#auto[quantity], found);
   }

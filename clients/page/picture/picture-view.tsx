@@ -12,7 +12,7 @@ import { Probe } from "./probe.js";
 import { RangePanel } from "./range-panel.js";
 import { type DrawnRegion, regionBetween, sendRegion } from "./region.js";
 import { ZonePanel } from "./zone-panel.js";
-import { type Point, zonesOf } from "./zones.js";
+import { type Point, zonesFrom } from "./zones.js";
 
 const TICK_MS = 250;
 
@@ -46,13 +46,13 @@ export function PictureView() {
   /** Corners of the zone that is being drawn, in shares of the picture; undefined: none is. */
   const [corners, setCorners] = useState<readonly Point[]>();
   const control = useStore(controlNow);
-  const zones = control.state.enabled ? zonesOf(control) : undefined;
+  const zones = control.state.enabled ? zonesFrom(control) : undefined;
 
   useEffect(() => {
-    const mine = new Painter(left.current as HTMLCanvasElement, value.current as HTMLCanvasElement);
-    painter.current = mine;
+    const own = new Painter(left.current as HTMLCanvasElement, value.current as HTMLCanvasElement);
+    painter.current = own;
     const stopFrames = onFrames((set) => {
-      mine.draw(set, currentOptions());
+      own.draw(set, currentOptions());
       const header = Object.values(set.pictures)[0]?.header;
       if (header)
         setSize((old) =>
@@ -61,7 +61,7 @@ export function PictureView() {
             : { width: header.width, height: header.height },
         );
     });
-    const stopOptions = onOptions(() => mine.set && mine.draw(mine.set, currentOptions()));
+    const stopOptions = onOptions(() => own.set && own.draw(own.set, currentOptions()));
     const timer = setInterval(() => setTick((tick) => tick + 1), TICK_MS);
     return () => {
       stopFrames();

@@ -14,7 +14,7 @@ export type { Point, Zone };
 const KEY = "outputs.derived.zones";
 
 /** Those that hold now; undefined: this device has no such setting, or does not tell it. */
-export function zonesOf({ settings, values }: Control): readonly Zone[] | undefined {
+export function zonesFrom({ settings, values }: Control): readonly Zone[] | undefined {
   if (!settings.some(({ key }) => key === KEY)) return undefined;
   const text = values[KEY];
   const zones = typeof text === "string" ? parseZones(text) : [];
@@ -40,7 +40,7 @@ function send(zones: readonly Zone[]): Promise<ControlAnswer> {
   return changeSettings({ [KEY]: zones.length === 0 ? null : zones.map(zoneText).join("; ") });
 }
 
-const held = () => zonesOf(controlNow(pageState())) ?? [];
+const held = () => zonesFrom(controlNow(pageState())) ?? [];
 
 /** One of the same name is replaced. The device says what is wrong with a polygon. */
 export const addZone = (zone: Zone): Promise<ControlAnswer> =>

@@ -10,7 +10,7 @@ const partsOf = (schema: Schema): Schema[] =>
   Array.isArray(schema.anyOf) ? schema.anyOf.filter(isRecord).flatMap(partsOf) : [schema];
 
 /** Values to choose from, where the schema lists all of them. */
-export function choicesOf(schema: Schema): Value[] | undefined {
+export function settingChoices(schema: Schema): Value[] | undefined {
   const parts = partsOf(schema).map((part): Value[] | undefined => {
     if (Array.isArray(part.enum)) return part.enum.filter(isValue);
     if (isValue(part.const)) return [part.const];

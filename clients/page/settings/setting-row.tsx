@@ -5,7 +5,7 @@ import type { SettingDescription } from "../../../edge/outputs/viewer/protocol.j
 import { numberOf } from "../documents.js";
 import { S } from "../strings.js";
 import { changeSettings, type Value } from "./changes.js";
-import { choicesOf, numberKind, typedValue } from "./input-value.js";
+import { numberKind, settingChoices, typedValue } from "./input-value.js";
 
 const T = S.settings;
 
@@ -32,7 +32,7 @@ export function SettingRow({ setting, value }: SettingRowProps) {
     // A field shows what runs, also where what was typed has been refused.
     setDraft((now) => (typed === undefined || now === typed ? undefined : now));
   };
-  const choices = choicesOf(schema);
+  const choices = settingChoices(schema);
   const numeric = numberKind(schema);
   return (
     <div class="setting" data-setting={key}>

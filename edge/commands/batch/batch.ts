@@ -35,9 +35,9 @@ export class Turns {
   #last: Promise<unknown> = Promise.resolve();
 
   take<T>(work: () => Promise<T>): Promise<T> {
-    const mine = this.#last.then(work, work);
-    this.#last = mine.catch(() => {});
-    return mine;
+    const own = this.#last.then(work, work);
+    this.#last = own.catch(() => {});
+    return own;
   }
 }
 

@@ -19,7 +19,7 @@ import { type SettingOptions, settingFlags, withSettingFlags } from "../../cli/s
 import { EXIT_SKIPPED, noteSkipped } from "../../cli/skipped.js";
 import type { BatchCounts, BatchOptions } from "./batch.js";
 import type { ResultFormat } from "./results.js";
-import { partOf, shardOf } from "./shard.js";
+import { parseShard, partOf } from "./shard.js";
 import type { BatchStage } from "./stages.js";
 
 const SETTINGS = ["calibration", "algorithm", "numDisparities", "minDisparity", "backend"] as const;
@@ -59,7 +59,7 @@ async function run(input: string, output: string, flags: BatchFlags): Promise<vo
       "USAGE",
       `expected another folder than the archive for the results, got ${output}`,
     );
-  const shard = flags.queue === undefined ? shardOf(flags.shard, process.env) : undefined;
+  const shard = flags.queue === undefined ? parseShard(flags.shard, process.env) : undefined;
   if (flags.queue !== undefined && flags.shard !== undefined)
     throw new DepthwattError("USAGE", "expected --shard or --queue, got both");
   const [{ listArchive }, { checkFree, choiceOf, claimFolder }] = await Promise.all([

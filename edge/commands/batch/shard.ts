@@ -26,7 +26,7 @@ function whole(text: string | undefined, least: number): number | undefined {
  * @returns undefined: the whole archive
  * @throws DepthwattError USAGE
  */
-export function shardOf(flag: string | undefined, environment: NodeJS.ProcessEnv): Shard | undefined {
+export function parseShard(flag: string | undefined, environment: NodeJS.ProcessEnv): Shard | undefined {
   const [first, second, ...rest] = flag?.split("/") ?? [];
   if (second !== undefined) {
     const [index, of] = [whole(first, 1), whole(second, 1)];

@@ -14,7 +14,7 @@ import {
 import type { Unavailable } from "../../../power/index.js";
 import { type Config, changedSettings } from "../../config/index.js";
 import { loadNative } from "../../contracts/native.js";
-import { engineOptionsOf } from "../../pipeline/engine-options.js";
+import { engineOptionsFrom } from "../../pipeline/engine-options.js";
 import { uncalibrated } from "../../pipeline/geometry.js";
 import { matchParameters, megaDisparities, regionParameters } from "../../pipeline/parameters.js";
 import { openMeter } from "../../power/open-meter.js";
@@ -92,7 +92,7 @@ export interface BenchFigures {
 function openEngine({ config, width, height, repeatStage }: BenchOptions): NativeEngine {
   const description = greyPairLayout(width, height);
   const repeated = repeatStage && { repeatStage };
-  return createEngine(engineOptionsOf(config, { description }, uncalibrated(width, height), repeated));
+  return createEngine(engineOptionsFrom(config, { description }, uncalibrated(width, height), repeated));
 }
 
 async function scenePair(width: number, height: number) {
@@ -149,7 +149,7 @@ export async function timeMatcher(options: BenchOptions): Promise<BenchFigures> 
     const { region } = regionParameters(config.region, { width, height });
     const perFrame = megaDisparities(match, region ?? { width, height });
     const power = meter.sinceStart(perFrame);
-    const told = <K extends "watts" | "joulesPerFrame" | "joulesPerFrameNet" | "fpsPerWatt">(key: K) =>
+    const reported = <K extends "watts" | "joulesPerFrame" | "joulesPerFrameNet" | "fpsPerWatt">(key: K) =>
       power.available ? power[key] : { available: false as const, reason: power.reason };
     const medianMs = quantile(times, 0.5);
     const stageMedians = STAGE_NAMES.map((name, stage) => [name, quantile(stageTimes[stage]!, 0.5)] as const);
@@ -173,10 +173,10 @@ export async function timeMatcher(options: BenchOptions): Promise<BenchFigures> 
       peakResidentMb: process.resourceUsage().maxRSS / 1024,
       windowSeconds,
       measured: power.available ? { sensor: power.sensor, what: power.reason } : null,
-      watts: told("watts"),
-      joulesPerFrame: told("joulesPerFrame"),
-      joulesPerFrameNet: told("joulesPerFrameNet"),
-      fpsPerWatt: told("fpsPerWatt"),
+      watts: reported("watts"),
+      joulesPerFrame: reported("joulesPerFrame"),
+      joulesPerFrameNet: reported("joulesPerFrameNet"),
+      fpsPerWatt: reported("fpsPerWatt"),
       changedSettings: changedSettings(config, COMPUTED),
       repeatedStage: options.repeatStage ?? null,
       stages: Object.fromEntries(stageMedians.filter(([, milliseconds]) => !Number.isNaN(milliseconds))),

@@ -4,13 +4,13 @@ import type { Command } from "commander";
 import { openCandidates } from "../../../power/index.js";
 import {
   type BoardFile,
+  boardTotalRule,
   type Detection,
   detectBoard,
   type Fact,
   known,
   knownNumber,
   loadBoards,
-  totalRuleOf,
 } from "../../boards/index.js";
 import { withExamples, withJson } from "../../cli/options.js";
 import { columns, paint, printJson, printLine } from "../../cli/output.js";
@@ -28,7 +28,7 @@ function addonOrNothing(): NativeAddon | undefined {
 
 /** Every sensor that could be here: its rails and total, or why it is not. */
 function sensors(detection: Detection) {
-  const totalRule = totalRuleOf(detection);
+  const totalRule = boardTotalRule(detection);
   const candidates = openCandidates({
     native: powerNative(addonOrNothing()),
     ...(totalRule !== undefined && { totalRule }),

@@ -27,7 +27,7 @@ import {
   writeOutputs,
 } from "../../rig/calibrate/index.js";
 import { openSource } from "../../run/open-source.js";
-import { boardOf, type CalibrateFlags, checkFlags, metresOf, secondsOf } from "./flags.js";
+import { type CalibrateFlags, checkFlags, parseBoard, parseMetres, parseSeconds } from "./flags.js";
 import { isLive, type LiveRun, runLive } from "./live-run.js";
 import { printResult } from "./print-result.js";
 
@@ -62,7 +62,7 @@ function pairsOf(flags: CalibrateFlags): Promise<NamedPair[]> {
 
 /** Squares scaled so that the baseline is the one that was measured. */
 async function calibrated(flags: CalibrateFlags, looked: Looked): Promise<CalibrationResult> {
-  const baselineMetres = flags.baseline === undefined ? undefined : metresOf("--baseline", flags.baseline);
+  const baselineMetres = flags.baseline === undefined ? undefined : parseMetres("--baseline", flags.baseline);
   const options = {
     lens: flags.lens,
     imageSize: looked.imageSize,
@@ -131,7 +131,7 @@ async function make(flags: CalibrateFlags, { pairs, looked }: Material, beganMs:
 
 async function run(flags: CalibrateFlags): Promise<void> {
   const begin = performance.now();
-  const wanted = boardOf(flags);
+  const wanted = parseBoard(flags);
   checkFlags(flags);
   checkPlaces(flags, flags.force === true);
   if (!isLive(flags)) {
@@ -183,7 +183,7 @@ export function define(command: Command): void {
       "--baseline <length>",
       "distance between the cameras as measured: checks --square, or replaces it",
     )
-    .option("--interval <seconds>", "of a recording, look at a pair this often", secondsOf, 0.5)
+    .option("--interval <seconds>", "of a recording, look at a pair this often", parseSeconds, 0.5)
     .option("-o, --output <file>", "depthwatt's own form", "calibration.json")
     .option("--opencv <file>", "also as OpenCV FileStorage, YAML")
     .option("--ros <folder>", "also as ROS camera_info, left.yaml and right.yaml")

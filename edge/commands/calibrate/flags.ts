@@ -29,7 +29,7 @@ export interface CalibrateFlags extends ConfigOptions, PlaceOptions {
 }
 
 /** "0.025", "25mm" or "2.5 cm" in metres. */
-export function metresOf(flag: string, text: string): number {
+export function parseMetres(flag: string, text: string): number {
   const [, number, unit = "m"] = /^\s*(\d*\.?\d+(?:e-?\d+)?)\s*(m|cm|mm)?\s*$/i.exec(text) ?? [];
   const metres = Number(number) * { m: 1, cm: 0.01, mm: 0.001 }[unit.toLowerCase() as "m" | "cm" | "mm"];
   if (number !== undefined && metres > 0 && metres < 100) return metres;
@@ -40,7 +40,7 @@ export function metresOf(flag: string, text: string): number {
 }
 
 /** The argument of --interval. */
-export function secondsOf(text: string): number {
+export function parseSeconds(text: string): number {
   const seconds = Number(text);
   if (text.trim() !== "" && seconds >= 0 && seconds <= 3600) return seconds;
   throw new InvalidArgumentError("expected seconds, 0 to 3600");
@@ -51,7 +51,7 @@ export function secondsOf(text: string): number {
  * @throws DepthwattError USAGE
  */
 export function checkFlags({ kalibr, lens, k3, baseline }: CalibrateFlags): void {
-  if (baseline !== undefined) metresOf("--baseline", baseline);
+  if (baseline !== undefined) parseMetres("--baseline", baseline);
   if (kalibr === undefined || lens === "fisheye" || (lens === "radtan" && !k3)) return;
   throw new DepthwattError(
     "USAGE",
@@ -72,7 +72,7 @@ function sizeOf(text: string): { columns: number; rows: number } {
 }
 
 /** @throws DepthwattError USAGE */
-export function boardOf(flags: CalibrateFlags): WantedBoard {
+export function parseBoard(flags: CalibrateFlags): WantedBoard {
   const { pattern, square, baseline } = flags;
   if (square === undefined && baseline === undefined) {
     throw new DepthwattError(
@@ -88,7 +88,7 @@ export function boardOf(flags: CalibrateFlags): WantedBoard {
       "USAGE",
       `expected --board COLUMNSxROWS: a board of ${pattern} cannot be guessed`,
     );
-  const squareMetres = square === undefined ? 1 : metresOf("--square", square);
+  const squareMetres = square === undefined ? 1 : parseMetres("--square", square);
   const board = { pattern, squareMetres, ...(flags.board === undefined ? {} : sizeOf(flags.board)) };
   if (pattern !== "charuco") return board;
   if (square === undefined || flags.marker === undefined)
@@ -96,7 +96,7 @@ export function boardOf(flags: CalibrateFlags): WantedBoard {
       "USAGE",
       "expected --square and --marker, the sides of a square and of a marker",
     );
-  const markerMetres = metresOf("--marker", flags.marker);
+  const markerMetres = parseMetres("--marker", flags.marker);
   if (markerMetres > 0.95 * squareMetres || markerMetres < 0.3 * squareMetres) {
     throw new DepthwattError(
       "USAGE",

@@ -14,9 +14,14 @@ import {
 } from "../../cli/options.js";
 import { note, printJson, printLine } from "../../cli/output.js";
 import { type SettingOptions, settingFlags, withSettingFlags } from "../../cli/setting-flags.js";
-import type { Unavailable } from "../../contracts/known.js";
+import type { Unavailable } from "../../contracts/availability.js";
 import { geometryOf, uncalibrated } from "../../pipeline/geometry.js";
-import { type AlignmentFigures, type Examination, Examiner, lookGeometryOf } from "../../rig/health/index.js";
+import {
+  type AlignmentFigures,
+  type Examination,
+  Examiner,
+  lookGeometryFrom,
+} from "../../rig/health/index.js";
 import { openSource } from "../../run/open-source.js";
 import { kindOfPath } from "../../sources/section.js";
 
@@ -55,20 +60,20 @@ function lines({
   ...figures
 }: AlignmentFigures): string[] {
   const fixed = (value: number, digits: number) => (Number(value.toFixed(digits)) + 0).toFixed(digits);
-  const told = (value: number | Unavailable, unit: string, digits: number) =>
+  const reported = (value: number | Unavailable, unit: string, digits: number) =>
     typeof value === "number" ? `${fixed(value, digits)} ${unit}` : `unavailable: ${value.reason}`;
   const angle = (name: "pitch" | "yaw" | "roll") => {
     const [value, deviation] = [turned[name], sure[name]];
     const chance =
       typeof value === "number" && typeof deviation === "number" ? ` +- ${deviation.toFixed(3)}` : "";
-    return `${name.padEnd(6)} ${told(value, "degrees", 3)}${chance}`;
+    return `${name.padEnd(6)} ${reported(value, "degrees", 3)}${chance}`;
   };
   return [
     `rows   ${fixed(rows.mean, 2)} in the mean, 95 % within ${fixed(rows.p95, 2)}; over the width ${fixed(rows.overWidth, 2)}, over the height ${fixed(rows.overHeight, 2)}`,
     angle("pitch"),
     angle("yaw"),
     angle("roll"),
-    `scale  ${fixed(figures.scalePercent, 3)} %, focal lengths differ by ${told(figures.focalPixels, "px", 1)}`,
+    `scale  ${fixed(figures.scalePercent, 3)} %, focal lengths differ by ${reported(figures.focalPixels, "px", 1)}`,
     `from   ${figures.features} features, ${figures.residualRows.toFixed(2)} rows about the fit`,
   ];
 }
@@ -111,7 +116,7 @@ async function check(
       calibration === undefined
         ? uncalibrated(width, height)
         : geometryOf(calibration, config.calibration.crop);
-    const examiner = new Examiner(source.description, lookGeometryOf(geometry));
+    const examiner = new Examiner(source.description, lookGeometryFrom(geometry));
     await take(source, options.pairs, (pair) =>
       examiner.add({ left: pair.left.data, right: pair.right.data }),
     );

@@ -26,7 +26,7 @@ import { type SettingOptions, settingFlags, withSettingFlags } from "../../cli/s
 import { nearestName } from "../../config/index.js";
 import { score } from "../../eval/index.js";
 import { computePair, type Matched, openPair, readPair } from "../../match/match-pair.js";
-import { presetOf } from "../../presets/index.js";
+import { findPreset } from "../../presets/index.js";
 
 const SETTINGS = ["calibration", "numDisparities", "backend"] as const;
 
@@ -93,7 +93,7 @@ async function compare(left: string, right: string, options: CompareOptions): Pr
     options.truthScale === undefined ? undefined : positiveNumber("--truth-scale", options.truthScale);
   const results: { matched: Matched; map: FloatImage; min: number; max: number }[] = [];
   // Both presets are known before the first is matched.
-  for (const side of sides) presetOf(options[side], nearestName, { what: `--${side}`, code: "USAGE" });
+  for (const side of sides) findPreset(options[side], nearestName, { what: `--${side}`, code: "USAGE" });
   const configs = sides.map(
     (side) => configOf({ ...options, preset: options[side] }, settingFlags(options)).config,
   );
@@ -125,7 +125,7 @@ async function compare(left: string, right: string, options: CompareOptions): Pr
     ({ matched }) => truth && score(matched.disparityQ4, truth.data, undefined, threshold),
   );
   const differing = score(a.matched.disparityQ4, b.map.data, undefined, threshold);
-  const told = sides.map((side, at) => {
+  const reported = sides.map((side, at) => {
     const { matched } = results[at]!;
     return {
       preset: options[side],
@@ -140,14 +140,14 @@ async function compare(left: string, right: string, options: CompareOptions): Pr
       width: a.map.width,
       height: a.map.height,
       threshold,
-      a: told[0],
-      b: told[1],
+      a: reported[0],
+      b: reported[1],
       differingPercent: differing.badPercent,
     });
     return;
   }
   const percent = (value: number | null) => (value === null ? "-" : `${value.toFixed(2)} %`);
-  const rows = told.map(({ preset, milliseconds, validPercent, badPercent, averageErrorPx }) => [
+  const rows = reported.map(({ preset, milliseconds, validPercent, badPercent, averageErrorPx }) => [
     preset,
     `${milliseconds.toFixed(1)} ms`,
     `${percent(validPercent)} valid`,

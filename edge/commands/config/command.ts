@@ -12,7 +12,7 @@ import {
   SETTING_BY_KEY,
   SETTINGS,
   valueAt,
-  variableOf,
+  variableName,
 } from "../../config/index.js";
 
 interface PrintOptions extends ConfigOptions {
@@ -71,7 +71,7 @@ function explain(key: string, _own: object, command: Command): void {
       setting.takesEffect === "live" ? "live: in the running program" : "restart: at the next start",
     ],
     ["  in a file", fileForm(key)],
-    ["  variable", variableOf(key)],
+    ["  variable", variableName(key)],
     ["  flag", `--set ${key}=VALUE`],
   ];
   for (const line of columns(rows)) printLine(line);

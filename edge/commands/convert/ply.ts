@@ -6,9 +6,9 @@ import { makeFolder } from "../../../camera/index.js";
 import { plyFile } from "../../../core/frame/ply.js";
 import { DepthwattError, writeBeside } from "../../../core/index.js";
 import {
-  captureTimeOf,
   decodeDepth,
   parseCameraMatrix,
+  parseCaptureTime,
   parseImage,
   type RecordedDepth,
 } from "../../mcap/images.js";
@@ -82,7 +82,7 @@ export async function toPly(
   let waiting: RecordedDepth | undefined;
   let pinhole: Pinhole | undefined;
   const timeOf = (message: Message) => {
-    const { timeNs, isLogTime } = captureTimeOf(message);
+    const { timeNs, isLogTime } = parseCaptureTime(message);
     if (isLogTime) counting.warnOfLogTime(recording.channels.get(message.channelId)!.topic);
     return timeNs;
   };

@@ -11,7 +11,7 @@ import {
   parseStereoCalibration,
 } from "../../../camera/index.js";
 import { DepthwattError, forEachLimited, writeBeside } from "../../../core/index.js";
-import { captureTimeOf, decodeDepth, decodeDisparity, decodeImage } from "../../mcap/images.js";
+import { decodeDepth, decodeDisparity, decodeImage, parseCaptureTime } from "../../mcap/images.js";
 import { type ImageTopic, imageTopics, periodNs } from "../../mcap/pairs.js";
 import type { Message, Recording } from "../../mcap/recording.js";
 import { type Conversion, type ConversionEvents, Counting } from "./conversion.js";
@@ -137,7 +137,7 @@ async function writeOne(
   { folder, times }: { folder: string; times: Set<bigint> },
   counting: Counting,
 ): Promise<void> {
-  const { timeNs, isLogTime } = captureTimeOf(message);
+  const { timeNs, isLogTime } = parseCaptureTime(message);
   if (isLogTime) counting.warnOfLogTime(topic.channel.topic);
   if (times.has(timeNs))
     return counting.skip("sameTime", `${topic.channel.topic}: a second image of ${timeNs} ns`);

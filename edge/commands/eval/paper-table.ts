@@ -48,14 +48,14 @@ export function paperTable(rows: readonly PaperRow[]): string[][] {
     const average = middleburyV2BadPercent ?? masks.valid?.badPercent;
     const line = [preset, "ours", ...ours, shown(average, 2), shown(milliseconds, 1)];
     const published = PUBLISHED[preset];
-    const mine = [...line, shown(megaDisparitiesPerSecond(evaluation), 0)];
-    if (published === undefined) return [mine];
+    const own = [...line, shown(megaDisparitiesPerSecond(evaluation), 0)];
+    if (published === undefined) return [own];
     const theirs = places.map(({ name, mask }) => {
       const at = PUBLISHED_MASKS.indexOf(mask as (typeof PUBLISHED_MASKS)[number]);
       return shown(at < 0 ? undefined : published.scenes[name]?.[at], 2);
     });
     const rate = shown(published.megaDisparitiesPerSecond?.value, 1);
-    return [mine, ["", "published", ...theirs, shown(published.averagePercent, 2), "-", rate]];
+    return [own, ["", "published", ...theirs, shown(published.averagePercent, 2), "-", rate]];
   });
   return [heading, ...lines];
 }

@@ -24,7 +24,7 @@ import {
 } from "../../cli/options.js";
 import { note, printJson, printLine } from "../../cli/output.js";
 import { type SettingOptions, settingFlags, withSettingFlags } from "../../cli/setting-flags.js";
-import { known } from "../../contracts/known.js";
+import { orUnavailable } from "../../contracts/availability.js";
 import {
   computePair,
   examinePair,
@@ -124,7 +124,7 @@ async function match(leftFile: string, rightFile: string, options: MatchOptions)
       milliseconds: Math.round(milliseconds * 1000) / 1000,
       validPercent: Math.round(validPercent * 1000) / 1000,
       matchedPercent: Math.round(matchedPercent * 1000) / 1000,
-      atRangeEndPercent: known(thousandths(matched.atRangeEndPercent), "no pixel was matched"),
+      atRangeEndPercent: orUnavailable(thousandths(matched.atRangeEndPercent), "no pixel was matched"),
       neededDisparities: needed ?? null,
       droppedPercent: perCause((cause) => Math.round(droppedPercent[cause] * 1000) / 1000),
       ...adaptationFigures(info),

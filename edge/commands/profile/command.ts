@@ -10,7 +10,7 @@ import { shortNumber } from "../../plot/index.js";
 import { profileCsv, readProfile, writeWhole } from "../../profile/store.js";
 import type { Profile } from "../../profile/types.js";
 import { compareProfiles } from "./compare.js";
-import { contributionOf, kernelTimesOf } from "./contribute.js";
+import { createContribution, kernelTimesOf } from "./contribute.js";
 import { reportHtml } from "./report.js";
 import { type ProfileOptions, runProfile } from "./run.js";
 
@@ -36,7 +36,7 @@ function kernelTimes(file: string) {
 
 function contribute(folder: string, kernels: ReturnType<typeof kernelTimes> | null): void {
   const file = join(folder, "contribution.json");
-  writeWhole(file, `${JSON.stringify(contributionOf(readProfile(folder), kernels), null, 2)}\n`);
+  writeWhole(file, `${JSON.stringify(createContribution(readProfile(folder), kernels), null, 2)}\n`);
   note(`${file} is ready to be sent in: see docs/guides/contribute.md.`);
 }
 

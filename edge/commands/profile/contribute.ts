@@ -104,7 +104,7 @@ export type Contribution = z.infer<typeof contributionSchema>;
  * @throws DepthwattError SENSOR_UNAVAILABLE when nothing was measured, CONFIG_INVALID when the runs are too short to be
  * compared with others
  */
-export function contributionOf(profile: Profile, kernels: KernelTimes | null = null): Contribution {
+export function createContribution(profile: Profile, kernels: KernelTimes | null = null): Contribution {
   const { provenance } = profile;
   const { sensor } = provenance;
   if ("available" in sensor) {

@@ -6,12 +6,12 @@ import { createEngine, type NativeEngine, STAGE_NAMES } from "../../../cuda/inde
 import type { ContextSnapshot, Figure, Meter } from "../../../power/index.js";
 import { loadConfig, matchParameters } from "../../config/index.js";
 import { RecentValues } from "../../contracts/statistics.js";
-import { engineOptionsOf } from "../../pipeline/engine-options.js";
+import { engineOptionsFrom } from "../../pipeline/engine-options.js";
 import { geometryOf } from "../../pipeline/geometry.js";
 import { expectToRun } from "../../profile/repeated-stage.js";
 import {
   hasPaths,
-  megaDisparitiesOf,
+  megaDisparitiesPerSecond,
   type PointResult,
   type ProfilePoint,
   pointId,
@@ -46,7 +46,7 @@ function openEngine(
   const { width, height, without } = point;
   const depth = geometryOf(calibration, 0).depth;
   const encoded = without !== "depth" && without !== "encode" && depth !== undefined;
-  const base = engineOptionsOf(
+  const base = engineOptionsFrom(
     { ...config, engine: { backend: options.backend, threads: options.threads } },
     { description: greyPairLayout(width, height) },
     { width, height, maps: undefined, depth: without === "depth" ? undefined : depth, rig: undefined },
@@ -156,7 +156,7 @@ export async function measurePoint(point: ProfilePoint, options: MeasureOptions)
       fps: count / measuredSeconds,
       validPercent: count === 0 ? 0 : (100 * validPixels) / (count * point.width * point.height),
       stages: stageFigures(stages),
-      power: meter.report({ fromNs, toNs, megaDisparitiesPerFrame: megaDisparitiesOf(point) }),
+      power: meter.report({ fromNs, toNs, megaDisparitiesPerFrame: megaDisparitiesPerSecond(point) }),
       temperature: temperatureOf(halfway, start, end),
       timeline: {
         binSeconds: BIN_SECONDS,

@@ -45,7 +45,7 @@ function gpuName(native: PowerNative | undefined): string | null {
   return `${opened.devices.map((device) => device.name).join(", ")} (driver ${opened.driver})`;
 }
 
-export function provenanceOf(
+export function collectProvenance(
   detection: Detection,
   meter: Meter,
   engine: EngineInfo,

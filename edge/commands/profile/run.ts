@@ -6,13 +6,13 @@ import { greyPairLayout } from "../../../camera/index.js";
 import { DepthwattError } from "../../../core/index.js";
 import { createEngine } from "../../../cuda/index.js";
 import { type Meter, SENSOR_CHOICES, type SensorChoice } from "../../../power/index.js";
-import { type Detection, detectBoard, loadBoards, totalRuleOf } from "../../boards/index.js";
+import { boardTotalRule, type Detection, detectBoard, loadBoards } from "../../boards/index.js";
 import { cutToTerminal } from "../../cli/live-line.js";
 import { numberBetween } from "../../cli/numbers.js";
 import { note } from "../../cli/output.js";
 import { loadConfig } from "../../config/index.js";
 import { loadNative } from "../../contracts/native.js";
-import { engineOptionsOf } from "../../pipeline/engine-options.js";
+import { engineOptionsFrom } from "../../pipeline/engine-options.js";
 import { uncalibrated } from "../../pipeline/geometry.js";
 import { contextReader, openMeter, powerNative } from "../../power/open-meter.js";
 import { PowerModes } from "../../profile/power-modes.js";
@@ -30,7 +30,7 @@ import {
   parseSizes,
   planPoints,
 } from "./plan.js";
-import { provenanceOf } from "./provenance.js";
+import { collectProvenance } from "./provenance.js";
 import { missingPoints, type Progress, sweep } from "./sweep.js";
 
 /** Pairs that a profile's runs go round: enough that no cache holds them all at VGA. */
@@ -98,7 +98,7 @@ function engineInfo(backend: "auto" | "cpu" | "cuda") {
   const { config } = loadConfig({ environment: {}, set: ["board=none", `engine.backend=${backend}`] });
   const description = greyPairLayout(size.width, size.height);
   const engine = createEngine(
-    engineOptionsOf(config, { description }, uncalibrated(size.width, size.height)),
+    engineOptionsFrom(config, { description }, uncalibrated(size.width, size.height)),
   );
   const info = { ...engine.info };
   engine.close();
@@ -126,7 +126,7 @@ function freshProfile(
   return {
     format: PROFILE_FORMAT,
     date: new Date().toISOString(),
-    provenance: provenanceOf(detection, meter, engineInfo(backend), powerNative(loadNative())),
+    provenance: collectProvenance(detection, meter, engineInfo(backend), powerNative(loadNative())),
     seconds: numberBetween("--seconds", options.seconds, 2, 3600),
     warmUpSeconds: numberBetween("--warm-up", options.warmUp, 0.5, 600),
     idleBefore: notYet,
@@ -159,7 +159,7 @@ export async function runProfile(folder: string, options: ProfileOptions): Promi
   const points = planOf(options, wanted);
   const native = loadNative();
   const detection = detectBoard(loadBoards());
-  const totalRule = totalRuleOf(detection);
+  const totalRule = boardTotalRule(detection);
   await mayChangeModes(options, wanted);
   const meter = openMeter({ sensor, rateHz: 100, native, ...(totalRule && { totalRule }) });
   const stop = new AbortController();

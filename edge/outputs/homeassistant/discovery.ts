@@ -38,9 +38,9 @@ export const discoveryTopic = (prefix: string, base: string, device: string): st
   `${prefix}/device/${objectId(base, device)}/config`;
 
 /** Where a controlled setting is reported and changed. */
-export const stateTopicOf = (base: string, device: string, key: string) =>
+export const haStateTopic = (base: string, device: string, key: string) =>
   `${base}/${device}/homeassistant/${key}/state`;
-export const commandTopicOf = (base: string, device: string, key: string) =>
+export const haCommandTopic = (base: string, device: string, key: string) =>
   `${base}/${device}/homeassistant/${key}/set`;
 
 /** Of a figure that may be {available: false}: None makes Home Assistant say "unknown". */
@@ -138,8 +138,8 @@ export function discoveryPayload(facts: DiscoveryFacts): object {
       platform: options === undefined ? "switch" : "select",
       name: key,
       unique_id: `${id}_set_${key}`,
-      state_topic: stateTopicOf(base, device, key),
-      command_topic: commandTopicOf(base, device, key),
+      state_topic: haStateTopic(base, device, key),
+      command_topic: haCommandTopic(base, device, key),
       ...(options !== undefined && { options }),
       entity_category: "config",
       ...available,

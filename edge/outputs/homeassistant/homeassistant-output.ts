@@ -9,10 +9,10 @@ import { VERSION } from "../../contracts/version.js";
 import { SideTopics } from "../../mqtt/side-topics.js";
 import {
   type ControlledSetting,
-  commandTopicOf,
   discoveryPayload,
   discoveryTopic,
-  stateTopicOf,
+  haCommandTopic,
+  haStateTopic,
 } from "./discovery.js";
 import type { HomeAssistantSettings } from "./settings.js";
 
@@ -96,7 +96,7 @@ class HomeAssistantOutput implements Output {
       broker: context.broker!()!,
       name: `${device}-ha`,
       notice: (text) => notice(`homeAssistant: ${text}`),
-      subscriptions: [birth, ...controlled.map(({ key }) => commandTopicOf(base, device, key))],
+      subscriptions: [birth, ...controlled.map(({ key }) => haCommandTopic(base, device, key))],
       onMessage: (topic, text, retained) => {
         // A birth message that was kept says nothing of now; the announcement is kept as well.
         if (topic === birth) {
@@ -123,7 +123,7 @@ class HomeAssistantOutput implements Output {
       const value = this.#values[key];
       if (value === before[key]) continue;
       const text = typeof value === "boolean" ? (value ? "ON" : "OFF") : String(value);
-      this.#side.keep(stateTopicOf(base, device, key), text);
+      this.#side.keep(haStateTopic(base, device, key), text);
     }
     this.#announce();
   }
@@ -163,7 +163,7 @@ class HomeAssistantOutput implements Output {
   /** What a switch or a select says: from here on it is a request like any other. */
   #change(topic: string, text: string): void {
     const { base, device, control, notice } = this.#context;
-    const setting = this.#controlled.find(({ key }) => commandTopicOf(base, device, key) === topic);
+    const setting = this.#controlled.find(({ key }) => haCommandTopic(base, device, key) === topic);
     if (setting === undefined || control === undefined) return;
     const { key, options } = setting;
     const value = options !== undefined ? text : text === "ON" ? true : text === "OFF" ? false : undefined;
@@ -178,7 +178,7 @@ class HomeAssistantOutput implements Output {
       // Home Assistant shows what it asked for until it hears what holds.
       const held = this.#values[key];
       this.#side.keep(
-        stateTopicOf(base, device, key),
+        haStateTopic(base, device, key),
         typeof held === "boolean" ? (held ? "ON" : "OFF") : String(held),
       );
     });

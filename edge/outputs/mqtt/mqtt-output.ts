@@ -2,8 +2,8 @@
 // An open MQTT output: hands each frame to every stream that is on, and the retained topics and metrics to the publisher.
 import type { DepthwattError } from "../../../core/index.js";
 import { brokerName } from "../../../core/mqtt/broker-errors.js";
+import type { Unavailable } from "../../contracts/availability.js";
 import type { FrameSink } from "../../contracts/computed-frame.js";
-import type { Unavailable } from "../../contracts/known.js";
 import type {
   BrokerAccess,
   DeviceState,

@@ -13,11 +13,11 @@ import { BrokerConnection, type BrokerStatus, uniqueClientId } from "../../../co
 import type { DeviceState } from "../../contracts/output.js";
 import { checkBrokerUrl, readCredentials } from "../../mqtt/credentials.js";
 import { MAX_REMAINING_LENGTH, plainPacketBytes, publishPacketHead } from "../../mqtt/publish-packet.js";
-import { Acceptance } from "./acceptance.js";
+import { BrokerRefusals } from "./broker-refusals.js";
 import { expirySeconds, frameProperties } from "./frame-properties.js";
+import { classifyState, documentIn } from "./other-publishers.js";
 import type { PublishDropCause, Publisher, PublisherCounters, PublisherOptions } from "./publisher-types.js";
 import { RetainedTopics } from "./retained.js";
-import { documentIn, judgeState } from "./rivals.js";
 import {
   makeStreamQueues,
   messageBytes,
@@ -62,7 +62,7 @@ class MqttPublisher implements Publisher {
   /** Called when every document has been sent, or the connection is gone. */
   #onAllSent = () => {};
   readonly #noticed = new Set<string>();
-  readonly #acceptance: Acceptance;
+  readonly #refusals: BrokerRefusals;
   /** Of the broker, where it is what the largest frame comes up against. */
   #brokerLimit: DepthwattError | undefined;
   /** By topic: those whose newest value the broker does not take, and how many values it would not have taken. */
@@ -79,7 +79,7 @@ class MqttPublisher implements Publisher {
     this.maxMessageBytes = options.maxPayloadBytes ?? DEFAULT_MAX_PAYLOAD_BYTES;
     const runId = this.#runId;
     const will = JSON.stringify({ state: "offline", reason: "the connection to the device was lost", runId });
-    this.#acceptance = new Acceptance(options.broker, (error) =>
+    this.#refusals = new BrokerRefusals(options.broker, (error) =>
       this.#notice(error.message, withHint(error)),
     );
     const connection = {
@@ -97,10 +97,10 @@ class MqttPublisher implements Publisher {
         this.#connections++;
         this.#takeLimit(connack.properties?.maximumPacketSize ?? MAX_REMAINING_LENGTH);
         this.#receiveMaximum = connack.properties?.receiveMaximum ?? DEFAULT_RECEIVE_MAXIMUM;
-        this.#acceptance.forget();
+        this.#refusals.forget();
         client.on("error", () => {
           // The connection's own errors end it; a packet that cannot be read leaves it open.
-          if (!client.stream.destroyed) this.#acceptance.unreadable(this.#retained.unanswered);
+          if (!client.stream.destroyed) this.#refusals.unreadable(this.#retained.unanswered);
         });
         client.on("packetreceive", (packet) => this.#takeAnswer(client, packet));
         client.on("message", (topic, payload, { retain }) => this.#takeDocument(topic, payload, retain));
@@ -138,7 +138,7 @@ class MqttPublisher implements Publisher {
     else if (messageBytes(pending) > this.maxMessageBytes) {
       queue.drop(pending, "oversize");
       this.#noticeOversize(pending);
-    } else if (this.#acceptance.isRefused(this.#topics.stream(frame.stream))) queue.drop(pending, "refused");
+    } else if (this.#refusals.isRefused(this.#topics.stream(frame.stream))) queue.drop(pending, "refused");
     else if (!queue.comesInOrder(pending)) queue.drop(pending, "overtaken");
     else {
       queue.replaceWaiting(pending);
@@ -148,7 +148,7 @@ class MqttPublisher implements Publisher {
 
   get failure(): DepthwattError | undefined {
     return this.#status.connected
-      ? (this.#acceptance.refusal ?? this.#brokerLimit ?? this.#tooLarge.values().next().value)
+      ? (this.#refusals.refusal ?? this.#brokerLimit ?? this.#tooLarge.values().next().value)
       : this.#status.error;
   }
 
@@ -181,7 +181,7 @@ class MqttPublisher implements Publisher {
   #takeAnswer(client: MqttClient, packet: Packet): void {
     if (packet.cmd !== "puback" || packet.messageId === undefined) return;
     const { messageId, reasonCode = 0 } = packet as { messageId: number; reasonCode?: number };
-    if (!this.#acceptance.answer(messageId, reasonCode)) return;
+    if (!this.#refusals.answer(messageId, reasonCode)) return;
     client.messageIdProvider.deallocate(messageId);
     this.#flush();
   }
@@ -198,11 +198,11 @@ class MqttPublisher implements Publisher {
   }
 
   #takeState(topic: string, payload: Uint8Array, retained: boolean): void {
-    const said = judgeState(payload, this.#runId, retained);
-    if (!retained && (said === "broken" || said === "rivalEnded")) this.#renew(topic);
+    const said = classifyState(payload, this.#runId, retained);
+    if (!retained && (said === "broken" || said === "otherEnded")) this.#renew(topic);
     if (said === "ours" || said === "broken" || said === "ended") return;
     this.#notice(
-      "rival",
+      "other",
       said === "older"
         ? `another run is still 'online' on ${topic}: if it runs, give each its own device name (--device)`
         : `another depthwatt publishes as ${topic.slice(0, -"/state".length)}: give each its own device name (--device)`,
@@ -214,9 +214,9 @@ class MqttPublisher implements Publisher {
     const client = this.#client;
     if (client === undefined || client.stream.destroyed) return;
     if (this.#pendingBytes() <= this.#maxPendingBytes) {
-      const maxInFlight = this.#receiveMaximum - this.#acceptance.inFlight;
+      const maxInFlight = this.#receiveMaximum - this.#refusals.inFlight;
       this.#retained.publishChanged(client, maxInFlight, this.#fits, (topic, code) => {
-        this.#acceptance.judge(topic, code);
+        this.#refusals.recordAnswer(topic, code);
         this.#flush();
       });
     }
@@ -246,10 +246,10 @@ class MqttPublisher implements Publisher {
     const topic = this.#topics.stream(frame.stream);
     const properties = this.#version === 5 ? frameProperties(frame, frameNumber, this.#periodMs) : undefined;
     let messageId: number | undefined;
-    const mayAsk = this.#retained.inFlight + this.#acceptance.inFlight < this.#receiveMaximum;
-    if (this.#version === 5 && mayAsk && this.#acceptance.isDue(topic)) {
+    const mayAsk = this.#retained.inFlight + this.#refusals.inFlight < this.#receiveMaximum;
+    if (this.#version === 5 && mayAsk && this.#refusals.isDue(topic)) {
       messageId = client.messageIdProvider.allocate() ?? undefined;
-      if (messageId !== undefined) this.#acceptance.ask(topic, messageId);
+      if (messageId !== undefined) this.#refusals.ask(topic, messageId);
     }
     const head = publishPacketHead(topic, message.length, properties, messageId);
     queue.sending = pending;
@@ -323,7 +323,7 @@ class MqttPublisher implements Publisher {
     this.#periodMs = periodMs;
     this.#brokerLimit = undefined;
     const off = (Object.keys(this.#queues) as StreamName[]).filter((stream) => !streams.includes(stream));
-    this.#acceptance.leave(off.map((stream) => this.#topics.stream(stream)));
+    this.#refusals.leave(off.map((stream) => this.#topics.stream(stream)));
   }
 
   /** @param value undefined: an empty message, which makes a broker forget the topic */

@@ -109,7 +109,7 @@ export class Hub {
       origin,
       timeMs: Date.now(),
     });
-    if (client.admitted) this.#tellAll(client);
+    if (client.admitted) this.#sendAll(client);
     else {
       client.say({ type: "password", reason: "needed" });
       this.#boundStrangers();
@@ -157,7 +157,7 @@ export class Hub {
       client.credit();
       if (client.missed) {
         client.missed = false;
-        this.#tellAll(client);
+        this.#sendAll(client);
       }
     } else {
       const who = this.#clients.get(client) ?? "";
@@ -171,12 +171,12 @@ export class Hub {
     if (client.admitted) return;
     const found = this.#options.gate?.check(password, this.#clients.get(client) ?? "") ?? "right";
     client.admitted = found === "right";
-    if (found === "right") this.#tellAll(client);
+    if (found === "right") this.#sendAll(client);
     else client.say({ type: "password", reason: found });
   }
 
   /** Everything that a page must know: for newcomers, and for those who missed something. */
-  #tellAll(client: PageClient): void {
+  #sendAll(client: PageClient): void {
     client.say({ type: "source", ...this.#source });
     client.say({ type: "devices", devices: this.#entries() });
     for (const [device, { documents }] of this.#devices)

@@ -3,7 +3,7 @@
 // that is turned between frames. The calibration on disk stays as it is.
 import { type MapTurn, turnMap } from "../../../camera/index.js";
 import { median } from "../../../core/index.js";
-import type { Unavailable } from "../../contracts/known.js";
+import type { Unavailable } from "../../contracts/availability.js";
 import type { Alignment, AlignmentView } from "./estimate.js";
 
 export interface CorrectionFigures {

@@ -2,7 +2,7 @@
 // The figures of a rig as people and programs read them: rows, degrees, percent, each rounded to what it is worth.
 import type { AlignmentLook } from "../../../camera/index.js";
 import { mean } from "../../../core/index.js";
-import { known, type Unavailable } from "../../contracts/known.js";
+import { orUnavailable, type Unavailable } from "../../contracts/availability.js";
 import { type Alignment, type AlignmentView, alignmentOf, type Quantity, rowsAt } from "./estimate.js";
 
 export interface RotationFigures {
@@ -62,10 +62,10 @@ function figuresOf(
   const uncalibrated = "needs a calibration: the focal length is not known";
   const sure = ({ deviation }: Quantity) => deviation * DEGREES <= LEAST_SURE_DEGREES;
   const degrees = (quantity: Quantity, part: keyof Quantity) => {
-    if (!calibrated) return known<number>(undefined, uncalibrated);
-    const told = part === "deviation" || sure(quantity);
-    return known(
-      told ? round(quantity[part] * DEGREES, 4) : undefined,
+    if (!calibrated) return orUnavailable<number>(undefined, uncalibrated);
+    const reported = part === "deviation" || sure(quantity);
+    return orUnavailable(
+      reported ? round(quantity[part] * DEGREES, 4) : undefined,
       `the features do not tell it: it is only sure to ${(quantity.deviation * DEGREES).toFixed(2)} degrees`,
     );
   };
@@ -88,7 +88,10 @@ function figuresOf(
       roll: round(roll.deviation * DEGREES, 4),
     },
     scalePercent: round(100 * scale.value, 3),
-    focalPixels: known(calibrated ? round(scale.value * view.focalPixels, 2) : undefined, uncalibrated),
+    focalPixels: orUnavailable(
+      calibrated ? round(scale.value * view.focalPixels, 2) : undefined,
+      uncalibrated,
+    ),
     features: alignment.features,
     residualRows: round(alignment.residualRows, 3),
   };

@@ -16,7 +16,7 @@ export interface LookGeometry {
 /** Without a calibration the lens is taken as one of 64 degrees; nothing is told that depends on it. */
 const FOCAL_PER_WIDTH = 0.8;
 
-export function lookGeometryOf({ width, height, maps, rig }: PipelineGeometry): LookGeometry {
+export function lookGeometryFrom({ width, height, maps, rig }: PipelineGeometry): LookGeometry {
   if (rig === undefined) {
     const view = {
       width,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Watches the rig while frames are computed: a look now and then, on its own thread, and what becomes of many looks.
 import type { AlignmentLook, PairAligner } from "../../../camera/index.js";
-import type { Unavailable } from "../../contracts/known.js";
+import type { Unavailable } from "../../contracts/availability.js";
 import type { Alignment } from "./estimate.js";
 import { type AlignmentFigures, inWords, joined } from "./figures.js";
 import type { LookGeometry } from "./look-options.js";

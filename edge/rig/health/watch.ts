@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The watch of a run over its rig: a monitor for what comes in now, another one when the source or its calibration changes.
 import { type FramePair, PairAligner } from "../../../camera/index.js";
-import type { Unavailable } from "../../contracts/known.js";
+import type { Unavailable } from "../../contracts/availability.js";
 import type { InputLayout } from "../../contracts/rig.js";
 import type { PipelineGeometry } from "../../pipeline/geometry.js";
 import { type CorrectionReport, RigCorrection } from "./correction.js";
-import { type LookGeometry, lookGeometryOf, lookOptions } from "./look-options.js";
+import { type LookGeometry, lookGeometryFrom, lookOptions } from "./look-options.js";
 import { type HealthReport, type MonitorEvents, RigMonitor } from "./monitor.js";
 import { type PairProblem, problem } from "./problem.js";
 import type { HealthSettings } from "./settings.js";
@@ -45,7 +45,7 @@ export class RigWatch {
     this.close();
     this.#opened = { health, layout, geometry };
     if (!health.enabled) return;
-    const look = lookGeometryOf(geometry);
+    const look = lookGeometryFrom(geometry);
     const { focalPixels, width } = look.view;
     const rows = Math.max(8, Math.round(ROWS_PER_FOCAL * focalPixels));
     const maxDisparity = Math.round(DISPARITY_PER_WIDTH * width);
@@ -68,10 +68,10 @@ export class RigWatch {
     const { health: before, layout, geometry } = this.#opened;
     this.#opened = { health, layout, geometry };
     if (health.enabled !== before.enabled || health.correct !== before.correct) {
-      const told = this.problem;
+      const reported = this.problem;
       this.#correction?.undo();
       this.open(config, layout, geometry);
-      if (told !== undefined) this.#events.onProblem(undefined);
+      if (reported !== undefined) this.#events.onProblem(undefined);
       return;
     }
     this.#monitor?.setLimits(health);

@@ -218,7 +218,7 @@ class McapSource implements PairSource {
     let firstSequence = 0;
     const pairEvents: PairEvents = {
       onDrop: (side, cause) => this.#drop(side, cause),
-      onBad: (error) => this.#tellBad(events, error),
+      onBad: (error) => this.#reportBad(events, error),
     };
     for await (const pair of recordedPairs(this.#recording, this.#topics, this.#fromNs, pairEvents)) {
       if (this.#stopped) return;
@@ -296,7 +296,7 @@ class McapSource implements PairSource {
     this.#drops[side][cause] = (this.#drops[side][cause] ?? 0) + 1;
   }
 
-  #tellBad(events: SourceEvents, { message }: Error): void {
+  #reportBad(events: SourceEvents, { message }: Error): void {
     if (this.#badTold++ < 10) events.onWarning?.(`${this.#settings.file}: ${message}`);
   }
 

@@ -19,7 +19,7 @@ import {
 } from "./tools.mjs";
 
 const waitsFor = (what) => until(() => what.test(show("StatusText")), `a status of ${what}`);
-const told = () => journal(0, "-b").filter((entry) => entry.DEPTHWATT_EVENT === "waiting");
+const reported = () => journal(0, "-b").filter((entry) => entry.DEPTHWATT_EVENT === "waiting");
 let pid;
 
 export const cases = {
@@ -31,7 +31,7 @@ export const cases = {
       "the end of the boot",
     );
     pid = mainPid();
-    const [first] = told();
+    const [first] = reported();
     assert.equal(first.DEPTHWATT_ERROR_CODE, "DEVICE_UNAVAILABLE");
     assert.equal(first.PRIORITY, "4");
     return { status: show("StatusText") };
@@ -40,7 +40,7 @@ export const cases = {
   "a port in use at boot: named with its port, waited for as well": async () => {
     plugAll();
     await waitsFor(/^waiting: .*port 8990.*another process has that port/);
-    assert.equal(told().at(-1).DEPTHWATT_ERROR_CODE, "HTTP_UNAVAILABLE");
+    assert.equal(reported().at(-1).DEPTHWATT_ERROR_CODE, "HTTP_UNAVAILABLE");
     return { status: show("StatusText") };
   },
 
@@ -51,9 +51,9 @@ export const cases = {
       await hearDepth();
       assert.equal(mainPid(), pid);
       assert.equal(show("NRestarts"), "0");
-      const messages = told().map((entry) => entry.MESSAGE);
+      const messages = reported().map((entry) => entry.MESSAGE);
       assert.deepEqual([...new Set(messages)], messages);
-      assert(messages.length <= 4, words(told()));
+      assert(messages.length <= 4, words(reported()));
       return { messages };
     },
 

@@ -4,13 +4,13 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
+  boardTotalRule,
   detectBoard,
   listBoards,
   loadBoardFile,
   loadBoards,
   readL4t,
   SHIPPED_BOARDS,
-  totalRuleOf,
 } from "../../../edge/boards/index.js";
 import { openBestSensor, readContext } from "../../../power/index.js";
 import {
@@ -93,9 +93,9 @@ describe("a board config of one's own", () => {
         power: { total },
       }),
     });
-    const mine = loadBoardFile(tree.path("mine.json"));
-    expect(mine.power.total).toEqual(total);
-    expect(mine.gpu).toEqual(boards.find((board) => board.name === "agx-orin-64gb")!.gpu);
+    const own = loadBoardFile(tree.path("mine.json"));
+    expect(own.power.total).toEqual(total);
+    expect(own.gpu).toEqual(boards.find((board) => board.name === "agx-orin-64gb")!.gpu);
   });
 
   test("is refused with file and key: wrong type, unknown key, circle, verified without having been read", () => {
@@ -127,7 +127,7 @@ describe("detection on constructed trees", () => {
     expect(detection.level).toBe("board");
     expect(detection.evidence.model).toBe(constructed.model);
     expect(detection.evidence.l4t?.note).toBe("");
-    const totalRule = totalRuleOf(detection)!;
+    const totalRule = boardTotalRule(detection)!;
     const sensor = openBestSensor({ root: tree.root, totalRule });
     if (!("rails" in sensor)) throw new Error(sensor.reason);
     const readings = sensor.read();
@@ -171,7 +171,7 @@ describe("detection on constructed trees", () => {
     "%s: text that is no number, a read that fails midway and a removed monitor cost one rail, and come back",
     (_name, constructed) => {
       using tree = buildBoardTree(constructed);
-      const totalRule = totalRuleOf(detectBoard(boards, { root: tree.root }))!;
+      const totalRule = boardTotalRule(detectBoard(boards, { root: tree.root }))!;
       const sensor = openBestSensor({ root: tree.root, totalRule });
       if (!("rails" in sensor)) throw new Error(sensor.reason);
       const at = sensor.rails.findIndex(({ label }) => label === totalRule.rails.at(-1));
@@ -218,7 +218,7 @@ describe("detection on constructed trees", () => {
     using tree = buildBoardTree(constructed);
     const detection = detectBoard(boards, { root: tree.root });
     expect(detection).toMatchObject({ level: "board", board: { name } });
-    const sensor = openBestSensor({ root: tree.root, totalRule: totalRuleOf(detection)! });
+    const sensor = openBestSensor({ root: tree.root, totalRule: boardTotalRule(detection)! });
     if (!("rails" in sensor)) throw new Error(sensor.reason);
     expect(sensor.rails.map(({ label }) => label).sort()).toEqual(Object.keys(constructed.rails).sort());
     expect(sensor.total).toHaveProperty("rails");
@@ -256,7 +256,7 @@ describe("detection on constructed trees", () => {
     const byName = detectBoard(boards, { root: named.root });
     expect(byName).toMatchObject({ level: "guess", board: { name: expect.stringMatching(/^orin-nx/) } });
     expect(byName.reason).toContain("would fit too");
-    expect(totalRuleOf(byName)).toBeUndefined();
+    expect(boardTotalRule(byName)).toBeUndefined();
     using nameless = tree(deviceTree(["acme,x", "nvidia,tegra234"]));
     expect(detectBoard(boards, { root: nameless.root }).board?.name).toBe("orin-nano-4gb");
   });

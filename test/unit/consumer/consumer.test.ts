@@ -49,8 +49,8 @@ describe("saving", () => {
         saver.save({ ...rest, device, header, body, values, counts: values } as unknown as ReceivedFrame);
       await saver.finish();
       const documents = readdirSync(folder).filter((name) => name.endsWith(".json"));
-      const told = documents.map((name) => JSON.parse(readFileSync(join(folder, name), "utf8")).device);
-      expect(told.sort()).toEqual(devices.sort());
+      const reported = documents.map((name) => JSON.parse(readFileSync(join(folder, name), "utf8")).device);
+      expect(reported.sort()).toEqual(devices.sort());
       expect(documents).toContain("short-depth-00000002-000001.json");
     } finally {
       rmSync(folder, { recursive: true });

@@ -158,15 +158,15 @@ describe("an engine whose parameters change", () => {
 
   test("says what is computed once it is, and stays on the backend that auto has found", async () => {
     const shop = new Workshop();
-    const told: object[] = [];
-    const events = { onProblem: () => {}, onChange: ({ match }: EngineOptions) => told.push(match) };
+    const reported: object[] = [];
+    const events = { onProblem: () => {}, onChange: ({ match }: EngineOptions) => reported.push(match) };
     const engine = new AdjustableEngine(options, events, shop.open);
     engine.submit(0, none, none, () => {});
     engine.adjust({ halfResolution: true });
     await prepared();
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     shop.finish!();
-    expect(told).toEqual([{ ...MATCH, halfResolution: true }]);
+    expect(reported).toEqual([{ ...MATCH, halfResolution: true }]);
     expect(engine.match.halfResolution).toBe(true);
     expect(shop.backends).toEqual(["auto", "cpu"]);
   });

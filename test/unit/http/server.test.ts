@@ -75,10 +75,10 @@ test("a foreign Host or Origin is refused for pages and sockets", async () => {
   expect(await raw(port, "/", ["Origin: http://attacker.example"])).toMatch(/^HTTP\/1\.1 403 /);
   const socket = (origin: string, path = "/live") =>
     new WebSocket(`ws://127.0.0.1:${port}${path}`, { origin });
-  const mine = socket(`http://127.0.0.1:${port}`);
-  const [welcome] = await once(mine, "message");
+  const own = socket(`http://127.0.0.1:${port}`);
+  const [welcome] = await once(own, "message");
   expect(String(welcome)).toBe("welcome");
-  mine.terminate();
+  own.terminate();
   for (const refused of [
     socket("http://attacker.example"),
     socket("null"),

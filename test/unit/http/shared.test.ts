@@ -104,7 +104,7 @@ needs("mosquitto").suite("over TLS", () => {
     const url = (server.url as string).replace("127.0.0.1", "localhost");
     const ca = readFileSync(caFile);
     await expect(answer(url, { ca })).rejects.toThrow();
-    const mine = { cert: readFileSync(client.certFile), key: readFileSync(client.keyFile) };
-    expect(await answer(url, { ca, ...mine })).toBe(200);
+    const own = { cert: readFileSync(client.certFile), key: readFileSync(client.keyFile) };
+    expect(await answer(url, { ca, ...own })).toBe(200);
   });
 });

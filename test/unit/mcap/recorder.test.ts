@@ -27,7 +27,7 @@ const zstd = await loadZstd();
 function start(changes: Partial<RecorderOptions> = {}, disk: RecordingDisk = realDisk) {
   const clock = { ms: 1000 };
   const space = { free: 50, total: 100 };
-  const told = {
+  const reported = {
     written: 0,
     lost: {} as Record<string, number>,
     problems: [] as (string | undefined)[],
@@ -51,11 +51,11 @@ function start(changes: Partial<RecorderOptions> = {}, disk: RecordingDisk = rea
     },
     zstd,
     {
-      onWritten: (frames) => (told.written += frames),
-      onLost: (frames, cause) => (told.lost[cause] = (told.lost[cause] ?? 0) + frames),
-      onProblem: (problem) => told.problems.push(problem),
-      onFile: (path) => told.files.push(path),
-      onNotice: (text) => told.notices.push(text),
+      onWritten: (frames) => (reported.written += frames),
+      onLost: (frames, cause) => (reported.lost[cause] = (reported.lost[cause] ?? 0) + frames),
+      onProblem: (problem) => reported.problems.push(problem),
+      onFile: (path) => reported.files.push(path),
+      onNotice: (text) => reported.notices.push(text),
     },
     around,
   );
@@ -67,7 +67,7 @@ function start(changes: Partial<RecorderOptions> = {}, disk: RecordingDisk = rea
     recorder.frame([part], BigInt(Math.round(clock.ms)) * 1_000_000n);
     return number++;
   };
-  return { recorder, clock, space, told, frame, file };
+  return { recorder, clock, space, reported, frame, file };
 }
 
 async function framesIn(
@@ -86,7 +86,7 @@ async function framesIn(
 }
 
 test("frames come back in order, with the index and without loss", async () => {
-  const { recorder, frame, file, told } = start();
+  const { recorder, frame, file, reported } = start();
   for (let i = 0; i < 10; i++) frame();
   recorder.end();
   expect(await framesIn(file)).toEqual({
@@ -94,22 +94,22 @@ test("frames come back in order, with the index and without loss", async () => {
     index: undefined,
     bytes: 0,
   });
-  expect(told).toMatchObject({ written: 10, lost: {}, files: [file] });
+  expect(reported).toMatchObject({ written: 10, lost: {}, files: [file] });
 });
 
 test("what waits is flushed when it is flushMs old, or 4 MiB large", () => {
-  const { recorder, frame, clock, told } = start();
+  const { recorder, frame, clock, reported } = start();
   expect(recorder.dueInMs).toBeUndefined();
   frame();
   expect(recorder.dueInMs).toBe(500);
   clock.ms += 499;
   frame();
-  expect(told.written).toBe(0);
+  expect(reported.written).toBe(0);
   clock.ms += 1;
   frame();
-  expect(told.written).toBe(3);
+  expect(reported.written).toBe(3);
   frame(5 << 20);
-  expect(told.written).toBe(4);
+  expect(reported.written).toBe(4);
 });
 
 /** A disk that remembers, of each file, what was synced: that is what a power cut leaves. */
@@ -168,20 +168,20 @@ test("a full disk: the chunk is counted as lost, the file stays whole, and it co
       return realDisk.write(file, bytes.subarray(0, part), position);
     },
   };
-  const { recorder, frame, told, file } = start({}, disk);
+  const { recorder, frame, reported, file } = start({}, disk);
   for (let i = 0; i < 10; i++) frame(2000);
   recorder.flush();
   for (let i = 0; i < 10; i++) frame(2000);
   recorder.flush(); // half of it fits
-  expect(told.lost).toEqual({ diskFull: 10 });
-  expect(told.problems.at(-1)).toMatch(/cannot write to .*out\.mcap: ENOSPC/);
+  expect(reported.lost).toEqual({ diskFull: 10 });
+  expect(reported.problems.at(-1)).toMatch(/cannot write to .*out\.mcap: ENOSPC/);
   const whole = await framesIn(file);
   expect(whole.frames).toHaveLength(10);
   expect(whole.bytes).toBe(0);
   room = 1e9;
   for (let i = 0; i < 10; i++) frame(2000);
   recorder.end();
-  expect(told.problems.at(-1)).toBeUndefined();
+  expect(reported.problems.at(-1)).toBeUndefined();
   const { frames, index } = await framesIn(file);
   expect(index).toBeUndefined();
   expect(frames).toEqual([
@@ -198,16 +198,16 @@ test("a disk that has room for documents alone still has its problem", () => {
       return realDisk.write(file, bytes, position);
     },
   };
-  const { recorder, frame, told } = start({}, disk);
+  const { recorder, frame, reported } = start({}, disk);
   frame(5000);
   recorder.flush();
   recorder.document({ channel: 0, data: Buffer.from("{}"), publishNs: 0n, sequence: 0 }, 0n);
   recorder.flush();
-  expect(told.lost).toEqual({ writeFailed: 1 });
-  expect(told.problems.at(-1)).toMatch(/cannot write to .*: EFBIG/);
+  expect(reported.lost).toEqual({ writeFailed: 1 });
+  expect(reported.problems.at(-1)).toMatch(/cannot write to .*: EFBIG/);
   frame(10);
   recorder.flush();
-  expect(told.problems.at(-1)).toBeUndefined();
+  expect(reported.problems.at(-1)).toBeUndefined();
 });
 
 test("a disk that fails in any of its calls costs counted frames, never an exception", async () => {
@@ -219,17 +219,17 @@ test("a disk that fails in any of its calls costs counted frames, never an excep
       return (realDisk[call] as (...all: unknown[]) => unknown)(...words);
     };
     Object.assign(disk, { [call]: fault });
-    const { recorder, frame, told } = start({ file: join(folder, `${call}.mcap`) }, disk);
+    const { recorder, frame, reported } = start({ file: join(folder, `${call}.mcap`) }, disk);
     frame();
     recorder.flush();
-    expect(told.lost, call).toEqual({ writeFailed: 1 });
-    expect(told.problems.at(-1)).toMatch(/EIO/);
+    expect(reported.lost, call).toEqual({ writeFailed: 1 });
+    expect(reported.problems.at(-1)).toMatch(/EIO/);
     broken = false;
     frame();
     recorder.end();
-    expect(told.written, call).toBe(1);
-    expect(told.problems.at(-1)).toBeUndefined();
-    const recorded = await framesIn(told.files.at(-1)!);
+    expect(reported.written, call).toBe(1);
+    expect(reported.problems.at(-1)).toBeUndefined();
+    const recorded = await framesIn(reported.files.at(-1)!);
     expect(recorded.frames).toEqual([1]);
   }
 });
@@ -258,19 +258,19 @@ test.each([
       return realDisk.write(file, bytes, position);
     },
   };
-  const { recorder, frame, told } = start({}, disk);
+  const { recorder, frame, reported } = start({}, disk);
   const data = new TextEncoder().encode("{}");
   recorder.head = {
     ...recorder.head,
     attachments: [{ name: "calibration.json", mediaType: "application/json", data }],
   };
   for (let i = 0; i < 5; i++) frame();
-  expect(told.lost).toEqual({ diskFull: 5 });
+  expect(reported.lost).toEqual({ diskFull: 5 });
   expect({ open: open.size, files: readdirSync(folder) }).toEqual({ open: 0, files: [] });
   full = false;
   frame();
   recorder.end();
-  expect(told.written).toBe(1);
+  expect(reported.written).toBe(1);
   expect({ open: open.size, files: readdirSync(folder) }).toEqual({ open: 0, files: ["out.mcap"] });
 });
 
@@ -283,29 +283,29 @@ test("an index that cannot be written is reported, and the file is read without 
       return realDisk.write(file, bytes, position);
     },
   };
-  const { recorder, frame, told, file } = start({}, disk);
+  const { recorder, frame, reported, file } = start({}, disk);
   frame();
   recorder.end();
-  expect(told.notices).toEqual([expect.stringMatching(/has no index, but can be read/)]);
-  expect(told.problems.at(-1)).toBeUndefined();
+  expect(reported.notices).toEqual([expect.stringMatching(/has no index, but can be read/)]);
+  expect(reported.problems.at(-1)).toBeUndefined();
   expect((await framesIn(file)).frames).toEqual([0]);
 });
 
 test("recording leaves the disk its share, and continues when there is more", () => {
-  const { recorder, frame, space, clock, told } = start();
+  const { recorder, frame, space, clock, reported } = start();
   frame();
   space.free = 9;
   clock.ms += 600;
   frame();
-  expect(told).toMatchObject({ written: 1, lost: { diskReserve: 1 } });
-  expect(told.problems.at(-1)).toMatch(/9\.0 % of the disk .* is free, and 10 % is to be kept/);
+  expect(reported).toMatchObject({ written: 1, lost: { diskReserve: 1 } });
+  expect(reported.problems.at(-1)).toMatch(/9\.0 % of the disk .* is free, and 10 % is to be kept/);
   space.free = 11;
   frame(); // it looks again half a second later
   clock.ms += 600;
   frame();
   recorder.end();
-  expect(told).toMatchObject({ written: 2, lost: { diskReserve: 2 } });
-  expect(told.problems.at(-1)).toBeUndefined();
+  expect(reported).toMatchObject({ written: 2, lost: { diskReserve: 2 } });
+  expect(reported.problems.at(-1)).toBeUndefined();
 });
 
 test("rotation by size and by time: every file is whole and begins with the newest state", async () => {
@@ -322,10 +322,10 @@ test("rotation by size and by time: every file is whole and begins with the newe
     bySize.clock.ms += 100;
   }
   bySize.recorder.end();
-  expect(bySize.told.files.length).toBeGreaterThanOrEqual(3);
-  expect(bySize.told.files[0]).toMatch(/out-0001\.mcap$/);
+  expect(bySize.reported.files.length).toBeGreaterThanOrEqual(3);
+  expect(bySize.reported.files[0]).toMatch(/out-0001\.mcap$/);
   const all: number[] = [];
-  for (const file of bySize.told.files) {
+  for (const file of bySize.reported.files) {
     const recording = await openRecording(file);
     expect([...recording.channels.values()].map(({ topic }) => topic).sort()).toEqual(["/frames", "/state"]);
     await recording.close();
@@ -339,7 +339,7 @@ test("rotation by size and by time: every file is whole and begins with the newe
     byTime.clock.ms += 100;
   }
   byTime.recorder.end();
-  expect(byTime.told.files).toHaveLength(3);
+  expect(byTime.reported.files).toHaveLength(3);
 });
 
 test("names: the time, the number of the part, and never one that is taken", () => {
@@ -351,7 +351,7 @@ test("names: the time, the number of the part, and never one that is taken", () 
   first.recorder.end();
   first.frame();
   first.recorder.end();
-  expect(first.told.files.map((file) => file.slice(folder.length + 1))).toEqual([
+  expect(first.reported.files.map((file) => file.slice(folder.length + 1))).toEqual([
     "out.mcap",
     "out-0002.mcap",
   ]);

@@ -136,10 +136,10 @@ test("noise over frames: the standard deviation of what alternates, nothing of w
   const [width, height] = [64, 48];
   const noise = new TemporalNoise(gridOver(width, height, 0.5), 4);
   const frames = [0, 1, 2, 3].map((n) => sloped(width, height, () => (n % 2 === 0 ? 16 : -16)));
-  const told = frames.map((frame) => noise.add(frame));
+  const reported = frames.map((frame) => noise.add(frame));
   // +1, -1, +1, -1 pixel: variance 4 / 3.
-  expect(told.slice(0, 3)).toEqual([undefined, undefined, undefined]);
-  expect(told[3]).toBeCloseTo(Math.sqrt(4 / 3), 9);
+  expect(reported.slice(0, 3)).toEqual([undefined, undefined, undefined]);
+  expect(reported[3]).toBeCloseTo(Math.sqrt(4 / 3), 9);
   const still = [0, 1, 2, 3].map(() => noise.add(sloped(width, height)));
   expect(still[3]).toBe(0);
   frames[2]!.confidence.fill(0);

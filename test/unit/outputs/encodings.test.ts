@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { loadConfig } from "../../../edge/config/index.js";
 import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
-import { encodingsOf, slotsFor, unionOf } from "../../../edge/outputs/encodings.js";
+import { mergeEncodings, requiredEncodings, slotsFor } from "../../../edge/outputs/encodings.js";
 import type { Publisher } from "../../../edge/outputs/mqtt/index.js";
 import { RealtimeOffset, streamSinks } from "../../../edge/outputs/mqtt/streams.js";
 
@@ -27,16 +27,18 @@ test.each<[string[], boolean, object]>([
   ],
   [["outputs.mqtt.broker=none"], true, {}],
 ])("%j with depth %s", (set, hasDepth, expected) => {
-  expect(encodingsOf(outputs(...set), hasDepth)).toEqual(expected);
+  expect(requiredEncodings(outputs(...set), hasDepth)).toEqual(expected);
 });
 
 test("of outputs that wish different things the engine gives each what it can use", () => {
-  expect(unionOf([{ encodeDisparity: "raw" }, { encodeDepth: "rvl", encodeDisparity: "rvl" }])).toEqual({
+  expect(
+    mergeEncodings([{ encodeDisparity: "raw" }, { encodeDepth: "rvl", encodeDisparity: "rvl" }]),
+  ).toEqual({
     encodeDepth: "rvl",
     encodeDisparity: "rvl",
   });
-  expect(unionOf([{}, { encodeDisparity: "raw" }])).toEqual({ encodeDisparity: "raw" });
-  expect(unionOf([])).toEqual({});
+  expect(mergeEncodings([{}, { encodeDisparity: "raw" }])).toEqual({ encodeDisparity: "raw" });
+  expect(mergeEncodings([])).toEqual({});
 });
 
 test("two slots are computed into; an output may hold two, and gets one more", () => {

@@ -76,10 +76,10 @@ test("what is taken back while the broker is away is taken back when it is there
     });
     peer!.resetAndDestroy();
     await vi.waitFor(() => expect(side.connected).toBe(false), 5000);
-    const gone = until(empty!);
+    const removed = until(empty!);
     side.keep("t", "");
     admit();
-    await gone;
+    await removed;
   } finally {
     const closed = side.close();
     peer?.destroy();

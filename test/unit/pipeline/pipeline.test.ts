@@ -273,7 +273,7 @@ test("a pair follows the one before unless time goes back, pauses for more than 
   expect(engine.follows).toEqual([false, true, true, false, false, false]);
   source.deliver(2n * second + 5n);
   source.deliver(2n * second + 6n);
-  pipeline.forgetWaiting();
+  pipeline.discardWaiting();
   engine.finish();
   deliver(2n * second + 7n);
   expect(engine.follows.slice(6)).toEqual([true, false]);

@@ -2,7 +2,7 @@
 // The colours of the live page's pictures, and the range that they are spread over automatically.
 import { describe, expect, test } from "vitest";
 import { COLOUR_MAPS, coloursOf } from "../../../clients/page/picture/colour-maps.js";
-import { autoRange, eased, histogramOf, valueAt } from "../../../clients/page/picture/histogram.js";
+import { autoRange, buildHistogram, eased, valueAt } from "../../../clients/page/picture/histogram.js";
 
 const rgb = (word: number) => [word & 255, (word >> 8) & 255, (word >> 16) & 255];
 
@@ -51,18 +51,18 @@ describe("the range that follows the picture", () => {
       ...Array(962).fill(40),
       ...Array(19).fill(90),
     ]);
-    const histogram = histogramOf(counts, meaning, scale);
+    const histogram = buildHistogram(counts, meaning, scale);
     expect([histogram.values, histogram.invalid]).toEqual([1000, 500]);
     expect(autoRange(histogram, scale)).toEqual({ min: 39, max: 42 });
   });
 
   test("takes in what is 2 % of the picture", () => {
     const counts = Uint16Array.from([...Array(20).fill(3), ...Array(960).fill(40), ...Array(20).fill(90)]);
-    expect(autoRange(histogramOf(counts, meaning, scale), scale)).toEqual({ min: 2, max: 92 });
+    expect(autoRange(buildHistogram(counts, meaning, scale), scale)).toEqual({ min: 2, max: 92 });
   });
 
   test("is none without a value, and moves in steps", () => {
-    expect(autoRange(histogramOf(new Uint16Array(10), meaning, scale), scale)).toBeUndefined();
+    expect(autoRange(buildHistogram(new Uint16Array(10), meaning, scale), scale)).toBeUndefined();
     expect(eased(undefined, { min: 1, max: 2 })).toEqual({ min: 1, max: 2 });
     expect(eased({ min: 1, max: 2 }, { min: 2, max: 4 })).toEqual({ min: 1.3, max: 2.6 });
   });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the plots draw: ten minutes of each device, whatever its documents say.
 import { expect, test } from "vitest";
-import { chartsOf } from "../../../clients/page/figures/charts.js";
+import { chartsFrom } from "../../../clients/page/figures/charts.js";
 import { perSecond, recent, remember } from "../../../clients/page/figures/history.js";
 import { S } from "../../../clients/page/strings.js";
 
@@ -57,7 +57,7 @@ test("a rig that drifts is a curve of each axis, and what is not told leaves a g
   for (const [second, roll] of [0, -0.01, -0.02, -0.03].entries())
     remember("warm", { health: health(roll, second === 1 ? unknown : 0.02) }, second);
   remember("warm", { health: { alignment: unknown } }, 4);
-  const charts = chartsOf(recent("warm", 60));
+  const charts = chartsFrom(recent("warm", 60));
   expect(charts.map(({ key }) => key)).toEqual(["rotation", "rows"]);
   expect(charts[0]!.signed).toBe(true);
   expect(charts[0]!.lines).toEqual([
@@ -80,7 +80,7 @@ test("a drift of a hundredth of a degree a minute is a slope over the ten minute
   }
   const samples = recent("drifting", widest);
   expect(samples.at(-1)!.seconds - samples[0]!.seconds).toBe(600);
-  const charts = chartsOf(samples);
+  const charts = chartsFrom(samples);
   const line = (key: string, name: string) =>
     charts.find((chart) => chart.key === key)!.lines.find((one) => one.name === name)!.values as number[];
   const rise = (values: number[]) => values.at(-1)! - values[0]!;

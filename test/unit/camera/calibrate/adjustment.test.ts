@@ -61,7 +61,7 @@ test.each(LENS_MODELS)(
 
 test("the uncertainty is what many calibrations scatter by", async () => {
   const focals: number[] = [];
-  const told: number[] = [];
+  const reported: number[] = [];
   for (let seed = 1; seed <= 12; seed++) {
     const { pairs } = pairsOf("radtan", 10, 0.2, 5);
     const random = new Random(1000 + seed);
@@ -69,11 +69,11 @@ test("the uncertainty is what many calibrations scatter by", async () => {
     const noisy = pairs.map((pair) => jittered(pair, random));
     const result = await calibratePairs(native, noisy, { board, lens: "radtan", imageSize });
     focals.push(result.calibration.left.K[0]);
-    told.push(result.deviations!.leftFocalPixels);
+    reported.push(result.deviations!.leftFocalPixels);
   }
   const mean = focals.reduce((sum, f) => sum + f, 0) / focals.length;
   const scatter = Math.sqrt(focals.reduce((sum, f) => sum + (f - mean) ** 2, 0) / (focals.length - 1));
-  const middle = told.sort((a, b) => a - b)[6]!;
+  const middle = reported.sort((a, b) => a - b)[6]!;
   expect(scatter / middle).toBeGreaterThan(0.4);
   expect(scatter / middle).toBeLessThan(2.2);
 });
@@ -178,11 +178,11 @@ test("without k3 it stays 0", async () => {
 test.each([
   ["fisheye", "radtan", /this looks like a wide lens: .* calibrate with --lens fisheye/],
   ["radtan", "fisheye", /this looks like no fisheye lens: .* calibrate with --lens radtan/],
-] as const)("a %s lens that is calibrated as %s is told by the other's fit", async (lens, as, told) => {
+] as const)("a %s lens that is calibrated as %s is told by the other's fit", async (lens, as, reported) => {
   const { pairs } = pairsOf(lens, 14, 0.03, 15);
   const options = { board, imageSize, compareLenses: true } as const;
   const wrong = await calibratePairs(native, pairs, { ...options, lens: as });
-  expect(wrong.warnings.join("\n")).toMatch(told);
+  expect(wrong.warnings.join("\n")).toMatch(reported);
   const right = await calibratePairs(native, pairs, { ...options, lens });
   expect(right.warnings.join("\n")).not.toMatch(/--lens/);
 });

@@ -5,7 +5,7 @@ import { delivered, FORMAT_TRAITS, type NativeDescription } from "v4l2-camera/pa
 import { describe, expect, test } from "vitest";
 import type { PixelFormat, RawImage } from "../../../../camera/frame.js";
 import { chooseFormat } from "../../../../camera/live/choose.js";
-import { parseControls } from "../../../../camera/live/control-wishes.js";
+import { parseControls } from "../../../../camera/live/requested-controls.js";
 import { greyOf } from "../../../../camera/recordings/still.js";
 
 const camera = (path: string, formats: [string, number, number][]): NativeDescription => ({

@@ -344,8 +344,8 @@ describe("refusals", () => {
   });
 
   test("ranges that are open at one end, or have none, are reported without their missing end", () => {
-    const told = (assignment: string) => refusal({ set: [assignment] }).message;
-    expect(told("calibration.lengthUnitMetres=0")).toMatch(/expected .*a number above 0/);
+    const reported = (assignment: string) => refusal({ set: [assignment] }).message;
+    expect(reported("calibration.lengthUnitMetres=0")).toMatch(/expected .*a number above 0/);
     for (const setting of SETTINGS)
       expect(expectedWords(setting), setting.key).not.toMatch(/undefined|NaN|9007199254740991|\s$/);
   });

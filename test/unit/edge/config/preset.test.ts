@@ -118,11 +118,11 @@ test.each([
     rows: { preset: string; data: string; mean: number }[];
   };
   for (const preset of presets) {
-    const told = PRESETS[preset]!.figures.flatMap(({ measured }) =>
+    const reported = PRESETS[preset]!.figures.flatMap(({ measured }) =>
       measured?.from === file ? [measured.value] : [],
     );
     const measured = sets.map((set) => rows.find((row) => row.preset === preset && row.data === set)!.mean);
-    expect(told, preset).toEqual(measured);
+    expect(reported, preset).toEqual(measured);
   }
 });
 

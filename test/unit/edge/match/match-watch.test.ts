@@ -8,14 +8,14 @@ import type { ComputedFrame } from "../../../../edge/contracts/computed-frame.js
 import { loadNative } from "../../../../edge/contracts/native.js";
 import { MatchWatch } from "../../../../edge/match/match-watch.js";
 import { atRangeEndPercent, neededDisparities } from "../../../../edge/match/search-range.js";
-import { engineOptionsOf } from "../../../../edge/pipeline/engine-options.js";
+import { engineOptionsFrom } from "../../../../edge/pipeline/engine-options.js";
 import { uncalibrated } from "../../../../edge/pipeline/geometry.js";
 
 const [WIDTH, HEIGHT] = [320, 240];
 const NEAREST_PX = 36;
 
 const optionsFor = (numDisparities: number): EngineOptions =>
-  engineOptionsOf(
+  engineOptionsFrom(
     loadConfig({ environment: {}, set: ["board=none", `match.numDisparities=${numDisparities}`] }).config,
     { description: greyPairLayout(WIDTH, HEIGHT) },
     uncalibrated(WIDTH, HEIGHT),

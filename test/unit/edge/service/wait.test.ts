@@ -36,11 +36,11 @@ test("a service tries until it works, is ready meanwhile, and names each reason 
     ["DEVICE_PERMISSION", "not yet"],
     ["HTTP_UNAVAILABLE", "port taken"],
   );
-  const told: string[] = [];
-  const options = { retryMs: 1, onWait: ({ message }: Error) => void told.push(message) };
+  const reported: string[] = [];
+  const options = { retryMs: 1, onWait: ({ message }: Error) => void reported.push(message) };
   expect(await whenThere(attempt, notifier, options)).toBe("open");
   expect(tries()).toBe(5);
-  expect(told).toEqual(["no camera", "not yet", "port taken"]);
+  expect(reported).toEqual(["no camera", "not yet", "port taken"]);
   expect(sent).toEqual([
     "READY=1",
     "STATUS=waiting: no camera",

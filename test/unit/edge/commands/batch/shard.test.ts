@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which part of an archive a process works on, and how busy a stage is.
 import { expect, test } from "vitest";
-import { partOf, shardOf } from "../../../../../edge/commands/batch/shard.js";
+import { parseShard, partOf } from "../../../../../edge/commands/batch/shard.js";
 import { Occupancy } from "../../../../../edge/commands/batch/stages.js";
 
 test.each<[string | undefined, NodeJS.ProcessEnv, unknown]>([
@@ -17,7 +17,7 @@ test.each<[string | undefined, NodeJS.ProcessEnv, unknown]>([
     { index: 3, of: 5 },
   ],
 ])("--shard %s with %j is %j", (flag, environment, expected) => {
-  expect(shardOf(flag, environment)).toEqual(expected);
+  expect(parseShard(flag, environment)).toEqual(expected);
 });
 
 test.each<[string | undefined, NodeJS.ProcessEnv, RegExp]>([
@@ -34,7 +34,7 @@ test.each<[string | undefined, NodeJS.ProcessEnv, RegExp]>([
   ["3", { JOB_COMPLETION_INDEX: "3" }, /more than JOB_COMPLETION_INDEX \(3, counted from 0\), got 3/],
   ["3", { SLURM_ARRAY_TASK_ID: "x" }, /SLURM_ARRAY_TASK_ID that is a number/],
 ])("--shard %s with %j is refused", (flag, environment, message) => {
-  expect(() => shardOf(flag, environment)).toThrow(message);
+  expect(() => parseShard(flag, environment)).toThrow(message);
 });
 
 test("the parts of an archive are all of it, and nothing twice", () => {

@@ -8,8 +8,8 @@ import { measuredPoints, paretoFront } from "../../../../../edge/commands/profil
 import { shownRails } from "../../../../../edge/commands/profile/charts-energy.js";
 import { compareProfiles } from "../../../../../edge/commands/profile/compare.js";
 import {
-  contributionOf,
   contributionSchema,
+  createContribution,
   kernelTimesOf,
 } from "../../../../../edge/commands/profile/contribute.js";
 import { reportHtml, stageColours } from "../../../../../edge/commands/profile/report.js";
@@ -210,7 +210,7 @@ describe("contribution", () => {
   test("holds measured rows and nothing of the owner", () => {
     const profile = constructedProfile({ stageRounds: 1 });
     profile.provenance.machine = "secret-host";
-    const contribution = contributionOf(profile);
+    const contribution = createContribution(profile);
     expect(contributionSchema.parse(contribution)).toEqual(contribution);
     expect(contribution.rows.every((row) => row.kind === "measured" && row.powerMode === "15W")).toBe(true);
     // 24 points and one more whole run of the first; runs with a stage left out are no operating points.
@@ -225,14 +225,14 @@ describe("contribution", () => {
   test("reports half resolution from full", () => {
     const profile = constructedProfile();
     profile.results[0]!.point.halfResolution = true;
-    const [half, full] = contributionOf(profile).rows.map(({ halfResolution }) => halfResolution);
+    const [half, full] = createContribution(profile).rows.map(({ halfResolution }) => halfResolution);
     expect([half, full]).toEqual([true, false]);
   });
 
   test("carries the times of kernels that the GPU check wrote, which the model of boards reads", async () => {
     const file = "bench/results/h200/2026-11-22-891b4ca-model-half2.json";
     const kernels = kernelTimesOf(readFileSync(file, "utf8"), file);
-    const contribution = contributionSchema.parse(contributionOf(constructedProfile(), kernels));
+    const contribution = contributionSchema.parse(createContribution(constructedProfile(), kernels));
     expect(contribution.kernels!.rows.length).toBeGreaterThan(100);
     const { jobOf } = (await import(
       new URL("../../../../../bench/model/gpu-fit.mjs", import.meta.url).href
@@ -264,8 +264,8 @@ describe("contribution", () => {
   });
 
   test("is refused without watts, and with runs too short to compare", () => {
-    expect(code(() => contributionOf(withoutWatts(constructedProfile())))).toBe("SENSOR_UNAVAILABLE");
-    expect(code(() => contributionOf({ ...constructedProfile(), seconds: 5 }))).toBe("CONFIG_INVALID");
+    expect(code(() => createContribution(withoutWatts(constructedProfile())))).toBe("SENSOR_UNAVAILABLE");
+    expect(code(() => createContribution({ ...constructedProfile(), seconds: 5 }))).toBe("CONFIG_INVALID");
   });
 });
 

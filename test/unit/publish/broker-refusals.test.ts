@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is kept of a broker's refusals, without a broker: by topic, until it takes a message again or nothing is published there.
 import { expect, test } from "vitest";
-import { Acceptance } from "../../../edge/outputs/mqtt/acceptance.js";
+import { BrokerRefusals } from "../../../edge/outputs/mqtt/broker-refusals.js";
 
 const NOT_AUTHORIZED = 135;
 
 test("a topic that nothing is published to any more is refused no longer, also where the answer comes late", () => {
-  const told: string[] = [];
-  const acceptance = new Acceptance("mqtt://broker", ({ message }) => told.push(message));
+  const reported: string[] = [];
+  const acceptance = new BrokerRefusals("mqtt://broker", ({ message }) => reported.push(message));
   acceptance.ask("depth", 1);
   acceptance.answer(1, NOT_AUTHORIZED);
   acceptance.ask("left", 2);
@@ -21,7 +21,7 @@ test("a topic that nothing is published to any more is refused no longer, also w
   acceptance.ask("left", 4);
   acceptance.answer(4, NOT_AUTHORIZED);
   expect(acceptance.refusal).toBeUndefined();
-  expect(told).toHaveLength(2);
+  expect(reported).toHaveLength(2);
   // Switched on again it asks at once.
   acceptance.leave(["depth"]);
   expect([acceptance.isDue("left"), acceptance.refusal]).toEqual([true, undefined]);

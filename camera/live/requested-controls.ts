@@ -5,7 +5,7 @@ import type { AppliedControl, CameraControls, Side } from "v4l2-camera/parts";
 import { DepthwattError } from "../../core/index.js";
 
 /** One wish such as exposure_time_absolute=100; without a side it is for both cameras. */
-export interface ControlWish {
+export interface RequestedControl {
   side: Side | undefined;
   name: string;
   /** A number, true or false, or the name of a menu's entry. */
@@ -13,7 +13,7 @@ export interface ControlWish {
 }
 
 /** Reads "auto_exposure=1, left.gain=20". @throws DepthwattError CONFIG_INVALID */
-export function parseControls(text: string): ControlWish[] {
+export function parseControls(text: string): RequestedControl[] {
   return text
     .split(",")
     .map((part) => part.trim())
@@ -54,7 +54,7 @@ export const LOCKED_CONTROLS = [
 export function lockRightToLeft(
   left: CameraControls,
   right: CameraControls,
-  wishes: readonly ControlWish[],
+  wishes: readonly RequestedControl[],
 ): AppliedControl[] {
   const single = new Set(wishes.filter((wish) => wish.side !== undefined).map((wish) => wish.name));
   return LOCKED_CONTROLS.flatMap((name) => {

@@ -2,7 +2,7 @@
 // What a fuzz target has done: printed, and where FUZZ_REPORT names a file, a line of it for test/fuzz/fuzz.mjs.
 import { appendFileSync } from "node:fs";
 
-export interface Told {
+export interface FuzzFacts {
   executions?: number;
   /** Where a test does several things: how often each. */
   counts?: Readonly<Record<string, number>>;
@@ -12,7 +12,7 @@ export interface Told {
   [fact: string]: unknown;
 }
 
-export function told(target: string, facts: Told): void {
+export function reportFuzz(target: string, facts: FuzzFacts): void {
   const count = (globalThis as { reachedCode?: () => string | undefined }).reachedCode;
   const coverage = facts.coverage ?? count?.();
   const line = JSON.stringify({ target, ...facts, coverage });

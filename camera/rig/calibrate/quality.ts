@@ -29,7 +29,7 @@ function deviationAlong(solution: NativeSolution, first: number, direction: read
   return Math.sqrt(Math.max(sum, 0));
 }
 
-export function deviationsOf(solution: NativeSolution): CalibrationResult["deviations"] {
+export function standardDeviations(solution: NativeSolution): CalibrationResult["deviations"] {
   const { covariance, parameters, lenses, translation } = solution;
   if (covariance.length === 0) return undefined;
   const second = lenses[0]!.length;
@@ -67,7 +67,7 @@ export function rowDifferences(
 }
 
 /** Undefined where a lens bends too far for one flat image. */
-export function rectificationOf(calibration: StereoCalibration): Rectification | undefined {
+export function tryRectify(calibration: StereoCalibration): Rectification | undefined {
   try {
     return rectify(calibration);
   } catch (error) {
@@ -76,7 +76,7 @@ export function rectificationOf(calibration: StereoCalibration): Rectification |
   }
 }
 
-export function depthErrorsOf({ depthDeviations }: NativeSolution): DepthError[] {
+export function estimateDepthErrors({ depthDeviations }: NativeSolution): DepthError[] {
   return DEPTHS_METRES.map((depthMetres, at) => {
     const calibrationMetres = depthDeviations[2 * at]!;
     const matchingMetres = depthDeviations[2 * at + 1]!;
@@ -124,7 +124,7 @@ export function whyRowsApart(epipolarRmsPixels: number | undefined, rmsPixels: n
   );
 }
 
-export function warningsOf(
+export function calibrationWarnings(
   used: number,
   coverage: CalibrationResult["coverage"],
   deviations: CalibrationResult["deviations"],

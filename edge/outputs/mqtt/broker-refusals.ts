@@ -17,7 +17,7 @@ interface Asked {
   code: number;
 }
 
-export class Acceptance {
+export class BrokerRefusals {
   readonly #topics = new Map<string, Asked>();
   readonly #underway = new Map<number, string>();
   #unused: ReadonlySet<string> = new Set();
@@ -77,7 +77,7 @@ export class Acceptance {
     const topic = this.#underway.get(messageId);
     if (topic === undefined) return false;
     this.#underway.delete(messageId);
-    this.judge(topic, code);
+    this.recordAnswer(topic, code);
     return true;
   }
 
@@ -90,10 +90,10 @@ export class Acceptance {
     this.#isDeaf = true;
     const messageIds = [...this.#underway.keys()];
     for (const messageId of messageIds) this.answer(messageId, UNREADABLE);
-    if (messageIds.length === 0 && document !== undefined) this.judge(document, UNREADABLE);
+    if (messageIds.length === 0 && document !== undefined) this.recordAnswer(document, UNREADABLE);
   }
 
-  judge(topic: string, code: number): void {
+  recordAnswer(topic: string, code: number): void {
     if (this.#unused.has(topic)) return;
     const before = this.#topics.get(topic);
     this.#topics.set(topic, { atMs: before?.atMs ?? this.#now(), code });

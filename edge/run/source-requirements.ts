@@ -4,12 +4,14 @@ import type { SourceDescription } from "../../camera/index.js";
 import { hasColours } from "../../core/index.js";
 import { readsColours, withoutColours } from "../../cuda/index.js";
 import type { Config } from "../config/index.js";
-import type { SourceWish } from "../contracts/source.js";
-import { encodingsOf } from "../outputs/encodings.js";
+import type { SourceRequirements } from "../contracts/source.js";
+import { requiredEncodings } from "../outputs/encodings.js";
 
-export const wishOf = ({ match, outputs, points }: Config): SourceWish => ({
+export const sourceRequirements = ({ match, outputs, points }: Config): SourceRequirements => ({
   colours:
-    readsColours(match.algorithm) || encodingsOf(outputs, true).leftRgb === true || points.colour === "rgb",
+    readsColours(match.algorithm) ||
+    requiredEncodings(outputs, true).leftRgb === true ||
+    points.colour === "rgb",
 });
 
 /** For the user, once: the matcher reads colours and these images have none. */

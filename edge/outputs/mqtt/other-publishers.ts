@@ -3,7 +3,7 @@
 // state. Readers would take the two for one stream, and the one that ends would set the other's state.
 
 /** What a message on this device's state topic says about others. "broken": it was removed, or is no state. */
-export type StateMessage = "ours" | "broken" | "rival" | "rivalEnded" | "older" | "ended";
+export type StateMessage = "ours" | "broken" | "other" | "otherEnded" | "older" | "ended";
 
 /** Returns the JSON object in a message; an empty one removes a retained value. */
 export function documentIn(payload: Uint8Array): object | undefined {
@@ -18,12 +18,12 @@ export function documentIn(payload: Uint8Array): object | undefined {
 /**
  * @param retained kept by the broker from before: what an earlier run left, or another that still runs has said
  */
-export function judgeState(payload: Uint8Array, runId: number, retained: boolean): StateMessage {
+export function classifyState(payload: Uint8Array, runId: number, retained: boolean): StateMessage {
   const document: { state?: unknown; runId?: unknown } = documentIn(payload) ?? {};
   const { state, runId: theirs } = document;
   if (typeof theirs !== "number" || typeof state !== "string") return "broken";
   if (theirs === runId) return "ours";
   const runs = state === "online" || state === "degraded";
   if (retained) return runs ? "older" : "ended";
-  return runs ? "rival" : "rivalEnded";
+  return runs ? "other" : "otherEnded";
 }

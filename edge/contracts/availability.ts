@@ -5,6 +5,6 @@ import type { Unavailable } from "../../power/index.js";
 export type { Unavailable } from "../../power/index.js";
 
 /** `value`, or Unavailable with `reason` where it is undefined. */
-export function known<T>(value: T | undefined, reason: string): T | Unavailable {
+export function orUnavailable<T>(value: T | undefined, reason: string): T | Unavailable {
   return value === undefined ? { available: false, reason } : value;
 }

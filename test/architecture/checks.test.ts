@@ -434,14 +434,14 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
     "dependencies.mjs dependencies",
     "a dependency without a reason",
     () => put("packaging/dependencies.json", '{"installed": {}, "insideThePage": {}}'),
-    /some: scripts\/dependencies\.json gives no reason/,
+    /some: packaging\/dependencies\.json gives no reason/,
   ],
   [
     "dependencies.mjs dependencies",
     "a reason for what is not there",
     () =>
       put("packaging/dependencies.json", '{"installed": {"some": "x", "gone": "x"}, "insideThePage": {}}'),
-    /gone: in scripts\/dependencies\.json, not in package\.json/,
+    /gone: in packaging\/dependencies\.json, not in package\.json/,
   ],
   [
     "dependencies.mjs dependencies",
@@ -775,7 +775,7 @@ describe("checks", () => {
   // Imports the whole program from a copy: on a machine with other work this takes a minute.
   test("generated pages: a stale page and a missing one are told apart", { timeout: 240_000 }, async () => {
     const check = await loadCheck("pages.mjs generatedPages");
-    for (const path of ["scripts", "bench/shared", "package.json", "package-lock.json"])
+    for (const path of ["scripts", "packaging", "bench/shared", "package.json", "package-lock.json"])
       cpSync(join(repository, path), join(root, path), { recursive: true });
     symlinkSync(join(repository, "dist"), join(root, "dist"));
     symlinkSync(join(repository, "node_modules"), join(root, "node_modules"));

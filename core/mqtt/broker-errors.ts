@@ -69,13 +69,9 @@ const NO_HANDSHAKE = unreachable(
   "Use mqtt:// (or ws://) where the port does not speak TLS; else look into the broker's log.",
 );
 
-const NO_MQTT = unreachable(
-  "does not speak MQTT at this port",
-  "Check the port: usually 1883, and 8883 for mqtts://.",
-);
-
-/** Our own codes: the connection is open and no CONNACK came; a packet has begun that is larger than the client allows. */
+/** Our own codes: no CONNACK came; what came in its place is no MQTT; a packet has begun that is larger than the client allows. */
 export const NO_CONNACK = "NO_CONNACK";
+export const NO_MQTT = "NO_MQTT";
 export const PACKET_TOO_LARGE = "PACKET_TOO_LARGE";
 
 /** Node's error codes, from net, dns and tls. */
@@ -92,6 +88,10 @@ const BY_NODE_CODE: Readonly<Record<string, Translation>> = {
   [NO_CONNACK]: unreachable(
     "takes connections and does not answer",
     "Check that the port speaks MQTT, with TLS where the URL says mqtts:// or wss://; else the broker hangs: restart it.",
+  ),
+  [NO_MQTT]: unreachable(
+    "does not speak MQTT at this port",
+    "Check the port: usually 1883, and 8883 for mqtts://.",
   ),
   [PACKET_TOO_LARGE]: unreachable(
     "sends a packet that is larger than this client allows",
@@ -196,7 +196,6 @@ function translationOf(code: unknown, url: string, wasUp: boolean): Translation 
     return BY_CONNACK[code] ?? unreachable(sentence, "Look into the broker's log.");
   }
   const known = code === undefined ? BROKEN : BY_NODE_CODE[String(code)];
-  if (code === PACKET_TOO_LARGE && !wasUp) return NO_MQTT;
   if (known !== BROKEN || wasUp) return known;
   return /^(mqtts|wss):/.test(url) ? NO_HANDSHAKE : NO_ANSWER;
 }

@@ -6,6 +6,7 @@ import type { DepthwattError } from "../errors.js";
 import {
   brokerName,
   NO_CONNACK,
+  NO_MQTT,
   PACKET_TOO_LARGE,
   refusedProtocol,
   translateBrokerError,
@@ -107,7 +108,8 @@ export class BrokerConnection {
       client.stream.destroy();
     }, this.#options.answerMs ?? ANSWER_MS);
     client.on("error", (cause) => {
-      note(cause);
+      // Before the broker has answered, an error without a code is one of the parser.
+      note(up || "code" in cause ? cause : { code: NO_MQTT });
       // The client misreads everything that follows a packet that it could not read.
       if (!up) client.stream.destroy();
     });
@@ -124,7 +126,7 @@ export class BrokerConnection {
     const meter = new PacketMeter(version === 5 ? this.#maximumPacketBytes : LARGEST_PACKET_BYTES);
     client.stream?.prependListener("data", (bytes: Uint8Array) => {
       if (meter.take(bytes)) return;
-      note({ code: PACKET_TOO_LARGE });
+      note({ code: up ? PACKET_TOO_LARGE : NO_MQTT });
       client.stream.destroy();
     });
     client.on("close", () => {

@@ -2,12 +2,18 @@
 // What get and set share: the flags that say which device, and one request to it over its broker.
 import { hostname, userInfo } from "node:os";
 import type { Command } from "commander";
-import { DepthwattError, ERROR_CATALOGUE, type ErrorCode, printable } from "../../core/index.js";
+import {
+  DepthwattError,
+  ERROR_CATALOGUE,
+  type ErrorCode,
+  isDepthwattError,
+  printable,
+} from "../../core/index.js";
 import type { ControlResult } from "../contracts/control.js";
 import { askDevice } from "../control/client.js";
 import { readControlSecret } from "../control/secret.js";
 import { checkBrokerUrl } from "../mqtt/credentials.js";
-import { type BrokerOptions, credentialsFrom, withBrokerAccess } from "./broker-flags.js";
+import { type BrokerOptions, credentialsFrom, withBrokerAccess, withFlagsInHint } from "./broker-flags.js";
 import { secondsUpTo } from "./numbers.js";
 import { withJson } from "./options.js";
 import { columns, printJson, printLine } from "./output.js";
@@ -37,7 +43,9 @@ export async function ask(options: ControlOptions, command: string, body: unknow
     },
     command,
     body,
-  );
+  ).catch((error: unknown) => {
+    throw isDepthwattError(error) ? withFlagsInHint(error) : error;
+  });
   if (answer.ok) return answer;
   const { code, message, hint } = answer;
   const known = Object.hasOwn(ERROR_CATALOGUE, code) && code !== "INTERNAL";

@@ -86,6 +86,8 @@ export async function sendRequest(
         const hint = "Set control.enabled and control.secretFile on the device, and start it again.";
         reject(new DepthwattError("CONTROL_UNSUPPORTED", text, { hint }));
       };
+      const deadlineMs = performance.now() + timeoutMs;
+      const remainingMs = () => Math.max(0, deadlineMs - performance.now());
       timer = setTimeout(silent, timeoutMs);
       const ask = (client: MqttClient, version: 4 | 5) => {
         const responseTopic = `${usual}/${clientId}`;
@@ -105,8 +107,8 @@ export async function sendRequest(
               clearTimeout(timer);
               timer =
                 reason === undefined
-                  ? setTimeout(silent, timeoutMs)
-                  : setTimeout(off, Math.min(OFF_MS, timeoutMs), reason);
+                  ? setTimeout(silent, remainingMs())
+                  : setTimeout(off, Math.min(OFF_MS, remainingMs()), reason);
               return;
             }
             const answer = answerOf(payload);

@@ -18,6 +18,8 @@ export interface Received {
   payloadBytes: number;
   /** Of a PUBLISH with QoS 1, and of a SUBSCRIBE. */
   messageId: number;
+  /** Number of topic filters of a SUBSCRIBE. */
+  filters: number;
 }
 
 export interface Session {
@@ -44,8 +46,12 @@ function readLength(bytes: Buffer, at: number): { value: number; end: number } |
 function parse(bytes: Buffer, bodyAt: number): Received {
   const type = bytes[0]! >> 4;
   const qos = type === PUBLISH ? (bytes[0]! >> 1) & 3 : 0;
-  const packet = { type, bytes, topic: "", qos, payloadBytes: 0, messageId: 0 };
-  if (type === SUBSCRIBE) packet.messageId = bytes.readUInt16BE(bodyAt);
+  const packet = { type, bytes, topic: "", qos, payloadBytes: 0, messageId: 0, filters: 0 };
+  if (type === SUBSCRIBE) {
+    packet.messageId = bytes.readUInt16BE(bodyAt);
+    const { value, end } = readLength(bytes, bodyAt + 2)!;
+    for (let at = end + value; at < bytes.length; at += bytes.readUInt16BE(at) + 3) packet.filters++;
+  }
   if (type !== PUBLISH) return packet;
   const topicEnd = bodyAt + 2 + bytes.readUInt16BE(bodyAt);
   packet.topic = bytes.toString("utf8", bodyAt + 2, topicEnd);
@@ -63,9 +69,17 @@ export const puback = ({ messageId }: Received, code = 0): Buffer =>
   Buffer.from([0x40, code === 0 ? 2 : 3, messageId >> 8, messageId & 255, ...(code === 0 ? [] : [code])]);
 
 function answerTo(packet: Received): Buffer {
-  const { type, qos, messageId } = packet;
+  const { type, qos, messageId, filters } = packet;
   if (type === CONNECT) return connack();
-  if (type === SUBSCRIBE) return Buffer.from([0x90, 6, messageId >> 8, messageId & 255, 0, 1, 1, 1]);
+  if (type === SUBSCRIBE)
+    return Buffer.from([
+      0x90,
+      3 + filters,
+      messageId >> 8,
+      messageId & 255,
+      0,
+      ...Array<number>(filters).fill(1),
+    ]);
   if (type === PINGREQ) return Buffer.from([0xd0, 0]);
   return type === PUBLISH && qos === 1 ? puback(packet) : Buffer.alloc(0);
 }

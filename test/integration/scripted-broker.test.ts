@@ -2,6 +2,7 @@
 // The publisher at brokers that use the rarer parts of MQTT 5, or break it: every frame is released and counted, the error names the
 // cause, and close() ends within its grace.
 import { afterEach, expect, test } from "vitest";
+import { askDevice } from "../../edge/control/client.js";
 import { FRAME_HEADROOM_BYTES } from "../../edge/outputs/mqtt/index.js";
 import { createPublisher } from "../../edge/outputs/mqtt/publisher.js";
 import { makeFrame, sleep, until } from "../doubles/frames.js";
@@ -151,6 +152,40 @@ test.each([1, 100, 1000])("a maximum packet size of %i: nothing larger is sent",
   expect(failure?.message).toContain(`takes packets of at most ${limit} bytes`);
 });
 
+test.each([
+  ["control is off", '{"control":{"available":false,"reason":"off"}}', "CONTROL_UNSUPPORTED"],
+  ["nothing", "{", "CONTROL_UNANSWERED"],
+])(
+  "a request ends in time where the device says again and again: %s",
+  async (_, info, code) => {
+    const topic = "depthwatt/test/info";
+    const message = Buffer.concat([
+      Buffer.of(0x30, topic.length + 3 + info.length, 0, topic.length),
+      Buffer.from(topic),
+      Buffer.of(0),
+      Buffer.from(info),
+    ]);
+    const broker = await startScriptedBroker((packet, session) => {
+      session.answer(packet);
+      if (packet.type !== CONNECT) return;
+      const timer = setInterval(() => session.send(message), 20);
+      session.socket.once("close", () => clearInterval(timer));
+    });
+    cleanups.push(() => broker.close());
+    const options = {
+      broker: broker.url,
+      base: "depthwatt",
+      device: "test",
+      timeoutMs: 300,
+      client: "x",
+      credentials: {},
+      secret: undefined,
+    };
+    await expect(askDevice(options, "get", {})).rejects.toMatchObject({ code });
+  },
+  3000,
+);
+
 test.each<[string, string, Script]>([
   [
     "a DISCONNECT without closing",
@@ -171,7 +206,7 @@ test.each<[string, string, Script]>([
   ],
   [
     "bytes that are no MQTT",
-    "failed: ",
+    "does not speak MQTT at this port",
     (packet, session) =>
       packet.type === CONNECT
         ? session.send(connack(), Buffer.of(0xf5, 0))
@@ -187,6 +222,11 @@ test.each<[string, string, Script]>([
     "a length that MQTT does not know",
     "sends a packet that is larger than this client allows",
     (packet, session) => (isFrame(packet) ? session.send(Buffer.alloc(6, 0xff)) : session.answer(packet)),
+  ],
+  [
+    "SSH at the port",
+    "does not speak MQTT at this port",
+    (_, session) => session.send(Buffer.from("SSH-2.0-OpenSSH_9.6\r\n")),
   ],
   [
     "another protocol at the port",

@@ -17,12 +17,12 @@ import {
   credentialsFrom,
   URL_ARGUMENT,
   withBrokerAccess,
+  withFlagsInHint,
 } from "../../cli/broker-flags.js";
 import { cutToTerminal } from "../../cli/live-line.js";
 import { secondsUpTo, wholeNumberFrom } from "../../cli/numbers.js";
 import { describeArguments, withExamples, withJson } from "../../cli/options.js";
 import { END_SIGNALS, note, printJson, printLine } from "../../cli/output.js";
-import { CONSUME_FLAGS } from "../../mqtt/consume-flags.js";
 import { checkBrokerUrl } from "../../mqtt/credentials.js";
 import { FrameSaver, SAVE_FORMATS, type SaveFormat } from "./frame-saver.js";
 
@@ -42,16 +42,6 @@ const LIVE_LINE_MS = 500;
 const MAX_OTHERS = 20;
 // Timers hold milliseconds in 31 bits, and end at once beyond that.
 const MAX_TIMEOUT_SECONDS = 2_147_483;
-
-/** Hints speak of settings, which this command has as flags. */
-function inFlags(error: DepthwattError): DepthwattError {
-  const { code, message, context, cause } = error;
-  const hint = error.hint.replace(
-    /outputs\.mqtt\.(username|passwordFile|caFile|certFile|keyFile)/g,
-    (_, setting: keyof typeof CONSUME_FLAGS) => CONSUME_FLAGS[setting],
-  );
-  return new DepthwattError(code, message, { hint, context, cause });
-}
 
 function liveLine(summary: ConsumerSummary): string {
   const fps = typeof summary.fps === "number" ? `${summary.fps.toFixed(1)} fps` : "- fps";
@@ -88,7 +78,7 @@ async function watch(
         const text = `no frame on ${topic} for ${options.timeout} s (${status.reason})`;
         reject(
           status.error
-            ? inFlags(status.error)
+            ? withFlagsInHint(status.error)
             : new DepthwattError("STREAM_SILENT", text, { context: { topic } }),
         );
       };
@@ -102,11 +92,15 @@ async function watch(
       stopNotes = consumer.on("status", (news) => {
         // Each attempt that fails like the one before need not be reported again.
         if (news.reason !== status.reason && !(options.json && news.connected)) {
-          note(news.error === undefined ? news.reason : `${news.reason}\nhint: ${inFlags(news.error).hint}`);
+          note(
+            news.error === undefined
+              ? news.reason
+              : `${news.reason}\nhint: ${withFlagsInHint(news.error).hint}`,
+          );
         }
         status = news;
         // Trying again does not fix a refused password or certificate.
-        if (status.error !== undefined && !status.error.retryable) reject(inFlags(status.error));
+        if (status.error !== undefined && !status.error.retryable) reject(withFlagsInHint(status.error));
       });
       stopListening = consumer.on("frame", (frame) => {
         restartTimer();

@@ -9,6 +9,7 @@ import {
   credentialsFrom,
   URL_ARGUMENT,
   withBrokerAccess,
+  withFlagsInHint,
 } from "../../cli/broker-flags.js";
 import { cutToTerminal } from "../../cli/live-line.js";
 import { secondsUpTo } from "../../cli/numbers.js";
@@ -87,14 +88,17 @@ async function showFleet(url: string, options: FleetOptions): Promise<void> {
   try {
     const first = await consumer.firstAttempt;
     if (!first.connected && !options.watch)
-      throw first.error ?? new DepthwattError("BROKER_UNREACHABLE", first.reason);
+      throw (
+        (first.error && withFlagsInHint(first.error)) ??
+        new DepthwattError("BROKER_UNREACHABLE", first.reason)
+      );
     do {
       const pause = () => delay(options.seconds * 500, undefined, { signal: ending.signal }).catch(() => {});
       await pause();
       for (const { device, state } of fleet.devices()) if (state === "unknown") consumer.ask(device);
       await pause();
       if (options.watch && process.stdout.isTTY && !options.json) printLine("\u001b[H\u001b[2J".trimEnd());
-      if (failed !== undefined && !failed.retryable) throw failed;
+      if (failed !== undefined && !failed.retryable) throw withFlagsInHint(failed);
       show(fleet, options.json);
     } while (options.watch && !ending.signal.aborted);
   } finally {

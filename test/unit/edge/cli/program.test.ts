@@ -207,17 +207,20 @@ describe("a password in a broker's URL", () => {
   });
 });
 
-test("where a broker refuses the password, consume's hint speaks of its own flags", async () => {
-  const refuse = (socket: Socket) =>
-    socket.on("data", () => socket.write(Buffer.from([0x20, 3, 0, 0x86, 0])));
-  const server = createServer((socket) => void refuse(socket).on("error", () => {}));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  expect(await runCommandLine(["consume", `mqtt://anna:s3cret@127.0.0.1:${port}`])).toBe(5);
-  server.close();
-  expect(err).toContain("hint: Check --username and the first line of --password-file.\n");
-  expect(err).not.toContain("outputs.mqtt.");
-});
+test.each([["consume"], ["fleet"], ["get", "--device", "x", "--broker"]])(
+  "where a broker refuses the password, the hint of %s names its own flags",
+  async (...words) => {
+    const refuse = (socket: Socket) =>
+      socket.on("data", () => socket.write(Buffer.from([0x20, 3, 0, 0x86, 0])));
+    const server = createServer((socket) => void refuse(socket).on("error", () => {}));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    expect(await runCommandLine([...words, `mqtt://anna:s3cret@127.0.0.1:${port}`])).toBe(5);
+    server.close();
+    expect(err).toContain("hint: Check --username and the first line of --password-file.\n");
+    expect(err).not.toContain("outputs.mqtt.");
+  },
+);
 
 test("a name from a file cannot command the terminal", () => {
   reportError(new DepthwattError("CONFIG_INVALID", "a\u001b[2J\rb: no setting"), "depthwatt");

@@ -11,6 +11,7 @@ export { Histogram, type Percentiles } from "./histogram.js";
 export { allocate } from "./memory.js";
 export { type SystemExports, systemAddon } from "./native.js";
 export { hasColours, type PixelFormat } from "./pixel-format.js";
+export { type DepthSample, fitPlane, type PlaneFit } from "./plane.js";
 export {
   MAX_TEXT_BYTES,
   openRegularFile,

@@ -17,6 +17,8 @@ export interface Options {
   grid: boolean;
   zones: boolean;
   filled: boolean;
+  /** Pixels with a lower confidence are hidden, 0 to 255. */
+  minConfidence: number;
   autoRange: boolean;
   ranges: Record<Quantity, Range>;
   cloudColour: "image" | "height" | "depth";
@@ -37,6 +39,7 @@ const DEFAULTS: Options = {
   grid: false,
   zones: true,
   filled: true,
+  minConfidence: 0,
   autoRange: true,
   ranges: { depth: { min: 0.5, max: 10 }, disparity: { min: 0, max: 64 }, confidence: { min: 0, max: 255 } },
   cloudColour: "image",

@@ -31,6 +31,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   { usage: "bench", summary: "time a matcher on a synthetic pair in memory", load: () => import("./bench/command.js") },
   { usage: "calibrate", summary: "calibrate both cameras from pairs that show a board", load: () => import("./calibrate/command.js") },
   { usage: "check-calibration [left] [right]", summary: "check that the cameras still match their calibration", load: () => import("./check-calibration/command.js") },
+  { usage: "measure [left] [right]", summary: "measure depth error and noise at a flat target; correct the baseline's scale", load: () => import("./measure/command.js") },
   { usage: "list-devices", summary: "list cameras with their formats, sizes and rates", load: () => import("./list-devices/command.js") },
   { usage: "capture", summary: "save still pairs from the cameras, as captured", load: () => import("./capture/command.js") },
   { usage: "profile", summary: "measure frame rate and energy over sizes, paths, rates and power modes", load: () => import("./profile/command.js") },

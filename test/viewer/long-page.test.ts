@@ -64,6 +64,14 @@ needs("chromium").suite("the live page in Chromium, all of it", () => {
     for (let i = 0; i < pixels.length; i += 4)
       if (pixels[i]! < 60 && pixels[i + 2]! > 120 && pixels[i + 3]! > 100) drawn++;
     expect(drawn).toBeGreaterThan(20);
+    // The samples of the last second, of 60 in the plot; the pointer is at the first of them.
+    await page.locator("[data-plot=fps] .u-over").scrollIntoViewIfNeeded();
+    const box = (await page.locator("[data-plot=fps] .u-over").boundingBox())!;
+    await page.mouse.move(box.x + box.width * (1 - 1.2 / 60), box.y + box.height / 2);
+    await page.locator("[data-plot=watts] [data-plot-time]").waitFor();
+    await expect.poll(() => text(page, "[data-plot=fps] [data-newest=fps]")).toMatch(/^[12]0\.0$/);
+    await page.mouse.move(0, 0);
+    await expect.poll(() => text(page, "[data-plot=fps] [data-newest=fps]")).toBe("30.0");
     await page.getByRole("tab", { name: "Figures" }).click();
   });
 

@@ -9,8 +9,9 @@ import { coloursOf } from "../../clients/page/picture/colour-maps.js";
 import { openBrowser } from "../doubles/browser.js";
 import { sleep, until } from "../doubles/frames.js";
 import { needs } from "../doubles/needs.js";
-import { knownFrame, openPageFeed } from "../doubles/page-feed.js";
+import { CAMERA, knownFrame, openPageFeed } from "../doubles/page-feed.js";
 import { startProgram } from "../doubles/program.js";
+import { pixelsOf, showFrame } from "./shown-page.js";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -92,6 +93,63 @@ needs("chromium").suite("the picture's tools", () => {
       .poll(() => page.evaluate(() => document.fullscreenElement?.className ?? ""))
       .toContain("stage");
     await page.evaluate(() => document.exitFullscreen());
+    expect(complaints).toEqual([]);
+  });
+
+  test("a rectangle gives the plane in it, a ruler a distance, and a confidence limit hides pixels", async () => {
+    const feed = await openPageFeed();
+    cleanups.push(() => feed.close());
+    const { page, complaints, close } = await openBrowser(feed.url);
+    cleanups.push(close);
+    const frame = knownFrame(11, feed.width * feed.height);
+    // A wall at 2 m, turned by 20 degrees about the vertical axis. The confidence is 100 on the left and 200 on the right.
+    const slope = Math.tan((20 * Math.PI) / 180);
+    const wallMetres = (x: number) => 2 / (1 + (slope * (x - CAMERA.K[2]!)) / CAMERA.K[0]!);
+    for (let i = 0; i < frame.depth.length; i++) {
+      const x = i % feed.width;
+      frame.depth[i] = Math.round(1000 * wallMetres(x));
+      frame.confidence[i] = x < feed.width / 2 ? 100 : 200;
+    }
+    await showFrame(page, feed, frame);
+
+    const canvas = page.locator(".sheet.value canvas");
+    const drag = async (tool: string, ...ends: [number, number][]) => {
+      await page.getByRole("button", { name: tool }).click();
+      const box = (await canvas.boundingBox())!;
+      const [from, to] = ends.map(([x, y]) => ({
+        x: box.x + ((x + 0.5) * box.width) / feed.width,
+        y: box.y + ((y + 0.5) * box.height) / feed.height,
+      }));
+      await page.mouse.move(from!.x, from!.y);
+      await page.mouse.down();
+      await page.mouse.move(to!.x, to!.y, { steps: 3 });
+      await page.mouse.up();
+    };
+    const figure = (name: string) => page.locator(`dd[data-measure=${name}]`).innerText();
+    await drag("Measure area", [60, 40], [99, 79]);
+    await expect.poll(() => figure("distance")).toBe("2.000 m");
+    expect(await figure("angle")).toBe("20.0°");
+    expect(Number.parseFloat(await figure("rms"))).toBeLessThan(0.5);
+    expect(await figure("median")).toMatch(/^(1\.999|2\.000) m$/);
+    expect(await figure("matched")).toBe("100.0 %");
+
+    await drag("Ruler", [20, 60], [140, 60]);
+    const [left, right] = [20, 140].map((x) => {
+      const z = wallMetres(x);
+      return [((x - CAMERA.K[2]!) * z) / CAMERA.K[0]!, z] as const;
+    });
+    const wanted = Math.hypot(left![0] - right![0], left![1] - right![1]);
+    await expect.poll(() => figure("ruler")).toBe(`${wanted.toFixed(3)} m`);
+    await page.locator("[data-drawn=ruler]").first().waitFor({ state: "attached" });
+
+    await page.getByLabel("Hide below confidence").fill("150");
+    await expect.poll(() => figure("matched")).toBe("50.0 %");
+    const shown = await pixelsOf(page, ".sheet.value canvas");
+    const alphaAt = (x: number) => shown[4 * (60 * feed.width + x) + 3];
+    expect([alphaAt(30), alphaAt(130)]).toEqual([0, 255]);
+
+    await page.getByRole("button", { name: "Clear measurement" }).click();
+    expect(await page.locator("[data-measure=panel]").count()).toBe(0);
     expect(complaints).toEqual([]);
   });
 

@@ -62,6 +62,8 @@ interface PlotProps {
 function Plot({ chart, seconds, window, theme }: PlotProps) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
+  /** Index of the sample under the pointer. */
+  const [hovered, setHovered] = useState<number>();
   const key = `${chart.lines.map(({ name }) => name).join("|")} ${theme}`;
   useEffect(() => {
     const element = box.current as HTMLDivElement;
@@ -75,7 +77,9 @@ function Plot({ chart, seconds, window, theme }: PlotProps) {
         // The newest time may stand at the end, and half of it beyond.
         padding: [8, 28, 0, 0],
         legend: { show: false },
-        cursor: { y: false },
+        // All plots show the same moment.
+        cursor: { y: false, sync: { key: "plots" } },
+        hooks: { setCursor: [({ cursor }) => setHovered(cursor.idx ?? undefined)] },
         scales: { x: { time: true }, y: { range: (_plot, min, max) => rangeOf(chart, min, max) } },
         axes: [
           { ...axis, size: 26, space: 70, values: (_plot, ticks) => ticks.map(clock) },
@@ -111,12 +115,16 @@ function Plot({ chart, seconds, window, theme }: PlotProps) {
   return (
     <figure class="plot" data-plot={chart.key}>
       <figcaption>
-        {chart.title} ({chart.unit})
+        {chart.title} ({chart.unit}){" "}
+        {hovered !== undefined && seconds[hovered] !== undefined && (
+          <span data-plot-time>{clock(seconds[hovered])}</span>
+        )}
       </figcaption>
       <div ref={box} class="canvas" aria-hidden="true" />
       <ul class="legend">
         {chart.lines.map(({ name, values }, index) => {
           const newest = values.findLast((value) => value !== undefined);
+          const shownValue = hovered === undefined ? newest : values[hovered];
           return (
             <li key={name}>
               <svg width="22" height="8" aria-hidden="true">
@@ -127,7 +135,8 @@ function Plot({ chart, seconds, window, theme }: PlotProps) {
                   stroke-dasharray={String(DASHES[index])}
                 />
               </svg>
-              {name} <b data-newest={name}>{newest === undefined ? S.figures.unknown : shortened(newest)}</b>
+              {name}{" "}
+              <b data-newest={name}>{shownValue === undefined ? S.figures.unknown : shortened(shownValue)}</b>
             </li>
           );
         })}

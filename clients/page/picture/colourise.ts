@@ -67,6 +67,12 @@ export function paintGrey(grey: Counts, out: Uint32Array): void {
   for (let i = 0; i < pixels; i++) out[i] = 0xff000000 | (grey[i]! * 0x010101);
 }
 
+/** Hides pixels whose confidence is below a limit. */
+export function hideUnsure(confidence: Counts, least: number, out: Uint32Array): void {
+  const pixels = Math.min(confidence.length, out.length);
+  for (let i = 0; i < pixels; i++) if (confidence[i]! < least) out[i] = NO_VALUE;
+}
+
 /**
  * Marks pixels that have a value and no match of their own (confidence 0) by dark diagonals, 2 of 6 pixels wide: a shape, so
  * that it reads without colour too.

@@ -8,12 +8,14 @@ interface OverlayProps {
   point: Point | undefined;
   grid: boolean;
   region: DrawnRegion | undefined;
+  /** Ends of the ruler, pixels. */
+  ruler: readonly [Point, Point] | undefined;
   zones: readonly Zone[];
   /** Corners of the zone that is being drawn, in shares of the picture. */
   corners: readonly Point[] | undefined;
 }
 
-export function Overlay({ size, point, grid, region, zones, corners }: OverlayProps) {
+export function Overlay({ size, point, grid, region, ruler, zones, corners }: OverlayProps) {
   if (size === undefined) return null;
   const { width, height } = size;
   const step = Math.max(16, Math.round(width / 10 / 16) * 16);
@@ -59,6 +61,13 @@ export function Overlay({ size, point, grid, region, zones, corners }: OverlayPr
         />
       )}
       {region && <rect class="region" {...region} />}
+      {ruler && (
+        <path
+          class="ruler"
+          data-drawn="ruler"
+          d={`M${ruler.map(({ x, y }) => `${x + 0.5} ${y + 0.5}`).join("L")}`}
+        />
+      )}
     </svg>
   );
 }

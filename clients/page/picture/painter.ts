@@ -4,7 +4,16 @@ import type { PictureStream } from "depthwatt-consumer/frames";
 import type { FrameSet, Picture } from "../frame-set.js";
 import type { Options, Quantity } from "../options.js";
 import { type ColourMapName, coloursOf } from "./colour-maps.js";
-import { colourise, markFilled, meant, type Paint, paintGrey, type Range, tableOf } from "./colourise.js";
+import {
+  colourise,
+  hideUnsure,
+  markFilled,
+  meant,
+  type Paint,
+  paintGrey,
+  type Range,
+  tableOf,
+} from "./colourise.js";
 import { autoRange, buildHistogram, eased, type Histogram, type Scale } from "./histogram.js";
 
 const HISTOGRAM_MS = 200;
@@ -110,6 +119,8 @@ export class Painter {
     const fits = confidence && confidence.counts.length === picture.counts.length;
     if (options.filled && fits && quantity !== "confidence")
       markFilled(confidence.counts, width, this.#value.words);
+    if (options.minConfidence > 0 && fits)
+      hideUnsure(confidence.counts, options.minConfidence, this.#value.words);
     this.#value.show();
   }
 

@@ -13,18 +13,25 @@ import { screenshot, snapshot } from "./save.js";
 export interface PictureToolsProps {
   stage: RefObject<HTMLDivElement | null>;
   painter: RefObject<Painter | null>;
-  drawing: boolean;
+  tool: Tool | undefined;
   /** There are zones to be shown. */
   hasZones: boolean;
-  onDraw: () => void;
+  onTool: (tool: Tool | undefined) => void;
 }
+
+/** What dragging over the picture does. */
+export type Tool = "region" | "area" | "ruler";
+
+/** A confidence as a probability. */
+const percent = (confidence: number) => `${Math.round((100 * confidence) / 255)} %`;
 
 const T = S.picture;
 
-export function PictureTools({ stage, painter, drawing, hasZones, onDraw }: PictureToolsProps) {
+export function PictureTools({ stage, painter, tool, hasZones, onTool }: PictureToolsProps) {
   const options = useOptions();
   const frozen = useStore((state) => state.frozen);
   const control = useStore((state) => controlNow(state).state.enabled);
+  const tools: Tool[] = control ? ["area", "ruler", "region"] : ["area", "ruler"];
   const shoot = () => {
     const set = painter.current?.set;
     const canvases = [...(stage.current?.querySelectorAll("canvas") ?? [])].filter(
@@ -65,6 +72,19 @@ export function PictureTools({ stage, painter, drawing, hasZones, onDraw }: Pict
           />
         </label>
       )}
+      <label class="field">
+        <span>
+          {T.minConfidence} <b data-range="confidence">{percent(options.minConfidence)}</b>
+        </span>
+        <input
+          type="range"
+          min={0}
+          max={255}
+          value={options.minConfidence}
+          aria-valuetext={percent(options.minConfidence)}
+          onInput={(event) => setOptions({ minConfidence: Number(event.currentTarget.value) })}
+        />
+      </label>
       <Switch label={T.filled} on={options.filled} onChange={(filled) => setOptions({ filled })} />
       <Switch label={T.grid} on={options.grid} onChange={(grid) => setOptions({ grid })} />
       {hasZones && <Switch label={T.zones} on={options.zones} onChange={(zones) => setOptions({ zones })} />}
@@ -85,11 +105,17 @@ export function PictureTools({ stage, painter, drawing, hasZones, onDraw }: Pict
         >
           {T.snapshot}
         </button>
-        {control && (
-          <button type="button" aria-pressed={drawing} title={T.regionHint} onClick={onDraw}>
-            {T.region}
+        {tools.map((name) => (
+          <button
+            key={name}
+            type="button"
+            aria-pressed={tool === name}
+            title={T.toolHints[name]}
+            onClick={() => onTool(tool === name ? undefined : name)}
+          >
+            {T.tools[name]}
           </button>
-        )}
+        ))}
       </div>
     </div>
   );

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The picture tab: left image and depth next to or over each other, the probe, the region that is drawn.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { cameraOf } from "../documents.js";
 import { onFrames } from "../live.js";
 import { currentOptions, onOptions, useOptions } from "../options.js";
 import { controlNow, useStore } from "../store.js";
 import { S } from "../strings.js";
+import { areaFacts, distanceBetween } from "./measure.js";
+import { MeasurePanel } from "./measure-panel.js";
 import { Overlay } from "./overlay.js";
 import { Painter, type PixelFacts } from "./painter.js";
-import { PictureTools } from "./picture-tools.js";
+import { PictureTools, type Tool } from "./picture-tools.js";
 import { Probe } from "./probe.js";
 import { RangePanel } from "./range-panel.js";
 import { type DrawnRegion, regionBetween, sendRegion } from "./region.js";
@@ -41,11 +44,14 @@ export function PictureView() {
   const [point, setPoint] = useState<Point>();
   const [facts, setFacts] = useState<PixelFacts>();
   const [, setTick] = useState(0);
-  const [drawing, setDrawing] = useState(false);
+  const [tool, setTool] = useState<Tool>();
   const [from, setFrom] = useState<Point>();
+  const [area, setArea] = useState<DrawnRegion>();
+  const [ruler, setRuler] = useState<readonly [Point, Point]>();
   /** Corners of the zone that is being drawn, in shares of the picture; undefined: none is. */
   const [corners, setCorners] = useState<readonly Point[]>();
   const control = useStore(controlNow);
+  const camera = cameraOf(useStore(({ documents, device }) => documents[device ?? ""]?.cameraInfo));
   const zones = control.state.enabled ? zonesFrom(control) : undefined;
 
   useEffect(() => {
@@ -74,7 +80,17 @@ export function PictureView() {
   const probed = point && painter.current?.at(point.x, point.y);
   useEffect(() => setFacts(probed), [probed?.x, probed?.y, probed?.depthMetres, probed?.confidence]);
 
-  const region: DrawnRegion | undefined = drawing && from && point ? regionBetween(from, point) : undefined;
+  const drawn = tool !== undefined && from && point ? ([from, point] as const) : undefined;
+  const region = drawn && tool !== "ruler" ? regionBetween(...drawn) : area;
+  const finish = (to: Point) => {
+    if (tool === undefined || from === undefined) return;
+    const rectangle = regionBetween(from, to);
+    setFrom(undefined);
+    setTool(undefined);
+    if (tool === "region") void sendRegion(rectangle);
+    else if (tool === "area") setArea(rectangle);
+    else setRuler([from, to]);
+  };
   const handlers = useMemo(
     () => ({
       onPointerMove: (event: PointerEvent) =>
@@ -89,16 +105,12 @@ export function PictureView() {
           setCorners([...corners, cornerAt(canvas, at)]);
           return;
         }
-        if (!drawing) return;
+        if (tool === undefined) return;
         canvas.setPointerCapture(event.pointerId);
         setFrom(at);
       },
       onPointerUp: (event: PointerEvent) => {
-        if (!drawing || from === undefined) return;
-        const drawn = regionBetween(from, pixelAt(event.currentTarget as HTMLCanvasElement, event));
-        setFrom(undefined);
-        setDrawing(false);
-        void sendRegion(drawn);
+        finish(pixelAt(event.currentTarget as HTMLCanvasElement, event));
       },
       onKeyDown: (event: KeyboardEvent) => {
         const step = event.shiftKey ? 10 : 1;
@@ -110,12 +122,16 @@ export function PictureView() {
         };
         const canvas = event.currentTarget as HTMLCanvasElement;
         if (event.key === "Escape") {
-          setDrawing(false);
+          setTool(undefined);
           setFrom(undefined);
           setCorners(undefined);
         }
         if (corners !== undefined && event.key === "Enter" && point !== undefined)
           setCorners([...corners, cornerAt(canvas, point)]);
+        if (tool !== undefined && event.key === "Enter" && point !== undefined) {
+          if (from === undefined) setFrom(point);
+          else finish(point);
+        }
         if (corners !== undefined && event.key === "Backspace") setCorners(corners.slice(0, -1));
         const move = moves[event.key];
         if (!move) return;
@@ -127,9 +143,10 @@ export function PictureView() {
         }));
       },
     }),
-    [drawing, from, corners, point],
+    [tool, from, corners, point],
   );
 
+  const set = painter.current?.set;
   const shownQuantity = painter.current?.quantity(options) ?? options.quantity;
   const overlay = (
     <Overlay
@@ -137,6 +154,7 @@ export function PictureView() {
       point={point}
       grid={options.grid}
       region={region}
+      ruler={drawn && tool === "ruler" ? drawn : ruler}
       zones={zones !== undefined && options.zones ? zones : []}
       corners={corners}
     />
@@ -145,7 +163,7 @@ export function PictureView() {
     <div class="picture">
       <div
         ref={stage}
-        class={`stage layout-${options.layout}${drawing || corners ? " drawing" : ""}`}
+        class={`stage layout-${options.layout}${tool || corners ? " drawing" : ""}`}
         data-frozen={frozen}
         data-size={size ? `${size.width}x${size.height}` : ""}
       >
@@ -179,13 +197,27 @@ export function PictureView() {
       <PictureTools
         stage={stage}
         painter={painter}
-        drawing={drawing}
+        tool={tool}
         hasZones={zones !== undefined}
-        onDraw={() => setDrawing((on) => !on)}
+        onTool={(chosen) => {
+          setTool(chosen);
+          setFrom(undefined);
+        }}
       />
       <div class="under">
         <RangePanel painter={painter.current ?? undefined} />
         <Probe facts={facts ?? probed} />
+        {(area || ruler) && (
+          <MeasurePanel
+            area={set && area && areaFacts(set, area, camera, options.minConfidence)}
+            distance={set && ruler && distanceBetween(set, ruler, camera, options.minConfidence)}
+            hasRuler={ruler !== undefined}
+            onClear={() => {
+              setArea(undefined);
+              setRuler(undefined);
+            }}
+          />
+        )}
         {zones !== undefined && <ZonePanel zones={zones} corners={corners} onCorners={setCorners} />}
       </div>
     </div>

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// The figures of a flat target by hand, and the baseline's scale in a calibration file: corrected, and restored.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { baselineMetres, loadStereoCalibration, writeScene } from "../../../../../camera/index.js";
+import { tare, undoTare } from "../../../../../edge/commands/measure/tare.js";
+import { Target } from "../../../../../edge/commands/measure/target.js";
+import { loadNative } from "../../../../../edge/contracts/native.js";
+import { lastJson, runProgram } from "../../../../doubles/program.js";
+
+const folder = mkdtempSync(join(tmpdir(), "depthwatt-measure-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const [WIDTH, HEIGHT] = [40, 30];
+const AREA = { x: 10, y: 10, width: 20, height: 10 };
+// 400 px x 0.1 m: 20 px is 2 m, and 1 px there is 100 mm.
+const GEOMETRY = { focalPixels: 400, baselineMetres: 0.1, disparityOffsetPixels: 0 };
+const RAYS = { focalPixels: 400, cx: 19.5, cy: 14.5 };
+
+function frameOf(disparityQ4: (x: number, y: number) => number, confidence = (_x: number) => 255) {
+  const pixels = Array.from(
+    { length: WIDTH * HEIGHT },
+    (_, i) => [i % WIDTH, Math.floor(i / WIDTH)] as const,
+  );
+  return {
+    disparityQ4: Int16Array.from(pixels, ([x, y]) => disparityQ4(x, y)),
+    confidence: Uint8Array.from(pixels, ([x]) => confidence(x)),
+  };
+}
+
+test("a wall at 2 m whose pixels alternate by 1/16 px in space and in time", () => {
+  const target = new Target(AREA, GEOMETRY, RAYS);
+  for (let frame = 0; frame < 10; ++frame) {
+    // A checkerboard, and all of it up and down.
+    target.add(
+      frameOf((x, y) => 320 + ((x + y) % 2 === 0 ? 1 : -1) + (frame % 2 === 0 ? 1 : -1)),
+      WIDTH,
+    );
+  }
+  const figures = target.figures(1.98)!;
+  expect(figures).toMatchObject({ frames: 10, fillRatePercent: 100 });
+  // The upper one of the two medians: 40 / (20 - 1/16).
+  expect(figures.distanceMetres).toBeCloseTo(2.00627, 4);
+  expect(figures.angleDegrees).toBeLessThan(0.5);
+  expect(figures.error).toMatchObject({ millimetres: expect.closeTo(26.27, 1) });
+  // 1/16 px about the plane: 6.25 mm at 2 m.
+  expect(figures.spatialNoise.subpixels).toBe(0.063);
+  expect(figures.spatialNoise.millimetres).toBeCloseTo(6.25, 0);
+  // Five frames each, 1/16 px up and down: the deviation of a sample is that times sqrt(10 / 9).
+  expect(figures.temporalNoise).toMatchObject({
+    subpixels: expect.closeTo(Math.sqrt(10 / 9) / 16, 3),
+    millimetres: expect.closeTo(6.6, 0),
+  });
+});
+
+test("filled pixels do not fill, and what one frame or no distance leaves unknown is unavailable", () => {
+  const target = new Target(AREA, GEOMETRY, RAYS);
+  target.add(
+    frameOf(
+      () => 320,
+      (x) => (x < 20 ? 0 : 200),
+    ),
+    WIDTH,
+  );
+  expect(target.figures(undefined)).toMatchObject({
+    fillRatePercent: 50,
+    error: { available: false },
+    temporalNoise: { available: false },
+  });
+  const empty = new Target(AREA, GEOMETRY, RAYS);
+  empty.add(
+    frameOf(() => -32_768),
+    WIDTH,
+  );
+  expect(empty.figures(2)).toBeUndefined();
+});
+
+test("depthwatt measure --tare scales the baseline in the file, and --undo restores it to the byte", async () => {
+  const scene = join(folder, "scene");
+  const options = { frames: 1, width: 320, height: 240, truth: "none", view: "raw" } as const;
+  await writeScene(loadNative(), { ...options, folder: scene });
+  const file = join(folder, "stereo.json");
+  const text = readFileSync(join(scene, "calibration.json"), "utf8");
+  writeFileSync(file, text);
+  const before = baselineMetres(loadStereoCalibration(file).calibration);
+  const images = [join(scene, "left"), join(scene, "right"), "--calibration", file, "--json"];
+  const measured = await runProgram(["measure", ...images]);
+  expect(measured.code, measured.stderr).toBe(0);
+  const { distanceMetres } = lastJson(measured) as { distanceMetres: number };
+  expect(distanceMetres).toBeGreaterThan(1);
+
+  const told = await tare(file, { measuredMetres: 2, trueMetres: 2.04, lengthUnitMetres: 1 });
+  expect(told.scale).toBeCloseTo(1.02, 9);
+  expect(told.baselineMetres.after / before).toBeCloseTo(1.02, 9);
+  expect(baselineMetres(loadStereoCalibration(file).calibration)).toBeCloseTo(1.02 * before, 9);
+  const again = await runProgram(["measure", ...images]);
+  expect((lastJson(again) as { distanceMetres: number }).distanceMetres / distanceMetres).toBeCloseTo(
+    1.02,
+    2,
+  );
+
+  const undone = await runProgram(["measure", "--calibration", file, "--undo", "--json"]);
+  expect(undone.code, undone.stderr).toBe(0);
+  expect(readFileSync(file, "utf8")).toBe(text);
+  await expect(undoTare(file)).rejects.toMatchObject({ code: "USAGE" });
+});
+
+test("a tare of more than 10 %, of another format or without a distance changes nothing", async () => {
+  const file = join(folder, "scene", "calibration.json");
+  const text = readFileSync(file, "utf8");
+  await expect(tare(file, { measuredMetres: 2, trueMetres: 2.5, lengthUnitMetres: 1 })).rejects.toMatchObject(
+    {
+      code: "USAGE",
+      message: "expected a correction of at most 10 %, found 25.0 %",
+    },
+  );
+  const missing = await runProgram(["measure", "--calibration", file, "--tare"]);
+  expect(missing.code).toBe(2);
+  expect(missing.stderr).toContain("--tare needs the true distance");
+  expect(readFileSync(file, "utf8")).toBe(text);
+});

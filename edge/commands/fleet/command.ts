@@ -100,6 +100,8 @@ async function showFleet(url: string, options: FleetOptions): Promise<void> {
       if (options.watch && process.stdout.isTTY && !options.json) printLine("\u001b[H\u001b[2J".trimEnd());
       if (failed !== undefined && !failed.retryable) throw withFlagsInHint(failed);
       show(fleet, options.json);
+      // Devices may be missing from the table.
+      if (failed !== undefined && !options.watch) throw withFlagsInHint(failed);
     } while (options.watch && !ending.signal.aborted);
   } finally {
     for (const name of END_SIGNALS) process.off(name, end);

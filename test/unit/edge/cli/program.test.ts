@@ -222,6 +222,16 @@ test.each([["consume"], ["fleet"], ["get", "--device", "x", "--broker"]])(
   },
 );
 
+test("fleet reports a broker that closes the connection while it listens", async () => {
+  const close = (socket: Socket) => socket.on("data", () => socket.end(Buffer.from([0x20, 3, 0, 0, 0])));
+  const server = createServer((socket) => void close(socket).on("error", () => {}));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  expect(await runCommandLine(["fleet", `mqtt://127.0.0.1:${port}`, "--seconds", "0.3"])).toBe(5);
+  server.close();
+  expect(err).toContain("closed the connection");
+});
+
 test("a name from a file cannot command the terminal", () => {
   reportError(new DepthwattError("CONFIG_INVALID", "a\u001b[2J\rb: no setting"), "depthwatt");
   expect(err).toContain("error: a\\u001b[2J\\u000db: no setting\n");

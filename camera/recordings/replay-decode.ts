@@ -13,7 +13,7 @@ export type DecodedStep =
   | { left: EnginePicture; right: EnginePicture }
   | { dropLeft: ReplayDrop | undefined; dropRight: ReplayDrop | undefined; error: Error | undefined };
 
-/** What every later picture must be like. */
+/** The shape that every later image must have. */
 export interface ReplayShape {
   width: number;
   height: number;
@@ -54,7 +54,7 @@ export class StepDecoder {
     this.#budgetBytes = rememberBytes;
   }
 
-  /** Never rejects: what is wrong with a file is part of the answer. */
+  /** Decodes a step. Never rejects: errors of a file are part of the answer. */
   async decode(index: number): Promise<DecodedStep> {
     const { left, right } = this.steps[index]!;
     if (left === undefined || right === undefined) {

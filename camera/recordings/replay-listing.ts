@@ -24,7 +24,7 @@ export interface ReplayEntry {
 
 /** One camera's images in order of time, before their times are settled. */
 export interface Listing {
-  /** What the user named: for messages. */
+  /** The path that the user named, for messages. */
   path: string;
   files: string[];
   /** From names or list lines, ns; undefined when at least one image has none. */
@@ -82,7 +82,7 @@ async function textOfList(list: string): Promise<string> {
   let found: string;
   try {
     const text = (await readRegularFileAsync(list, MAX_TEXT_BYTES)).toString();
-    // What is no text has a NUL, or bytes that are not UTF-8, which Node makes U+FFFD of.
+    // A file that is not text has a NUL, or bytes that are not UTF-8, which Node replaces by U+FFFD.
     if (!/[\0\ufffd]/.test(text)) return text;
     found = "other bytes than UTF-8 text";
   } catch (cause) {
@@ -104,9 +104,9 @@ async function filesOfList(list: string): Promise<{ files: string[]; stamps: (bi
     if (text === "") continue;
     const [, stamp, name] = /^(?:(\d+)\s*[,\s]\s*)?(.+)$/s.exec(text)!;
     const folder = isAbsolute(name!) ? "" : dirname(list);
-    const beside = join(folder, name!);
+    const inFolder = join(folder, name!);
     const below = join(folder, "data", name!);
-    files.push(folder !== "" && !existsSync(beside) && existsSync(below) ? below : beside);
+    files.push(folder !== "" && !existsSync(inFolder) && existsSync(below) ? below : inFolder);
     const time = stamp === undefined ? undefined : stampOf(stamp);
     if (stamp !== undefined && time === undefined) {
       const found = stamp.length > 40 ? `a number of ${stamp.length} digits` : stamp;
@@ -122,8 +122,8 @@ async function filesOfList(list: string): Promise<{ files: string[]; stamps: (bi
 }
 
 /**
- * Whether `*` in the pattern can stand for what the name has there. Each star takes as little as it can, and what follows the
- * last one must be the end: no backtracking, so that a pattern of many stars takes no longer than its length times the name's.
+ * Returns whether the name matches the pattern. Each star matches as little as it can, and the text after the last star
+ * must be the end: no backtracking, so that a pattern of many stars takes no longer than its length times the name's.
  */
 export function matchesPattern(name: string, pattern: string): boolean {
   const parts = pattern.split("*");
@@ -220,8 +220,8 @@ function arrange(path: string, files: string[], stamps: (bigint | undefined)[]):
 
 /**
  * Gives every image of both sides its time and its place. Times come from the names of both sides or of neither.
- * @param periodNs between two images where the names do not tell
- * @throws DepthwattError SOURCE_UNREADABLE when "names" is asked for and a name is no time
+ * @param periodNs between two images if the names have no times
+ * @throws DepthwattError SOURCE_UNREADABLE when "names" is requested and a name is no time
  */
 export function settleTimes(listings: Listing[], source: TimestampSource, periodNs: bigint): ReplayEntry[][] {
   const stamped = listings.every((listing) => listing.stampsNs !== undefined);

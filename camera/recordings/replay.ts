@@ -23,8 +23,8 @@ export interface ReplayOptions {
   /** Pictures with colours are played as RGB8; default false: all are grey. */
   colours?: boolean;
   /**
-   * What a missing, damaged or wrongly sized file does. Default skip: each is counted, and onDegraded names it once, of
-   * those that follow each other the first ten.
+   * Action for a missing, damaged or wrongly sized file. Default skip: each is counted, and onDegraded names it once;
+   * of a series only the first ten.
    */
   onBadFile?: "skip" | "stop";
   /** Ends after this many pairs. */
@@ -149,7 +149,7 @@ export class ReplaySource implements PairSource {
       if (!("left" in decoded)) {
         this.#drop(decoded.dropLeft, decoded.dropRight);
         if (decoded.error && onBadFile === "stop") throw decoded.error;
-        if (decoded.error) this.#tell(events, at % steps.length, decoded.error);
+        if (decoded.error) this.#reportOnce(events, at % steps.length, decoded.error);
         continue;
       }
       readable++;
@@ -224,7 +224,7 @@ export class ReplaySource implements PairSource {
   }
 
   /** Names each bad file once, however often it is looped, and of a folder that went away the first few. */
-  #tell(events: SourceEvents, step: number, error: Error): void {
+  #reportOnce(events: SourceEvents, step: number, error: Error): void {
     if (this.#reported.has(step)) return;
     this.#reported.add(step);
     this.#badInARow++;

@@ -49,14 +49,14 @@ function mosaic({ data, width, height, strideBytes, format }: RawImage, x: numbe
   const redColumn = ((x + (order & 1)) & 1) === 0;
   const redRow = ((y + (order >> 1)) & 1) === 0;
   const own = sample(x, y);
-  const beside = sample(x - 1, y) + sample(x + 1, y);
+  const horizontal = sample(x - 1, y) + sample(x + 1, y);
   const above = sample(x, y - 1) + sample(x, y + 1);
   if (redColumn !== redRow) {
-    const [inRow, inColumn] = [(beside + 1) >> 1, (above + 1) >> 1];
+    const [inRow, inColumn] = [(horizontal + 1) >> 1, (above + 1) >> 1];
     return redRow ? [inRow, own, inColumn] : [inColumn, own, inRow];
   }
   const corners = sample(x - 1, y - 1) + sample(x + 1, y - 1) + sample(x - 1, y + 1) + sample(x + 1, y + 1);
-  const [green, other] = [(beside + above + 2) >> 2, (corners + 2) >> 2];
+  const [green, other] = [(horizontal + above + 2) >> 2, (corners + 2) >> 2];
   return redRow ? [own, green, other] : [other, green, own];
 }
 

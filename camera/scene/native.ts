@@ -30,7 +30,7 @@ export interface NativeSceneOptions {
   noiseGrey: number;
   /** Side of a block of the frame number's board in the ideal view, 1 to 256 pixels. */
   cellPixels: number;
-  /** Of the ideal view. */
+  /** Focal length of the ideal view. */
   focalPixels: number;
   baselineMetres: number;
   /** The room without texture; absent: the furnished one. */
@@ -72,7 +72,7 @@ export interface NativeScene {
   close(): void;
 }
 
-/** What camera/scene registers on the native addon. */
+/** Types what camera/scene registers on the native addon. */
 export interface SceneExports {
   /**
    * Makes the scene on its own thread; returns at once.

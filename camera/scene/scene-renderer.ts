@@ -5,7 +5,7 @@ import type { FloatImage, GreyImage, RgbImage } from "../recordings/images/index
 import type { NativeScene, SceneExports } from "./native.js";
 import { type SceneOptions, type SceneView, sceneSetup } from "./scene-cameras.js";
 
-/** What one camera of the ideal view really sees. */
+/** Ground truth of one camera of the ideal view. */
 export interface SceneTruth {
   /** Pixels: focalPixels * baseline / Z; every pixel has one. */
   disparity: FloatImage;
@@ -29,7 +29,7 @@ export class SceneRenderer {
     });
   }
 
-  /** Both images of a frame, as pictures of their own: grey, or where the options ask for colours three bytes a pixel. */
+  /** Returns both images of a frame as separate images: grey, or three bytes a pixel if the options ask for colours. */
   frame(number: number): Promise<{ left: GreyImage | RgbImage; right: GreyImage | RgbImage }> {
     const next = this.#last.then(async () => {
       await new Promise<void>((resolve, reject) => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The built-in scene as a source of pairs: at a rate, like a camera that waits for nobody, or as fast as pairs come back.
-// A native thread draws one frame ahead, so that a pair is there when its moment comes; at a rate it begins when the pair before
-// has come back, so that whoever computes it has all cores, or when half of the time until that moment has passed.
+// Makes the built-in scene a source of pairs: at a rate, like a camera that does not wait, or as fast as pairs come
+// back. A native thread draws one frame ahead, so that a pair is ready at its time. At a rate it begins when the pair
+// before has come back, so that the matcher has all cores, or when half of the time until then has passed.
 import { DepthwattError } from "../../core/index.js";
 import type { StereoCalibration } from "../calibration/calibration.js";
 import type { PairSource, RawImage, SourceCounters, SourceDescription, SourceEvents } from "../frame.js";
@@ -126,7 +126,7 @@ export class SyntheticSource implements PairSource {
     this.#scene.render(buffer, this.#nextFrame++);
   }
 
-  /** How long the next picture can wait: not at all where nobody is busy with the one before. */
+  /** Returns how long the next image can wait: 0 while the one before is not being computed. */
   #restMs(): number {
     if (this.#rateHz === undefined || this.#beginMs === 0 || this.#heldPairs === 0) return 0;
     const periodMs = 1000 / this.#rateHz;
@@ -167,7 +167,7 @@ export class SyntheticSource implements PairSource {
     if (buffer === undefined || this.#stopped || this.#ended) return;
     if (this.#heldPairs >= this.#maxHeldPairs) {
       if (this.#rateHz === undefined) return;
-      // Nobody has a hand free: this picture's moment passes.
+      // No free buffer: the frame is dropped.
       this.#drop("noFreeBuffer", 1);
       this.#readyBuffer = undefined;
       this.#free.push(buffer);

@@ -73,8 +73,8 @@ const SUPER = "-super";
 const isSuper = (board: BoardFile): boolean => board.identity.modules.some((part) => part.endsWith(SUPER));
 
 /**
- * Module numbers stay the same when a board is run in its super modes on somebody's carrier: then the model's name or
- * the mode list reports.
+ * Module numbers stay the same when a board runs in its super modes on another carrier: then the model's name or the
+ * mode list decides.
  */
 function preferSuper(found: BoardFile, boards: readonly BoardFile[], evidence: BoardEvidence): BoardFile {
   const runsSuper = evidence.modes.includes("MAXN_SUPER") || (evidence.model ?? "").endsWith(" Super");

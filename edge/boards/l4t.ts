@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the L4T release to JetPack and CUDA. A release that is not in the table takes the nearest older one of its own
-// major version, never one of another.
+// Maps the L4T release to JetPack and CUDA. A release that is not in the table takes the nearest older one of the same
+// major version.
 
 interface Release {
   major: number;

@@ -66,8 +66,8 @@ function readTree(file: string): Tree {
 
 /** "orin-nx-16gb" among the shipped ones, "families/orin.json" or any path next to the file that names it. */
 function baseFile(reference: string, from: string): string {
-  const beside = resolve(dirname(from), reference);
-  if (existsSync(beside)) return beside;
+  const neighbour = resolve(dirname(from), reference);
+  if (existsSync(neighbour)) return neighbour;
   return join(SHIPPED_BOARDS, reference.endsWith(".json") ? reference : `${reference}.json`);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a board config holds: the one schema of board-configs/*.json. Every fact names its source and whether somebody
-// read it there; a value that is not known says why.
+// Defines the schema of board-configs/*.json. Every fact names its source and whether somebody read it on a board; an
+// unknown value gives the reason.
 import { z } from "zod";
 import { ALGORITHMS } from "../../cuda/index.js";
 
@@ -39,7 +39,7 @@ const gpu = z.strictObject({
   maxMegahertz: fact(positive),
   l2Kilobytes: fact(count),
   sharedKilobytesPerBlock: fact(positive),
-  /** Whether the CPU caches pinned host memory, so that both may use it at once. */
+  /** True if the CPU caches pinned host memory, so that both may use it at once. */
   ioCoherent: fact(z.boolean()),
 });
 
@@ -81,7 +81,7 @@ const mode = z.strictObject({
 
 const recommendation = z.strictObject({
   mode: z.string().min(1),
-  /** The mode's name as a budget; what is really drawn must be measured. */
+  /** The mode's name as a budget; the power that is really drawn must be measured. */
   budgetWatts: z.union([positive, unknownValue]),
   algorithm: z.enum(ALGORITHMS),
   width: count,

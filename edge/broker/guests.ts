@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is connected to the trial broker. Its places are few: where all are taken, the newcomer gets that of the guest who was
-// of no use for longest, and only where each is of use it is told that there is no room.
+// Keeps the connections of the trial broker. If all places are taken, a newcomer replaces the client that was idle for
+// longest; if every client is in use, the newcomer is refused.
 import type { Duplex } from "node:stream";
 import { PacketMeter } from "../../core/mqtt/packet-meter.js";
 

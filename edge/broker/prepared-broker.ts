@@ -14,9 +14,9 @@ export interface PreparedBroker extends Prepared {
 export function prepareBroker(): PreparedBroker {
   let fail: (error: DepthwattError) => void;
   const failed = new Promise<DepthwattError>((resolve) => (fail = resolve));
-  // Without waiting for anything: whoever opens the rest keeps this thread until then.
+  // Starts at once, without waiting: opening the rest blocks this thread until then.
   const started = startTrialBroker({ onFailed: (error) => fail(error) });
-  // Told by whoever waits for it; a run that ends before has another reason.
+  // Awaiting the broker reports the failure; a run that ends before has another reason.
   started.catch(() => {});
   return {
     started,

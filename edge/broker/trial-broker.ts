@@ -42,8 +42,8 @@ const MEGABYTE = 1 << 20;
 
 /** Tests run TypeScript without compiling it, but Node starts threads from JavaScript: the compiled twin under dist/. */
 function workerFile(): string {
-  const beside = fileURLToPath(new URL("./broker-worker.js", import.meta.url));
-  if (existsSync(beside)) return beside;
+  const worker = fileURLToPath(new URL("./broker-worker.js", import.meta.url));
+  if (existsSync(worker)) return worker;
   const compiled = join(packageRoot(), "dist", "edge", "broker", "broker-worker.js");
   if (existsSync(compiled)) return compiled;
   throw new DepthwattError("INTERNAL", `expected the broker's thread at ${compiled}, found no such file`, {
@@ -84,7 +84,7 @@ export async function startTrialBroker(options: TrialBrokerOptions = {}): Promis
   const exited = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
   const failed = (detail: string, cause?: unknown) =>
     new DepthwattError("BROKER_UNREACHABLE", `the embedded broker stopped: ${detail}`, {
-      hint: "Use a broker of its own, such as mosquitto, with '--broker mqtt://localhost'.",
+      hint: "Use a separate broker, such as mosquitto, with '--broker mqtt://localhost'.",
       cause,
     });
   const { port, webSocketPort } = await new Promise<Listening>((resolve, reject) => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What get and set share: the flags that say which device, and one request to it over its broker.
+// Shares between get and set the flags that choose the device, and one request to it over its broker.
 import { hostname, userInfo } from "node:os";
 import type { Command } from "commander";
 import {
@@ -49,7 +49,7 @@ export async function ask(options: ControlOptions, command: string, body: unknow
   if (answer.ok) return answer;
   const { code, message, hint } = answer;
   const known = Object.hasOwn(ERROR_CATALOGUE, code) && code !== "INTERNAL";
-  // What a bug on the device is, is none here.
+  // A bug on the device is no bug of this program.
   throw new DepthwattError(known ? (code as ErrorCode) : "CONTROL_UNSUPPORTED", `${device}: ${message}`, {
     hint,
   });

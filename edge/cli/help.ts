@@ -5,7 +5,7 @@ import { Help } from "commander";
 /** Narrower terminals break the lines themselves. */
 const MIN_COLUMNS = 60;
 export const DEFAULT_COLUMNS = 80;
-/** Of running text at most. */
+/** Maximum width of running text. */
 const TEXT_COLUMNS = 104;
 const INDENT = " ".repeat(6);
 
@@ -26,7 +26,7 @@ export function helpText(paragraphs: string): string {
 export const formatItem: Help["formatItem"] = (term, termWidth, description, helper) => {
   const columns = helpColumns();
   const { helpWidth = 0, minWidthToWrap } = helper;
-  // Other widths are of what is made of the help, such as manual pages.
+  // Other widths belong to documents made of the help, such as manual pages.
   const fits = columns !== helpWidth || columns - termWidth - 4 >= minWidthToWrap;
   if (fits || description === "") return plain.formatItem.call(helper, term, termWidth, description, helper);
   const lines = helper.boxWrap(description, columns - INDENT.length).split("\n");

@@ -6,7 +6,7 @@ import { runCommandLine } from "./program.js";
 import { reportError } from "./report-error.js";
 
 watchOutputs((error) => leave(reportError(error, "depthwatt")));
-// Whatever is thrown outside of a command's own steps is reported like every other bug, with its exit code.
+// Reports an error outside of a command's own steps like every other bug, with its exit code.
 process.on("uncaughtException", (error) => leave(reportError(error, "depthwatt")));
 const exitCode = await runCommandLine(process.argv.slice(2));
 // A command that failed may have left sockets or cameras open, which would keep the process alive.

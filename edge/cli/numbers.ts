@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers on the command line, and what is reported of words that are none.
+// Parses numbers on the command line, and reports words that are not numbers.
 import { InvalidArgumentError } from "commander";
 import { DepthwattError } from "../../core/index.js";
 

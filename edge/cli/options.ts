@@ -62,8 +62,8 @@ export function kindFlag(options: PlaceOptions & { source?: string }): FlagValue
 }
 
 /**
- * Two results in one file, or one in place of what it was made of, would be a loss without a word.
- * @param read what is read and @param written what is written: paths by what the command calls them
+ * Rejects two results in one file, or a result that replaces its own input: data would be lost silently.
+ * @param read the paths that are read and @param written the paths that are written, by the command's names for them
  * @throws DepthwattError USAGE
  */
 export function checkOutputs(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a command says, and where: results on stdout, everything else on stderr; colour only where a person looks.
+// Writes a command's output: results to stdout, everything else to stderr; colour only on a terminal.
 import { DepthwattError } from "../../core/index.js";
 
 type Colour = "red" | "green" | "yellow" | "dim" | "bold";
@@ -18,7 +18,7 @@ export function paint(colour: Colour, text: string, stream: NodeJS.WriteStream =
   return `\u001b[${on}m${text}\u001b[${off}m`;
 }
 
-/** What ends a command in order: Ctrl-C, a service manager, and the terminal that is closed. */
+/** Signals that end a command in order: Ctrl-C, a service manager, and a closed terminal. */
 export const END_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** One line of result on stdout. */
@@ -89,8 +89,8 @@ export function leave(exitCode: number): void {
 const LEAVE_MS = 5000;
 
 /**
- * Nobody reads any more, as after `depthwatt run | head`: that is the end of the job, not an error. A command that has an
- * orderly end comes to it, as by a signal; another has nothing left to do.
+ * Ends the command when stdout has no reader any more, as after `depthwatt run | head`: that is no error. A command
+ * with an orderly end comes to it, as by a signal; another exits.
  */
 function endForLackOfReaders(): void {
   if (nobodyReads) return;
@@ -100,7 +100,7 @@ function endForLackOfReaders(): void {
 }
 let nobodyReads = false;
 
-/** A full disk behind stdout is an error, told by `onLostResult`; behind stderr nobody is left to tell. */
+/** Reports a full disk behind stdout through `onLostResult`; behind stderr an error cannot be reported. */
 export function watchOutputs(onLostResult: (error: DepthwattError) => void): void {
   process.stdout.on("error", (cause: NodeJS.ErrnoException) => {
     if (cause.code === "EPIPE") return endForLackOfReaders();

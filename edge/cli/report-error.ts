@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a user sees of an error: one line and a hint for what we know, the stack for what we do not.
+// Formats an error for the user: one line and a hint for a known error, the stack for an unknown one.
 import { CommanderError } from "commander";
 import { DepthwattError, ERROR_CATALOGUE, type ErrorCode, printable, redactUrl } from "../../core/index.js";
 import { journalFields, leadsToJournal, sendToJournal } from "../service/journal.js";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a command reports that skips what it cannot convert or match, and continues.
+// Reports the files that a command cannot convert or match and skips.
 import { note } from "./output.js";
 import type { Progress } from "./progress.js";
 

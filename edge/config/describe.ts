@@ -23,8 +23,8 @@ function describe(): SettingDescription[] {
 }
 
 /**
- * Every live setting, and what holds now.
- * @param paths whether paths of files are reported: where nobody may change them, they are nobody's business
+ * Describes every live setting and its current value.
+ * @param paths whether to include paths of files: clients that cannot change them do not need them
  */
 export function describedSettings(
   config: Config,

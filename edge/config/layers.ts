@@ -43,7 +43,7 @@ export const OTHER_VARIABLES: Record<string, string> = {
   DEPTHWATT_ISA: "Forces an instruction set of the CPU backend: scalar, avx2, avx512 or neon. For tests.",
   DEPTHWATT_SEED: "Seed of the random images in tests, to repeat a failure.",
   DEPTHWATT_HOSTILE_COUNT: "How often the tests of test/hostile try each thing.",
-  DEPTHWATT_WRITE_GOLDEN: "Lets a test write its golden file anew instead of comparing with it.",
+  DEPTHWATT_WRITE_GOLDEN: "Lets a test write its golden file again instead of comparing with it.",
   DEPTHWATT_TEST_ALLOCATIONS: "File through which a test counts the allocations of a child process.",
   DEPTHWATT_DATA: "Folder of the research data that some tests read.",
   DEPTHWATT_CUDA_ARCHS: "Architectures that build:cuda compiles for, such as 87.",
@@ -74,7 +74,7 @@ export function unknownKey(
   return { key: shortName(key), origin, unknown: true, text };
 }
 
-/** Files nest groups; "match.numDisparities: 8" would else be told that "match.numDisparities" is what was probably meant. */
+/** Files nest groups. Without this, "match.numDisparities: 8" would get the suggestion "match.numDisparities". */
 function unknownInFile(layer: Layer, name: string, key: string, origin: Origin): Problem {
   if (!name.includes(".") || !SETTING_BY_KEY.has(key))
     return unknownKey(layer.problems, key, origin, SETTING_BY_KEY.keys());
@@ -145,7 +145,7 @@ function readText(path: string): string {
   }
 }
 
-/** What the parser says, without what only its callers understand. */
+/** Returns the parser's message, without the parts that only its callers understand. */
 function yamlWords(message: string): string {
   if (message.startsWith("Maximum call stack")) return "it is nested too deeply";
   return message.split(/ at line|; please use/)[0]!;
@@ -249,7 +249,7 @@ export function layerFromAssignments(assignments: readonly string[]): Layer {
   return layer;
 }
 
-/** What a flag of a command says about a setting. */
+/** The value that a command's flag gives to a setting. */
 export interface FlagValue {
   /** As the user typed it, such as "--algorithm". */
   flag: string;
@@ -269,7 +269,7 @@ export function layerFromFlags(flags: Readonly<Record<string, FlagValue>>): Laye
   return layer;
 }
 
-/** What a preset says. @throws DepthwattError USAGE naming the nearest */
+/** Reads a preset's settings. @throws DepthwattError USAGE naming the nearest */
 export function layerFromPreset(name: string | undefined): Layer {
   const layer: Layer = { entries: new Map(), problems: [] };
   if (name === undefined) return layer;

@@ -3,7 +3,7 @@
 import { type MatchParameters, matcherOf, type ParameterValue } from "../../cuda/index.js";
 import type { Config } from "./schema.js";
 
-/** What is "auto" is left out of the parameters: the matcher has a default for each resolution, and the governor may change that. */
+/** Leaves out "auto" settings: the matcher has a default for each resolution, and the governor may change that. */
 export function matchParameters(config: Config["match"]): MatchParameters {
   const { algorithm, minDisparity, numDisparities } = config;
   const own: Record<string, ParameterValue> = config[algorithm];

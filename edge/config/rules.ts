@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one setting alone cannot tell: the rules between settings.
+// Checks the rules between settings.
 import { checkBaseTopic, checkDeviceName } from "../../core/frame/topics.js";
 import { isDepthwattError } from "../../core/index.js";
 import { engineAddon } from "../../cuda/index.js";
@@ -41,7 +41,7 @@ const matcherIsWhole: Rule = ({ match }) => {
   }
 };
 
-// What somebody set of one source would else be passed over for the source that is the default.
+// Without this rule, settings of one source would be ignored if the default source runs.
 const sourceIsChosen: Rule = ({ source: { kind } }, origins) => {
   if (origins.get("source.kind")?.kind !== "default") return undefined;
   const meant = [...origins].find(
@@ -63,7 +63,7 @@ const sourceIsWhole: Rule = ({ source }) => {
   return broken && { keys: ["source.kind", ...broken.keys], text: `"${source.kind}": ${broken.text}` };
 };
 
-/** What else only the first connection would find out: a name that is no topic. */
+/** Without this rule, only the first connection would find a name that is no topic. */
 const namesAreTopics: Rule = ({ base, device }) => {
   for (const [key, value, check] of [
     ["base", base, checkBaseTopic],

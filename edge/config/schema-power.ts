@@ -11,7 +11,7 @@ const supplySection = section("A bench supply or smart plug that reports on MQTT
   topic: setting(z.string().min(1).optional(), { description: "Topic of its readings." }),
   path: setting(z.string().min(1).optional(), {
     description:
-      "Where the number stands in the JSON, such as ENERGY.Power; unset: the message is the number.",
+      "Path of the number in the JSON message, such as ENERGY.Power; unset: the message is the number.",
   }),
   unit: setting(z.enum(["watts", "milliwatts", "wattHours", "kilowattHours"]), {
     default: "watts",
@@ -39,7 +39,7 @@ export const powerSection = section("Power and energy figures.", {
     default: 0,
     unit: "s",
     description:
-      "Measures the idle power this long before the first frame, to be shown beside gross figures; 0 does not.",
+      "Measures the idle power this long before the first frame, to show it with the gross figures; 0 does not.",
   }),
   supply: supplySection,
   budgetWatts: setting(z.number().min(0.1).max(10_000).optional(), {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings of what is computed, made from the facts of the matchers and stages (cuda/facts.ts), and of the engine that runs them.
+// Creates the settings of the computation from the facts of the matchers and stages (cuda/facts.ts), and those of the
+// engine.
 import { z } from "zod";
 import {
   ALGORITHMS,

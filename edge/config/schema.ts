@@ -21,7 +21,7 @@ import {
   regionSection,
 } from "./schema-stages.js";
 
-// Control characters would reach the terminals of those who list devices; MQTT forbids or discourages them.
+// Control characters would reach the terminals of users who list devices; MQTT forbids or discourages them.
 const TOPIC_LEVEL = /^[^+#/\s\p{Cc}$][^+#/\s\p{Cc}]*$/u;
 const TOPIC_PREFIX = /^[^+#/\s\p{Cc}$][^+#/\s\p{Cc}]*(\/[^+#/\s\p{Cc}]+)*$/u;
 

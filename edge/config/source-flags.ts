@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flags that several sources share go to the one that was chosen.
+// Assigns flags that several sources share to the chosen source.
 import { SOURCE_KINDS } from "../sources/section.js";
 import { type FlagValue, type Layer, layerFromFlags } from "./layers.js";
 import { SETTING_BY_KEY } from "./schema.js";
 import { either } from "./words.js";
 
 /**
- * Flags by the name of a setting in the section of the source that was chosen. One that this source does not have is a
- * problem; where `kind` is no source, that is the problem, and checkValue tells it.
+ * Returns flags as settings of the chosen source. A flag that this source does not have is a problem; if `kind` is no
+ * source, checkValue reports that.
  */
 export function layerFromSourceFlags(kind: unknown, flags: Readonly<Record<string, FlagValue>>): Layer {
   const given = Object.entries(flags).filter(([, { value }]) => value !== undefined);

@@ -42,7 +42,7 @@ function inWords(node: JsonSchemaNode): string {
   return "text";
 }
 
-/** What a setting accepts, such as "a whole number from 1 to 1023 (cost)". */
+/** Describes the values that a setting accepts, such as "a whole number from 1 to 1023 (cost)". */
 export function expectedWords({ schema, facts }: Setting): string {
   const words = facts.expects ?? inWords(z.toJSONSchema(schema) as JsonSchemaNode);
   return facts.unit === undefined ? words : `${words} (${facts.unit})`;
@@ -82,7 +82,7 @@ function sharedBeginning(a: string, b: string): number {
   return length;
 }
 
-/** Nobody mistypes a name this long; to compare it would take its length times that of every name that there is. */
+/** A mistyped name is not this long; comparing it would take its length times that of every known name. */
 const LONGEST_MISTYPED = 100;
 
 const lastPart = (name: string) => name.slice(name.lastIndexOf(".") + 1);
@@ -97,7 +97,8 @@ function nearestAmong(asked: string, known: readonly string[]): string | undefin
     const last = lastPart(whole);
     // The last part found under another group is a slip too, but a lesser candidate than the same group.
     const letters = Math.min(editDistance(asked, whole), editDistance(lastAsked, last) + 0.5);
-    // People misspell endings more than beginnings: of two equally far names, the one that begins alike.
+    // People misspell endings more than beginnings: of two equally distant names, prefers the one with the same
+    // beginning.
     const distance = letters - sharedBeginning(lastAsked, last) / 100;
     if (distance < bestDistance) {
       best = name;
@@ -126,7 +127,7 @@ export function shortName(name: string): string {
   return name.length > LONGEST_MISTYPED ? `${name.slice(0, LONGEST_MISTYPED - 3)}...` : name;
 }
 
-/** For a setting that is one of several names: the one that was probably meant. */
+/** For a setting that is one of several names: returns the probably intended one. */
 export function nearestChoice({ schema }: Setting, value: unknown): string | undefined {
   const { enum: choices } = z.toJSONSchema(schema) as JsonSchemaNode;
   return choices && typeof value === "string" ? nearestName(value, choices.map(String)) : undefined;

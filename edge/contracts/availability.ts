@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cannot be known is {available: false, reason}, never 0 and never missing.
+// Represents unknown values as {available: false, reason}: never 0 and never missing.
 import type { Unavailable } from "../../power/index.js";
 
 export type { Unavailable } from "../../power/index.js";

@@ -3,17 +3,17 @@
 import type { FramePair } from "../../camera/index.js";
 import type { EngineOptions, EngineSlot, FrameResult } from "../../cuda/index.js";
 
-/** What the engine writes into encodedDepth, encodedDisparity, leftRgb and points; absent: nothing. */
+/** Encodings that the engine writes into encodedDepth, encodedDisparity, leftRgb and points; absent: nothing. */
 export type Encodings = Pick<EngineOptions, "encodeDepth" | "encodeDisparity" | "leftRgb" | "points">;
 
-/** What an output wants of it; of what form points are is a setting of the run. */
+/** Encodings that an output requires; the form of points is a setting of the run. */
 export type EncodingWishes = Omit<Encodings, "points"> & { points?: true };
 
 /** A computed frame; its slot stays as it is until it is released. */
 export interface ComputedFrame {
   slot: EngineSlot;
   result: FrameResult;
-  /** What is in the slot's bodies, and whether its left image is there in colours. */
+  /** The encodings in the slot's bodies, and whether its left image has colours. */
   encodings: Encodings;
   width: number;
   height: number;

@@ -9,13 +9,13 @@ export interface PresetChoice {
   group: "use" | "paper";
 }
 
-/** What may be asked and changed of a run. Whoever offers it to others answers for who they are. */
+/** Requests to and changes of a run. The caller is responsible for authorizing its clients. */
 export interface RunControl {
   /** Why nothing may be changed; undefined: it may. */
   readonly off: string | undefined;
-  /** What each request is signed with, where there is such a secret. */
+  /** The secret that signs each request, if there is one. */
   readonly secret: string | undefined;
-  /** What comes over MQTT needs no secret: the broker lets nobody else publish it. */
+  /** True if requests over MQTT need no secret, because the broker authorizes their publishers. */
   readonly brokerAuthenticates: boolean;
   /** Every live setting, and the values that hold now. */
   settings(): {
@@ -38,7 +38,7 @@ export interface ControlResult {
 
 export interface ControlRefusal {
   ok: false;
-  /** Of core/error-catalogue.ts. */
+  /** A code of core/error-catalogue.ts. */
   code: string;
   message: string;
   hint: string;

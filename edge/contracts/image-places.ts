@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a source finds its images, from its settings left, right and sideBySide, and what is wrong with a choice of them.
+// Finds a source's images from its settings left, right and sideBySide, and checks their combination.
 import type { BrokenSetting } from "./source.js";
 
 export interface ImagePlaces {

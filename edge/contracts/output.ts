@@ -28,12 +28,12 @@ export interface FrameLease {
 
 /** Counts since the output was opened. */
 export interface OutputCounters {
-  /** Messages, files or responses that were taken by whoever they are for. */
+  /** Messages, files or responses that were delivered. */
   sent: number;
   bytes: number;
   /** Frames that were offered and not sent, by cause, such as "depth.backpressure". */
   drops: Record<string, number>;
-  /** What else the metrics say of it, such as whether it is connected. */
+  /** Further facts for the metrics, such as whether the output is connected. */
   details?: Record<string, unknown>;
 }
 
@@ -92,7 +92,7 @@ export interface BrokerAccess
   embedded: boolean;
 }
 
-/** What the frames are of; another source may have another one. */
+/** Describes the frames; another source may have other ones. */
 export interface OutputPicture {
   width: number;
   height: number;
@@ -106,15 +106,15 @@ export interface OutputPicture {
   rateHz: number | undefined;
 }
 
-/** What prepare() has begun. prepare() and what it begins must not fail: open() reports how it went. */
+/** The work that prepare() has begun. prepare() and this work must not fail: open() reports errors. */
 export interface Prepared {
   close(): Promise<void>;
 }
 
-/** What an output knows of the run when it opens. */
+/** Describes the run to an output that opens. */
 export interface OutputContext<Settings> extends OutputPicture {
   settings: Settings;
-  /** What the kind's prepare() returned, if it was called. */
+  /** The result of the kind's prepare(), if it was called. */
   prepared?: Prepared | undefined;
   /** Prefix and name of this device, as topics or names of files want them. */
   base: string;
@@ -139,13 +139,13 @@ export interface OutputContext<Settings> extends OutputPicture {
 export interface OutputDefinition<Section extends z.ZodObject> {
   /** The section `outputs.KIND`. A setting `rateHz` in it limits how many frames a second are offered. */
   settings: Section;
-  /** What types and ranges cannot tell; the names are those of the section. */
+  /** Checks what types and ranges cannot; the names are those of the section. */
   broken?(settings: Exact<z.infer<Section>>): BrokenSetting[];
   /** Why it is switched off, such as "outputs.mqtt.broker is none"; undefined: it is on. */
   off(settings: Exact<z.infer<Section>>): string | undefined;
   /**
-   * What the engine should encode. Where another output wishes the same map otherwise, rvl is what the engine makes, and
-   * `frame.encodings` reports it: the output then packs the map itself.
+   * Returns what the engine should encode. If another output requires the same map in another encoding, the engine
+   * makes rvl and `frame.encodings` reports it: the output then encodes the map.
    */
   encodings(settings: Exact<z.infer<Section>>, hasDepth: boolean): EncodingWishes;
   /** Frames that it may hold when frame() has returned: slots are allotted for them, and one more for the newest. */

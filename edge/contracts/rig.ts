@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What outputs may want to know of the cameras.
+// Describes the cameras to outputs.
 import type { Rectification, SourceDescription, StereoCalibration } from "../../camera/index.js";
 
 /** The cameras as they were calibrated, and how their images are rectified. */

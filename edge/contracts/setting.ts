@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a setting is: a zod type with its facts (default, unit, one sentence, live), and how to walk over all of them.
+// Defines settings: a zod type with its facts (default, unit, one sentence, live), and how to walk over all of them.
 import { z } from "zod";
 
 export type SettingValue = string | number | boolean;
@@ -15,7 +15,7 @@ export interface SettingDescription {
   /** JSON Schema of its value. */
   schema: Record<string, unknown>;
   default?: SettingValue | undefined;
-  /** Whether a change takes effect on the running program. */
+  /** True if a change takes effect on the running program. */
   live: boolean;
 }
 
@@ -31,7 +31,7 @@ export interface SettingFacts {
   unit?: string;
   /** When a change takes effect; absent: as its section says. */
   takesEffect?: TakesEffect;
-  /** What it accepts, in words, where its type does not say it well: for a pattern. */
+  /** The accepted values in words, if the type does not describe them well: for a pattern. */
   expects?: string;
   /** True for files and folders: in a configuration file they are relative to that file. */
   isPath?: boolean;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kind of source is to the program: its settings, their rule, and how it is opened. A kind is a folder next to this file.
+// Defines a kind of source: its settings, their rule, and how to open it. Each kind is a folder next to this file.
 import type { z } from "zod";
 import type { PairSource, StereoCalibration } from "../../camera/index.js";
 import type { Exact } from "./setting.js";
 
-/** What the run would do with the images next to grey. */
+/** Uses that the run has for the images apart from grey. */
 export interface SourceRequirements {
   /** Colours are read, so that images which can have them should; grey ones are used as red = green = blue. */
   colours: boolean;
 }
 
 export interface OpenedSource {
-  /** Opened, not started. Whoever gets it stops it. */
+  /** Opened, not started. The receiver must stop it. */
   source: PairSource;
   /** The calibration that the source brings; absent: the configured one holds, where there is one. */
   calibration?: StereoCalibration;
-  /** What the user should know before the first pair. */
+  /** Warnings for the user before the first pair. */
   warnings?: string[];
 }
 
@@ -34,7 +34,7 @@ export interface SourceDefinition<Section extends z.ZodObject> {
   settings: Section;
   /** True for what --left or --side-by-side may name to mean this kind where --source is not given. */
   takesPath?(path: string): boolean;
-  /** What types and ranges cannot tell; asked only where this kind is chosen. `section` is "source.KIND". */
+  /** Checks what types and ranges cannot; called only if this kind is chosen. `section` is "source.KIND". */
   broken?(settings: Exact<z.infer<Section>>, section: string): BrokenSetting | undefined;
   /** @throws DepthwattError SOURCE_*, DEVICE_*, CONFIG_INVALID; what was opened before is closed again */
   open(settings: Exact<z.infer<Section>>, wish: SourceRequirements): Promise<OpenedSource>;

@@ -7,7 +7,7 @@ export const TIME_BOUNDS_MS = [
 ] as const;
 
 export interface TimeCountsSnapshot {
-  /** Of each bound of TIME_BOUNDS_MS: how many values were at most that; smaller ones are among them. */
+  /** For each bound of TIME_BOUNDS_MS: the number of values up to that bound, including all smaller ones. */
   cumulative: readonly number[];
   count: number;
   sumMs: number;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What has been counted since the start of a run: numbers that only grow, for whoever makes rates of them.
+// Counts since the start of a run: numbers that only grow, from which a reader computes rates.
 import type { DroppedPixels, StageName } from "../../cuda/index.js";
 import type { PowerFigures } from "../../power/index.js";
 import type { TimeCountsSnapshot } from "./time-counts.js";
@@ -14,7 +14,7 @@ export interface StageFigures {
 export interface OutputTotals {
   sent: number;
   bytes: number;
-  /** What is wrong with it; undefined: nothing. */
+  /** The current problem; undefined: none. */
   problem: string | undefined;
   /** From capture to the moment when the frame had left this process. */
   latency: TimeCountsSnapshot;

@@ -3,7 +3,7 @@
 import { type DepthwattError, redactUrl } from "../../core/index.js";
 import type { ControlRefusal } from "../contracts/control.js";
 
-/** Passwords that stand in URLs do not go out with an error. */
+/** Removes passwords in URLs from an error before it leaves the device. */
 export function refusalOf({ code, message, hint }: DepthwattError): ControlRefusal {
   return { ok: false, code, message: redactUrl(message), hint: redactUrl(hint) };
 }

@@ -18,7 +18,7 @@ export interface ControlClientOptions {
   device: string;
   /** Undefined: the device trusts its broker. */
   secret?: string | undefined;
-  /** Who asks, for the device's log. */
+  /** The client's name, for the device's log. */
   client: string;
   credentials?: Pick<ConnectionOptions, "username" | "password" | "ca" | "cert" | "key">;
   protocolVersion?: "auto" | 4 | 5;
@@ -60,8 +60,8 @@ export function askDevice(
 }
 
 /**
- * Sends a request that is made already, by whoever has the secret.
- * @param request.id what is in the payload and comes back in the answer
+ * Sends a signed request.
+ * @param request.id the id in the payload, which comes back in the answer
  * @throws DepthwattError as askDevice
  */
 export async function sendRequest(

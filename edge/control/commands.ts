@@ -36,7 +36,7 @@ export const COMMANDS = {
       .min(1)
       .max(86_400)
       .optional()
-      .meta({ description: "Ends it by itself after so long." }),
+      .meta({ description: "Ends the recording after so long." }),
   }),
   restart: z.strictObject({}),
 } as const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a running depthwatt does when it is asked: one request in, one answer out. Knows neither MQTT nor HTTP; whoever calls
-// answers for who is asking.
+// Executes requests to a running depthwatt: one request in, one answer out. Knows neither MQTT nor HTTP; the caller
+// authorizes the client.
 import { DepthwattError, isDepthwattError, redactUrl } from "../../core/index.js";
 import {
   type Config,
@@ -33,7 +33,7 @@ export const MAX_REQUESTS_A_SECOND = 10;
 /** Where a request names a preset. */
 const PRESET_FIELD = { what: "preset", code: "CONTROL_INVALID" } as const;
 
-/** What there is to be controlled. */
+/** The run that is controlled. */
 export interface ControlledRun {
   /** Requests wait for it: the first outputs take them while the last are opened. @throws DepthwattError RUN_ENDED */
   readonly begun?: Promise<void>;
@@ -42,7 +42,7 @@ export interface ControlledRun {
   notice(text: string): void;
   /** All streams of the next frame. @throws DepthwattError STREAM_SILENT, RUN_ENDED */
   snapshot(): Promise<Snapshot>;
-  /** Begins anew with the configuration as it is in its files then. @throws DepthwattError CONFIG_* */
+  /** Restarts with the configuration that its files have then. @throws DepthwattError CONFIG_* */
   restart?: ((from: string) => void) | undefined;
   /** Writes values into the configuration file. @throws DepthwattError OUTPUT_UNWRITABLE, CONTROL_UNSUPPORTED */
   save?: ((change: SettingsChange) => SavedSettings) | undefined;
@@ -183,7 +183,8 @@ export class Control implements RunControl {
   }
 
   #restart(from: string): ControlResult {
-    if (this.#run.restart === undefined) throw unsupported("whoever runs this depthwatt does not restart it");
+    if (this.#run.restart === undefined)
+      throw unsupported("the program that runs this depthwatt does not restart it");
     this.#run.restart(from);
     this.#run.notice(`restart asked for by ${from}`);
     return { ok: true, restarting: true };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request as bytes from a place where anybody may write: size, JSON, schema, proof, and only then the command. Every message
-// has one answer, or, where too many are refused, is counted.
+// Checks a request from a place where anybody may write: size, JSON, schema, signature, and only then runs the command.
+// Every message gets one answer, or is counted if too many are refused.
 import { z } from "zod";
 import { DepthwattError, isDepthwattError } from "../../core/index.js";
 import type { ControlAnswer } from "../contracts/control.js";
@@ -103,7 +103,7 @@ export class RequestGate {
     return this.#count(answer) ? { id, ...answer } : undefined;
   }
 
-  /** Whether it shall be sent. */
+  /** Counts the answer, and returns whether it shall be sent. */
   #count(answer: ControlAnswer): boolean {
     if (!answer.ok) {
       const { refused } = this.#counters;
@@ -151,7 +151,7 @@ function read(payload: Uint8Array): unknown {
   throw invalid(`expected a request of at most ${MAX_REQUEST_BYTES} bytes, got ${payload.length}`);
 }
 
-/** Whoever is refused shall know which request it was. */
+/** A refusal names the request that it belongs to. */
 function idOf(message: unknown): string | null {
   const signed = signedSchema.safeParse(message);
   let request = message;

@@ -26,7 +26,7 @@ export interface DoorCounters extends GateCounters {
 /** How long requests in work are waited for at the end. */
 const CLOSE_LIMIT_MS = 1500;
 const CLOSE_GRACE_MS = 500;
-/** MQTT 5 brokers keep larger messages to themselves; up to there a request that is too large is told so. */
+/** MQTT 5 brokers drop larger messages; up to this size the answer names the limit. */
 const MAX_PACKET_BYTES = 4 << 20;
 /** Topic and properties of an answer. */
 const HEAD_ALLOWANCE = 1024;
@@ -74,7 +74,7 @@ export class MqttDoor {
       onDown: () => {
         this.#client = undefined;
       },
-      // That the broker is away is reported by who publishes frames to it.
+      // The frame publisher reports broker outages.
       onStatus: () => {},
     });
     this.ready = this.#connection.firstAttempt.then(({ connected }) => (connected ? subscribed : undefined));
@@ -142,7 +142,7 @@ export class MqttDoor {
   }
 
   /**
-   * Answers what is in work and, with RUN_ENDED, everything else that the broker had taken for this device: a broker
+   * Answers the requests in work and, with RUN_ENDED, all others that the broker had accepted for this device: a broker
    * acknowledges a request to its sender before it passes it on, and sends what it has before it confirms the end of a
    * subscription.
    */

@@ -12,7 +12,7 @@ export class RateLimit {
     this.#now = now;
   }
 
-  /** Whether one more may happen now; it then counts. */
+  /** Returns whether one more may happen now, and counts it. */
   take(): boolean {
     const now = this.#now();
     while (this.#taken[0] !== undefined && this.#taken[0] <= now - 1000) this.#taken.shift();

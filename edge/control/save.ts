@@ -15,10 +15,10 @@ const unwritable = (file: string, why: string, cause?: unknown) =>
   new DepthwattError(
     "OUTPUT_UNWRITABLE",
     `the settings hold in the running program, but could not be saved to ${file}: ${why}`,
-    { hint: "Write them into the file by hand, or mend what the message names and set them again.", cause },
+    { hint: "Write them into the file by hand, or fix what the message names and set them again.", cause },
   );
 
-/** What a file says, as one text, to see that nothing else changed. */
+/** Returns the rest of a file as one text, to check that nothing else changed. */
 function others(value: unknown, paths: readonly string[][]): string {
   // Not structuredClone: groups that an anchor shares would stay one, and be removed from together.
   const copy = JSON.parse(JSON.stringify(value ?? {})) as Record<string, unknown>;
@@ -74,18 +74,18 @@ export function saveSettings(
   change: SettingsChange,
   load: (candidate: string) => Config,
 ): SavedSettings {
-  let beside: string | undefined;
+  let temporary: string | undefined;
   try {
     const place = realpathSync(file);
     const after = withSettings(readFileSync(place, "utf8"), change);
-    beside = `${place}.${process.pid}.new`;
-    writeFileSync(beside, after, { mode: statSync(place).mode & 0o7777, flush: true });
-    const next = load(beside);
-    renameSync(beside, place);
+    temporary = `${place}.${process.pid}.new`;
+    writeFileSync(temporary, after, { mode: statSync(place).mode & 0o7777, flush: true });
+    const next = load(temporary);
+    renameSync(temporary, place);
     const overridden = Object.keys(change).filter((key) => valueAt(next, key) !== (change[key] ?? undefined));
     return { file, overridden };
   } catch (cause) {
-    if (beside !== undefined) rmSync(beside, { force: true });
+    if (temporary !== undefined) rmSync(temporary, { force: true });
     throw unwritable(file, (cause as Error).message, cause);
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings of control: whether a running depthwatt can be changed from outside, and what proves that somebody may.
+// Defines the settings of control: whether a running depthwatt can be changed from outside, and how clients prove their
+// permission.
 import { z } from "zod";
 import type { BrokenSetting } from "../contracts/broken-setting.js";
 import { type Exact, section, setting } from "../contracts/setting.js";
@@ -13,7 +14,7 @@ export const controlSection = section("Asking and changing a running depthwatt f
   authentication: setting(z.enum(["secret", "broker"]), {
     default: "secret",
     description:
-      "What proves that somebody may: a signature made with the secret of control.secretFile, or that the broker let the request pass.",
+      "How a client proves its permission: by a signature made with the secret of control.secretFile, or by the broker's access list.",
   }),
   secretFile: setting(z.string().min(1).optional(), {
     isPath: true,

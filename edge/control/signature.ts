@@ -7,7 +7,7 @@ import { DepthwattError } from "../../core/index.js";
 export const SIGNATURE_WINDOW_MS = 30_000;
 
 export interface Addressed {
-  /** BASE/DEVICE: what is signed for one device is nothing to another. */
+  /** BASE/DEVICE: a signature for one device is invalid for another. */
   device: string;
   command: string;
   /** The request as JSON text, exactly as it travels. */
@@ -25,7 +25,7 @@ export function signatureOf(secret: string, request: Addressed): string {
   return digest(secret, request).toString("hex");
 }
 
-/** What a signed request says of itself. */
+/** The time and nonce of a signed request. */
 export interface Stamp {
   timeMs: number;
   nonce: string;
@@ -36,7 +36,7 @@ export interface VerifierClock {
   now(): number;
 }
 
-/** Remembers what was accepted. What has a wrong signature leaves no trace here, so nobody can fill it. */
+/** Remembers accepted requests. A request with a wrong signature leaves no trace here, so it cannot fill the memory. */
 export class SignatureVerifier {
   readonly #secret: string;
   readonly #clock: VerifierClock;
@@ -62,7 +62,7 @@ export class SignatureVerifier {
     );
   }
 
-  /** Of a request whose signature is right; it counts as used afterwards. @throws DepthwattError CONTROL_TIME, CONTROL_REPLAYED */
+  /** Marks a correctly signed request as used. @throws DepthwattError CONTROL_TIME, CONTROL_REPLAYED */
   use({ timeMs, nonce }: Stamp): void {
     const now = this.#clock.now();
     this.#forget(now);

@@ -19,7 +19,7 @@ export interface Snapshot {
   height: number;
 }
 
-/** What stands next to the pictures. */
+/** The facts that accompany the images. */
 export interface SnapshotFacts {
   info: object;
   cameraInfo: object | undefined;
@@ -59,7 +59,7 @@ export class Snapshots {
     release();
   };
 
-  /** Of the next frame. @throws DepthwattError STREAM_SILENT, RUN_ENDED */
+  /** Takes a snapshot of the next frame. @throws DepthwattError STREAM_SILENT, RUN_ENDED */
   async take(): Promise<Snapshot> {
     if (this.#closed) throw ended();
     const copied = await new Promise<Copied>((resolve, reject) => {

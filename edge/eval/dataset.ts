@@ -20,7 +20,7 @@ const sceneSchema = z.looseObject({
     path: z.string().min(1),
     /** disparity = stored value / scale. */
     scale: z.number().positive(),
-    /** The stored value that means none; "inf": whatever is not finite. */
+    /** The stored value that means no value; "inf": any value that is not finite. */
     invalid: z.union([z.number(), z.literal("inf")]),
   }),
   masks: z.record(z.string(), z.string()).optional(),

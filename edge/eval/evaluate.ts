@@ -25,7 +25,7 @@ export interface Evaluation {
   };
 }
 
-/** What a matcher gives back for one scene. */
+/** A matcher's result for one scene. */
 export interface Matched {
   /** 1/16 px, -32768 = none, [height][width]. */
   disparityQ4: Int16Array;

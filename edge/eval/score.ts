@@ -3,7 +3,7 @@
 import { mean } from "../../core/index.js";
 import type { Scene } from "./dataset.js";
 
-/** What can be said of one set of pixels. Null where the set is empty (or, for the last two, where nothing was estimated). */
+/** Scores one set of pixels. Null if the set is empty (or, for the last two, if nothing was estimated). */
 export interface Score {
   /** Percent of the evaluated pixels that are off by more than the threshold; no estimate counts as off. */
   badPercent: number | null;

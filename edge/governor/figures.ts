@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a governor says of itself.
+// The state that a governor reports.
 import type { Unavailable } from "../../power/index.js";
 
 /** `governor` in metrics and summaries. */
@@ -12,7 +12,7 @@ export type GovernorFigures =
       name: string;
       budgetWatts: number | null;
       minFps: number | null;
-      /** What it did or does, and why. */
+      /** The last action and its reason. */
       reason: string;
       changes: number;
     }

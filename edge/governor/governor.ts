@@ -180,7 +180,7 @@ export class Governor {
     return capacity >= minFps * (1 + 2 * LIMITS.marginShare);
   }
 
-  /** What a level will draw more once it is warm; forgotten by half every ten minutes. */
+  /** Returns the watts that a level will draw more once it is warm; halved every ten minutes. */
   #creepOf(level: number, nowMs: number): number {
     const { watts, atMs } = this.#creep[level]!;
     return watts * 2 ** (-(nowMs - atMs) / LIMITS.creepHalvesMs);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of each level's watts and speed: from a profile, from having been there, or only by its work. Watts are
-// kept as differences between levels, because heat and whatever else runs on the machine move all levels together.
+// Estimates each level's watts and speed: from a profile, from observation, or only from its work. Watts are kept as
+// differences between levels, because heat and other programs move all levels together.
 import { type QualityLevel, relativeWork } from "./ladder.js";
 
 /** Watts and frames per second of a level, as a profile gives them; undefined = not in the profile. */
@@ -18,7 +18,7 @@ export class Knowledge {
   readonly #levels: readonly QualityLevel[];
   readonly #watts: (number | undefined)[];
   readonly #capacity: (number | undefined)[];
-  /** What is drawn now beyond the known watts, whatever the level. */
+  /** Watts drawn now beyond the known ones, at any level. */
   #common = 0;
   #lastLevel: number | undefined;
 
@@ -28,7 +28,7 @@ export class Knowledge {
     this.#capacity = levels.map((_, i) => table[i]?.capacityFps);
   }
 
-  /** What a settled observation at `level` teaches. */
+  /** Learns from a settled observation at `level`. */
   learn(level: number, watts: number | undefined, capacityFps: number | undefined): void {
     if (watts !== undefined) {
       const before = this.#watts[level];

@@ -7,7 +7,7 @@ import { type MatchParameters, matcherOf, parametersOf } from "../../cuda/index.
 export interface QualityLevel {
   /** Names the level in metrics and logs. */
   name: string;
-  /** Of the matcher: those that its ladder lowers. */
+  /** Parameters of the matcher that its ladder lowers. */
   parameters: Readonly<Record<string, number>>;
   /** In cells and paths of sgm. */
   workPerCell: number;
@@ -17,16 +17,16 @@ export interface QualityLevel {
   halfResolution: boolean;
   /** Frames per second taken in at most; undefined = every frame. */
   rateHz: number | undefined;
-  /** nvpmodel's mode by name; undefined = the one that was on at the start. */
+  /** nvpmodel's mode by name; undefined = the mode at the start. */
   mode: string | undefined;
 }
 
 export interface LadderOptions {
-  /** What the configuration asks for: the best level. */
+  /** The configured matching: the best level. */
   match: Pick<MatchParameters, "algorithm" | "parameters" | "numDisparities" | "halfResolution">;
   /** Frames per second of the source; undefined = as many as can be computed. */
   sourceHz: number | undefined;
-  /** Whether half resolution can be computed. */
+  /** True if half resolution can be computed. */
   half: boolean;
   /** Levels that take in fewer frames than this are left out; undefined = none is. */
   minFps?: number;
@@ -36,7 +36,10 @@ export interface LadderOptions {
 
 const FEWEST_DISPARITIES = 32;
 const SLOWEST_HZ = 1;
-/** What every matched pixel costs next to its cells, in cells and paths: the stages that do not depend on the search. */
+/**
+ * Cost of every matched pixel in addition to its cells, in cells and paths: the stages that do not depend on the
+ * search.
+ */
 const WORK_PER_PIXEL = 256;
 
 function nameOf(level: Omit<QualityLevel, "name">): string {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the governor is asked for, what it sees, what it answers, and the times and margins it works with.
+// Defines the governor's targets, observations and decisions, and its times and margins.
 import type { Figure } from "../../power/index.js";
 
 export interface GovernorGoal {
@@ -7,7 +7,7 @@ export interface GovernorGoal {
   minFps?: number | undefined;
 }
 
-/** What happened since the last observation, about a second ago. */
+/** Measurements since the last observation, about a second ago. */
 export interface Observation {
   /** Any clock that only goes forward. */
   nowMs: number;
@@ -23,7 +23,7 @@ export interface Observation {
 export interface Decision {
   level: number;
   changed: boolean;
-  /** What was done and why, one sentence. */
+  /** The action and its reason, one sentence. */
   reason: string;
 }
 

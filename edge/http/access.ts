@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may look: everybody on this machine, and beyond it only with a password.
+// Controls who may see the page: all users of this machine, and others only with a password.
 import { DepthwattError } from "../../core/index.js";
 import { readCredentials } from "../mqtt/credentials.js";
 import { isLoopback } from "./guard.js";
 import { PasswordGate } from "./password.js";
 
 export interface AccessNames {
-  /** What a message calls the address and the file: settings or flags. */
+  /** Names of the address and the file in messages: settings or flags. */
   address: string;
   passwordFile: string;
 }

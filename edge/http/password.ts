@@ -13,7 +13,10 @@ const ALL_OTHERS = "others";
 
 const digest = (text: string) => createHash("sha256").update(text).digest();
 
-/** What one machine can choose its address from: a provider gives each customer 2^64 addresses of IPv6 and more. */
+/**
+ * Returns the network from which one machine can choose its address: a provider gives each customer 2^64 addresses of
+ * IPv6 and more.
+ */
 function networkOf(address: string): string {
   const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
   if (mapped !== undefined) return mapped;

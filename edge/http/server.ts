@@ -37,7 +37,7 @@ let lastAutoPort: number | undefined;
 const MAX_MESSAGE_BYTES = 64 << 10;
 /** Sockets of people that have not given the password yet. Who asks for it lets the older ones of them give way. */
 export const MAX_STRANGERS = 16;
-/** 64 people who may look, next to whoever may not. */
+/** 64 authorized users, in addition to the strangers. */
 const MAX_SOCKETS = 64 + MAX_STRANGERS;
 /** How long the client of an unknown upgrade may leave its response unread. */
 const UNREAD_RESPONSE_MS = 10_000;
@@ -80,7 +80,7 @@ export class HttpServer implements HttpRoutes {
     });
     this.#closeServer = closerOf(this.#server);
     this.#server.on("upgrade", (request, socket, head) => this.#upgrade(request, socket as Socket, head));
-    // What a stranger's bytes break is that stranger's connection.
+    // A stranger's malformed bytes close only that stranger's connection.
     this.#server.on("clientError", (_error, socket) => socket.destroy());
   }
 
@@ -180,7 +180,7 @@ export class HttpServer implements HttpRoutes {
     }
   }
 
-  /** Whether it carries the password; else it has been answered. */
+  /** Returns whether the request carries the password; otherwise answers it. */
   #admits(request: IncomingMessage, response: ServerResponse): boolean {
     const { gate } = this.#options;
     if (gate === undefined) return true;
@@ -237,7 +237,7 @@ export class HttpServer implements HttpRoutes {
 
 const pathOf = (request: IncomingMessage): string => (request.url ?? "").split("?", 1)[0] ?? "";
 
-/** Of HTTP Basic (RFC 7617); undefined where there is none. */
+/** Returns the password of HTTP Basic (RFC 7617); undefined if there is none. */
 function passwordOf({ headers }: IncomingMessage): string | undefined {
   const [, encoded] = /^Basic +([A-Za-z0-9+/]+=*)$/i.exec(headers.authorization ?? "") ?? [];
   if (encoded === undefined) return undefined;

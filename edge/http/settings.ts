@@ -42,7 +42,7 @@ export const httpSection = section("The HTTP server of the live page and of othe
 
 export type HttpSettings = Exact<z.infer<typeof httpSection>>;
 
-/** What types and ranges cannot tell. */
+/** Checks what types and ranges cannot. */
 export function brokenHttp(http: HttpSettings): BrokenSetting[] {
   const broken: BrokenSetting[] = [];
   const { address, passwordFile, certFile, keyFile, clientCaFile } = http;

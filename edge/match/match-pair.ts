@@ -31,7 +31,7 @@ export interface Matched {
   validPercent: number;
   /** Before filling. */
   matchedPercent: number;
-  /** Of the matched pixels; undefined if there is none. */
+  /** Share of the matched pixels; undefined if there is none. */
   atRangeEndPercent: number | undefined;
   /** Percent of all pixels, by cause. */
   droppedPercent: DroppedPixels;
@@ -40,7 +40,7 @@ export interface Matched {
   points?: { bytes: Uint8Array; form: PointsParameters } | undefined;
 }
 
-/** A pair that is ready to be matched. Whoever got it computes or closes it. */
+/** A pair that is ready to be matched. The caller computes or closes it. */
 export interface OpenedPair {
   width: number;
   height: number;
@@ -69,8 +69,8 @@ async function geometryFor(
 }
 
 /**
- * Reads both pictures, in colours where both have them and somebody reads them: the matcher, or points.
- * @param colours whether points do
+ * Reads both images, in colours if both have them and the matcher or the points read them.
+ * @param colours whether points read colours
  * @throws DepthwattError SOURCE_UNREADABLE, IMAGE_UNSUPPORTED, IMAGE_SIZE_MISMATCH
  */
 export async function readPair(
@@ -147,8 +147,8 @@ export async function openPair(
 const bytesOf = ({ data }: EnginePicture) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 
 /**
- * Finds out why little of a pair was matched, or whether both images are one.
- * @returns undefined where nothing is wrong, or the images are too small to tell
+ * Finds out why little of a pair was matched, or whether both images are the same.
+ * @returns undefined if there is no problem, or if the images are too small
  */
 export function examinePair(pair: OpenedPair, limits: Limits): PairProblem | undefined {
   try {

@@ -13,9 +13,9 @@ import {
 } from "./search-range.js";
 
 export interface MatchWatchOptions {
-  /** What the engine computes now. */
+  /** Returns the engine's current options. */
   options: () => EngineOptions;
-  /** Whether the cause is known to be the cameras. */
+  /** Returns whether the cameras are known to be the cause. */
   hasRigProblem: () => boolean;
   onWarning: (sentence: string) => void;
   needed?: typeof neededDisparities;

@@ -126,7 +126,7 @@ export async function neededDisparities(
 /** The sentence for the user, with what to do. */
 export function rangeWarning(percent: number, { numDisparities }: Search, needed: number): string {
   return (
-    `the scene is nearer than the search range: ${percent.toFixed(1)} % of the matched pixels lie at its end. ` +
+    `the scene is nearer than the search range: ${percent.toFixed(1)} % of the matched pixels are at its end. ` +
     `Increase match.numDisparities from ${numDisparities} to ${needed}.`
   );
 }

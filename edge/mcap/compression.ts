@@ -14,7 +14,7 @@ export async function loadZstd(): Promise<Zstd> {
   return zstd;
 }
 
-/** @returns exactly `bytes` bytes, of its own. @throws Error where they are damaged */
+/** @returns exactly `bytes` bytes, in a new array. @throws Error if they are damaged */
 export type Unpack = (packed: Uint8Array, bytes: number) => Uint8Array;
 
 /** By the name that a chunk gives its compression. */

@@ -115,7 +115,7 @@ export interface DecodedImage {
   format: PixelFormat;
 }
 
-/** What each encoding of ROS holds, and its bytes per pixel. */
+/** The pixel format of each ROS encoding, and its bytes per pixel. */
 const ENCODINGS: Readonly<Record<string, readonly [PixelFormat, number]>> = {
   mono8: ["GREY", 1],
   "8UC1": ["GREY", 1],
@@ -159,8 +159,8 @@ function checkRows({ width, height, encoding, strideBytes, data }: RosImage, pix
 }
 
 /**
- * The pixels in memory of their own.
- * @param channel its metadata says what 16 bits hold, where depthwatt recorded it
+ * Decodes the pixels into new memory.
+ * @param channel its metadata describes 16-bit values, if depthwatt recorded it
  * @throws DepthwattError SOURCE_UNREADABLE, IMAGE_UNSUPPORTED
  */
 export async function decodeImage(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes one MCAP file, chunk by chunk. Whatever happens, what was flushed can be read: a chunk that could not be written whole is
+// Writes one MCAP file, chunk by chunk. All flushed chunks stay readable: a chunk that could not be written whole is
 // cut off again, and end() only adds the index.
 import { closeSync, fdatasyncSync, fsyncSync, ftruncateSync, openSync, rmSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
@@ -53,7 +53,9 @@ export interface RecordedChannel {
   metadata?: Readonly<Record<string, string>>;
 }
 
-/** Of a recording of ours that was interrupted; there is one chunk at least. Its attachments are those of its beginning. */
+/**
+ * State of an interrupted recording of ours, which has at least one chunk. Its attachments are those of its beginning.
+ */
 export interface Unfinished {
   schemas: readonly Schema[];
   channels: readonly Channel[];
@@ -71,14 +73,14 @@ export class RecordingFile {
   readonly #chunk = new McapChunkBuilder({ useMessageIndex: true });
   readonly #schemas: Schema[] = [];
   readonly #channels: Channel[] = [];
-  /** Those that stand in a chunk that was written, and those of the open chunk. */
+  /** Channels in chunks that were written, and those of the open chunk. */
   #writtenChannels = new Set<number>();
   #newChannels = new Set<number>();
   readonly #chunkIndexes: McapTypes.ChunkIndex[] = [];
   readonly #attachmentIndexes: McapTypes.AttachmentIndex[] = [];
   readonly #counts = new Map<number, bigint>();
   #chunkCounts = new Map<number, number>();
-  /** Of the open chunk. */
+  /** Earliest time in the open chunk. */
   #earliest = 0n;
   #latest = 0n;
   /** Where the next record goes; what lies behind it is not part of the recording. */

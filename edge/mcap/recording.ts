@@ -25,7 +25,7 @@ export interface Recording {
   readonly library: string;
   readonly channels: ReadonlyMap<number, Channel>;
   readonly schemas: ReadonlyMap<number, Schema>;
-  /** Of the first and the last message, nanoseconds; undefined: there is none. */
+  /** Time of the first message, nanoseconds; undefined: there is none. */
   readonly startNs: bigint | undefined;
   readonly endNs: bigint | undefined;
   /** Messages by channel, where the index reports it. */
@@ -35,7 +35,7 @@ export interface Recording {
   /** Messages of these channels from `fromNs` on, by chunk, and by time in each chunk. */
   messages(options?: { channels?: ReadonlySet<number>; fromNs?: bigint }): AsyncGenerator<Message>;
   attachment(name: string): Promise<Uint8Array | undefined>;
-  /** What it holds, to continue with it; undefined: it has no whole chunk. All of it is read. */
+  /** Reads the whole recording, to continue it; undefined: it has no whole chunk. */
   unfinished(): Promise<Unfinished | undefined>;
   close(): Promise<void>;
 }

@@ -17,20 +17,20 @@ enum Opcode {
   dataEnd = 0x0f,
 }
 
-/** What could not be read. */
+/** Describes the parts that could not be read. */
 export interface RecordingLoss {
   /** Why the index was recreated; undefined: it was there. */
   index: string | undefined;
   /** Bytes that belong to no whole record, such as the end of a file that was cut. */
   bytes: number;
   chunks: number;
-  /** Of those chunks by channel, as far as their indexes still say. */
+  /** Messages in those chunks by channel, as far as their indexes are readable. */
   messages: Map<number, number>;
-  /** What the first chunk's trouble was. */
+  /** The problem of the first damaged chunk. */
   reason: string | undefined;
 }
 
-/** What is known of a file before a chunk is read. */
+/** Describes a file before a chunk is read. */
 export interface RecordingIndex {
   readonly header: { profile: string; library: string };
   readonly channelsById: ReadonlyMap<number, Channel>;
@@ -124,7 +124,7 @@ class Scan {
       const opcode = view.byteLength >= 9 ? view.getUint8(0) : 0;
       const length = view.byteLength >= 9 ? Number(view.getBigUint64(1, true)) : 0;
       const end = at + 9 + length;
-      // What follows is the old index, or what is left of it.
+      // The rest is the old index, or its remains.
       if (opcode === Opcode.dataEnd || opcode === Opcode.footer) return;
       if (end > this.#size || !(await this.#record(opcode, length, at, view))) {
         const next = await this.#nextChunk(at + 1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the messages of a recording are: ROS 2 definitions for images and cameras, JSON Schema for what depthwatt says of itself.
+// Defines the messages of a recording: ROS 2 definitions for images and cameras, JSON Schema for depthwatt's own
+// documents.
 
 export interface RecordedSchema {
   name: string;
@@ -84,7 +85,7 @@ export const CAMERA_INFO = ros(
   REGION,
 );
 
-/** What a document is beyond an object is in docs/reference/documents.md: recordings and topics carry the same ones. */
+/** docs/reference/documents.md describes the documents: recordings and topics carry the same ones. */
 function json(name: string, properties: Record<string, object>): RecordedSchema {
   const schema = { $schema: "https://json-schema.org/draft/2020-12/schema", title: name, type: "object" };
   return { name, encoding: "jsonschema", text: JSON.stringify({ ...schema, properties }) };

@@ -5,7 +5,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { statSync, writeFileSync } from "node:fs";
 import { DepthwattError, MAX_TEXT_BYTES, readRegularFile, redactBrokenUrl } from "../../core/index.js";
 
-/** What a message calls each of them: by default its setting's key. */
+/** Returns the name of a credential in messages: by default its setting's key. */
 export type CredentialName = (field: keyof CredentialFiles) => string;
 
 export interface CredentialFiles {
@@ -121,7 +121,10 @@ const firstLine = (text: Buffer): string => text.toString("utf8").split(/\r?\n/,
 
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** What OpenSSL would else refuse at each attempt to connect, in words about its own routines. */
+/**
+ * Checks PEM files before OpenSSL does, which would refuse them at each attempt to connect and name only its own
+ * routines.
+ */
 function checkPem({ ca, cert, key }: Credentials, files: CredentialFiles, name: CredentialName): void {
   const problem = (
     field: "caFile" | "certFile" | "keyFile",

@@ -18,7 +18,10 @@ const USER_PROPERTY = 0x26;
 /** MQTT 5 section 1.5.5: the largest remaining length, in four bytes of 7 bits. */
 export const MAX_REMAINING_LENGTH = 268_435_455;
 
-/** Of a message of QoS 0 or 1 without properties: fixed header, the lengths of topic and properties, packet identifier. */
+/**
+ * Size of a message of QoS 0 or 1 without topic and body: fixed header, the lengths of topic and properties, packet
+ * identifier.
+ */
 const PLAIN_HEAD_BYTES = 10;
 
 /** The size of its packet, at most. */

@@ -19,13 +19,13 @@ export interface SideTopicsOptions {
 /** Why a message was not sent; lost: the connection broke while it was on its way. */
 export type DropCause = "offline" | "backpressure" | "oversize" | "lost";
 
-/** What may wait in front of the socket. */
+/** Largest number of bytes that may wait in front of the socket. */
 const MAX_PENDING_BYTES = 1 << 20;
 /** Nothing that is read here is larger. */
 const MAX_PACKET_BYTES = 64 << 10;
 /** Topic and properties next to the payload. */
 const HEAD_ALLOWANCE = 1024;
-/** What MQTT 5 says of bytes: no consumer wants them when they are old. */
+/** MQTT 5 properties of binary messages: consumers do not want old ones. */
 const BINARY = { contentType: "application/octet-stream", expirySeconds: 1, user: [] };
 const CLOSE_GRACE_MS = 500;
 
@@ -63,7 +63,7 @@ export class SideTopics {
       onDown: () => {
         this.#client = undefined;
       },
-      // That the broker is away is reported by who publishes frames to it.
+      // The frame publisher reports broker outages.
       onStatus: () => {},
     });
     this.ready = this.#connection.firstAttempt;
@@ -103,7 +103,7 @@ export class SideTopics {
     client.publish(topic, text, { qos: 1, retain: true }, (error) => this.#count(error, text));
   }
 
-  /** Most brokers end the connection of whoever sends them more than they take. */
+  /** Most brokers close the connection of a client that exceeds their packet limit. */
   #fits(topic: string, text: string): boolean {
     const bytes = plainPacketBytes(topic, text);
     if (bytes <= this.#maxPacketBytes) return true;

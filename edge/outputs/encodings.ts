@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the outputs that are switched on need of the engine: encodings of a frame, and slots to hold it in.
+// Collects what the enabled outputs require of the engine: encodings of a frame, and slots to hold it in.
 import type { EngineOptions } from "../../cuda/index.js";
 import type { EncodingWishes } from "../contracts/computed-frame.js";
 import { definitionOf, OUTPUT_KINDS, type OutputKind } from "./section.js";
 
 type Settings = Record<OutputKind, object>;
 
-/** What the engine must encode, so that each output that is on finds what it sends, or can make it. */
+/** Returns the encodings that the engine must make, so that each enabled output finds its own, or can make it. */
 export function requiredEncodings(outputs: Settings, hasDepth: boolean): EncodingWishes {
   const wishes = OUTPUT_KINDS.filter(
     (kind) => definitionOf(kind).off(outputs[kind] as never) === undefined,
@@ -14,7 +14,7 @@ export function requiredEncodings(outputs: Settings, hasDepth: boolean): Encodin
   return mergeEncodings(wishes);
 }
 
-/** RVL where anybody wishes it: whoever wishes the map raw can make that of it, at less cost. */
+/** Encodes RVL if any output needs it; raw can be derived from it cheaply. */
 export function mergeEncodings(wishes: readonly EncodingWishes[]): EncodingWishes {
   const disparity = wishes.map(({ encodeDisparity }) => encodeDisparity);
   const encodeDisparity = disparity.includes("rvl") ? "rvl" : disparity.find((wish) => wish !== undefined);

@@ -13,7 +13,7 @@ export const CLOSE_LIMIT_MS = 3000;
 const EARLY_SHARE = 0.1;
 
 export interface OutletEvents {
-  /** What is wrong with this output; undefined: nothing any more. */
+  /** Called with the output's problem; undefined: it is solved. */
   onProblem(problem: string | undefined): void;
 }
 
@@ -33,7 +33,7 @@ export class Outlet {
   readonly #problems = new Map<string, string>();
   #closed = false;
   #closing: Promise<string | undefined> | undefined;
-  /** What it counted when it was last asked: it is not asked any more once it is closed. */
+  /** The counters when they were last read: a closed output is not asked again. */
   #counted: OutputCounters = { sent: 0, bytes: 0, drops: {} };
 
   constructor(name: string, output: Output, framesHeld: number, events: OutletEvents) {
@@ -98,7 +98,7 @@ export class Outlet {
       this.#setProblem("frame", `frame failed: ${messageOf(error)}`);
     };
     try {
-      // Whoever writes `async frame()` gets its rejections counted too; unhandled, they would end the process.
+      // Rejections of an `async frame()` are counted too; unhandled, they would end the process.
       const returned: unknown = this.output.frame(lease);
       if (returned instanceof Promise) returned.catch(failed);
       if (this.#held <= this.#framesHeld) this.#setProblem("frame", undefined);
@@ -108,7 +108,7 @@ export class Outlet {
   }
 
   /** Calls a method of the output other than frame(). */
-  tell(method: string, call: (output: Output) => unknown): void {
+  notify(method: string, call: (output: Output) => unknown): void {
     if (this.#closed) return;
     const failed = (error: unknown) => this.#setProblem(method, `${method} failed: ${messageOf(error)}`);
     try {
@@ -120,7 +120,7 @@ export class Outlet {
     }
   }
 
-  /** Told when the first problem comes and when the last one goes. */
+  /** Called when the first problem comes and when the last one is solved. */
   #setProblem(of: string, problem: string | undefined): void {
     if (this.#closed || problem === this.#problems.get(of)) return;
     const before = this.problem;
@@ -131,16 +131,16 @@ export class Outlet {
   }
 
   counters(): OutputCounters {
-    this.tell("counters", (output) => {
+    this.notify("counters", (output) => {
       this.#counted = output.counters();
     });
-    // What passes automatically, such as a lost connection, is reported by the output itself.
+    // An error that passes automatically, such as a lost connection, is reported by the output.
     const { failure } = this;
     this.#setProblem("failure", failure === undefined || failure.retryable ? undefined : failure.message);
     return { ...this.#counted, drops: { ...this.#counted.drops, ...this.#drops.snapshot() } };
   }
 
-  /** @returns what went wrong, where it did not close in time or not at all; told to whoever asks first */
+  /** Closes the output. @returns the error, if it did not close in time or not at all; only the first caller gets it */
   close(): Promise<string | undefined> {
     if (this.#closing !== undefined) return this.#closing.then(() => undefined);
     this.#closing = this.#close();
@@ -149,7 +149,7 @@ export class Outlet {
 
   async #close(): Promise<string | undefined> {
     let timer: NodeJS.Timeout | undefined;
-    // That a closed one is not connected is nothing to tell.
+    // A closed output is not connected: that needs no detail.
     const { details } = this.counters();
     const late = new Promise<string>((resolve) => {
       timer = setTimeout(() => resolve(`it did not close within ${CLOSE_LIMIT_MS} ms`), CLOSE_LIMIT_MS);
@@ -162,7 +162,7 @@ export class Outlet {
       clearTimeout(timer);
       this.counters();
       this.#counted = { ...this.#counted, ...(details && { details }) };
-      // Not sent, as far as anybody will ever know.
+      // Counted as not sent.
       if (this.#held > 0) this.#drops.add("notReleased", this.#held);
       this.#closed = true;
     }

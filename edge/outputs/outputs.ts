@@ -16,7 +16,7 @@ export interface OutputFigures {
   bytes: number;
   /** From capture to the moment when the frame had left this process. */
   latencyMs: Percentiles | Unavailable;
-  /** What is wrong with it; null: nothing. */
+  /** The output's problem; null: none. */
   problem: string | null;
   [detail: string]: unknown;
 }
@@ -52,7 +52,7 @@ export class PreparedOutputs {
 
 export interface OutputsEvents {
   onNotice(notice: string): void;
-  /** What is wrong with an output, by name; undefined: nothing any more. */
+  /** Called with the problem of an output, by name; undefined: it is solved. */
   onProblem(problem: string | undefined): void;
 }
 
@@ -108,13 +108,13 @@ export class Outputs {
     return this.#outlets.map(({ sink }) => sink);
   }
 
-  /** What is wrong with the first output that is not well. */
+  /** Returns the problem of the first output that has one. */
   get problem(): string | undefined {
     const bad = this.#outlets.find(({ problem }) => problem !== undefined);
     return bad && `output ${bad.name}: ${bad.problem}`;
   }
 
-  /** Of the first output that has one: why what it was given does not arrive. */
+  /** Returns the first output's reason why its frames do not arrive. */
   get failure(): DepthwattError | undefined {
     return this.#outlets.find(({ failure }) => failure !== undefined)?.failure;
   }
@@ -124,40 +124,42 @@ export class Outputs {
     for (const outlet of this.#outlets) {
       const own = settings[outlet.name as OutputKind];
       outlet.limit(rateOf(own));
-      outlet.tell("configure", (output) => output.configure?.(own as never, picture));
+      outlet.notify("configure", (output) => output.configure?.(own as never, picture));
     }
   }
 
   state(state: DeviceState, reason: string, code?: string): void {
-    for (const outlet of this.#outlets) outlet.tell("state", (output) => output.state?.(state, reason, code));
+    for (const outlet of this.#outlets)
+      outlet.notify("state", (output) => output.state?.(state, reason, code));
   }
 
   notice(text: string): void {
-    for (const outlet of this.#outlets) outlet.tell("notice", (output) => output.notice?.(text));
+    for (const outlet of this.#outlets) outlet.notify("notice", (output) => output.notice?.(text));
   }
 
   info(info: object): void {
-    for (const outlet of this.#outlets) outlet.tell("info", (output) => output.info?.(info));
+    for (const outlet of this.#outlets) outlet.notify("info", (output) => output.info?.(info));
   }
 
   cameraInfo(cameraInfo: object | undefined): void {
     for (const outlet of this.#outlets)
-      outlet.tell("cameraInfo", (output) => output.cameraInfo?.(cameraInfo));
+      outlet.notify("cameraInfo", (output) => output.cameraInfo?.(cameraInfo));
   }
 
   metrics(metrics: object): void {
-    for (const outlet of this.#outlets) outlet.tell("metrics", (output) => output.metrics?.(metrics));
+    for (const outlet of this.#outlets) outlet.notify("metrics", (output) => output.metrics?.(metrics));
   }
 
   settings(values: object, from: string): void {
-    for (const outlet of this.#outlets) outlet.tell("settings", (output) => output.settings?.(values, from));
+    for (const outlet of this.#outlets)
+      outlet.notify("settings", (output) => output.settings?.(values, from));
   }
 
   greeting(): [label: string, text: string][] {
     return this.#outlets.flatMap(({ output }) => output.greeting?.() ?? []);
   }
 
-  /** Of the first output that takes frames; undefined where none does. */
+  /** Returns the latency of the first output that takes frames; undefined if there is none. */
   latency(window: "run" | "recent"): (Percentiles | undefined) | "none" {
     const first = this.#outlets.find(({ output }) => output.streams.length > 0);
     return first === undefined ? "none" : first.latency.percentiles(window);

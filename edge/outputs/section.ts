@@ -12,14 +12,14 @@ export type OutputKind = keyof List;
 /** In the order of the list: the first one that takes frames is the one whose latency is in `latencyMs`. */
 export const OUTPUT_KINDS = Object.keys(OUTPUTS) as OutputKind[];
 
-/** The definition of a kind; its settings are known to be of its own type only here. */
+/** Returns the definition of a kind; only here are its settings cast to its own type. */
 export function definitionOf(kind: OutputKind): OutputDefinition<z.ZodObject> {
   return OUTPUTS[kind] as unknown as OutputDefinition<z.ZodObject>;
 }
 
 type Sections = { [Kind in OutputKind]: List[Kind]["settings"] };
 
-export const outputsSection = section("What goes out, and where to; every output has settings of its own.", {
+export const outputsSection = section("Where results go; every output has its own settings.", {
   metricsIntervalMs: setting(z.int().min(100).max(600_000), {
     default: 1000,
     unit: "ms",

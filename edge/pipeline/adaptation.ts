@@ -7,7 +7,7 @@ import type { Config } from "../config/index.js";
 export interface VerticalOffsetFigures {
   /** Rows by which the right image lies lower: the median of the newest estimates. */
   measuredRows: number | Unavailable;
-  /** What rectification takes off. */
+  /** Rows that rectification corrects. */
   appliedRows: number;
   /** By how many rows the offset rises from the left border to the right one, where that is a row or more: a camera is turned. */
   measuredRowsOverWidth: number | Unavailable;
@@ -17,7 +17,7 @@ export interface VerticalOffsetFigures {
 export interface NoiseFigures {
   /** Standard deviation in grey values, of the newest pair that was looked at. */
   sigma: number | Unavailable;
-  /** Whether noise is filtered out of pairs before they are matched. */
+  /** True if pairs are denoised before matching. */
   smoothed: boolean;
 }
 
@@ -34,7 +34,7 @@ export const adaptationOptions = ({
   denoise: match.denoise,
 });
 
-/** What a rig that is further off than is searched for needs; undefined where it is not. */
+/** Returns the message for a rig whose vertical offset exceeds the search; undefined otherwise. */
 export function rowsTooFarApart({ verticalOffset }: Pick<EngineInfo, "verticalOffset">): string | undefined {
   if (!verticalOffset.atLimit) return undefined;
   return "the right image lies 4 rows or more above or below the left one, which is not corrected: calibrate the cameras";

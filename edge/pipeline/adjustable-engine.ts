@@ -15,11 +15,11 @@ import type { Computed } from "./pipeline.js";
 export interface AdjustableEngineEvents {
   /** An engine for adjust() cannot be opened; the old one continues. */
   onProblem: (problem: Error) => void;
-  /** From the next frame on this is what is computed. */
+  /** Called with the options that apply from the next frame on. */
   onChange?: (options: EngineOptions) => void;
 }
 
-/** Who waits for the swap. */
+/** A caller that waits for the swap. */
 interface Waiting {
   commit: () => void;
   resolve: () => void;
@@ -30,10 +30,10 @@ export class AdjustableEngine implements NativeEngine {
   readonly #openNow: (options: EngineOptions) => NativeEngine;
   readonly #openBeside: (options: EngineOptions) => Promise<NativeEngine>;
   readonly #events: AdjustableEngineEvents;
-  /** What is asked for, and what the governor makes of it. */
+  /** The requested options, before the governor's adjustment. */
   #asked: EngineOptions;
   #adjustment: Partial<MatchParameters> = {};
-  /** What is computed. */
+  /** The engine in use. */
   #engine: NativeEngine;
   #options: EngineOptions;
   #computed: Computed;
@@ -82,7 +82,7 @@ export class AdjustableEngine implements NativeEngine {
     return this.#engine.stageMilliseconds;
   }
 
-  /** Of the engine that computes now. */
+  /** Options of the engine in use. */
   get options(): EngineOptions {
     return this.#options;
   }
@@ -91,12 +91,12 @@ export class AdjustableEngine implements NativeEngine {
     return this.#options.match;
   }
 
-  /** What the pipeline notes of each frame. */
+  /** The facts that the pipeline notes of each frame. */
   get computed(): Computed {
     return this.#computed;
   }
 
-  /** Whether the backend computes this; tried, because only it knows. */
+  /** Returns whether the backend can compute this; tries it, because only the backend knows. */
   supports(match: MatchParameters): boolean {
     try {
       const engine = this.#openNow(this.#likeNow({ ...this.#asked, match }));
@@ -108,11 +108,11 @@ export class AdjustableEngine implements NativeEngine {
     }
   }
 
-  /** The governor's wishes on top of what is asked for; they replace those before. */
+  /** Applies the governor's adjustment to the requested options; it replaces the one before. */
   adjust(adjustment: Partial<MatchParameters>): void {
     const wish = ++this.#wishes;
     this.#inTurn(async () => {
-      // Of wishes that came while others were being prepared only the last one counts.
+      // Of adjustments that arrive while another is being prepared, only the last one counts.
       if (wish !== this.#wishes || this.#closed) return;
       await this.#prepare(this.#asked, adjustment);
       this.#swapAtRest();
@@ -122,11 +122,12 @@ export class AdjustableEngine implements NativeEngine {
   }
 
   /**
-   * Changes what is asked for. The governor's adjustment stays, unless `afresh`.
-   * @param commit called between two frames: all before were computed and handed on as they were asked for then, all after as
-   *   they are asked for now
+   * Changes the requested options. The governor's adjustment stays, unless `afresh`.
+   * @param commit called between two frames: all earlier frames were computed and handed on with the old options, all
+   * later ones have the new options
    * @returns resolves after commit
-   * @throws (as a rejection) DepthwattError of an engine that cannot be opened; the old one continues, and nothing has changed
+   * @throws (as a rejection) DepthwattError of an engine that cannot be opened; the old one continues, and nothing has
+   * changed
    */
   change(options: EngineOptions, afresh: boolean, commit: () => void): Promise<void> {
     return this.#inTurn(async () => {
@@ -174,7 +175,7 @@ export class AdjustableEngine implements NativeEngine {
     }
   }
 
-  /** What "auto" found once stays: on the CPU it is not asked again. */
+  /** Keeps what "auto" found once: on the CPU it is not tried again. */
   #likeNow(options: EngineOptions): EngineOptions {
     return this.#engine.info.backend === "cpu" ? { ...options, backend: "cpu" } : options;
   }
@@ -186,8 +187,8 @@ export class AdjustableEngine implements NativeEngine {
   }
 
   /**
-   * Does a change that waits, if no frame is in work: for a caller who gets here from inside onDone, and has handed the frame on.
-   * Whoever submits calls it first and then looks for what to submit, because images may be of another size afterwards.
+   * Applies a waiting change if no frame is in work: for a caller inside onDone that has handed the frame on. Call it
+   * before choosing the next images, because they may be of another size afterwards.
    */
   rest(): void {
     if (this.#flying === 0 && !this.#closed) this.#swap();
@@ -281,7 +282,7 @@ function computedOf(options: EngineOptions): Computed {
   };
 }
 
-/** Whether two engines would compute the same. Memory and maps are the same where they are the same objects. */
+/** Returns whether two engines would compute the same. Memory and maps are compared as objects. */
 function sameOptions(one: EngineOptions, other: EngineOptions): boolean {
   const keys = new Set([...Object.keys(one), ...Object.keys(other)] as (keyof EngineOptions)[]);
   for (const key of keys) {

@@ -14,7 +14,7 @@ export type ImageLayout = Pick<
   "width" | "height" | "leftFormat" | "rightFormat" | "leftStrideBytes" | "rightStrideBytes"
 >;
 
-/** What the engine encodes next to the disparity, and its slots; without any of it, two slots and nothing encoded. */
+/** The engine's encodings in addition to the disparity, and its slots; default: two slots and nothing encoded. */
 export type EngineWishes = Partial<
   Pick<EngineOptions, "encodeDepth" | "encodeDisparity" | "leftRgb" | "repeatStage" | "slots">
 > & { points?: true };

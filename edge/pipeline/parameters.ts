@@ -30,8 +30,9 @@ export function regionParameters(
 }
 
 /**
- * Millions of disparities that are evaluated for one frame: at half resolution an eighth of those of the whole search.
- * @param image what is matched: the rectified images, or the region of interest
+ * Returns the millions of disparities that are evaluated for one frame: at half resolution an eighth of those of the
+ * whole search.
+ * @param image the matched images: the rectified ones, or the region of interest
  */
 export function megaDisparities(
   { halfResolution, numDisparities }: Pick<MatchParameters, "halfResolution" | "numDisparities">,

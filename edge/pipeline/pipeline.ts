@@ -32,9 +32,12 @@ export interface PipelineOptions {
   sinks: readonly FrameSink[];
   /** Counts the drops; given if other parts count theirs there too. */
   drops?: CountsByCause;
-  /** What the engine computes now, asked for each frame; absent: it encodes nothing and matches the whole images. */
+  /**
+   * Returns the engine's current encodings and region for each frame; absent: it encodes nothing and matches the whole
+   * images.
+   */
   computed?: () => Computed;
-  /** No frame is in work and every one before has been handed on: what is computed, and from what, may change now. */
+  /** Called when no frame is in work and all earlier ones were handed on: options and source may change now. */
   onRest?: () => void;
   /** Ends the run after this many computed frames. */
   frames?: number;
@@ -107,7 +110,7 @@ export class Pipeline {
     });
   }
 
-  /** Lets what is being computed and sent come to its end; run() resolves then. */
+  /** Finishes the frames that are being computed and sent; run() resolves then. */
   stop(): void {
     this.#end();
   }
@@ -157,7 +160,7 @@ export class Pipeline {
     }
   }
 
-  /** Whether the engine takes another frame now, and the run has use for one. */
+  /** Returns whether the engine takes another frame now, and the run can use one. */
   #hasRoom(): boolean {
     const { engine, frames } = this.#options;
     if (this.#offering || this.#computing >= engine.framesInFlight) return false;
@@ -266,7 +269,7 @@ export class Pipeline {
     this.#advance();
   }
 
-  /** What is not computed by now has no slot to go to: a sink holds them all. */
+  /** Drops the waiting pairs: a sink holds all slots. */
   #giveUpWaiting(): void {
     if (this.#computing === 0) this.#dropWaiting("notSent");
     this.#drained = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who holds which result slot: one count per slot, the engine and each published stream one holder.
+// Counts the holders of each result slot: the engine and each published stream are one holder each.
 
 export class SlotPool {
   readonly #holders: Uint8Array;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts words next to the points that they name, so that no word covers another word or a point.
+// Places labels next to the points that they name, so that no label covers another label or a point.
 
 /** Left, top, right, bottom; pixels. */
 export type Box = readonly [left: number, top: number, right: number, bottom: number];
@@ -20,7 +20,7 @@ export interface PlacedLabel extends Label {
   leader: readonly [x: number, y: number] | undefined;
 }
 
-/** Of a 12-pixel sans-serif letter: nobody measures text here, so this errs on the wide side. */
+/** Width of a 12-pixel sans-serif letter. Text is not measured here, so this errs on the wide side. */
 const LETTER_WIDTH = 7;
 const [ASCENT, DESCENT] = [10, 3];
 const MARK_RADIUS = 5;
@@ -45,9 +45,9 @@ const overlap = (a: Box, b: Box) => {
 };
 
 /**
- * One after the other, each in the nearest free place; where none is free, in the one that covers least.
+ * Places labels one after the other, each in the nearest free place, or, if none is free, where it covers least.
  * @param labels with the points that must stay visible
- * @param within no word leaves it
+ * @param within bounds of the labels
  */
 export function placeLabels(labels: readonly Label[], within: Box): PlacedLabel[] {
   const taken: Box[] = labels.map(({ x, y }) => [

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The few pieces of SVG that the charts of reports share: scales with round ticks, axes, text that cannot break out.
 
-/** Text as it may stand in HTML and SVG. */
+/** Escapes text for HTML and SVG. */
 export function escapeText(text: string): string {
   return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }

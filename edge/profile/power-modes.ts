@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// nvpmodel by name: numbers differ between modules, and whoever changes the mode puts it back, also when interrupted.
+// Sets nvpmodel modes by name, because numbers differ between modules, and restores the mode, also when interrupted.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -12,7 +12,7 @@ export interface PowerModesOptions {
   program?: string;
   /** Default: /etc/nvpmodel.conf. */
   confFile?: string;
-  /** False where somebody else ends the process in order and calls restore(); the end of the process restores all the same. */
+  /** False if the caller ends the process in order and calls restore(); the exit handler restores all the same. */
   onSignals?: boolean;
 }
 
@@ -45,7 +45,7 @@ export class PowerModes {
     this.#onExit();
     process.kill(process.pid, signal);
   };
-  /** The last thing that can be tried: there is nobody left to tell that it failed. */
+  /** The last attempt: an error can no longer be reported. */
   readonly #onExit = (): void => {
     try {
       this.restore();
@@ -99,8 +99,7 @@ export class PowerModes {
   }
 
   /**
-   * Changes the mode and remembers the one that was on first; it comes back with restore(), at the end of the process
-   * and when it is interrupted.
+   * Changes the mode and remembers the first one; restore(), the end of the process and an interrupt bring it back.
    * @throws DepthwattError CONFIG_INVALID (unknown name), DEVICE_UNAVAILABLE (refused; mostly: not root)
    */
   set(name: string): void {
@@ -148,9 +147,9 @@ export class PowerModes {
   }
 
   /**
-   * Puts back the mode that was on before the first change; safe to call again.
-   * @throws DepthwattError CONFIG_INVALID where nvpmodel had named a mode that its configuration lacks, DEVICE_UNAVAILABLE where
-   *   it fails or the mode is another afterwards: the board must not stay in a mode that nobody chose without a word
+   * Restores the mode from before the first change; safe to call again.
+   * @throws DepthwattError CONFIG_INVALID if nvpmodel had named a mode that its configuration lacks, DEVICE_UNAVAILABLE
+   * if it fails or the mode is another afterwards: the board must not stay silently in an unwanted mode
    */
   restore(): void {
     const original = this.#original;

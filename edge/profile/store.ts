@@ -30,15 +30,15 @@ export function readProfile(folder: string): Profile {
 /** Writes a file next to its place and moves it there, so that no reader ever sees half of it. */
 export function writeWhole(file: string, text: string): void {
   try {
-    const beside = `${file}.part`;
-    writeFileSync(beside, text);
-    renameSync(beside, file);
+    const temporary = `${file}.part`;
+    writeFileSync(temporary, text);
+    renameSync(temporary, file);
   } catch (cause) {
     throw new DepthwattError("OUTPUT_UNWRITABLE", `${file} cannot be written.`, { cause });
   }
 }
 
-/** What two parts of one profile must share to belong together. */
+/** Returns the conditions that two parts of one profile must share. */
 function conditions(profile: Profile): string {
   const { provenance, seconds, warmUpSeconds } = profile;
   const { version, machine, board, backend, sensor } = provenance;
@@ -99,7 +99,7 @@ const COLUMNS: [name: string, value: (result: PointResult) => unknown][] = [
   ["changed", (r) => (r.power.available ? r.power.changed.join("; ") : "")],
 ];
 
-/** RFC 4180; what is not known is an empty field, never 0. */
+/** Writes RFC 4180; an unknown value is an empty field, never 0. */
 export function profileCsv(results: readonly PointResult[]): string {
   const field = (value: unknown): string => {
     if (typeof value === "number") return String(value);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a profile is made of: points that are measured one after the other, their results, and where they come from.
+// Defines a profile: points that are measured one after the other, their results, and their provenance.
 import { type Algorithm, type BackendName, matcherOf, type StageName } from "../../cuda/index.js";
 import type { Figure, PowerFigures } from "../../power/index.js";
 import type { StageFigures } from "../contracts/totals.js";
@@ -13,7 +13,7 @@ export interface ProfilePoint {
   width: number;
   height: number;
   numDisparities: number;
-  /** Of a matcher that has paths; others ignore it. */
+  /** For matchers with paths; others ignore it. */
   paths: 2 | 4 | 8;
   /** Frames per second asked for, or as many as can be computed. */
   rateHz: number | "max";

@@ -35,13 +35,16 @@ export interface RunFigures {
   atRangeEndPercent: number | Unavailable;
   /** Pixels that refine.minConfidence, depth.minMetres and depth.maxMetres dropped, by cause. */
   droppedPercent: DroppedPixels | Unavailable;
-  /** How far the images are apart in rows and how noisy they are, and what is done about it. */
+  /** The vertical offset of the images and their noise, and the corrections. */
   verticalOffset: AdaptationFigures["verticalOffset"];
   noise: AdaptationFigures["noise"];
-  /** Whether the cameras still match their calibration. */
+  /** Compares the cameras with their calibration. */
   health: HealthFigures;
   stages: Partial<Record<StageName, StageFigures>>;
-  /** Of the first output that takes frames: from capture to the moment it was sent; without one, to the end of the computation. */
+  /**
+   * For the first output that takes frames: from capture to the moment it was sent; without one, to the end of the
+   * computation.
+   */
   latencyMs: { p50: number; p95: number; p99: number } | Unavailable;
   /** Images and pairs that did not become a frame, by cause, and frames that an output did not send, under its name. */
   drops: Record<string, number>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes in, and how it is rectified: opened with the run, and changed while it continues. Everything that can fail happens
-// next to the running source.
+// Opens the source and its rectification, and changes them during the run. Everything that can fail happens next to the
+// running source.
 import { realpathSync } from "node:fs";
 import type { PairSource, StereoCalibration } from "../../camera/index.js";
 import { DepthwattError } from "../../core/index.js";
@@ -45,8 +45,8 @@ function devicesOf({ source }: Config): string[] {
 }
 
 /**
- * A command may take its time until the first frame: who asked for it is answered when the run ends, and what is opened later
- * is stopped.
+ * A command may take its time until the first frame: the request is answered when the run ends, and a source that opens
+ * later is stopped.
  */
 async function openUnlessEnded(config: Config, signal: AbortSignal): ReturnType<typeof openSource> {
   const ended = () => new DepthwattError("RUN_ENDED", "the run ended before the new source was open");
@@ -69,7 +69,7 @@ const OPENS_TWICE: readonly string[] = ["replay", "synthetic"];
 export class LiveInput {
   readonly source: ExchangeableSource;
   readonly warnings: readonly string[];
-  /** What the source in use was opened with. */
+  /** The configuration that the source in use was opened with. */
   #config: Config;
   #geometry: PipelineGeometry;
   /** The calibration that the source brought; undefined: the configured one is used. */
@@ -113,7 +113,7 @@ export class LiveInput {
     return this.#geometry;
   }
 
-  /** What the frames show. */
+  /** Describes the frames. */
   get picture(): OutputPicture {
     const { width, height, depth, rig } = this.#geometry;
     const { description } = this.source;

@@ -24,8 +24,8 @@ import { Runtime, type RuntimeEvents, type RuntimeHost } from "./runtime.js";
 /**
  * Opens everything the configuration asks for; `run()` of the result starts it.
  * @param frames ends the run after this many frames
- * @param host what can be asked for over control next to settings
- * @throws DepthwattError of whatever cannot be opened; what was opened before is closed again
+ * @param host requests that control accepts in addition to settings
+ * @throws DepthwattError of the part that cannot be opened; the parts opened before are closed again
  */
 export async function openRuntime(
   config: Config,

@@ -13,11 +13,11 @@ import { PowerModes } from "../profile/power-modes.js";
 import { readProfile } from "../profile/store.js";
 import type { RuntimeParts } from "./parts.js";
 
-/** What a governor reads and changes. */
+/** The parts that a governor reads and changes. */
 type Governed = Pick<RuntimeParts, "engine" | "meter" | "pipeline"> & { source: RateGate };
 
 export interface OpenGovernorOptions {
-  /** What comes in from now on: the running source, or the one that is about to replace it. */
+  /** The source from now on: the running one, or the one that is about to replace it. */
   source: PairSource;
   onChange: (reason: string) => void;
   onProblem: (problem: Error) => void;

@@ -11,7 +11,7 @@ export interface CalibratedSource {
   source: PairSource;
   /** undefined: none was given, and the images are taken as rectified. */
   calibration: StereoCalibration | undefined;
-  /** The source brought it, and what is configured is not used. */
+  /** True if the source brought its calibration, and the configured one is not used. */
   brought: boolean;
   warnings: string[];
 }

@@ -24,11 +24,11 @@ export interface ReporterOptions {
   governor: () => GovernorLoop | undefined;
   health: () => HealthFigures;
   matching: Pick<MatchWatch, "atRangeEndPercent">;
-  /** What the engine computes now. */
+  /** Returns the engine's current options. */
   options: () => EngineOptions;
   /**
-   * Whether a setting of match or region, or the governor's quality step, has changed since the start. Frames of the run then
-   * differ in work, and disparities per second and per joule are left out.
+   * Returns whether a setting of match or region, or the governor's quality step, has changed since the start. Frames
+   * of the run then differ in work, and disparities per second and per joule are left out.
    */
   searchChanged: () => boolean;
 }
@@ -142,7 +142,7 @@ export class Reporter {
     return perCause((cause) => round((100 * droppedPixels[cause]) / askedPixels));
   }
 
-  /** What became of the frames: changes until the outputs are closed. */
+  /** Accounts for all frames: changes until the outputs are closed. */
   #accounts(window: "run" | "recent"): Pick<RunFigures, "latencyMs" | "drops" | "outputs"> {
     const { pipeline, source, outputs } = this.#options;
     const { outputs: byOutput, drops } = outputs.figures(window);

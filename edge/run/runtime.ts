@@ -29,7 +29,7 @@ export interface RuntimeEvents {
   onSettings?(config: Config): void;
 }
 
-/** What whoever runs a runtime can do for those who ask over its control; absent: it cannot. */
+/** Requests that the owner of a runtime serves for its control; absent: unsupported. */
 export interface RuntimeHost {
   /** Ends this run and begins another with the configuration as its files then are. @throws DepthwattError CONFIG_* */
   restart?: (from: string) => void;
@@ -134,7 +134,7 @@ export class Runtime {
     this.#events.onFrame?.();
   }
 
-  /** What is reported about the run has changed. */
+  /** Publishes the run's description after a change. */
   publishInfo(): void {
     if (this.#running) this.parts.outputs.info(runtimeInfo(this.config, this.parts));
   }

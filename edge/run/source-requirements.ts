@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run wishes of its images next to grey, and what it says where they do not have it.
+// Determines which images a run requires apart from grey, and the note if they are missing.
 import type { SourceDescription } from "../../camera/index.js";
 import { hasColours } from "../../core/index.js";
 import { readsColours, withoutColours } from "../../cuda/index.js";

@@ -38,7 +38,7 @@ function checkVisible(machine: Machine): void {
     if (hidden === undefined) continue;
     throw new DepthwattError(
       "SERVICE_FAILED",
-      `${path} lies in ${hidden}, which the hardened service cannot see`,
+      `${path} is in ${hidden}, which the hardened service cannot see`,
       {
         hint: "Install Node and depthwatt for the whole system, in /usr or /opt, and run this command from there.",
         context: { path },
@@ -144,15 +144,15 @@ export function planInstallation(machine: Machine, instance?: string): Step[] {
 
 export interface Installed {
   packaged: boolean;
-  /** Whether a path is there. */
+  /** Returns whether a path exists. */
   exists: (path: string) => boolean;
   /** Names of units of several pairs that start at boot: depthwatt@front.service. */
   instances: readonly string[];
 }
 
 /**
- * What takes away what planInstallation() made. Settings, password and recordings stay, unless `purge`; so does the user,
- * whose files may lie elsewhere.
+ * Plans the removal of what planInstallation() made. Settings, password and recordings stay, unless `purge`; so does
+ * the user, who may own other files.
  * @throws DepthwattError SERVICE_FAILED, USAGE
  */
 export function planRemoval(

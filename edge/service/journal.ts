@@ -46,7 +46,7 @@ export function journalEntry(fields: Record<string, string>): Buffer {
   return Buffer.concat(parts);
 }
 
-/** Whether this descriptor leads into the journal: systemd says in JOURNAL_STREAM which one does, as device:inode. */
+/** Returns whether this descriptor leads into the journal: systemd names it in JOURNAL_STREAM, as device:inode. */
 export function leadsToJournal(descriptor = 2, environment: NodeJS.ProcessEnv = process.env): boolean {
   const stream = environment.JOURNAL_STREAM;
   if (!stream) return false;
@@ -68,7 +68,7 @@ export function sendToJournal(fields: Record<string, string>, socketAddress = JO
   try {
     return systemAddon().sdNotify(socketAddress, journalEntry(fields));
   } catch (error) {
-    // What is to be said may be that there is no addon.
+    // The message may be that there is no addon.
     return (error as Error).message;
   }
 }

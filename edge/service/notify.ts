@@ -16,7 +16,7 @@ export interface ServiceNotifier {
   expectEvery(periodMs: number): void;
   /** No frame can be expected while this reports it, as with a camera that is unplugged: a restart would not bring it back. */
   excuse(isExcused: () => boolean): void;
-  /** Another attempt to open what is not there: the service is up, its status says what it waits for. */
+  /** Reports another attempt to open a missing part: the service is up, its status names the part. */
   waiting(reason: string): void;
   /** The first frame came out: the service is up. Later calls do nothing. */
   ready(): void;
@@ -32,7 +32,7 @@ export interface NotifierOptions {
   send: SendDatagram;
   /** Default: process.env. NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID are read. */
   environment?: NodeJS.ProcessEnv;
-  /** Told once, when the first datagram cannot be sent. */
+  /** Called once, when the first datagram cannot be sent. */
   onFailure?: (reason: string) => void;
   processId?: number;
 }
@@ -68,11 +68,11 @@ export function createNotifier(options: NotifierOptions): ServiceNotifier {
   if (!address) return SILENT;
 
   let failed = false;
-  const tell = (message: string) => {
+  const notify = (message: string) => {
     const reason = send(address, message);
     if (reason === "" || failed) return;
     failed = true;
-    onFailure?.(`the service manager cannot be told (${address}: ${reason})`);
+    onFailure?.(`the service manager cannot be notified (${address}: ${reason})`);
   };
 
   let isReady = false;
@@ -94,18 +94,18 @@ export function createNotifier(options: NotifierOptions): ServiceNotifier {
             else if (isExcused()) lastFrameMs = now;
             else if (now - lastFrameMs >= patienceMs && now >= awaitedUntilMs) return;
             framesFed = frames;
-            tell("WATCHDOG=1");
+            notify("WATCHDOG=1");
           },
           Math.max(watchdogMs / 4, 10),
         );
   feeder?.unref();
 
   const ready = () => {
-    if (!isReady) tell("READY=1");
+    if (!isReady) notify("READY=1");
     isReady = true;
   };
   // A newline would begin the next assignment.
-  const status = (text: string) => tell(`STATUS=${text.replace(/\s+/g, " ").trim()}`);
+  const status = (text: string) => notify(`STATUS=${text.replace(/\s+/g, " ").trim()}`);
 
   return {
     active: true,
@@ -113,7 +113,7 @@ export function createNotifier(options: NotifierOptions): ServiceNotifier {
     startsLater: (seconds) => {
       const wholeSeconds = seconds + START_MARGIN_SECONDS;
       awaitedUntilMs = performance.now() + 1000 * wholeSeconds;
-      tell(`EXTEND_TIMEOUT_USEC=${Math.ceil(wholeSeconds * 1e6)}`);
+      notify(`EXTEND_TIMEOUT_USEC=${Math.ceil(wholeSeconds * 1e6)}`);
     },
     expectEvery: (periodMs) => {
       patienceMs = 3 * periodMs;
@@ -133,7 +133,7 @@ export function createNotifier(options: NotifierOptions): ServiceNotifier {
     },
     stopping: () => {
       clearInterval(feeder);
-      tell("STOPPING=1");
+      notify("STOPPING=1");
     },
   };
 }

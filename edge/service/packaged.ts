@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether this depthwatt came as a Debian package, which then owns user, units and udev rule.
+// Detects a depthwatt from a Debian package, which then owns user, units and udev rule.
 import { existsSync, realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 

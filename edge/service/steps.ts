@@ -20,7 +20,7 @@ export type Step =
       group?: string;
     };
 
-/** What a step does, in the words of --dry-run. */
+/** Describes a step in the words of --dry-run. */
 export function describeStep(step: Step): string {
   if (step.kind === "run") return `run ${step.words.join(" ")}`;
   if (step.kind === "remove") return `remove ${step.path}`;
@@ -52,7 +52,7 @@ function runStep({ words, unlessMissing }: Extract<Step, { kind: "run" }>): stri
   return undefined;
 }
 
-/** What was there keeps its content, and gets the mode that is printed all the same: a password that all may read is none. */
+/** An existing file keeps its content, but gets the printed mode: a password that all may read is none. */
 function placeStep(step: Extract<Step, { kind: "folder" | "write" }>, root: string): void {
   const path = join(root, step.path);
   if (step.kind === "folder") makeFolder(path, step.mode);

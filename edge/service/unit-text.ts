@@ -32,7 +32,10 @@ export function templateFor(paths: UnitPaths): string {
     .replace(/^WorkingDirectory=.*$/m, "WorkingDirectory=/var/lib/depthwatt/%i");
 }
 
-/** What a new settings file says. `device`: undefined for the board's one service, which is called like the host. */
+/**
+ * Returns the content of a new settings file. `device`: undefined for the board's one service, which is called like the
+ * host.
+ */
 export function firstSettings({
   file,
   unit,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A service waits for what may come automatically: a camera that is not plugged in yet, a port that somebody else still has.
+// Makes a service wait for what may appear automatically: a camera that is not plugged in yet, a port that is still in
+// use.
 import { setTimeout as rest } from "node:timers/promises";
 import { type DepthwattError, type ErrorCode, isDepthwattError } from "../../core/index.js";
 import type { ServiceNotifier } from "./notify.js";
@@ -19,8 +20,9 @@ export interface WaitOptions {
 }
 
 /**
- * Tries until it works. The unit counts as started meanwhile, so that a boot does not wait with it; its status says what for.
- * @throws whatever does not fix itself; without a service manager everything, for the person who sits there
+ * Tries until it works. The unit counts as started meanwhile, so that a boot does not wait with it; its status names
+ * the missing part.
+ * @throws errors that do not fix themselves; without a service manager all errors
  */
 export async function whenThere<Result>(
   attempt: () => Promise<Result>,

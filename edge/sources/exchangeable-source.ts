@@ -23,7 +23,7 @@ class Feed {
   readonly source: PairSource;
   readonly #onDropped: (pairs: number) => void;
   #events: SourceEvents | undefined;
-  /** The newest pair that came before there was anybody to take it. */
+  /** The newest pair that arrived before a consumer did. */
   #held: FramePair | undefined;
   #passedOver = 0;
   #degraded: string | undefined;
@@ -141,7 +141,7 @@ class Feed {
 /** A source that has delivered a pair and waits to be used. Exactly one of its methods must be called. */
 export interface Successor {
   readonly source: PairSource;
-  /** The source before it is stopped; whoever holds pairs of it may continue to do so. */
+  /** Takes over from the source before it, which is stopped; pairs of it stay valid until they are released. */
   takeOver(): void;
   discard(): Promise<void>;
 }

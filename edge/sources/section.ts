@@ -11,14 +11,14 @@ export type SourceKind = keyof List;
 
 export const SOURCE_KINDS = Object.keys(SOURCES) as [SourceKind, ...SourceKind[]];
 
-/** The definition of a kind; its settings are known to be of its own type only here. */
+/** Returns the definition of a kind; only here are its settings cast to its own type. */
 export function definitionOf(kind: SourceKind): SourceDefinition<z.ZodObject> {
   return SOURCES[kind] as unknown as SourceDefinition<z.ZodObject>;
 }
 
 type Sections = { [Kind in SourceKind]: List[Kind]["settings"] };
 
-export const sourceSection = section("Where image pairs come from; each kind has settings of its own.", {
+export const sourceSection = section("Where image pairs come from; each kind has its own settings.", {
   kind: setting(z.enum(SOURCE_KINDS), {
     default: "synthetic",
     takesEffect: "live",
@@ -27,7 +27,10 @@ export const sourceSection = section("Where image pairs come from; each kind has
   ...(Object.fromEntries(SOURCE_KINDS.map((kind) => [kind, SOURCES[kind].settings])) as Sections),
 });
 
-/** What --left or --side-by-side without --source means: what a kind claims, else a recording. */
+/**
+ * Returns the kind that --left or --side-by-side means without --source: the one that claims the path, else a
+ * recording.
+ */
 export function kindOfPath(path: string): SourceKind {
   return SOURCE_KINDS.find((kind) => definitionOf(kind).takesPath?.(path)) ?? "replay";
 }

@@ -12,7 +12,7 @@ const LARGEST_FILE_BYTES = 1 << 30;
 
 type FileKind = "png" | "jpeg" | "pgm" | "ppm" | "pfm";
 
-/** What the first bytes say, or undefined. */
+/** Returns the file kind that the first bytes indicate, or undefined. */
 export function sniffImage(bytes: Uint8Array): FileKind | undefined {
   const [a, b, c, d] = bytes;
   if (a === 0x89 && b === 0x50 && c === 0x4e && d === 0x47) return "png";
@@ -53,8 +53,8 @@ function unsupported(bytes: Uint8Array, name: string, expected: string): Depthwa
 }
 
 /**
- * What libvips says of a file, in one line. Where two pictures are decoded at once, one may have taken the other's words, and sharp
- * then names its own option.
+ * Returns libvips' message about a file, in one line. If two images are decoded at once, one may have taken the other's
+ * message; sharp then names its own option.
  */
 export function damageWords(message: string): string {
   if (/failOn/.test(message)) return "its end is missing, or a part of it cannot be read";
@@ -87,7 +87,7 @@ async function decodeSamples(bytes: Uint8Array, kind: "png" | "jpeg", name: stri
   }
 }
 
-/** What a picture holds: one sample a pixel, or three and more. */
+/** Decodes an image: one sample a pixel, or three and more. */
 async function decodePicture(bytes: Uint8Array, name: string) {
   const kind = sniffImage(bytes);
   if (kind === "png" || kind === "jpeg") return decodeSamples(bytes, kind, name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The three kinds of picture that files hold (grey, colour, float) and the one rule that makes grey from colour.
 
-/** Grey picture, row-major, no padding: `data[y * width + x]`. u16 keeps whatever bits the file had. */
+/** Grey image, row-major, no padding: `data[y * width + x]`. u16 keeps the bits that the file had. */
 export interface GreyImage {
   data: Uint8Array | Uint16Array;
   width: number;

@@ -5,7 +5,7 @@ import { loadImageLibrary } from "./image-library.js";
 
 const QUALITY = 80;
 
-/** A JPEG file of 8 bit grey or colour; lossy, so never for what is measured. */
+/** Encodes a JPEG file of 8 bit grey or colour. JPEG is lossy, so never use it for measurements. */
 export async function encodeJpeg(image: GreyImage | RgbImage): Promise<Uint8Array> {
   const { data, width, height } = image;
   const sharp = await loadImageLibrary();

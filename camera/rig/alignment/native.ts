@@ -16,7 +16,7 @@ export interface PairAlignerOptions extends InputLayout {
   /** Rectification maps, Int32Array [height][width][2], 1/32 px; absent: the images are rectified already. */
   leftMap?: Int32Array;
   rightMap?: Int32Array;
-  /** Of the rectified right image, pixels. */
+  /** Focal length of the rectified right image, pixels. */
   focalPixels: number;
   cx: number;
   cy: number;
@@ -42,19 +42,22 @@ export interface AlignmentLook {
   features: number;
   /** Features that the fit kept. */
   kept: number;
-  /** 1: edges go from one pixel to the next; 2 / w: they are w pixels wide; 0: too few edges to tell. */
+  /** 1: edges are one pixel wide; 2 / w: they are w pixels wide; 0: too few edges. */
   leftSharpness: number;
   rightSharpness: number;
   /** Standard deviation of the grey values. */
   leftContrast: number;
   rightContrast: number;
-  /** Of the features that were kept. */
+  /** Median of the kept features. */
   medianDisparity: number;
   smallestDisparity: number;
   /** Rows by which these lie lower in the right image, as the fit has them: mean, and 95th percentile without the sign. */
   meanRows: number;
   p95Rows: number;
-  /** Sums of the fit: weights, weighted squares of what is left (radians), products of terms (upper half), terms with rows. */
+  /**
+   * Sums of the fit: weights, weighted squares of the residuals (radians), products of terms (upper half), terms with
+   * rows.
+   */
   weight: number;
   squares: number;
   products: readonly number[];
@@ -67,7 +70,7 @@ export interface MapTurn {
   map: Int32Array;
   width: number;
   height: number;
-  /** Of the captured image. */
+  /** Width of the captured image. */
   inputWidth: number;
   inputHeight: number;
   focalPixels: number;
@@ -85,7 +88,7 @@ export interface NativePairAligner {
   close(): void;
 }
 
-/** What camera/rig/alignment registers on the native addon. */
+/** Types what camera/rig/alignment registers on the native addon. */
 export interface AlignmentExports {
   PairAligner: new (options: PairAlignerOptions) => NativePairAligner;
   /** On another thread. */

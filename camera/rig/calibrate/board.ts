@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calibration board: what is printed on it, and where each of its points lies.
+// Defines calibration boards: their printed pattern and the position of each point.
 import type { Pattern } from "./native.js";
 
 export interface Board {

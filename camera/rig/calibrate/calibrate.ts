@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From boards seen by both cameras to a stereo calibration: what is left out and why, the adjustment, and what it is worth.
+// Calibrates a stereo rig from detected boards: rejects bad pairs with a reason, adjusts, and estimates the quality.
 import { median } from "../../../core/index.js";
 import { boardCorners } from "./board.js";
 import { fitAlone, LEAST_PAIRS, misfits, sortPairs, tooFew } from "./choose.js";
@@ -21,15 +21,15 @@ import {
 import type { CalibrateOptions, CalibrationResult } from "./result.js";
 import { boardDistances, type Corner, calibrationOf, cornersOf, rms, solve } from "./solve.js";
 
-/** Corners further out than this belong to something else: five deviations of the noise as its median tells it. */
+/** Corners with larger residuals belong to something else: five deviations of the noise, estimated from its median. */
 function cornerLimit(distances: readonly number[]): number {
   return Math.max((5 * median(distances.filter((d) => !Number.isNaN(d)))) / 1.1774, 0.25);
 }
 
 /**
- * Calibrates a stereo rig from boards that were seen in its pairs.
- * @throws DepthwattError BOARD_NOT_FOUND, CALIBRATION_TOO_FEW; CALIBRATION_DOUBTFUL where the pairs contradict a rig of two
- *   cameras side by side, and the message says what is probably wrong
+ * Calibrates a stereo rig from boards that were detected in its pairs.
+ * @throws DepthwattError BOARD_NOT_FOUND, CALIBRATION_TOO_FEW; CALIBRATION_DOUBTFUL if the pairs contradict a rig of
+ * two cameras side by side, with the probable cause in the message
  */
 export async function calibratePairs(
   native: CalibrateExports,

@@ -26,7 +26,7 @@ export interface Sorted {
   readonly rejected: Map<number, Rejection>;
 }
 
-/** What can be told of pairs without a calibration. */
+/** Sorts pairs as far as possible without a calibration. */
 export function sortPairs(pairs: readonly SeenPair[], { board, imageSize }: CalibrateOptions): Sorted {
   const rejected = new Map<number, Rejection>();
   const kept: { pair: SeenPair; index: number }[] = [];
@@ -91,7 +91,10 @@ export function tooFew(
   );
 }
 
-/** Pairs whose corners do not fit the rig that the others form: each camera automatically tells a moved board from a bad one. */
+/**
+ * Returns pairs whose corners do not fit the rig that the others form. Each camera alone distinguishes a moved board
+ * from a bad one.
+ */
 export function misfits(
   pairs: readonly SeenPair[],
   corners: readonly Corner[],
@@ -109,7 +112,7 @@ export function misfits(
     if (own < Math.max(here / 3, 2 * usual)) {
       out.set(view, {
         cause: "motion",
-        reason: `the board moved between the cameras: each image fits by itself, together they are ${far} apart`,
+        reason: `the board moved between the cameras: each image fits alone, together they are ${far} apart`,
       });
     } else {
       out.set(view, { cause: "misfit", reason: `its corners lie ${far} from where the others put them` });

@@ -29,7 +29,7 @@ export function detectIn(native: CalibrateExports, image: GreyImage, board: Boar
   });
 }
 
-/** The largest chessboard that the picture shows in full, of whatever size. */
+/** Detects the largest chessboard that the image shows in full, of any size. */
 export function guessDetection(native: CalibrateExports, image: GreyImage): Promise<Detection> {
   return detectIn(native, image, { pattern: "chessboard", columns: 0, rows: 0, squareMetres: 1 });
 }

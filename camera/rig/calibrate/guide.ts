@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Guides a person who holds the board before live cameras: which pair is worth taking, what is missing, and when it is enough.
+// Guides a person who holds the board before live cameras: which pair to take, which are missing, and when they
+// suffice.
 import { median } from "../../../core/index.js";
 import type { ImageSize } from "../../calibration/index.js";
 import { type Board, boardCorners } from "./board.js";
@@ -14,10 +15,10 @@ import {
 import { estimateBlur, meanShift, type SeenPair, sameOrder, whyAbsent, whySamePicture } from "./pairs.js";
 import type { CalibrationResult } from "./result.js";
 
-/** What is good enough. */
+/** Goals that end the guide. */
 export const GUIDE_GOALS = {
   pairs: 15,
-  /** Of the cells of each image that a near board reaches. */
+  /** Share of the cells of each image that a near board reaches. */
   cellShare: 0.8,
   /** Pairs with each side of the board nearer. */
   tilted: 2,
@@ -51,7 +52,7 @@ export interface GuideProgress {
   readonly covered: Readonly<Record<"left" | "right", number>>;
   /** Taken pairs by the side of the board that is nearer. */
   readonly tilts: Readonly<Record<TiltSide, number>>;
-  /** Whether the calibration adds less to the depth error at 3 m than matching does; undefined: not known yet. */
+  /** True if the calibration adds less to the depth error at 3 m than matching does; undefined: not known yet. */
   readonly precise: boolean | undefined;
   /** 0 to 1; 1 where everything is good enough. */
   readonly share: number;
@@ -61,7 +62,7 @@ export interface Guidance {
   readonly verdict: LookVerdict;
   /** One sentence: what was seen, and what to do. */
   readonly text: string;
-  /** What is missing, as one clause; empty where nothing is. */
+  /** The missing poses, as one clause; empty if there are none. */
   readonly wanted: string;
   readonly progress: GuideProgress;
   readonly enough: boolean;
@@ -163,7 +164,7 @@ export class CaptureGuide {
     return this.#guidance("taken", `taken: pair ${this.#taken.length}; ${this.#next()}`);
   }
 
-  /** What the taken pairs are worth now; those that the calibration left out are dropped. @returns their names */
+  /** Takes over a calibration of the taken pairs, and drops those that it left out. @returns their names */
   solved({ pairs, depthErrors, deviations }: CalibrationResult): string[] {
     const out = new Set(pairs.filter(({ used }) => !used).map(({ name }) => name));
     this.#taken = this.#taken.filter(({ pair }) => !out.has(pair.name));
@@ -260,7 +261,7 @@ export class CaptureGuide {
     return undefined;
   }
 
-  /** Of the faster image, pixels a second; undefined where there is nothing to compare with. */
+  /** Returns the speed of the faster image, pixels a second; undefined for the first pair. */
   #speed(pair: SeenPair, before: { pair: SeenPair; ms: number } | undefined, ms: number): number | undefined {
     if (before === undefined || ms - before.ms > NEIGHBOURS_MS || ms <= before.ms) return undefined;
     const count = boardCorners(this.#board);
@@ -282,7 +283,7 @@ export class CaptureGuide {
     });
   }
 
-  /** Whether it brings a goal nearer. */
+  /** Returns whether the pair helps to reach a goal. */
   #serves({ pair, tilt }: Taken): boolean {
     const progress = this.progress();
     if (progress.pairs < progress.wantedPairs) return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calibration from pictures of a board: detection, what is kept, the adjustment, and what it is worth.
+// Exports calibration from images of a board: detection, selection, adjustment and quality.
 export { type Board, boardCorners, boardGrid, boardWords } from "./board.js";
 export { calibratePairs } from "./calibrate.js";
 export { LEAST_PAIRS } from "./choose.js";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether one of the cameras mirrors its images: then the pairs make a rig only when they are mirrored back.
+// Detects a camera that mirrors its images: then the pairs make a rig only when they are mirrored back.
 import { DepthwattError, hasCode, median } from "../../../core/index.js";
 import { type Board, boardGrid } from "./board.js";
 import type { CalibrateExports, Detection } from "./native.js";
@@ -17,7 +17,7 @@ function mirrored(detection: Detection, board: Board, width: number): Detection 
   };
 }
 
-/** Whether one camera's images are mirrored: then the rig fits when they are mirrored back. */
+/** Returns the camera whose images are mirrored: then the rig fits when they are mirrored back. */
 async function mirrorOf(
   native: CalibrateExports,
   pairs: readonly SeenPair[],

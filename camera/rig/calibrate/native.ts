@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Board detection and the adjustment as the addon offers them. Both compute on a thread of Node's pool.
 
-/** What is looked for: place in this list is the number that the addon knows. */
+/** Patterns of boards: the index in this list is the number that the addon uses. */
 export const PATTERNS = ["chessboard", "circles", "charuco"] as const;
 export type Pattern = (typeof PATTERNS)[number];
 
@@ -86,7 +86,7 @@ export interface NativeSolution {
   readonly poses: Float64Array;
   /** Seen minus projected, x y of each corner; NaN where it cannot be projected. */
   readonly residuals: Float64Array;
-  /** Root of the mean squared distance over used corners, as OpenCV's stereoCalibrate tells it. */
+  /** Root of the mean squared distance over used corners, as in OpenCV's stereoCalibrate. */
   readonly rmsPixels: number;
   /** [parameters][parameters]: first lens, second lens, rotation vector and translation of the rig; empty where singular. */
   readonly covariance: Float64Array;
@@ -96,7 +96,7 @@ export interface NativeSolution {
   readonly depthDeviations: Float64Array;
 }
 
-/** What camera/rig/calibrate registers on the native addon. */
+/** Types what camera/rig/calibrate registers on the native addon. */
 export interface CalibrateExports {
   /** @throws DepthwattError ENGINE_PARAMETER */
   detectBoard(call: NativeDetectCall): Promise<Detection>;

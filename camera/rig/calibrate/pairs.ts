@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pair in which the board was looked for, and what is wrong with it before anything is computed.
+// Defines a pair in which the board was searched, and checks it before the computation.
 import { mean } from "../../../core/index.js";
 import { type Board, boardCorners, boardGrid } from "./board.js";
 import type { Detection } from "./native.js";
 
 export interface SeenPair {
-  /** What messages call it: a file's name or the place in a recording. */
+  /** Name in messages: a file's name or the place in a recording. */
   readonly name: string;
   readonly left: Detection;
   readonly right: Detection;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a calibration says about its rig that no rig should be: exchanged cameras, a camera out of focus, wrong squares.
+// Checks a calibration for an implausible rig: exchanged cameras, a camera out of focus, wrong squares.
 import { DepthwattError } from "../../../core/index.js";
 import type { StereoCalibration } from "../../calibration/index.js";
 import { rotationVector } from "../../calibration/matrix.js";
@@ -24,8 +24,8 @@ export function checkFocus(blur: { left: number; right: number }): void {
 }
 
 /**
- * @throws DepthwattError CALIBRATION_DOUBTFUL where the right camera does not stand to the right of the left one, where they
- *   look in different directions, or where the baseline is not the one that was measured
+ * @throws DepthwattError CALIBRATION_DOUBTFUL if the right camera is not to the right of the left one, if they look in
+ * different directions, or if the baseline differs from the measured one
  */
 export function checkCameras(
   calibration: StereoCalibration,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a calibration is worth: standard deviations, depth errors, rows of rectified corners, and warnings for the user.
+// Estimates the quality of a calibration: standard deviations, depth errors, rows of rectified corners, and warnings
+// for the user.
 import { hasCode } from "../../../core/index.js";
 import { type Rectification, rectify, type StereoCalibration } from "../../calibration/index.js";
 import type { Vector3 } from "../../calibration/matrix.js";
@@ -89,7 +90,7 @@ export function estimateDepthErrors({ depthDeviations }: NativeSolution): DepthE
   });
 }
 
-/** What is told where the other kind of lens fits the same corners better. */
+/** Returns a warning if the other kind of lens fits the same corners better. */
 export async function betterLens(
   native: CalibrateExports,
   corners: readonly Corner[],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a calibration is made with, and what comes of it.
+// Defines the options and the result of a calibration.
 import type { ImageSize, StereoCalibration } from "../../calibration/index.js";
 import type { Board } from "./board.js";
 import type { Coverage } from "./coverage.js";
@@ -12,7 +12,7 @@ export interface CalibrateOptions {
   readonly imageSize: ImageSize;
   /** Radtan's k3 stays 0, which Kalibr's form needs. */
   readonly withoutK3?: boolean;
-  /** Distance between the cameras as somebody measured it: checks the size of the squares. */
+  /** Measured distance between the cameras: checks the size of the squares. */
   readonly baselineMetres?: number;
   /** Matching error that the expected depth error assumes, pixels. Default 0.25. */
   readonly matchingErrorPixels?: number;
@@ -35,11 +35,13 @@ export interface CalibrationResult {
   readonly calibration: StereoCalibration;
   readonly lens: LensModel;
   readonly board: Board;
-  /** Over all corners of both cameras that were used, as OpenCV's stereoCalibrate tells it. */
+  /** Over all used corners of both cameras, as in OpenCV's stereoCalibrate. */
   readonly rmsPixels: number;
   readonly leftRmsPixels: number;
   readonly rightRmsPixels: number;
-  /** Of the rows of the same corner in both rectified images; undefined where the lenses cannot be rectified. */
+  /**
+   * Difference of the rows of the same corner in both rectified images; undefined if the lenses cannot be rectified.
+   */
   readonly epipolarRmsPixels: number | undefined;
   readonly pairs: readonly PairVerdict[];
   readonly pairsUsed: number;

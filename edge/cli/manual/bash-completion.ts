@@ -13,7 +13,7 @@ import {
   valueOfOption,
 } from "./command-tree.js";
 
-/** What the shell functions below call one kind of value. */
+/** Returns the name of the shell function for one kind of value. */
 function action(value: Value): string {
   switch (value.kind) {
     case "words":

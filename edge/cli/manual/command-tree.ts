@@ -8,7 +8,10 @@ import { SETTINGS } from "../../config/index.js";
 import { PRESET_NAMES } from "../../presets/index.js";
 import { SOURCE_KINDS } from "../../sources/section.js";
 
-/** What can stand in a place: one of these words, a file, a setting (with its value or without), or what nobody can guess. */
+/**
+ * A value at a place of the command line: one of these words, a file, a setting (with or without its value), or free
+ * text.
+ */
 export type Value =
   | { kind: "words"; words: readonly string[] }
   | { kind: "file" }
@@ -25,7 +28,7 @@ export interface CommandNode {
 
 const BACKENDS = ["auto", "cpu", "cuda"];
 
-/** What commander cannot say of an option, by its long flag. */
+/** Values that commander does not know of an option, by its long flag. */
 const BY_FLAG: Readonly<Record<string, Value>> = {
   "--source": { kind: "words", words: SOURCE_KINDS },
   "--algorithm": { kind: "words", words: ALGORITHMS },

@@ -39,7 +39,7 @@ function sentence(text: string): string {
 
 const entry = (name: string, text: string) => `.TP\n${term(name)}\n${roff(text)}`;
 
-/** What withExamples() and addHelpText() put below the options. */
+/** Returns the text that withExamples() and addHelpText() put below the options. */
 function textBelow(command: Command): string {
   let all = "";
   const output = command.configureOutput();

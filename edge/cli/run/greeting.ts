@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What run prints first: what computes, where the stream is, and the command that reads it.
+// Prints the greeting of run: the backend, the address of the stream, and the command that reads it.
 import { qualityWords } from "../../../cuda/index.js";
 import { matchParameters } from "../../config/index.js";
 import type { Runtime } from "../../run/runtime.js";

@@ -15,7 +15,7 @@ function ownStat(): string | undefined {
   }
 }
 
-/** Whether this process has a controlling terminal: only such a one is sent SIGHUP when a terminal is closed. */
+/** Returns whether this process has a controlling terminal: only then does it get SIGHUP when a terminal is closed. */
 export function hasTerminal(stat = ownStat()): boolean {
   // Without /proc: as a service, which has none.
   if (stat === undefined) return false;
@@ -24,7 +24,7 @@ export function hasTerminal(stat = ownStat()): boolean {
   return Number(terminal) !== 0;
 }
 
-/** Those of stdin, stdout and stderr that are a terminal: to be asked while it is there. */
+/** Returns the file descriptors that are terminals. Call this before the terminal closes. */
 export const terminalDescriptors = (): number[] => [0, 1, 2].filter((descriptor) => isatty(descriptor));
 
 /** A closed terminal refuses to be set back, and Node aborts at its very end where it tries: the null device takes its place. */
@@ -36,8 +36,8 @@ export function leaveTerminal(descriptors: readonly number[]): void {
 }
 
 /**
- * Applies what is different in the configuration as it stands now. A file that cannot be read, a wrong value or a setting that
- * needs a restart changes nothing, and the log says why.
+ * Applies the changes of the configuration. A file that cannot be read, a wrong value or a setting that needs a restart
+ * changes nothing, and the log gives the reason.
  */
 export async function reload(runtime: Runtime, load: () => LoadedConfig, log: Log): Promise<void> {
   try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What run and record share: their flags, and a run from its first frame to its end or the next restart.
+// Shares between run and record their flags, and a run from its first frame to its end or the next restart.
 import { constants } from "node:os";
 import type { Command } from "commander";
 import { DepthwattError } from "../../../core/index.js";
@@ -53,8 +53,8 @@ function flagsOf(options: RunOptions): Record<string, FlagValue> {
 }
 
 /**
- * The first signal ends the run in order; a second one, of whatever kind, ends the process. Where there is no terminal that
- * could have been closed, SIGHUP calls `onHangup` instead.
+ * Makes the first signal end the run in order; a second one of any kind ends the process. Without a terminal, SIGHUP
+ * calls `onHangup` instead.
  */
 function stopOnSignals(
   runtime: Runtime,
@@ -83,7 +83,7 @@ function stopOnSignals(
   return signals;
 }
 
-/** What can be asked of this process over control. `begin`: another run shall follow this one. */
+/** Returns the requests that control accepts for this process. `begin`: starts another run after this one. */
 function hostOf(options: RunOptions, load: (file?: string) => LoadedConfig, begin: () => void): RuntimeHost {
   const file = options.config ?? process.env.DEPTHWATT_CONFIG;
   const restart = () => {
@@ -111,7 +111,7 @@ export async function run(options: RunOptions, more: Record<string, FlagValue> =
     send: (address, message) => loadNative().sdNotify(address, message),
     onFailure: (reason) => log.warn(reason),
   });
-  while (await runOnce(options, load, log, notifier)) log.info("restart: beginning anew");
+  while (await runOnce(options, load, log, notifier)) log.info("restart: beginning again");
 }
 
 /** @returns whether another run shall follow */
@@ -194,7 +194,7 @@ async function runOnce(
   }
 }
 
-/** The options that say what is computed from what. */
+/** Adds the options that define the source and the computation. */
 export function withRunOptions(command: Command): Command {
   command.option(
     "--source <kind>",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The open output of what is derived from depth.
+// Opens the output of measurements that are derived from depth.
 import { makeTopics } from "../../../core/frame/topics.js";
 import { DepthwattError } from "../../../core/index.js";
 import type { ComputedFrame } from "../../contracts/computed-frame.js";
@@ -34,7 +34,7 @@ export async function openDerived(context: OutputContext<DerivedSettings>): Prom
   return new DerivedOutput(context);
 }
 
-/** What is made once for a size and a set of settings. */
+/** Buffers for one size and one set of settings. */
 interface Prepared {
   width: number;
   height: number;

@@ -3,7 +3,10 @@
 // must not stop a robot or let it go.
 import type { Span } from "./polygon.js";
 
-/** What is read of a frame: depth in millimetres (0 = none) and confidence (0 = not matched), [height][width]. */
+/**
+ * The parts of a frame that are read: depth in millimetres (0 = none) and confidence (0 = not matched),
+ * [height][width].
+ */
 export interface DepthPicture {
   width: number;
   height: number;

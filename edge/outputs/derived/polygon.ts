@@ -30,7 +30,7 @@ function between(a: Point, b: Point, p: Point): boolean {
   return within(a.x, b.x, p.x) && within(a.y, b.y, p.y);
 }
 
-/** Whether two segments have a point in common, ends included. */
+/** Returns whether two segments have a point in common, ends included. */
 function touch(a: Point, b: Point, c: Point, d: Point): boolean {
   const [ac, ad, ca, cb] = [cross(a, b, c), cross(a, b, d), cross(c, d, a), cross(c, d, b)];
   if (ac * ad < 0 && ca * cb < 0) return true;
@@ -74,7 +74,7 @@ function area(corners: readonly Point[]): number {
   return Math.abs(twice) / 2;
 }
 
-/** @returns the zones, or what is wrong: expected ..., got ... */
+/** @returns the zones, or the error: expected ..., got ... */
 export function parseZones(text: string): Zone[] | string {
   const zones: Zone[] = [];
   for (const part of text.split(";")) {
@@ -82,7 +82,7 @@ export function parseZones(text: string): Zone[] | string {
     if (!NAME.test(name))
       return `expected a name of letters, digits, "-" and "_" before each zone, got ${JSON.stringify(name)}`;
     if (zones.some((zone) => zone.name === name))
-      return `expected zones with names of their own, got ${name} twice`;
+      return `expected zones with different names, got ${name} twice`;
     const corners: Point[] = [];
     for (const point of points) {
       const [x = Number.NaN, y = Number.NaN, more] = point

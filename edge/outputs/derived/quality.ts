@@ -87,7 +87,7 @@ function rmsOf(points: readonly number[], { xs, ys }: Grid, d: Float64Array, [a,
   return Math.sqrt(sum / points.length);
 }
 
-/** Of a plane fitted twice: the second time without what lies three residuals off. Undefined: too little was matched. */
+/** Fits a plane twice: the second time without points three residuals off. Undefined: too few matched pixels. */
 export function planeFit({ disparityQ4, confidence }: DisparityPicture, grid: Grid): PlaneFit | undefined {
   const d = Float64Array.from(grid.places, (place) => disparityQ4[place]! / 16);
   const matched = [...grid.places.keys()].filter((i) => {

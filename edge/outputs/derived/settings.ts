@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings of what is derived from depth.
+// Defines the settings of measurements that are derived from depth.
 import { z } from "zod";
 import type { BrokenSetting } from "../../contracts/broken-setting.js";
 import { type Exact, section, setting } from "../../contracts/setting.js";
@@ -13,7 +13,7 @@ export const derivedSettings = section(
     enabled: setting(z.boolean(), {
       default: false,
       takesEffect: "restart",
-      description: "Publishes what is derived from depth.",
+      description: "Publishes measurements that are derived from depth.",
     }),
     rateHz: setting(z.union([z.literal("max"), z.number().min(0.01).max(1000)]), {
       default: 10,

@@ -16,9 +16,9 @@ export interface DiscoveryFacts {
   version: string;
   board: string | undefined;
   topics: Topics;
-  /** Whether the preview is published. */
+  /** True if the preview is published. */
   preview: boolean;
-  /** Whether zones are published, and with which names. */
+  /** The names of the published zones; empty: none are published. */
   zones: readonly string[];
   controlled: readonly ControlledSetting[];
   /** Address of the live page, where others reach it. */
@@ -43,7 +43,7 @@ export const haStateTopic = (base: string, device: string, key: string) =>
 export const haCommandTopic = (base: string, device: string, key: string) =>
   `${base}/${device}/homeassistant/${key}/set`;
 
-/** Of a figure that may be {available: false}: None makes Home Assistant say "unknown". */
+/** For a figure that may be {available: false}: None makes Home Assistant show "unknown". */
 const known = (path: string) => `{{ ${path} if ${path} is number else None }}`;
 const power = (name: string) =>
   `{{ value_json.power.${name} if value_json.power.available and value_json.power.${name} is number else None }}`;

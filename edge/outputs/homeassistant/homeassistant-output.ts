@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An open announcement to Home Assistant: told at the start, when Home Assistant has started, and when what there is changes;
-// carries what its switches and selects say to the control.
+// Announces the device to Home Assistant: at the start, when Home Assistant has started, and after changes. Passes the
+// values of its switches and selects to control.
 import { makeTopics } from "../../../core/frame/topics.js";
 import { DepthwattError } from "../../../core/index.js";
 import type { RunControl } from "../../contracts/control.js";
@@ -160,7 +160,7 @@ class HomeAssistantOutput implements Output {
     this.#side.keep(this.#topic, JSON.stringify(payload));
   }
 
-  /** What a switch or a select says: from here on it is a request like any other. */
+  /** Turns the value of a switch or a select into a request to control. */
   #change(topic: string, text: string): void {
     const { base, device, control, notice } = this.#context;
     const setting = this.#controlled.find(({ key }) => haCommandTopic(base, device, key) === topic);

@@ -19,7 +19,7 @@ export const homeAssistantSettings = section(
     }),
     discoveryPrefix: setting(z.string().min(1), {
       default: "homeassistant",
-      description: "Where Home Assistant looks for announcements, and tells that it has started.",
+      description: "Topic where Home Assistant looks for announcements, and reports that it has started.",
     }),
     switches: setting(z.string().regex(KEYS).optional(), {
       expects: "keys of live settings joined by commas",

@@ -104,7 +104,7 @@ function inputChannel(prefix: string, side: "left" | "right", input: InputLayout
   return {
     topic: `${prefix}/${side}/image_raw`,
     schema: IMAGE,
-    // What 16 bits hold, which ROS has no name for.
+    // The meaning of 16-bit values, which ROS has no name for.
     metadata: { pixelFormat: format },
     bytes: ({ images }) => images && head.length + bytes,
     write(target, at, frame, times) {
@@ -192,7 +192,7 @@ function leftChannel(topic: string, grey: ImagePrefix, colours: ImagePrefix): Fr
   };
 }
 
-/** In the order in which a frame's messages stand in the recording. */
+/** Returns the channels in the order of a frame's messages in the recording. */
 export function frameChannels(context: ChannelContext): FrameChannel[] {
   const { settings, prefix, width, height, hasDepth, rig, input } = context;
   const rectified = (encoding: string, pixelBytes: number) => ({

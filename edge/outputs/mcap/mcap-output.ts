@@ -33,8 +33,8 @@ const MAX_SPARES = 4;
 
 /** Tests run TypeScript without compiling it, but Node starts threads from JavaScript: the compiled twin under dist/. */
 function threadFile(): string {
-  const beside = fileURLToPath(new URL("./recorder-thread.js", import.meta.url));
-  if (existsSync(beside)) return beside;
+  const thread = fileURLToPath(new URL("./recorder-thread.js", import.meta.url));
+  if (existsSync(thread)) return thread;
   return join(packageRoot(), "dist", "edge", "outputs", "mcap", "recorder-thread.js");
 }
 
@@ -95,7 +95,7 @@ class McapOutput implements Output {
   #file: string | undefined;
   #problem: string | undefined;
   #closed = false;
-  /** Those that hold now, by dotted key. */
+  /** Current settings, by dotted key. */
   readonly #settings = {};
 
   constructor(context: OutputContext<McapSettings>, channels: readonly FrameChannel[], worker: Worker) {
@@ -105,7 +105,7 @@ class McapOutput implements Output {
     this.#worker = worker;
     this.#recording = context.settings.recording;
     worker.on("message", (message: FromRecorder) => this.#hear(message));
-    // Its own mistakes are caught; what is left is no memory.
+    // The thread catches its own errors; the remaining one is no memory.
     worker.on("error", (error) => this.#setProblem(`the recording's thread ended: ${String(error)}`));
     this.#ended = new Promise((done) => worker.once("exit", () => done()));
     worker.unref();
@@ -128,7 +128,7 @@ class McapOutput implements Output {
     lease.release();
     this.#pendingBytes += buffer.byteLength;
     this.#leases.push(lease);
-    this.#tell({ kind: "frame", buffer, parts, logTime: this.#now() }, [buffer]);
+    this.#post({ kind: "frame", buffer, parts, logTime: this.#now() }, [buffer]);
   }
 
   #buffer(bytes: number): ArrayBuffer {
@@ -201,7 +201,7 @@ class McapOutput implements Output {
     return this.#problem === undefined ? undefined : new DepthwattError("DISK_FULL", this.#problem);
   }
 
-  #tell(message: ToRecorder, transfer: ArrayBuffer[] = []): void {
+  #post(message: ToRecorder, transfer: ArrayBuffer[] = []): void {
     this.#worker.postMessage(message, transfer);
   }
 
@@ -210,7 +210,7 @@ class McapOutput implements Output {
     const channel = DOCUMENT_NAMES.indexOf(name);
     const text = this.#recording ? jsonOf(content) : undefined;
     const sticky = begins && jsonOf(begins);
-    if (text ?? sticky) this.#tell({ kind: "document", channel, text, logTime: this.#now(), sticky });
+    if (text ?? sticky) this.#post({ kind: "document", channel, text, logTime: this.#now(), sticky });
   }
 
   state(state: DeviceState, reason: string): void {
@@ -241,11 +241,11 @@ class McapOutput implements Output {
       const prefix = topicPrefix(base, device);
       this.#channels = frameChannels({ ...picture, settings, prefix });
       // Another source, another file.
-      this.#tell({ kind: "head", head: headOf(prefix, this.#channels, picture.rig) });
+      this.#post({ kind: "head", head: headOf(prefix, this.#channels, picture.rig) });
     }
     if (settings.recording === this.#recording) return;
     this.#recording = settings.recording;
-    if (!this.#recording) this.#tell({ kind: "end" });
+    if (!this.#recording) this.#post({ kind: "end" });
   }
 
   counters(): OutputCounters {
@@ -270,18 +270,18 @@ class McapOutput implements Output {
   async close(): Promise<void> {
     this.#closed = true;
     this.#worker.ref();
-    this.#tell({ kind: "close" });
+    this.#post({ kind: "close" });
     await this.#ended;
   }
 }
 
-/** Passwords that stand in URLs are not recorded. */
+/** Removes passwords in URLs before recording. */
 const jsonOf = (value: object) =>
   JSON.stringify(value, (_, item) =>
     typeof item === "bigint" ? item.toString() : typeof item === "string" ? redactUrl(item) : item,
   );
 
-/** What the messages of a frame are made for. */
+/** The properties that the messages of a frame depend on. */
 const shapeOf = ({ width, height, hasDepth, rig, input }: OutputPicture) => [
   width,
   height,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the run and the recording's thread say to each other.
+// Defines the messages between the run and the recording's thread.
 import type { RecorderOptions, RecordingHead } from "./recorder.js";
 
 /** A message inside the buffer that came with it. */
@@ -25,7 +25,7 @@ export type ToRecorder =
       /** Absent: only `sticky` is new. */
       text?: string | undefined;
       logTime: bigint;
-      /** What every later file begins with on this channel. */
+      /** The message with which every later file begins on this channel. */
       sticky?: string | undefined;
     }
   /** The next file begins with it; the one before is ended. */

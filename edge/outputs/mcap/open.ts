@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The output "mcap": records what is computed. What it needs is loaded when there is something to record.
+// Defines the output "mcap", which records computed frames. Loads its modules when there is something to record.
 import type { EncodingWishes } from "../../contracts/computed-frame.js";
 import { defineOutput } from "../../contracts/output.js";
 import { type McapSettings, mcapSettings } from "./settings.js";
@@ -17,7 +17,7 @@ export const mcap = defineOutput({
   settings: mcapSettings,
   off: ({ file }) => (file === undefined ? "outputs.mcap.file is not set" : undefined),
   encodings: mcapEncodings,
-  // What is recorded is copied.
+  // Frames are copied.
   framesHeld: 0,
   open: async (context) => (await import("./mcap-output.js")).openMcapOutput(context),
 });

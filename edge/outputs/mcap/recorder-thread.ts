@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thread that a recording is written in. It waits for the disk, so that nobody else does.
+// Runs the thread that writes a recording, so that only this thread waits for the disk.
 import { parentPort, workerData } from "node:worker_threads";
 import { loadZstd } from "../../mcap/compression.js";
 import type { FromRecorder, RecorderThreadData, ToRecorder } from "./messages.js";
@@ -7,16 +7,16 @@ import { Recorder } from "./recorder.js";
 
 const port = parentPort;
 if (port === null) throw new Error("recorder-thread.ts runs as a worker thread only");
-const tell = (message: FromRecorder, transfer: ArrayBuffer[] = []) => port.postMessage(message, transfer);
+const post = (message: FromRecorder, transfer: ArrayBuffer[] = []) => port.postMessage(message, transfer);
 
 const { options, compression, head } = workerData as RecorderThreadData;
 const zstd = compression === "zstd" ? await loadZstd() : undefined;
 const recorder = new Recorder(options, head, zstd, {
-  onWritten: (frames, bytes) => tell({ kind: "written", frames, bytes }),
-  onLost: (frames, cause) => tell({ kind: "lost", frames, cause }),
-  onProblem: (problem) => tell({ kind: "problem", problem }),
-  onFile: (path) => tell({ kind: "file", path }),
-  onNotice: (text) => tell({ kind: "notice", text }),
+  onWritten: (frames, bytes) => post({ kind: "written", frames, bytes }),
+  onLost: (frames, cause) => post({ kind: "lost", frames, cause }),
+  onProblem: (problem) => post({ kind: "problem", problem }),
+  onFile: (path) => post({ kind: "file", path }),
+  onNotice: (text) => post({ kind: "notice", text }),
 });
 
 let timer: NodeJS.Timeout | undefined;
@@ -39,7 +39,7 @@ port.on("message", (message: ToRecorder) => {
         data: new Uint8Array(buffer, at, bytes),
       }));
       recorder.frame(messages, logTime);
-      tell({ kind: "spare", buffer }, [buffer]);
+      post({ kind: "spare", buffer }, [buffer]);
       break;
     }
     case "document": {
@@ -69,4 +69,4 @@ port.on("message", (message: ToRecorder) => {
   }
   flushInTime();
 });
-tell({ kind: "ready" });
+post({ kind: "ready" });

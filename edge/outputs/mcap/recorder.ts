@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records on its own thread: begins and ends files, flushes in time, leaves the disk its share. Waits for the disk as long as that
-// takes; whoever feeds it bounds what waits.
+// Records on its own thread: begins and ends files, flushes in time, leaves a share of the disk free. Waits for the
+// disk; the sender bounds its queue.
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Zstd } from "../../mcap/compression.js";
@@ -27,7 +27,7 @@ export interface Attachment {
   data: Uint8Array;
 }
 
-/** What every file of a recording begins with. */
+/** The beginning of every file of a recording. */
 export interface RecordingHead {
   channels: readonly RecordedChannel[];
   attachments: readonly Attachment[];
@@ -46,7 +46,7 @@ export interface RecorderEvents {
   /** Frames that are on the disk now, the oldest first. */
   onWritten(frames: number, bytes: number): void;
   onLost(frames: number, cause: "diskFull" | "diskReserve" | "writeFailed"): void;
-  /** What is wrong with the disk; undefined: nothing any more. */
+  /** Called with the disk's problem; undefined: it is solved. */
   onProblem(problem: string | undefined): void;
   onFile(path: string): void;
   onNotice(text: string): void;
@@ -69,7 +69,7 @@ export const realSurroundings: RecorderSurroundings = {
 };
 
 export class Recorder {
-  /** Of the next file. */
+  /** The beginning of the next file. */
   head: RecordingHead;
   readonly #options: RecorderOptions;
   readonly #zstd: Zstd | undefined;
@@ -104,7 +104,7 @@ export class Recorder {
     this.#take([part], logTime, 0);
   }
 
-  /** What every later file begins with, in place of what it was on that channel. */
+  /** Sets the message with which every later file begins on its channel. */
   begins(part: MessagePart): void {
     this.#sticky.set(part.channel, part);
   }
@@ -218,7 +218,7 @@ export class Recorder {
     this.#events.onProblem(`cannot write to ${this.#file?.path ?? this.#options.file}: ${message}`);
   }
 
-  /** Whether the disk has less free than it should keep; looked at once in half a second. */
+  /** Returns whether the disk has less free than it should keep; checked every half second. */
   #refuses(): boolean {
     const { keepFreePercent, file } = this.#options;
     const { ms } = this.#around.now();

@@ -66,7 +66,7 @@ export const mcapSettings = section("The recording: an MCAP file that Foxglove, 
   keepFreePercent: setting(z.number().min(0).max(99), {
     default: 5,
     unit: "%",
-    description: "Share of the disk that recording leaves free; it goes on when there is more.",
+    description: "Share of the disk that recording leaves free; it continues when there is more.",
   }),
   maxPendingBytes: setting(z.int().min(1_048_576).max(2_147_483_648), {
     default: 67_108_864,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the broker takes what is published. QoS 0 is answered by nobody; over MQTT 5 a frame of each stream goes out with
-// QoS 1 now and then, and its PUBACK says whether an access list or a limit refuses it. While one is refused, frames of its
-// stream are not sent but counted, and every TRY_AGAIN_MS one tries again. MQTT 3.1.1 has no words for a refusal.
+// Detects that the broker refuses messages. QoS 0 gets no answer; over MQTT 5 a frame of each stream is sent with QoS 1
+// now and then, and its PUBACK reports an access list or a limit that refuses it. Frames of a refused stream are not
+// sent but counted, and one tries again every TRY_AGAIN_MS. MQTT 3.1.1 cannot express a refusal.
 import { DepthwattError } from "../../../core/index.js";
 import { brokerName } from "../../../core/mqtt/broker-errors.js";
 
@@ -44,14 +44,14 @@ export class BrokerRefusals {
     this.#isDeaf = false;
   }
 
-  /** Nothing is published to these topics from now on: what the broker said of them, or will say of what is underway, is over. */
+  /** Forgets the refusals of topics that are no longer used, including answers that are underway. */
   leave(topics: readonly string[]): void {
-    // Those of before too: one that is used again asks anew.
+    // Earlier ones too: a topic that is used again is asked for again.
     for (const topic of [...this.#unused, ...topics]) this.#topics.delete(topic);
     this.#unused = new Set(topics);
   }
 
-  /** Whether the next frame of a topic should ask. */
+  /** Returns whether the next frame of a topic should ask. */
   isDue(topic: string): boolean {
     const asked = this.#topics.get(topic);
     return asked === undefined || this.#now() - asked.atMs >= ASK_AGAIN_MS;
@@ -82,8 +82,8 @@ export class BrokerRefusals {
   }
 
   /**
-   * The client could not read a packet, and reads none until it connects again. Mosquitto 2.0 answers what is above its
-   * message_size_limit with a code that MQTT 5 does not allow there.
+   * Handles a packet that the client could not read; it reads none until it connects again. Mosquitto 2.0 refuses
+   * messages above its message_size_limit with a code that MQTT 5 does not allow there.
    * @param document a topic whose newest value the broker has not acknowledged
    */
   unreadable(document: string | undefined): void {

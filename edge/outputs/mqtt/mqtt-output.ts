@@ -78,7 +78,7 @@ export class MqttOutput implements Output {
     const streams = this.#streams.filter((name) => name !== "preview");
     publisher.expect(streams, rateHz === undefined ? undefined : 1000 / rateHz);
     this.#sinks = streamSinks(on, hasDepth, { publisher, offset: this.#offset, onDropped, onReduced });
-    // The one that there is continues, so that its pace is kept.
+    // The existing preview continues, so that its pace is kept.
     if (!on.preview.enabled) this.#preview = undefined;
     else if (this.#preview === undefined || on.preview.encoding !== this.#previewEncoding) {
       this.#previewEncoding = on.preview.encoding;

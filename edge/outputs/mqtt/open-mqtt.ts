@@ -43,7 +43,7 @@ export async function openMqtt(context: OutputContext<MqttSettings>): Promise<Mq
       onStatus: (status) => {
         if (status.connected || closing) return;
         const { error } = status;
-        // What passes automatically needs no advice; what does not is reported with its hint.
+        // An error that passes automatically needs no advice; another one is reported with its hint.
         notice(`broker: ${error === undefined || error.retryable ? status.reason : withHint(error)}`);
       },
       onNotice: notice,

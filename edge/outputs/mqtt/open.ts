@@ -11,7 +11,7 @@ export const mqtt = defineOutput({
   broken: brokenMqtt,
   off: ({ broker }) => (broker === "none" ? "outputs.mqtt.broker is none" : undefined),
   encodings: mqttEncodings,
-  // Of each stream one is being sent and the newest one waits.
+  // For each stream one frame is being sent and the newest one waits.
   framesHeld: 2,
   prepare: ({ broker }) => (broker === "embedded" ? prepareBroker() : undefined),
   open: async (context) => (await import("./open-mqtt.js")).openMqtt(context),

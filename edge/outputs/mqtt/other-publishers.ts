@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What other clients publish to the topics of this device. Another publisher under the same device name is known by the runId in its
-// state. Readers would take the two for one stream, and the one that ends would set the other's state.
+// Detects other publishers under the same device name, by the runId in their state. Readers would take the two for one
+// stream, and the one that ends would set the other's state.
 
-/** What a message on this device's state topic says about others. "broken": it was removed, or is no state. */
+/** Meaning of a message on this device's state topic. "broken": the state was removed, or is none. */
 export type StateMessage = "ours" | "broken" | "other" | "otherEnded" | "older" | "ended";
 
 /** Returns the JSON object in a message; an empty one removes a retained value. */

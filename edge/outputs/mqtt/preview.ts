@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The preview topic: now and then a small colour picture of the disparity, as a plain JPEG or PNG file for whatever can show
-// one, such as Home Assistant. The frame's slot is free again before the picture is packed.
+// Publishes the preview: now and then a small colour image of the disparity, as a plain JPEG or PNG file, for programs
+// such as Home Assistant. The frame's slot is free again before the image is encoded.
 import { colourDisparity, encodeJpeg, encodePng, type FloatImage } from "../../../camera/index.js";
 import type { ComputedFrame, FrameSink } from "../../contracts/computed-frame.js";
 import type { Publisher } from "./index.js";

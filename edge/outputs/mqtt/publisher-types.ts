@@ -38,9 +38,9 @@ export interface PublisherOptions {
 
 /**
  * offline: no connection. backpressure: the socket was still busy when a newer frame came, or too much was pending.
- * oversize: larger than maxPayloadBytes or than the broker allows. lost: handed to a socket that broke. invalid: the header
- * could not be written (a bug, told through onNotice). closed: handed in after close(). refused: the broker said of a frame
- * before it that it does not take this stream. overtaken: a newer frame of the stream came before it.
+ * oversize: larger than maxPayloadBytes or than the broker allows. lost: given to a socket that broke. invalid: the
+ * header could not be written (a bug, reported through onNotice). closed: published after close(). refused: the broker
+ * refused an earlier frame of this stream. overtaken: a newer frame of the stream came before it.
  */
 export type PublishDropCause =
   | "offline"
@@ -99,7 +99,7 @@ export interface Publisher {
   nextFrameNumber(stream: StreamName): number;
   /** Header and body of a frame may have so many bytes: maxPayloadBytes, or less where the broker reports it. */
   readonly maxMessageBytes: number;
-  /** Why what is published does not arrive now: no connection, or a broker that refuses it. */
+  /** The reason why messages do not arrive now: no connection, or a broker that refuses them. */
   readonly failure: DepthwattError | undefined;
   /** Retained; published again on every connect. The will says "offline". */
   state(state: DeviceState, reason: string, code?: string): void;

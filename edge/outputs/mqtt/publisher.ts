@@ -63,7 +63,7 @@ class MqttPublisher implements Publisher {
   #onAllSent = () => {};
   readonly #noticed = new Set<string>();
   readonly #refusals: BrokerRefusals;
-  /** Of the broker, where it is what the largest frame comes up against. */
+  /** The broker's limit, if it is what the largest frame exceeds. */
   #brokerLimit: DepthwattError | undefined;
   /** By topic: those whose newest value the broker does not take, and how many values it would not have taken. */
   readonly #tooLarge = new Map<string, DepthwattError>();
@@ -152,7 +152,7 @@ class MqttPublisher implements Publisher {
       : this.#status.error;
   }
 
-  /** What the broker takes at most, in one packet (MQTT 5 section 3.2.2.3.6). */
+  /** Applies the broker's largest packet (MQTT 5 section 3.2.2.3.6). */
   #takeLimit(brokerLimit: number): void {
     const own = this.#options.maxPayloadBytes ?? DEFAULT_MAX_PAYLOAD_BYTES;
     this.#brokersBytes = brokerLimit;
@@ -161,7 +161,7 @@ class MqttPublisher implements Publisher {
     this.#tooLarge.clear();
   }
 
-  /** Most brokers end the connection of whoever sends them more than they take. */
+  /** Most brokers close the connection of a client that exceeds their packet limit. */
   readonly #fits = (topic: string, value: string): boolean => {
     this.#tooLarge.delete(topic);
     const bytes = plainPacketBytes(topic, value);

@@ -12,7 +12,7 @@ import { encodeRvl, rvlMaxBytes } from "../../../core/frame/rvl.js";
 import { ENCODED_HEADROOM_BYTES } from "../../../cuda/index.js";
 import type { ComputedFrame } from "../../contracts/computed-frame.js";
 
-/** What is tried, in this order, where the whole picture does not fit. */
+/** Subsampling factors that are tried, in this order, if the whole image does not fit. */
 export const REDUCTIONS: readonly Reduction[] = [2, 4];
 
 type Pixels = Uint8Array | Uint16Array | Int16Array;
@@ -70,7 +70,7 @@ export function reducedSize(
   return { width: Math.ceil(width / reduction), height: Math.ceil(height / reduction) };
 }
 
-/** The pixels of a stream as they travel, in memory of their own. */
+/** Returns the subsampled pixels of a stream, in new memory. */
 export function reducedPixels(
   description: FrameDescription,
   frame: ComputedFrame,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every newcomer must find at the broker: kept here and published again on each connect, because a broker may forget, and
-// when another client has removed or replaced it.
+// Keeps the retained messages and publishes them again on each connect, because a broker may lose them, and when
+// another client has removed or replaced one.
 import type { MqttClient } from "mqtt";
 
 /** Between two renewals of a topic: another client that keeps replacing it must not make this one publish as often. */

@@ -117,7 +117,7 @@ function certificatesNeedTls(settings: MqttSettings): BrokenSetting[] {
   return [{ keys: [file, "broker"], text }];
 }
 
-/** The pattern lets pass what is no URL, such as port 99999. */
+/** The pattern accepts some strings that are no URL, such as port 99999. */
 function brokerIsUrl({ broker }: MqttSettings): BrokenSetting[] {
   if (broker === "embedded" || broker === "none") return [];
   try {

@@ -35,8 +35,8 @@ export class StreamQueue {
   }
 
   /**
-   * Whether no newer frame came before this one, which is the newest from now on where it is so. A picture that takes long to
-   * pack is overtaken when the encoding changes while it is made.
+   * Returns whether no newer frame came before this one; it is then the newest. An image that takes long to encode is
+   * overtaken when the encoding changes meanwhile.
    */
   comesInOrder({ frameNumber }: PendingFrame): boolean {
     // Modulo 2^32: a step of more than half the range is a step back.
@@ -64,7 +64,10 @@ export class StreamQueue {
     if (pending !== undefined) this.drop(pending, cause);
   }
 
-  /** Settles the frame being sent, once: `pending` tells a late callback of an older socket from the present one. */
+  /**
+   * Settles the frame being sent, once: `pending` distinguishes a late callback of an older socket from the present
+   * one.
+   */
   settle(pending: PendingFrame, sentBytes: number | undefined): void {
     if (this.sending !== pending) return;
     this.sending = undefined;

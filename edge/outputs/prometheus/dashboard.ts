@@ -65,7 +65,7 @@ export function grafanaDashboard(families: readonly Family[] = FAMILIES): object
   };
 }
 
-/** Of every device that Prometheus scrapes: this one is not about a metric of ours. */
+/** Alerts for every device that Prometheus scrapes; it is not about a metric of ours. */
 const DOWN: Alert = {
   name: "DepthwattDown",
   expr: 'up{job="depthwatt"} == 0',

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metrics as text: Prometheus' format 0.0.4, and OpenMetrics 1.0.0 for whoever asks for it.
+// Writes the metrics as text: Prometheus' format 0.0.4, and OpenMetrics 1.0.0 on request.
 import { TIME_BOUNDS_MS } from "../../contracts/time-counts.js";
 import type { Family, HistogramFamily, Labels, ScrapeFacts, ValueFamily } from "./family.js";
 
@@ -43,7 +43,7 @@ const bound = (milliseconds: number): string => {
   return text.includes(".") ? text : `${text}.0`;
 };
 
-/** What stands behind the family's name in a sample. */
+/** Suffix of the family's name in a sample. */
 const ENDINGS = { counter: "_total", gauge: "", info: "_info" } as const;
 
 function valueLines(family: ValueFamily, facts: ScrapeFacts): string[] {
@@ -63,7 +63,7 @@ function histogramLines({ name, samples }: HistogramFamily, facts: ScrapeFacts):
   ]);
 }
 
-/** A family without samples does not appear: what is not known is absent, never 0. */
+/** Writes a family. A family without samples does not appear: an unknown value is absent, never 0. */
 function familyLines(family: Family, facts: ScrapeFacts, format: Format): string[] {
   const samples = family.type === "histogram" ? histogramLines(family, facts) : valueLines(family, facts);
   if (samples.length === 0) return [];

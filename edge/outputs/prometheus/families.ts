@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every metric, once: the exposition, the dashboard, the alert rules and the manual are made from this list.
-// Names: https://prometheus.io/docs/practices/naming (base units, _total for what is counted, _info for what is reported).
+// Defines every metric once: the exposition, the dashboard, the alert rules and the manual are made from this list.
+// Names: https://prometheus.io/docs/practices/naming (base units, _total for counters, _info for descriptions).
 import type { PowerFigures, RailFigure, Unavailable } from "../../../power/index.js";
 import type { Family, ScrapeFacts, ValueSample } from "./family.js";
 
@@ -27,7 +27,7 @@ const contextOf = ({ recent }: ScrapeFacts) => {
   return power?.available && !("available" in power.context) ? power.context : undefined;
 };
 
-/** What a board cannot tell is absent, never 0; here stands why. */
+/** Returns the reasons of unavailable values; the values themselves are absent, never 0. */
 function unavailable({ recent }: ScrapeFacts): ValueSample[] {
   if (recent === undefined) return [];
   const { power } = recent;

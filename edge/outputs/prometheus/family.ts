@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a metric is: name, type, unit, where its samples come from, and what dashboards and alerts make of it.
+// Defines a metric: name, type, unit, the source of its samples, and its use in dashboards and alerts.
 import type { PowerFigures } from "../../../power/index.js";
 import type { DeviceState } from "../../contracts/output.js";
 import type { TimeCountsSnapshot } from "../../contracts/time-counts.js";
 import type { RunTotals } from "../../contracts/totals.js";
 
-/** What is known at the moment of a scrape; what is not known yet is undefined, and has no samples. */
+/** The facts at the moment of a scrape; an unknown one is undefined, and has no samples. */
 export interface ScrapeFacts {
   totals: RunTotals | undefined;
-  /** Of the last seconds. */
+  /** Values of the last seconds. */
   recent: { power: PowerFigures } | undefined;
   state: DeviceState | undefined;
-  /** Of the retained info. */
+  /** Labels from the retained info. */
   build: Record<string, string>;
   warnings: number;
   process: { cpuSeconds: number; residentBytes: number; startSeconds: number };

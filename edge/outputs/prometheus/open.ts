@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The output "prometheus": metrics for whoever scrapes them.
+// Defines the output "prometheus".
 import { z } from "zod";
 import { defineOutput } from "../../contracts/output.js";
 import { section, setting } from "../../contracts/setting.js";
 
 const prometheusSettings = section(
-  "Metrics for Prometheus at /metrics; where they are served stands in http.",
+  "Metrics for Prometheus at /metrics; http has the address of the server.",
   {
     enabled: setting(z.boolean(), { default: false, description: "Serves /metrics." }),
   },

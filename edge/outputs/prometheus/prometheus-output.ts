@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An open Prometheus output: counts since the start at /metrics of the process's HTTP server, made when somebody asks.
+// Serves Prometheus metrics: counts since the start at /metrics of the process's HTTP server, made on request.
 import type { DeviceState, Output, OutputContext } from "../../contracts/output.js";
 import { sendText } from "../../http/index.js";
 import { exposition, formatFor } from "./exposition.js";
@@ -9,7 +9,7 @@ import { Scrapes } from "./scrapes.js";
 
 export const METRICS_PATH = "/metrics";
 
-/** What is in `info` and does not change with every setting. */
+/** Keys of `info` that do not change with every setting. */
 const BUILD_LABELS = ["version", "board", "backend", "instructionSet", "algorithm"] as const;
 
 function buildOf(info: object): Record<string, string> {

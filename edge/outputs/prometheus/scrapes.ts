@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers scrapes: the text is made at most a few times a second however often it is asked for, and whoever does not read
-// is cut off, so that no client costs more than a few answers' memory.
+// Answers scrapes: makes the text at most a few times a second, and disconnects clients that do not read, so that no
+// client costs more than a few answers' memory.
 import type { ServerResponse } from "node:http";
 import type { OutputCounters } from "../../contracts/output.js";
 import { CONTENT_TYPES, type Format } from "./exposition.js";
@@ -33,7 +33,7 @@ export class Scrapes {
     this.#limits = { freshMs: FRESH_MS, readLimitMs: READ_LIMIT_MS, maxUnread: MAX_UNREAD, ...limits };
   }
 
-  /** @returns why it is not answered, for whoever asked */
+  /** Answers one scrape. @returns the reason if it is not answered */
   answer(format: Format, response: ServerResponse): string | undefined {
     const { maxUnread, readLimitMs } = this.#limits;
     if (this.#unread.size >= maxUnread) {

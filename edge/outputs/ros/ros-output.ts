@@ -41,7 +41,7 @@ export async function openRos(context: OutputContext<RosSettings>): Promise<Outp
   return new RosOutput(context);
 }
 
-/** What is made once for a size and a set of settings. */
+/** Buffers for one size and one set of settings. */
 interface Prepared {
   width: number;
   height: number;

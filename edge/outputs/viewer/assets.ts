@@ -67,7 +67,7 @@ export function servePage(server: HttpRoutes, hub: Hub, folder = builtPage()): v
       );
       response.end(request.method === "HEAD" ? undefined : body);
     };
-    // The page itself tells nothing: it asks for the password before it is told anything.
+    // The page contains nothing confidential: it asks for the password before it gets any data.
     server.get(page ? "/" : `/${name}`, answer, { open: true });
   }
   server.socket(SOCKET_PATH, (socket, request) => hub.join(socket, request.socket.remoteAddress ?? "?"));

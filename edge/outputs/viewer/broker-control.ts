@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page's way to the settings of a broker's devices: requests that it has signed are passed on as they are. The secret is
-// neither here nor at the broker. What is not signed is not passed on: it would change a device by the broker's credentials,
-// which are this process's and not the visitor's.
+// Passes signed requests from the page to a broker's devices, unchanged. The secret is neither here nor at the broker.
+// Unsigned requests are not passed on: they would change a device with this process's broker credentials, not the
+// visitor's.
 import { z } from "zod";
 import { DepthwattError, isDepthwattError } from "../../../core/index.js";
 import type { ControlAnswer } from "../../contracts/control.js";

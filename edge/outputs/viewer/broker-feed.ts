@@ -7,10 +7,10 @@ import { printable, redactUrl } from "../../../core/index.js";
 import type { Hub } from "./hub.js";
 import type { DocumentType } from "./protocol.js";
 
-/** Streams of one moment come one after the other; what is not there by then was not sent. */
+/** Streams of one moment arrive one after the other; a stream that is later than this was not sent. */
 const PATIENCE_MS = 100;
 const MAX_ASSEMBLIES = 256;
-/** Ours have some kilobytes in five levels; anybody may publish others, which every page would receive. */
+/** Ours have some kilobytes in five levels; other clients may publish larger ones, which every page would receive. */
 const MAX_DOCUMENT_LENGTH = 1 << 20;
 const MAX_LEVELS = 32;
 
@@ -19,7 +19,7 @@ interface Assembly {
   /** Come and not yet handed on. */
   frames: Map<PictureStream, Uint8Array>;
   seen: Set<PictureStream>;
-  /** What the moment before had: when all of it is there, nothing more is waited for. */
+  /** Streams of the moment before: once all of them are there, the set is complete. */
   expected: ReadonlySet<PictureStream>;
   timer: NodeJS.Timeout | undefined;
 }
@@ -45,10 +45,10 @@ export class BrokerFeed {
   constructor(hub: Hub, consumer: Consumer) {
     this.#hub = hub;
     consumer.on("frame", (frame) => this.#take(frame));
-    consumer.on("state", ({ device, state, reason }) => this.#tell(device, "state", { state, reason }));
-    consumer.on("info", ({ device, info }) => this.#tell(device, "info", info));
-    consumer.on("cameraInfo", ({ device, cameraInfo }) => this.#tell(device, "cameraInfo", cameraInfo));
-    consumer.on("metrics", ({ device, metrics }) => this.#tell(device, "metrics", metrics));
+    consumer.on("state", ({ device, state, reason }) => this.#document(device, "state", { state, reason }));
+    consumer.on("info", ({ device, info }) => this.#document(device, "info", info));
+    consumer.on("cameraInfo", ({ device, cameraInfo }) => this.#document(device, "cameraInfo", cameraInfo));
+    consumer.on("metrics", ({ device, metrics }) => this.#document(device, "metrics", metrics));
     consumer.on("status", ({ connected, reason }) => hub.source(connected, redactUrl(reason)));
     consumer.on("invalid", ({ device, stream, error }) => {
       this.#damaged(
@@ -65,7 +65,7 @@ export class BrokerFeed {
     this.#hub.log("warn", printable(text));
   }
 
-  #tell(device: string, type: DocumentType, document: unknown): void {
+  #document(device: string, type: DocumentType, document: unknown): void {
     if (canBeTold(document)) this.#hub.document(device, type, document);
     else
       this.#damaged(

@@ -6,7 +6,7 @@ import { MAX_CREDITS, type ToPage } from "./protocol.js";
 
 /** A page that does not read is sent nothing more; what it missed is reported again once it does. */
 const MAX_WAITING_BYTES = 1 << 20;
-/** Somebody waits for an answer, which may hold a snapshot. Who asks on and reads none is cut off. */
+/** The answer may hold a snapshot. A client that asks without reading is disconnected. */
 const MAX_UNREAD_BYTES = 64 << 20;
 
 export class PageClient {
@@ -41,7 +41,7 @@ export class PageClient {
     return this.admitted && this.device === device && this.streams.size > 0;
   }
 
-  /** Whether a frame set would be sent to it now. */
+  /** Returns whether a frame set would be sent to the page now. */
   get hasRoom(): boolean {
     return this.#credits > 0;
   }
@@ -51,7 +51,7 @@ export class PageClient {
     this.#skipped++;
   }
 
-  /** Says what is reported again with the next of its kind, or to who missed something. */
+  /** Sends a message that may be dropped: the next one of its kind replaces it. */
   say(message: ToPage): void {
     if (this.socket.bufferedAmount > MAX_WAITING_BYTES) this.missed = true;
     else this.#send(message);

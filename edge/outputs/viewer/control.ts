@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page's way to the settings of the run: the requests of control, signed in the page where there is a secret, so that a
-// request that somebody has listened to is worth nothing.
+// Gives the page access to the run's settings through control's requests. If there is a secret, the page signs them, so
+// that an eavesdropped request is useless.
 import type { RunControl } from "../../contracts/control.js";
 import { RequestGate } from "../../control/gate.js";
 import type { HubControl } from "./hub.js";
@@ -10,14 +10,14 @@ export interface PageControlOptions {
   control: RunControl;
   /** BASE/DEVICE. */
   device: string;
-  /** Whether a page has passed the server's password before it can ask. */
+  /** True if a page must pass the server's password before it can ask. */
   gated: boolean;
   notice(text: string): void;
 }
 
 export function controlOf({ control, device, gated, notice }: PageControlOptions): HubControl {
   const { secret } = control;
-  // No topic holds a blank: what is signed for the page is nothing to the same device's door at the broker.
+  // A topic has no blank, so a signature for the page is invalid at the same device's broker endpoint.
   const signedFor = `page of ${device}`;
   const unproven = secret === undefined && !gated;
   const off =

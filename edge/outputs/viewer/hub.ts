@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends to all open pages: documents at once and again to newcomers, frames only to who has room for
-// one. Nothing is queued: a frame that nobody has room for is not sent, and the page learns how many those were.
+// Sends to all open pages: documents at once and again to newcomers, frames only to pages that are ready for one.
+// Nothing is queued: a frame that no page is ready for is not sent, and the page learns the number of skipped frames.
 import type { WebSocket } from "ws";
 import { z } from "zod";
 import { PICTURE_STREAMS, type PictureStream } from "../../../core/frame/frame-format.js";
@@ -21,7 +21,7 @@ import {
 } from "./protocol.js";
 
 const KEPT_LINES = 100;
-/** Anybody may publish under new names for ever at a broker. */
+/** Any client may publish under new names at a broker, without end. */
 const MAX_DEVICES = 256;
 /** A name without frames and metrics for so long gives its place to a device that sends some. */
 const ALIVE_MS = 30_000;
@@ -49,13 +49,13 @@ export interface HubOptions {
   kind: "run" | "view" | "calibrate";
   /** Said to people: where frames come from. */
   origin: string;
-  /** Absent: whoever reaches the server may look. */
+  /** Absent: every client of the server may look. */
   gate?: PasswordCheck | undefined;
   /** Changes a setting; absent: the page is read-only. */
   control?: HubControl | undefined;
 }
 
-/** What the page needs of control: its state and settings now, and a way to ask for a change. */
+/** The page's part of control: its state and settings, and requests for changes. */
 export interface HubControl {
   describe(): Extract<ToPage, { type: "control" }>;
   ask(request: Extract<FromPage, { type: "ask" }>, who: string): Promise<Extract<ToPage, { type: "answer" }>>;
@@ -117,8 +117,8 @@ export class Hub {
   }
 
   /**
-   * Of those without a password the oldest gives way, of the address that has most of them: one machine that connects again
-   * and again leaves the others the time to type.
+   * Closes the oldest connection without a password, of the address that has most of them, so that one machine that
+   * connects again and again leaves the others the time to type.
    */
   #boundStrangers(): void {
     const byAddress = new Map<string, PageClient[]>();
@@ -248,13 +248,13 @@ export class Hub {
     this.#everybody({ type: "log", lines: [line] });
   }
 
-  /** Settings were changed, by whoever. */
+  /** Settings were changed, by any client. */
   controlChanged(): void {
     const { control } = this.#options;
     if (control) this.#everybody(control.describe());
   }
 
-  /** The streams that somebody watches of this device and has room for now; empty: a frame need not even be looked at. */
+  /** Returns the streams of this device that a page shows and is ready for; empty: the frame can be skipped. */
   wanted(device: string): ReadonlySet<PictureStream> {
     const streams = new Set<PictureStream>();
     this.#device(device, true);
@@ -266,7 +266,7 @@ export class Hub {
     return streams;
   }
 
-  /** Whether a page shows this device, with or without room for a frame. */
+  /** Returns whether a page shows this device, ready for a frame or not. */
   watched(device: string): boolean {
     return [...this.#clients.keys()].some((client) => client.watches(device));
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computed frames as messages for pages. They are copied, and only where somebody looks: a page may stop reading at any time,
-// and must not hold the engine's memory meanwhile. The memory of messages is used again.
+// Turns computed frames into messages for pages. Frames are copied, and only if a page shows them: a page may stop
+// reading at any time, and must not hold the engine's memory meanwhile. The memory of messages is used again.
 import { randomInt } from "node:crypto";
 import { localClockDomain } from "../../../core/frame/clock-domain.js";
 import {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The live page as an output: what is computed here, shown by the process's own HTTP server to whoever may look.
+// Defines the live page as an output: the process's own HTTP server shows the computed frames.
 import { z } from "zod";
 import { PICTURE_STREAMS, type PictureStream } from "../../../core/frame/frame-format.js";
 import {
@@ -19,7 +19,7 @@ import { controlOf } from "./control.js";
 import { Hub } from "./hub.js";
 import { FrameMessages } from "./messages.js";
 
-export const viewerSettings = section("The live page; where it is served stands in http.", {
+export const viewerSettings = section("The live page; http has the address of the server.", {
   enabled: setting(z.boolean(), { default: true, description: "Serves the live page." }),
   rateHz: rateSetting(),
 });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the live page and the program say to each other over their WebSocket, and the only module of the program that the page
-// imports. Text messages are JSON of these shapes; binary messages are frames exactly as on the MQTT streams (core/frame).
+// Defines the messages between the live page and the program over their WebSocket. It is the only module of the program
+// that the page imports. Text messages are JSON of these shapes; binary messages are frames exactly as on the MQTT
+// streams (core/frame).
 import type { PictureStream } from "../../../core/frame/frame-format.js";
 import type { ControlAnswer, PresetChoice } from "../../contracts/control.js";
 import type { SettingDescription } from "../../contracts/setting.js";
@@ -16,7 +17,7 @@ export const MAX_CREDITS = 2;
 /** The program says something at least this often. */
 export const BEAT_MS = 2000;
 
-/** What is known of a device next to its frames; each replaces the one before. */
+/** Documents of a device, in addition to its frames; each replaces the one before. */
 export type DocumentType = "state" | "info" | "cameraInfo" | "metrics" | "calibration";
 export interface StateDocument {
   state: string;
@@ -26,7 +27,7 @@ export interface StateDocument {
 /** The newest look of `depthwatt calibrate` at live cameras. */
 export interface CalibrationDocument {
   verdict: "noBoard" | "moving" | "blurred" | "known" | "taken";
-  /** What was seen and what to do; and all that is missing, as one clause. */
+  /** The result of a look, the advice, and the missing poses as one clause. */
   text: string;
   wanted: string;
   /** Such as "9x6 inner corners". */
@@ -51,7 +52,7 @@ export interface CalibrationDocument {
         wantedTilts: number;
       }
     | undefined;
-  /** Of the pairs taken so far; absent where they are too few. */
+  /** Quality of the pairs taken so far; absent if they are too few. */
   worth?:
     | {
         rmsPixels: number;
@@ -84,11 +85,11 @@ export interface DeviceEntry {
   reason: string;
 }
 
-/** Whether settings can be changed from here, and if not, why. */
+/** States whether settings can be changed from here, and if not, why. */
 export type ControlState =
   | {
       enabled: true;
-      /** What stands for the device under a signature; absent: requests are not signed. */
+      /** The device's name under a signature; absent: requests are not signed. */
       signedFor?: string;
     }
   | {
@@ -107,7 +108,7 @@ export type ToPage =
       kind: "run" | "view" | "calibrate";
       /** Where the frames come from: a broker's URL without credentials, or this machine. */
       origin: string;
-      /** Milliseconds since 1970 by the program's clock: requests are dated by it, whatever the page's clock says. */
+      /** Milliseconds since 1970 by the program's clock: requests are dated by it, not by the page's clock. */
       timeMs: number;
     }
   | { type: "password"; reason: "needed" | "wrong" | "wait" }

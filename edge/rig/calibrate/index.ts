@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What depthwatt calibrate does, without its command line.
+// Implements depthwatt calibrate, without its command line.
 export { captureLive, type LiveCapture, type LiveImages, type LiveLook } from "./live.js";
 export { type Looked, lookForBoard, type WantedBoard } from "./look.js";
 export { inParallel, listPairs, type NamedPair, type PairPlaces, takePairs } from "./read-pairs.js";

@@ -34,7 +34,7 @@ export interface LiveImages {
   readonly right: GreyImage;
 }
 
-/** What is known after a look; for the terminal and the page. */
+/** The state after a look, for the terminal and the page. */
 export interface LiveLook {
   readonly images: LiveImages;
   /** Corners that were seen now, in both images. */
@@ -45,7 +45,7 @@ export interface LiveLook {
   readonly board: string;
   /** Undefined until the size of the board is known. */
   readonly progress: GuideProgress | undefined;
-  /** Of the pairs taken so far; undefined before there are enough. */
+  /** The result of the pairs taken so far; undefined before there are enough. */
   readonly result: CalibrationResult | undefined;
   /** Why the pairs taken so far make no calibration. */
   readonly trouble: string | undefined;
@@ -60,13 +60,13 @@ export interface LiveOptions {
   onLook(look: LiveLook): void;
   /** A pair that is kept. */
   onTaken?(pair: NamedPair, images: LiveImages): void;
-  /** Something that should stand in the log. */
+  /** Called with a notice for the log. */
   onNotice(text: string): void;
 }
 
 export interface LiveCapture extends Looked {
   readonly pairs: readonly NamedPair[];
-  /** Whether the guide ended it; else the signal or the source's end. */
+  /** True if the guide ended the capture; false for the signal or the source's end. */
   readonly enough: boolean;
 }
 
@@ -115,7 +115,7 @@ class Capture {
     const seen = { name: `pair ${++this.#looks}`, left, right };
     if (board === undefined) {
       this.#agree(seen);
-      this.#tell(images, seen, {
+      this.#report(images, seen, {
         verdict: "noBoard",
         text: "show the whole chessboard to both cameras",
         wanted: "the board",
@@ -129,11 +129,11 @@ class Capture {
       this.#options.onTaken?.({ name: seen.name, read: () => Promise.resolve(images) }, images);
       this.#solveSoon();
     }
-    this.#tell(images, seen, guidance);
+    this.#report(images, seen, guidance);
     this.#enough = guidance.enough;
   }
 
-  #tell(
+  #report(
     images: LiveImages,
     seen: SeenPair,
     { verdict, text, wanted }: Pick<Guidance, "verdict" | "text" | "wanted">,
@@ -162,7 +162,7 @@ class Capture {
     this.#options.onNotice(`the board is taken to have ${boardWords(this.#board)}`);
   }
 
-  /** One at a time: what is taken meanwhile is in the next one. */
+  /** Solves once at a time: pairs that are taken meanwhile belong to the next solution. */
   #solveSoon(): void {
     const guide = this.#guide!;
     if (this.#solving !== undefined || guide.pairs.length < LEAST_PAIRS) return;
@@ -217,9 +217,8 @@ class Capture {
 }
 
 /**
- * Captures until the guide has enough, the signal comes or the source ends. The source is started here and stopped by whoever
- * opened it.
- * @throws DepthwattError BOARD_NOT_FOUND, IMAGE_SIZE_MISMATCH, and what the source ends with
+ * Captures until the guide has enough, the signal comes or the source ends. Starts the source; its opener stops it.
+ * @throws DepthwattError BOARD_NOT_FOUND, IMAGE_SIZE_MISMATCH, and the error that ends the source
  */
 export async function captureLive(
   native: CalibrateExports,

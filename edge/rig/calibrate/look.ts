@@ -22,7 +22,7 @@ export interface Looked {
   readonly board: Board;
   readonly imageSize: ImageSize;
   readonly seen: readonly SeenPair[];
-  /** What the user should know of the board's size. */
+  /** Notes for the user about the board's size. */
   readonly notes: readonly string[];
 }
 
@@ -36,7 +36,7 @@ class OneSize {
     throw new DepthwattError(
       "IMAGE_SIZE_MISMATCH",
       `${name}: expected ${this.#first.width}x${this.#first.height} as in ${this.#first.name}, found ${width}x${height}`,
-      { hint: "Calibrate from images of one size, the one that will be matched; take the others away." },
+      { hint: "Calibrate from images of one size, the one that will be matched; remove the others." },
     );
   }
 

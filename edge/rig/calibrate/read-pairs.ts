@@ -27,7 +27,7 @@ export interface PairPlaces {
   readonly sideBySide?: string | undefined;
 }
 
-/** Of a folder with more, every second, third, ... is looked at: a video shows the same pose many times. */
+/** In a folder with more images, every second, third, ... is used: a video shows the same pose many times. */
 export const MAX_LOOKED_AT = 400;
 
 const COUNTED_NS = 33_333_333n;

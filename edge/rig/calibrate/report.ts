@@ -136,7 +136,8 @@ async function rectifiedOverlay({ result, example }: ReportInput): Promise<strin
 
 /** The expected depth error over distance, in percent, both scales logarithmic. */
 function depthCurve({ depthErrors }: CalibrationResult): string {
-  // Both parts grow with the square of the distance, but a wrong baseline with the distance alone: told where it is computed.
+  // Both parts grow with the square of the distance, but a wrong baseline with the distance alone; it is reported where
+  // it is computed.
   return table(
     ["distance", "by the calibration", "by matching", "together", "share"],
     depthErrors.map(({ depthMetres, calibrationMetres, matchingMetres, totalMetres }) => [

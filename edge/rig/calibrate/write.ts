@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts a calibration into files: nothing is overwritten unless that was asked for, and what is written reads back.
+// Writes a calibration to files. Overwrites nothing unless requested, and reads each file back.
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import {
@@ -81,7 +81,8 @@ export async function writeOutputs(
     written.push(file);
   };
   const { output, opencv, ros, kalibr } = outputs;
-  // What needs no rectification comes first: a lens that no flat image can hold is lost for OpenCV and ROS alone.
+  // Our format needs no rectification and comes first: a lens that no flat image can hold fails only for OpenCV and
+  // ROS.
   await put(output, stringifyCalibration(calibration));
   if (outputs.report !== undefined && report !== undefined) await put(outputs.report, report);
   try {

@@ -7,13 +7,13 @@ import type { Unavailable } from "../../contracts/availability.js";
 import type { Alignment, AlignmentView } from "./estimate.js";
 
 export interface CorrectionFigures {
-  /** Degrees about x, y and z that are taken off now; all 0: none. */
+  /** Degrees about x, y and z that are corrected now; all 0: none. */
   pitch: number;
   yaw: number;
   roll: number;
   /** How often it was changed. */
   changes: number;
-  /** Why what is measured is not taken off. */
+  /** The reason why the measured rotation is not corrected. */
   refused: string | null;
 }
 
@@ -32,7 +32,7 @@ export interface CorrectionEvents {
   onRefused(sentence: string): void;
 }
 
-/** Estimates that must agree before anything is moved, how well, and how far they must be from what is taken off. */
+/** Number of estimates that must agree before a correction, how well, and how far they must be from the current one. */
 const ESTIMATES = 5;
 const AGREE_DEGREES = 0.04;
 const MOVES_DEGREES = 0.03;
@@ -91,17 +91,17 @@ export class RigCorrection {
     this.#map = rig.rightMap;
   }
 
-  /** Whether the engine reads another map than that of the calibration. */
+  /** True if the engine reads another map than that of the calibration. */
   get active(): boolean {
     return length(this.#applied) > 0;
   }
 
-  /** What the engine reads the right image by. */
+  /** The rectification map by which the engine reads the right image. */
   get rightMap(): Int32Array {
     return this.#map;
   }
 
-  /** An estimate against the calibration, whatever is taken off now. */
+  /** Adds an estimate against the calibration, independent of the current correction. */
   take({ terms: { pitch, yaw, roll } }: Pick<Alignment, "terms">): void {
     this.#recent.push([pitch.value * DEGREES, yaw.value * DEGREES, roll.value * DEGREES]);
     if (this.#recent.length > ESTIMATES) this.#recent.shift();
@@ -162,7 +162,7 @@ export class RigCorrection {
     );
   }
 
-  /** Another bound: what is taken off beyond it is given back at once. */
+  /** Sets the bound: a correction beyond it is undone at once. */
   setMaxDegrees(maxDegrees: number): void {
     this.#maxDegrees = maxDegrees;
     this.#refused = undefined;

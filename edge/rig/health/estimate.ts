@@ -5,7 +5,7 @@ import { ALIGNMENT_TERMS, type AlignmentLook, type AlignmentTerm } from "../../.
 const TERMS = ALIGNMENT_TERMS.length;
 const DEGREES = 180 / Math.PI;
 
-/** What is known before the first feature: standard deviations, radians (of scale: a share). As in camera/rig/alignment/fit.h. */
+/** Standard deviations before the first feature, radians (of scale: a share). As in camera/rig/alignment/fit.h. */
 const PRIORS: Record<AlignmentTerm, number> = {
   pitch: 0.1,
   roll: 0.1,

@@ -18,13 +18,13 @@ export interface Limits {
 
 export interface Examination {
   pairs: number;
-  /** Undefined where the pairs do not tell. */
+  /** Undefined if the pairs do not determine them. */
   figures: AlignmentFigures | undefined;
   /** Undefined: the cameras lie as the calibration says. */
   problem: PairProblem | undefined;
 }
 
-/** Twice as wide a picture tells nothing more, and takes four times as long. */
+/** An image twice as wide adds nothing, and takes four times as long. */
 const MAX_WIDTH = 1600;
 /** Pairs on which the ways to mount cameras wrongly are tried. */
 const TRIED = 3;
@@ -62,7 +62,7 @@ export class Examiner {
   readonly #geometry: LookGeometry;
   readonly #aligner: PairAligner;
   readonly #looks: AlignmentLook[] = [];
-  /** Kept for what is tried when they suit no rig. */
+  /** Pairs for the attempts that follow if they suit no rig. */
   readonly #kept: CapturedPair[] = [];
   #identical = 0;
 

@@ -6,7 +6,7 @@ import { orUnavailable, type Unavailable } from "../../contracts/availability.js
 import { type Alignment, type AlignmentView, alignmentOf, type Quantity, rowsAt } from "./estimate.js";
 
 export interface RotationFigures {
-  /** Of all three, as far as they are known. */
+  /** The total of all three, as far as they are known. */
   total: number;
   /** About the x axis, which points to the right: above 0 the right camera looks further up than it should. */
   pitch: number | Unavailable;
@@ -40,14 +40,14 @@ export interface AlignmentFigures {
   residualRows: number;
 }
 
-/** An angle that is less sure than this is not told, degrees. */
+/** An angle that is less certain than this is not reported, degrees. */
 const LEAST_SURE_DEGREES = 0.04;
 const DEGREES = 180 / Math.PI;
 
 /** -0 is 0. */
 const round = (value: number, digits: number) => Number(value.toFixed(digits)) + 0;
 
-/** @param calibrated whether the view's focal length is known: else angles that need it are not told */
+/** @param calibrated whether the view's focal length is known: otherwise angles that need it are not reported */
 function figuresOf(
   looks: readonly AlignmentLook[],
   alignment: Alignment,
@@ -104,7 +104,7 @@ function significant({ terms: { pitch, yaw, roll } }: Alignment, calibrated: boo
     .map(({ value }) => value);
 }
 
-/** What the features of these looks typically are: the median of their medians, pixels. */
+/** Returns the typical disparity of these looks: the median of their medians, pixels. */
 export function typicalDisparity(looks: readonly AlignmentLook[]): number {
   const sorted = looks.map(({ medianDisparity }) => medianDisparity).sort((a, b) => a - b);
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;

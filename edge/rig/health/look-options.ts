@@ -7,13 +7,13 @@ import type { AlignmentView } from "./estimate.js";
 
 export interface LookGeometry {
   view: AlignmentView;
-  /** Whether the focal length is known. */
+  /** True if the focal length is known. */
   calibrated: boolean;
   disparityOffset: number;
   maps: PipelineGeometry["maps"];
 }
 
-/** Without a calibration the lens is taken as one of 64 degrees; nothing is told that depends on it. */
+/** Without a calibration the lens is assumed to have 64 degrees; nothing that depends on it is reported. */
 const FOCAL_PER_WIDTH = 0.8;
 
 export function lookGeometryFrom({ width, height, maps, rig }: PipelineGeometry): LookGeometry {

@@ -13,9 +13,9 @@ export interface MonitorLimits {
 }
 
 export interface HealthReport {
-  /** What holds now; it needs some looks to begin and to end. Null: nothing is wrong. */
+  /** The current problem; it needs some looks to begin and to end. Null: none. */
   problem: { code: string; text: string } | null;
-  /** Of the newest looks. The rotation is that against the calibration, whether or not it is taken off. */
+  /** Figures of the newest looks. The rotation is that against the calibration, with or without a correction. */
   alignment: AlignmentFigures | Unavailable;
   looks: number;
   /** CPU time of the looks since the start, of one core. */
@@ -29,7 +29,7 @@ export interface MonitorEvents {
   onAlignment?(alignment: Alignment, features: number): void;
 }
 
-/** What looks at pairs: PairAligner, or a double of it. */
+/** Looks at pairs: PairAligner, or a test double of it. */
 export type Looker = Pick<PairAligner, "begin" | "take" | "close">;
 
 /** Looks come no closer than this, and no closer than so many times what they cost: 0.8 % of one core. */
@@ -43,8 +43,8 @@ const BEGINS_MS = 1500;
 const ENDS_MS = 3000;
 /** A problem of the rig ends well below the limit at which it began. */
 const ENDS_BELOW = 0.7;
-/** What a run reports as its state; a dark room, or a cap on a lens, is only told in the figures. */
-const TOLD: readonly string[] = ["RIG_MOVED", "PAIR_SWAPPED", "PAIR_UNRECTIFIED", "PAIR_BLURRED"];
+/** Problems that a run reports as its state; a dark scene or a cap on a lens is only in the figures. */
+const REPORTED: readonly string[] = ["RIG_MOVED", "PAIR_SWAPPED", "PAIR_UNRECTIFIED", "PAIR_BLURRED"];
 
 export class RigMonitor {
   readonly #looker: Looker;
@@ -116,7 +116,7 @@ export class RigMonitor {
       this.#recent = [];
       this.#figures = undefined;
       this.#unknown = alone.text;
-      if (TOLD.includes(alone.code)) this.#count(alone, now);
+      if (REPORTED.includes(alone.code)) this.#count(alone, now);
       else this.#vote = undefined;
       return;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with the images of a pair where they say nothing about the rig: flat, out of focus, swapped, unrelated.
+// Detects problems of a pair's images that say nothing about the rig: flat, out of focus, swapped, unrelated.
 import type { AlignmentLook } from "../../../camera/index.js";
 import { ERROR_CATALOGUE, type ErrorCode, mean } from "../../../core/index.js";
 import { typicalDisparity } from "./figures.js";
@@ -33,12 +33,12 @@ const ONE_SCENE_FEATURES = 48;
 const ONE_SCENE_SHARE = 0.15;
 /** Edges of the sharper image may be so many times as sharp. */
 const MAX_SHARPNESS_RATIO = 1.8;
-/** What lies far away may have a disparity a little below 0 in a rig that is slightly off. */
+/** Distant objects may have a disparity a little below 0 in a rig that is slightly off. */
 const SWAPPED_PIXELS = -2;
 
 /**
- * Returns what is wrong with the images, if anything.
- * @param rectification disparityOffset is 0 where both images have one principal point
+ * Returns the problem of the images, if any.
+ * @param rectification disparityOffset is 0 if both images have one principal point
  */
 export function problemOf(
   looks: readonly AlignmentLook[],

@@ -9,7 +9,7 @@ export const healthSection = section(
     enabled: setting(z.boolean(), {
       default: true,
       description:
-        "Compares features of some pairs while frames are computed, at under 1 % of one core; changes no frame by itself.",
+        "Compares features of some pairs while frames are computed, at under 1 % of one core; does not change frames.",
     }),
     maxRows: setting(z.number().min(0.05).max(100), {
       default: 0.75,
@@ -24,12 +24,13 @@ export const healthSection = section(
     correct: setting(z.boolean(), {
       default: false,
       description:
-        "Takes the measured rotation off by turning the right rectification map between frames; told in state, metrics, info and log.",
+        "Corrects the measured rotation by turning the right rectification map between frames; reported in state, metrics, info and log.",
     }),
     maxCorrectionDegrees: setting(z.number().min(0.05).max(5), {
       default: 1,
       unit: "degrees",
-      description: "A rotation beyond this is told and not taken off: calibrate.",
+      description:
+        "Largest rotation that is corrected. Larger ones are reported, not corrected: recalibrate.",
     }),
   },
   "live",

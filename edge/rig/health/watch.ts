@@ -13,9 +13,9 @@ import type { HealthSettings } from "./settings.js";
 export type HealthFigures = (HealthReport & { correction: CorrectionReport }) | Unavailable;
 
 export interface WatchEvents extends Pick<MonitorEvents, "onProblem"> {
-  /** The right map has changed, or something cannot be taken off: one sentence. */
+  /** Called in one sentence when the right map has changed, or a rotation cannot be corrected. */
   onCorrection(sentence: string): void;
-  /** What the engine reads the right image by from the next frame on. */
+  /** Sets the map by which the engine reads the right image from the next frame on. */
   setRightMap(map: Int32Array): void;
 }
 
@@ -104,12 +104,12 @@ export class RigWatch {
     return geometry.maps && rightMap ? { ...geometry, maps: { ...geometry.maps, rightMap } } : geometry;
   }
 
-  /** What is taken off, and told. */
+  /** Returns the correction that is applied and reported. */
   get correction(): CorrectionReport {
     return this.#correction?.figures() ?? { available: false, reason: this.#whyNot };
   }
 
-  /** While something is taken off the rig is not as it was calibrated, however well its images suit each other. */
+  /** While a rotation is corrected, the rig is not as it was calibrated, however well its images match. */
   get problem(): PairProblem | undefined {
     const found = this.#monitor?.problem;
     if (!this.#correction?.active || (found !== undefined && found.code !== "RIG_MOVED")) return found;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for nvpmodel where this process is not root: takes the same arguments, asks the root helper and prints its answer.
-// Its own program, so that it can be waited for where the process ends.
+// Replaces nvpmodel if this process is not root: takes the same arguments, asks the root helper and prints its answer.
+// It is a separate program, so that the exit handler can wait for it.
 import { writeSync } from "node:fs";
 import { connect } from "node:net";
 import { pathToFileURL } from "node:url";
@@ -17,7 +17,7 @@ export interface Answer {
   err: string;
 }
 
-/** What nvpmodel would have said. */
+/** Returns nvpmodel's answer. */
 export function ask(words: readonly string[], socketPath = POWER_MODE_SOCKET): Promise<Answer> {
   const request = requestOf(words);
   const failed = (why: string): Answer => ({ status: 1, out: "", err: `${why}\n` });

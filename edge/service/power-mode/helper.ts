@@ -6,7 +6,7 @@ import { systemAddon } from "../../../core/index.js";
 import { answerTo, MAX_REQUEST_BYTES } from "./request.js";
 
 const CONF = "/etc/nvpmodel.conf";
-/** Not by PATH: whoever could change that would choose what runs as root. */
+/** Not by PATH: changing PATH would choose what runs as root. */
 const PROGRAMS = ["/usr/sbin/nvpmodel", "/usr/bin/nvpmodel"];
 const USER = "depthwatt";
 
@@ -67,6 +67,6 @@ try {
 } catch (error) {
   text = `refused ${(error as Error).message.replace(/\s+/g, " ")}\n`;
 }
-// For the journal: who gets what is worth a line.
+// For the journal: each grant is worth a line.
 process.stderr.write(text);
 writeSync(CONNECTION, text);

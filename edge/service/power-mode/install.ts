@@ -29,7 +29,7 @@ export function unitTexts(node: string, helper: string): Record<string, string> 
 /** Where a file can be exchanged: itself and every folder above it. */
 const upwards = (path: string): string[] => (path === "/" ? [path] : [path, ...upwards(dirname(path))]);
 
-/** What the helper is made of, next to Node. */
+/** Lists the files of the helper, next to Node. */
 function programFiles(): string[] {
   const folders = ["dist", "build/Release"].map((name) => join(packageRoot(), name));
   return folders
@@ -41,8 +41,8 @@ function programFiles(): string[] {
 }
 
 /**
- * What runs as root may be nobody else's to write.
- * @throws DepthwattError SERVICE_FAILED naming the first file that is
+ * Checks that only root can write what runs as root.
+ * @throws DepthwattError SERVICE_FAILED naming the first file that others can write
  */
 export function checkRootsOwn(programs: readonly string[], owner = 0): void {
   for (const path of new Set([...programs.flatMap(upwards), ...programFiles()])) {

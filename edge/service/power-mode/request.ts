@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may be asked of the root helper for power modes, and its whole answer. One line each way:
-//   query          -> ok NAME
-//   set NUMBER     -> ok NAME            the number of a mode of this board's nvpmodel.conf
-//   anything else  -> refused REASON
+// Parses requests to the root helper for power modes, and formats its answer. One line each way:
+// query -> ok NAME
+// set NUMBER -> ok NAME, the number of a mode of this board's nvpmodel.conf
+// anything else -> refused REASON
 import { modeIds } from "../../../power/index.js";
 
 /** Longer requests are refused unread. */
@@ -17,10 +17,10 @@ export interface Board {
   nvpmodel: Nvpmodel;
 }
 
-/** Who asks, as the kernel says (SO_PEERCRED): a name or number in the request would be worth nothing. */
+/** The client, as the kernel reports it (SO_PEERCRED): a name or number in the request could be forged. */
 export interface Asker {
   uid: number;
-  /** Those who may ask, next to root. */
+  /** Users that may ask, in addition to root. */
   allowed: readonly number[];
 }
 

@@ -6,7 +6,7 @@ import { brokenPlaces, placesOf } from "../../contracts/image-places.js";
 import { type BrokenSetting, defineSource } from "../../contracts/source.js";
 import { commandSettings } from "./settings.js";
 
-/** What a camera's program says of itself may hold the password of its URL. */
+/** Messages of a camera's program may hold the password of its URL. */
 const clean = (line: string) => redactUrl(printable(line));
 
 export const command = defineSource({

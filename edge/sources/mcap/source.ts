@@ -42,7 +42,7 @@ export function lossWords({
   reason,
 }: Readonly<RecordingLoss>): string | undefined {
   const parts = [];
-  if (index !== undefined) parts.push(`it has no usable index (${index}), so one was made anew`);
+  if (index !== undefined) parts.push(`it has no usable index (${index}), so a new one was made`);
   if (bytes > 0) parts.push(`${bytes} bytes belong to no whole record`);
   const lost = [...messages.values()].reduce((sum, count) => sum + count, 0);
   if (chunks > 0) parts.push(`${chunks} damaged chunks with ${lost} messages are left out (${reason})`);
@@ -188,7 +188,7 @@ class McapSource implements PairSource {
     this.#stopped = true;
     this.#wake();
     while (this.#held > 0) await new Promise<void>((resolve) => (this.#wake = resolve));
-    // What is being read is read to its end.
+    // Reads to the end the chunk that is being read.
     await this.#played;
     await this.#recording.close();
   }

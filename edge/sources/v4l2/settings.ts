@@ -55,12 +55,12 @@ export const v4l2Settings = section(
     autoExposure: setting(z.enum(["auto", "on", "off"]), {
       default: "auto",
       description:
-        "depthwatt's own exposure control, one for both cameras; auto uses it where a camera has exposure and gain but no automatic of its own.",
+        "depthwatt's own exposure control, one for both cameras; auto uses it if a camera has exposure and gain but no automatic exposure.",
     }),
     rawAlignment: setting(z.enum(["auto", "low", "high"]), {
       default: "auto",
       description:
-        "Where a raw sensor's 10 or 12 bits stand in 16: low is V4L2's rule, high is NVIDIA's from Xavier on; auto knows the board.",
+        "Position of a raw sensor's 10 or 12 bits in 16: low is V4L2's rule, high is NVIDIA's from Xavier on; auto knows the board.",
     }),
     memory: setting(z.enum(["mmap", "userptr"]), {
       default: "mmap",
@@ -70,7 +70,7 @@ export const v4l2Settings = section(
     buffers: setting(z.int().min(4).max(32), {
       default: 8,
       description:
-        "Frame buffers asked of each camera; what is held by the engine is not free for the camera.",
+        "Frame buffers requested from each camera; buffers that the engine holds are not free for the camera.",
     }),
   },
   "live",

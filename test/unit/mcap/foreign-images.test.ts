@@ -285,7 +285,7 @@ test("an index that names wrong places is recreated", async () => {
   writeFileSync(file, bytes);
   const { source, warnings } = await openSource(file);
   expect(warnings).toEqual([
-    expect.stringContaining("names chunks where there are none), so one was made anew"),
+    expect.stringContaining("names chunks where there are none), so a new one was made"),
   ]);
   await source.stop();
 });

@@ -333,7 +333,7 @@ test("what a damaged recording lacks is reported and counted by the source", asy
   copyFileSync(whole, place("short.mcap"));
   truncateSync(place("short.mcap"), 2000);
   const short = await play({ file: place("short.mcap") });
-  expect(short.warnings[0]).toMatch(/no usable index .* was made anew; \d+ bytes belong to no whole record/);
+  expect(short.warnings[0]).toMatch(/no usable index .* a new one was made; \d+ bytes belong to no whole record/);
 });
 
 const GIGABYTE = 2 ** 30;

@@ -92,7 +92,7 @@ test("a run reports each search that is too short once", async () => {
   await sample(23, 1);
   expect(watch.atRangeEndPercent).toBe(100);
   expect(warnings.splice(0)).toEqual([
-    "the scene is nearer than the search range: 100.0 % of the matched pixels lie at its end. " +
+    "the scene is nearer than the search range: 100.0 % of the matched pixels are at its end. " +
       "Increase match.numDisparities from 24 to 48.",
   ]);
   options = optionsFor(40);

@@ -168,7 +168,7 @@ describe("messages", () => {
     notifier.ready();
     notifier.status("x");
     expect(reasons).toEqual([
-      "the service manager cannot be told (/run/systemd/notify: No such file or directory)",
+      "the service manager cannot be notified (/run/systemd/notify: No such file or directory)",
     ]);
   });
 });

@@ -22,7 +22,7 @@ const ENTRIES = [
 const LIBRARIES = ["edge/index", "clients/javascript/src/index"];
 /** Libraries that go in, with what they import themselves; the others are found in node_modules, by the commands that use them. */
 const WITHIN = ["zod", "commander", "mqtt", "aedes", "ws"];
-/** What ws takes where it is installed; depthwatt does not. */
+/** Optional modules of ws; depthwatt does not need them. */
 const OPTIONAL = ["bufferutil", "utf-8-validate"];
 
 const newest = Math.max(
@@ -38,7 +38,7 @@ const newest = Math.max(
 const isBundled = (entry) => readFileSync(join(dist, `${entry}.js`), "utf8").includes("/program/");
 if (existsSync(notices) && statSync(notices).mtimeMs > newest && ENTRIES.every(isBundled)) process.exit(0);
 
-/** What lies next to a module is still found there: units, style sheets, threads, board-configs, the addon. */
+/** Keeps files next to a module reachable: units, style sheets, threads, board-configs, the addon. */
 const ownPlace = {
   name: "own-place",
   enforce: "pre",
@@ -104,7 +104,7 @@ const libraries = new Set(
     .map((id) => id.match(/^.*\/node_modules\/(@[^/]+\/[^/]+|[^/]+)/)?.[0])
     .filter(Boolean),
 );
-// What is no longer used goes last: a program that starts meanwhile finds one bundle or the other.
+// Removes unused files last: a program that starts meanwhile finds one bundle or the other.
 const used = new Set(output.map(({ fileName }) => fileName.replace(/^program\//, "")));
 for (const name of readdirSync(out)) if (!used.has(name)) rmSync(join(out, name));
 function noticeOf(library) {

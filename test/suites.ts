@@ -219,8 +219,8 @@ export const SUITES: readonly Suite[] = [
 ];
 
 /**
- * The suites that a command line of vitest chooses from. Two patterns of "not this" cannot be told to it, so the suites apart are
- * left out until a word names them.
+ * Chooses the suites of a vitest command line. vitest accepts only one negative pattern, so suites apart are left out
+ * until the command line names them.
  */
 export function chosenSuites(words: readonly string[]): readonly Suite[] {
   if (words.some((word) => /^(--project=)?apart-/.test(word))) return SUITES;

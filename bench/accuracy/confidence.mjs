@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the confidence is worth: how many of the pixels that have it are right by the threshold of their set, and how well it sorts right from
-// wrong. Part of `npm run bench:accuracy`; automatically, with DEPTHWATT_DATA set:
+// Measures the confidence: how many of the pixels that have it are right by the threshold of their set, and how well it
+// sorts right from wrong. Part of `npm run bench:accuracy`; alone, with DEPTHWATT_DATA set:
 //   node bench/accuracy/confidence.mjs [--svg FILE] [--set key=value]...    the table, and the reliability plot
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

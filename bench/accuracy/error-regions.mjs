@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a refined disparity map is wrong: at pixels that were matched and kept, in holes that were filled, or left of the
-// first kept pixel of its row, in the strip that only the left camera sees. What the matcher said before anything was taken
-// out is scored next to it, and the best that a perfect choice between the two could reach.
+// Locates the errors of a refined disparity map: pixels that were matched and kept, holes that were filled, or the
+// strip left of the first kept pixel of its row, which only the left camera sees. Scores the matcher's output before
+// any removal next to it, and the best that a perfect choice between the two could reach.
 import { createEngine } from "../../dist/cuda/index.js";
 import { loadConfig } from "../../dist/edge/config/index.js";
 import { engineMatcher, readDataset, readScene } from "../../dist/edge/eval/index.js";
 
 const INVALID = -32_768;
-/** Filling takes the first columns of the search back: hardly a candidate has a rival there (decision 0034). */
+/** Filling keeps the first columns of the search: hardly a candidate has a competitor there. */
 const COLUMNS_TAKEN_BACK = 8;
 const UNFILLED = ["refine.fill=off", "refine.boundary=false", "refine.median=false"];
 const UNCHECKED = [...UNFILLED, "refine.leftRight=false", "refine.speckleSize=0", "match.sgm.uniqueness=0"];
@@ -44,8 +44,8 @@ function regionsOf({ truth, width, badThresholdPx }, refined, kept, winners) {
 }
 
 /**
- * By scene, percent of the pixels with a ground truth: what each region covers, how much of it is wrong, and what is wrong in
- * the refined map and in the matcher's own winners too.
+ * Returns for each scene, as percent of the pixels with a ground truth: the area of each region, its errors, and the
+ * errors that the matcher's own winners share with the refined map.
  * @param set settings as `--set` takes them
  */
 export async function errorRegions(folders, set) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a choice of settings is worth on scenes that had no say in it: chooses among all combinations of the values without each scene,
-// then without each set, and reports the error on what was left out next to that of the settings as they are shipped.
-//   node bench/accuracy/leave-one-out.mjs --vary KEY=V1,V2... [--vary ...] [--set key=value]... [--preset NAME] [--unfilled]
-//                                        [--cache FILE] [--out FILE]
-// Filled: the best has the smallest mean over the sets of its error in proportion to that of the shipped settings. Unfilled: it has the
-// fewest wrong where just 80 % are kept, in the mean of the scenes, one threshold for all; the one left out gets the threshold of the others.
-// Each combination is measured once; --cache keeps the figures for another run of the same build. Needs DEPTHWATT_DATA.
+// Tests a choice of settings on held-out scenes: chooses among all combinations of the values without each scene, then
+// without each set, and prints the held-out error next to that of the shipped settings.
+//   node bench/accuracy/leave-one-out.mjs --vary KEY=V1,V2... [--vary ...] [--set key=value]... [--preset NAME]
+// [--unfilled] [--cache FILE] [--out FILE]
+// Filled: the best has the smallest mean over the sets of its error in proportion to that of the shipped settings.
+// Unfilled: it has the fewest wrong pixels at a density of 80 %, in the mean of the scenes, with one threshold for all;
+// the held-out scene gets the threshold of the others. Each combination is measured once; --cache keeps the results for
+// another run of the same build. Needs DEPTHWATT_DATA.
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { mean } from "../../dist/core/statistics.js";
@@ -70,7 +71,7 @@ function thresholdOf(figures) {
 }
 const at = (curve, { level, share }) => (1 - share) * curve[level] + share * curve[level + 1];
 
-/** What is to be small, of the scenes that have a say. */
+/** Returns the cost to minimize, over the scenes of the choice. */
 function costOf(row, shipped, counts) {
   const figures = row.figures.filter(counts);
   if (values.unfilled) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Error against time of every matcher and every preset on Middlebury v2, on this machine: `node bench/accuracy/pareto.mjs
-// [--plot docs/guides/pareto.svg]` (needs DEPTHWATT_DATA). Cases take turns; of each scene the fastest of the frames
-// counts, because whatever else runs can only make one slower.
+// Measures error against time of every matcher and every preset on Middlebury v2, on this machine: `node
+// bench/accuracy/pareto.mjs [--plot docs/guides/pareto.svg]` (needs DEPTHWATT_DATA). Cases take turns; for each scene
+// the fastest of the frames counts, because other programs can only make one slower.
 import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";

@@ -19,8 +19,8 @@ export function noisy(image, sigma, seed) {
 }
 
 /**
- * What stood at row y stands `rows` lower, and in column x as much more as the line has there that rises by `overWidth` rows from the left
- * border to the right one; between rows in proportion, the border continues.
+ * Moves row y down by `rows`, and in column x by the additional height of a line that rises by `overWidth` rows from
+ * the left border to the right one; interpolates between rows and replicates the border.
  */
 function lower(image, width, rows, overWidth = 0) {
   const height = image.length / width;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a frame takes next to another checkout of depthwatt: CPU time of sixteen frames of each in turn, on one thread, the look at the pair
-// (every sixteenth frame) with them. Other work on the machine slows all of them, so the ratios are what counts.
+// Compares the CPU time of a frame with another checkout of depthwatt: sixteen frames of each in turn, on one thread,
+// including the look at the pair (every sixteenth frame). Other work on the machine slows all of them, so only the
+// ratios count.
 //   node bench/accuracy/time-against.mjs --build FOLDER [--rounds N]
 // FOLDER is a checkout that was built, at its own defaults. Needs DEPTHWATT_DATA.
 import { execFileSync } from "node:child_process";

@@ -71,7 +71,7 @@ async function tryOut(settings) {
 }
 
 const counted = names.filter((name) => name !== BARE);
-/** Of a row against the first: the mean over the sets of error over error. */
+/** Compares a row with the first one: the mean over the sets of error over error. */
 const costOf = (row, start) =>
   mean(
     (counted.length > 0 ? counted : names).map((name) => row.figures.sets[name] / start.figures.sets[name]),

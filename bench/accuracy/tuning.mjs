@@ -14,7 +14,7 @@ import {
 } from "../../dist/edge/eval/index.js";
 
 const INVALID = -32_768;
-/** Percent of all pixels that are kept where errors among the surest are told. */
+/** Percent of all pixels that are kept when errors among the most confident ones are reported. */
 export const KEPT = 80;
 /** A confidence that a caller would take for sure. */
 const SURE = 200;

@@ -10,7 +10,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { FLAGS_11_8, fetchNvcc118 } from "../../test/setup/nvcc-11.8.mjs";
 
-/** Of a multiprocessor: registers, warps, blocks, bytes of shared memory (CUDA C++ Programming Guide, compute capabilities). */
+/**
+ * Limits of a multiprocessor: registers, warps, blocks, bytes of shared memory (CUDA C++ Programming Guide, compute
+ * capabilities).
+ */
 const LIMITS = {
   53: { registers: 65536, warps: 64, blocks: 32, shared: 65536 },
   62: { registers: 65536, warps: 64, blocks: 32, shared: 65536 },

@@ -14,7 +14,7 @@ import { frameMs, PARAMETERS, PIXELWISE, pixelMs, WALKS, walkMs } from "./gpu-mo
 
 /** Shorter times are differences of two that are no steadier than this. */
 const LEAST_MS = 0.002;
-/** What a row may be off by. */
+/** Largest relative error of a row. */
 export const LIMIT = 0.25;
 
 /**
@@ -133,7 +133,7 @@ export function fitModel(measured, fitted = isFitted) {
   return { parameters, rows };
 }
 
-/** What the model says of each: error > 0 where it is too slow. */
+/** Returns the model's error for each measurement: error > 0 if the model is too slow. */
 export function judge(measured, parameters, fitted = isFitted) {
   return measured.map(({ row, job, machine }) => {
     const predictedMs =

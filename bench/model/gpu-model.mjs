@@ -77,7 +77,7 @@ export const WALKS = {
   },
 };
 
-/** What is done once a pixel of the full image: bytes, and what a thread does of it. */
+/** Work that is done once a pixel of the full image: bytes, and the instructions of a thread. */
 export const PIXELWISE = {
   census: { bytes: 10, threads: 2 },
   half: { bytes: 2.5, threads: 0.5 },
@@ -120,9 +120,9 @@ export function lanesFor(kernel, job, multiprocessors) {
 }
 
 /**
- * What a machine has, the part of a card that rows were timed on or a board. copyGigabytesPerSecond: what a large copy reaches
- * there, with what runs next to it; memoryGigabytesPerSecond: what memory gives that part when all of it asks. startMs: what a
- * graph of one kernel takes beyond the kernel. counts(shape, padded): a row of sass-cells.mjs.
+ * Describes a machine: the part of a card that rows were timed on, or a board. copyGigabytesPerSecond: rate of a large
+ * copy there, with the other load; memoryGigabytesPerSecond: rate of memory for that part when all of it asks. startMs:
+ * time of a graph of one kernel beyond the kernel. counts(shape, padded): a row of sass-cells.mjs.
  */
 const timeOf = (machine) => ({
   clocks: machine.megahertz * 1e3, // a millisecond
@@ -148,7 +148,7 @@ export function walkMs(job, machine, p) {
   const { clocks, roundTrip, memory } = timeOf(machine);
   const issue =
     (cells * kernel.visits * count.boundSlotsPerCell) / (128 * machine.multiprocessors * clocks * p.issue);
-  // What the second-level cache still holds of the volumes need not come from memory; a stream leaves nothing there, nor the
+  // Volumes that the second-level cache still holds need not come from memory; a stream leaves nothing there, nor the
   // other half of a line.
   const held = machine.beside ? 0 : Math.min(1, (machine.cacheBytes * p.cache) / (cells * kernel.volumes));
   const fetched = machine.beside && kernel.across ? Math.max(1, LINE_BYTES / ((padded * 32) / lanes)) : 1;

@@ -25,7 +25,7 @@ import { pageOf } from "./predictions-page.mjs";
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const PAGE = "docs/internals/predictions.md";
-/** What the card's memory is sold for; boards' are taken to reach the same share of it. */
+/** The nominal memory rate of the card; boards are assumed to reach the same share of theirs. */
 const CARD_GIGABYTES_PER_SECOND = 4800;
 
 const BOARDS = [
@@ -141,7 +141,8 @@ export function tested({ times, sass } = load(), fitted = isFitted) {
 }
 
 /**
- * What a board is to the model, or the sentence why nothing is predicted for it. share: of its memory's rate that a copy reaches.
+ * Returns the model of a board, or the sentence why nothing is predicted for it. share: of its memory's rate that a
+ * copy reaches.
  * @returns {any}
  */
 function machineOf(name, sass, share, startMs) {

@@ -120,7 +120,7 @@ export function parseCells(text, architecture, cells) {
   );
 }
 
-/** What cuda/device/traits.h chooses, unless a target names its cells. */
+/** Returns the choice of cuda/device/traits.h, unless a target names its cells. */
 const cellsFor = (target) => {
   const [architecture, named] = target.split(/[:-]/);
   return named ?? (architecture === "90" ? "uint16" : "half2");

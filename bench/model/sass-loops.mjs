@@ -46,7 +46,7 @@ export const LANES = {
 const ISSUE = 128;
 
 /**
- * Class by mnemonic; what is not named here is an integer operation.
+ * Class by mnemonic; other mnemonics are integer operations.
  * @type {[RegExp, string][]}
  */
 const CLASSES = [
@@ -114,7 +114,7 @@ export function parseSass(text) {
       current = [];
       functions.set(begin[1], current);
     }
-    // Two that Maxwell and Pascal issue together stand in braces.
+    // Maxwell and Pascal issue two instructions together, which are in braces.
     const found = line.match(
       /^\s*\/\*([0-9a-f]{4,5})\*\/\s+\{?\s*(?:@(!?U?P\w+)\s+)?([A-Z][\w.]*)\s*([^;}]*)[;}]/,
     );
@@ -208,8 +208,8 @@ export function slotsByClass(counts, architecture) {
 }
 
 /**
- * Of counts by mnemonic: instructions; slots, the sum of what each takes of its pipe; and what binds, since pipes work next to each
- * other: the fullest of them, or the schedulers.
+ * Returns the cost of counts by mnemonic: instructions; slots, the sum of what each takes of its pipe; and the bound,
+ * since pipes work in parallel: the fullest of them, or the schedulers.
  * @param {Record<string, number>} counts
  * @param {number} architecture
  */

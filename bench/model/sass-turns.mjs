@@ -59,7 +59,7 @@ export function tileTurn(code, padded, cost, lanes) {
   const around = turnOf(code, outer, [/^SHFL\.IDX/, /^LDGSTS/], cost);
   const once = stepsOf(around) / stepsOf(steps);
   let counts = added(around, steps, TILE / stepsOf(steps) - once);
-  // Of two halves of a tile one is followed by what is done once a pixel.
+  // The work once a pixel follows only one of two halves of a tile.
   for (const preferred of [[/^SHFL\.(UP|DOWN)/], [/^SHFL\.(UP|DOWN)/, /^STG|^ST\./]]) {
     counts = added(counts, turnOf(code, selects, preferred, cost), TILE / HALF_TILE / 2);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What esaw and esmp reach on Middlebury v2 with all that refines: the paper's settings, default refinement, and the presets esaw-5-improved,
-// esaw-9-improved and esmp-8-improved. Percent off by more than 1 px: `node bench/papers/exponential-improved.mjs`
-// (needs DEPTHWATT_DATA).
+// Measures esaw and esmp on Middlebury v2 with all refinement: the paper's settings, default refinement, and the
+// presets esaw-5-improved, esaw-9-improved and esmp-8-improved. Percent off by more than 1 px: `node
+// bench/papers/exponential-improved.mjs` (needs DEPTHWATT_DATA).
 import { join } from "node:path";
 import { createEngine } from "../../dist/cuda/index.js";
 import { loadConfig } from "../../dist/edge/config/index.js";

@@ -32,7 +32,9 @@ const PAPER = {
 
 const clamped = (value, end) => Math.max(0, Math.min(end - 1, value));
 
-/** What else "HSV" could mean: saturation and value (or what is in its place), 0 to 255, of the largest and smallest channel. */
+/**
+ * Other meanings of "HSV": saturation and value (or their substitute), 0 to 255, of the largest and smallest channel.
+ */
 const COLOURS = {
   HSV: (max, min) => [max > 0 ? (255 * (max - min)) / max : 0, max],
   "HSV, saturation max - min": (max, min) => [max - min, max],
@@ -295,7 +297,7 @@ for (const side of [3, 5, 7]) {
     side,
     badOf((scene) => fixed(scene, "pyramid", side)),
   );
-  // What rounding moves: of the image alone, and of its copies to 1/8 to 1/64 of a grey value.
+  // Measures the effect of rounding: of the image alone, and of its copies to 1/8 to 1/64 of a grey value.
   for (const other of [
     {},
     { imageUnit: 1 / 4 },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What sad and pyramid reach on Middlebury v2 with all that refines: the presets sad-7-improved and pyramid-improved, and each of them with
-// one thing changed. Percent of non-occluded pixels off by more than 1 px: `node bench/papers/window-improved.mjs` (needs
-// DEPTHWATT_DATA).
+// Measures sad and pyramid on Middlebury v2 with all refinement: the presets sad-7-improved and pyramid-improved, and
+// each of them with one setting changed. Percent of non-occluded pixels off by more than 1 px: `node
+// bench/papers/window-improved.mjs` (needs DEPTHWATT_DATA).
 import { join } from "node:path";
 import { createEngine } from "../../dist/cuda/index.js";
 import { loadConfig } from "../../dist/edge/config/index.js";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What calibrating from many pairs costs: 100 rendered pairs of 1280x720 on disk, `depthwatt calibrate` over them in a terminal of
-// its own, so that its progress bar is drawn. node bench/run/calibrate.mjs [--pairs 100] [--rounds 3]
-// [--folder KEPT]. A kept folder is filled up with the pairs that are not there yet;
-// with --rounds 0 that is all.
+// Measures calibration from many pairs: 100 rendered pairs of 1280x720 on disk, `depthwatt calibrate` over them in a
+// terminal, so that its progress bar is drawn.
+//   node bench/run/calibrate.mjs [--pairs 100] [--rounds 3] [--folder KEPT]
+// A kept folder gets the missing pairs; with --rounds 0 that is all.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

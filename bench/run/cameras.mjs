@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What v4l2-camera costs automatically, with a camera in memory: frames a second, CPU time and heap of each frame.
-// Needs the package's tests to have run once, which build the driver in memory, and gcc.
+// Measures v4l2-camera alone, with a camera in memory: frames a second, CPU time and heap of each frame. Needs the
+// package's tests to have run once, which build the driver in memory, and gcc.
 //   node bench/run/cameras.mjs
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";

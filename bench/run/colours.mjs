@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What colours cost the rectification of a VGA pair on this machine: nothing where no matcher reads them, and how much where one does.
+// Measures the cost of colours in the rectification of a VGA pair on this machine: nothing if the matcher does not read
+// them.
 //   node bench/run/colours.mjs [--rounds N]
-// The same stage of three engines in turn, from the same images: sgm, which reads grey; esaw without and with the left-right check,
-// which reads the left image's colours and both images'. Next to them the stage's own grey of both images: what the stage would be if
-// colours did not exist. On a machine with other work the least of many short runs is what counts.
+// The same stage of three engines in turn, from the same images: sgm, which reads grey; esaw without and with the
+// left-right check, which reads the left image's colours and both images'. The stage's own grey of both images is the
+// cost without colours. On a machine with other work the least of many short runs counts.
 import { median } from "../../dist/core/statistics.js";
 import { createEngine } from "../../dist/cuda/index.js";
 import { loadNative } from "../../dist/edge/contracts/native.js";
@@ -17,7 +18,7 @@ const { values } = scriptArguments({
 const rounds = Number(values.rounds);
 const [width, height] = [640, 480];
 
-/** What a lens and a turn of one degree do. */
+/** Maps a lens and a rotation of one degree. */
 const map = new Int32Array(2 * width * height);
 for (let y = 0, at = 0; y < height; y++) {
   for (let x = 0; x < width; x++) {

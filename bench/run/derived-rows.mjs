@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows from the measured rows of `npm run bench`: the share of the machine's limit.
+// Derives the share of the machine's limit from the measured rows of `npm run bench`.
 
 /** Vector operations for 64 cells with 512-bit registers, counted in cuda/match/sgm/README.md. */
 const OPERATIONS = { 4: 79, 8: 118 };
 
-/** What the counts of the stage's README say about a measured row. Several threads share the memory, not the CPU. */
+/**
+ * Returns the share of the limit of a measured row, by the counts of the stage's README. Several threads share the
+ * memory, not the CPU.
+ */
 export function shareOfLimit(row, limits) {
   const cells = row.width * row.height * row.numDisparities;
   const operations = (cells / 64) * OPERATIONS[row.paths];

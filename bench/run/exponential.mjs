@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What esaw and esmp take on this machine at the papers' size, 450x375 with 60 disparities: the engine's match stage, on one thread
-// and on two, in every vector form, with the papers' settings, with gradients, and with its own right view.
+// Measures esaw and esmp on this machine at the papers' size, 450x375 with 60 disparities: the engine's match stage, on
+// one thread and on two, in every vector form, with the papers' settings, with gradients, and with a separate
+// right-image match.
 //   node bench/run/exponential.mjs [--rounds N]
-// The engines take turns, a frame each: what else runs on the machine hits all of them.
+// The engines take turns, a frame each: other load on the machine hits all of them.
 import { median } from "../../dist/core/statistics.js";
 import { createEngine, STAGE_NAMES } from "../../dist/cuda/index.js";
 import { loadNative } from "../../dist/edge/contracts/native.js";

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// `depthwatt run` end to end with a consumer behind the embedded broker, for a machine with a GPU; a line of JSON for each run.
+// Runs `depthwatt run` end to end with a consumer behind the embedded broker, for a machine with a GPU; prints a line
+// of JSON for each run.
 //   node bench/run/gpu-end-to-end.mjs [--backend cuda] [--frames 600] [--rates max,200] [--set key=value]...
-// The source is a recording of the synthetic scene that is kept in memory, so that drawing it is not what is measured. A run
-// continues until the consumer has its frames: what the consumer missed of those sent meanwhile are its gaps.
+// The source is a recording of the synthetic scene that is kept in memory, so that drawing it is not measured. A run
+// continues until the consumer has its frames: frames that the consumer missed meanwhile are its gaps.
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

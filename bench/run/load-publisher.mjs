@@ -77,7 +77,7 @@ await new Promise((resolve) => {
   const tick = () => {
     const now = performance.now();
     if (now - began >= 1000 * Number(seconds)) return resolve();
-    // What was due while the process waited for the CPU is sent late, as the C publisher does.
+    // Frames that were due while the process waited for the CPU are sent late, as the C publisher does.
     while (next <= now) {
       send();
       next += periodMs;

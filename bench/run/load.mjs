@@ -34,7 +34,7 @@ const compiled = (name, ...more) => {
 async function startBroker() {
   const port = await freePort();
   const file = join(folder, "mosquitto.conf");
-  // A consumer that is behind holds a bounded number of frames; what is more is dropped for it.
+  // A slow consumer holds a bounded number of frames; the broker drops further ones for it.
   const lines = ["allow_anonymous true", `listener ${port} 127.0.0.1`, "log_type error"];
   writeFileSync(file, [...lines, "max_queued_messages 8", ""].join("\n"));
   const child = spawn("/usr/sbin/mosquitto", ["-c", file], { stdio: "ignore" });
@@ -62,7 +62,7 @@ async function writePayload(file) {
   child.kill("SIGKILL");
 }
 
-/** Of a process, in seconds: what it has used of the CPU, and the most memory that it held. */
+/** Returns the CPU seconds of a process, and the most memory that it held. */
 function usedBy(pid) {
   const ticks = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ").slice(11, 13);
   const held = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1];
@@ -99,7 +99,7 @@ async function measure(publisher, count, programs, file) {
         : spawn(process.execPath, [join(root, "bench/run/load-publisher.mjs"), publisher, ...words]);
     child.stderr.pipe(process.stderr);
     const reported = JSON.parse(await lines(child)());
-    // What is still under way arrives.
+    // Lets frames arrive that are still under way.
     await sleep(1500);
     const asked = next();
     consumers.stdin.write("tell\n");

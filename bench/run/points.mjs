@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What points cost on the CPU: the stage "encode" of an engine that encodes nothing else, 640x480, by form and threads:
-// `node bench/run/points.mjs`. Forms take turns, so that what else runs meets them all alike.
+// Measures the cost of points on the CPU: the stage "encode" of an engine that encodes nothing else, 640x480, by form
+// and threads: `node bench/run/points.mjs`. Forms take turns, so that other load meets them all alike.
 import { setTimeout } from "node:timers/promises";
 import { rgbPairLayout } from "../../dist/camera/index.js";
 import { quantile } from "../../dist/core/statistics.js";
@@ -58,7 +58,7 @@ const cases = ["float32", "int16"].flatMap((element) =>
 );
 for (let round = 0; round < ROUNDS; ++round) {
   for (const { engine, times } of cases) {
-    // With real-time priority (chrt) nobody else would run otherwise.
+    // With real-time priority (chrt) no other process would run otherwise.
     await setTimeout(20);
     for (let frame = 0; frame < FRAMES; ++frame) {
       await engine.compute(left, right);

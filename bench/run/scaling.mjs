@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What size, search range and threads cost with the default settings: `depthwatt bench` for each point, in turns, the median of
-// the rounds' medians. Prints a table in Markdown and writes a result file.
+// Measures size, search range and threads with the default settings: `depthwatt bench` for each point, in turns, the
+// median of the rounds' medians. Prints a table in Markdown and writes a result file.
 //   node bench/run/scaling.mjs [--rounds N] [--frames N]
 import { cpus } from "node:os";
 import { median } from "../../dist/core/statistics.js";
@@ -49,7 +49,7 @@ for (let round = 0; round < Number(values.rounds); ++round) {
 
 const rows = points.map((point, index) => {
   const [{ instructionSet, measured, joulesPerFrame, joulesPerFrameNet, changedSettings }] = runs[index];
-  // What a GPU's board takes says nothing of frames that the CPU computed.
+  // The power of a GPU's board says nothing of frames that the CPU computed.
   const joules = measured?.sensor === "nvml" ? null : { measured, joulesPerFrame, joulesPerFrameNet };
   return {
     kind: "measured",

@@ -64,7 +64,7 @@ function bench({
   return { ...figures, paths };
 }
 
-/** Of several runs: the median of medians, the smallest minimum, the largest memory. */
+/** Merges several runs: the median of medians, the smallest minimum, the largest memory. */
 function merged(runs) {
   const { p95Ms, stages, ...last } = runs.at(-1);
   const medianMs = median(runs.map((run) => run.medianMs));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What sad and pyramid take on this machine at 640x480: the engine's match stage next to OpenCV's StereoBM in the same run.
+// Measures sad and pyramid on this machine at 640x480: the engine's match stage next to OpenCV's StereoBM in the same
+// run.
 //   node bench/run/window.mjs [--rounds N]     (needs python3-opencv)
-// Forms take turns, a few frames each: what else runs on the machine hits all of them. Its own program computes StereoBM, which
-// gets the two threads while nothing is matched here.
+// Forms take turns, a few frames each: other load on the machine hits all of them. A separate program computes
+// StereoBM, which gets the two threads while nothing is matched here.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -77,7 +78,7 @@ const peer = join(root, "bench/run/opencv_bm.py");
 let opencv = "";
 for (let round = 0; round < Number(values.rounds); ++round) {
   for (const one of cases) {
-    // With real-time priority (chrt) nobody else would run otherwise.
+    // With real-time priority (chrt) no other process would run otherwise.
     await setTimeout(300);
     if (one.engine === undefined) {
       const words = [peer, ...files, numDisparities, 9, one.threads, FRAMES].map(String);

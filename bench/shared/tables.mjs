@@ -9,7 +9,7 @@ const ratio = (value) => value?.toFixed(2);
 const size = ({ width, height, numDisparities }) => width && `${width}x${height}x${numDisparities}`;
 
 /**
- * Column and cell, of whatever kind the row is; a column that no row of a table has is left out.
+ * Column and cell for every kind of row; a column that no row of a table has is left out.
  * @type {[string, (row: Row) => unknown][]}
  */
 const COLUMNS = [

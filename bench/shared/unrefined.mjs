@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What benchmarks of matchers switch off.
+// Settings that benchmarks of matchers switch off.
 
 /**
  * The refinement of an engine that leaves what its matcher found.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a pair cannot tell, one thread, VGA: every form on this machine, on a texture and on slats, which cost most.
+// Measures the ambiguity stage, one thread, VGA: every form on this machine, on a texture and on slats, which cost
+// most.
 import { bench, describe } from "vitest";
 import { matchedDisparities } from "../../test/doubles/disparities.js";
 import { native, Random, variants } from "../../test/doubles/stages.js";

@@ -9,7 +9,7 @@ const grey = new Uint8Array(width * height);
 const rgb = new Uint8Array(3 * width * height);
 const stage = native.stages.rectify as unknown as (call: object) => string;
 
-/** What a lens and a turn of one degree do: neighbours stay neighbours, rows become arcs. */
+/** Maps a lens and a rotation of one degree: neighbours stay neighbours, rows become arcs. */
 const map = new Int32Array(2 * width * height);
 for (let y = 0; y < height; ++y) {
   for (let x = 0; x < width; ++x) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the selection adds to the aggregation: with and without the right view and the second best.
+// Measures the cost of selection on top of aggregation: with and without the right-image match and the second best.
 import { bench, describe } from "vitest";
 import { emptyAnswer, sgm, shiftedPair } from "../../test/doubles/sgm-call.js";
 import { Random, variants } from "../../test/doubles/stages.js";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page as a whole: head, view, figures and settings, and what is reported when something is not there.
+// Renders the whole page: head, view, figures and settings, and notices about missing parts.
 import type { PictureStream } from "depthwatt-consumer/frames";
 import type { ComponentType } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
@@ -35,7 +35,7 @@ const loadCalibration = () => import("./calibration/calibration-view.js");
 const STREAMS: PictureStream[] = ["left", "depth", "disparity", "confidence"];
 const CLOUD_STREAMS: PictureStream[] = ["left", "depth", "confidence"];
 
-/** What the person should know before anything else. */
+/** Shows what the user should know first. */
 function Notice() {
   const link = useStore((state) => state.link);
   const source = useStore((state) => state.source);

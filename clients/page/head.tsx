@@ -20,7 +20,7 @@ export function Head() {
       said === "online" || said === "unknown" ? name : `${name} (${said})`,
     ]),
   );
-  // Of what does not answer nobody knows how fast it is; its last figures stand in their tab.
+  // The speed of a device that does not answer is unknown; its last figures are in their tab.
   const isGone = link !== "open" || state?.state === "offline" || state?.state === "stopped";
   const figures: [string, string, number | undefined, number][] = isGone
     ? []

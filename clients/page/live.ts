@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page's end of the worker: messages into the store, the newest frame set to whoever draws, one set a screen refresh.
+// Connects the page to its worker: messages into the store, the newest frame set to the views, one set a screen
+// refresh.
 import type { PictureStream } from "depthwatt-consumer/frames";
 import {
   type ControlAnswer,
@@ -84,7 +85,7 @@ function giveUpAnswers(): void {
   answers.clear();
 }
 
-/** Called with each set that is shown, and at once with the one that is on screen. */
+/** Calls the drawer with each set that is shown, and at once with the set that is on screen. */
 export function onFrames(drawer: Drawer): () => void {
   drawers.add(drawer);
   if (shown && isChosen(shown)) drawer(shown);
@@ -198,7 +199,7 @@ worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
   else if (data.type === "said") hear(data.message);
   else {
     if (data.state !== "open") giveUpAnswers();
-    // What the program says of itself it says again to a page that comes back.
+    // The program repeats its messages to a page that comes back.
     change(data.state === "open" ? { link: data.state, log: [] } : { link: data.state });
   }
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page knows, in one place, and how its parts hear of a change. Frames go next to it (live.ts): they come too often.
+// Keeps the page's state in one place, and notifies its parts of a change. Frames go next to it (live.ts): they come
+// too often.
 import { useEffect, useState } from "preact/hooks";
 import type {
   CalibrationDocument,
@@ -18,7 +19,7 @@ export interface DeviceDocuments {
   info?: Info;
   cameraInfo?: CameraInfo;
   metrics?: Metrics;
-  /** Of depthwatt calibrate alone, which is of the page's own version. */
+  /** Only from depthwatt calibrate, which has the page's own version. */
   calibration?: CalibrationDocument;
 }
 
@@ -35,12 +36,12 @@ export interface PageState {
   password: "needed" | "wrong" | "wait" | undefined;
   source: { connected: boolean; reason: string };
   devices: DeviceEntry[];
-  /** Whose frames are shown. */
+  /** The device whose frames are shown. */
   device: string | undefined;
   documents: Record<string, DeviceDocuments>;
   log: LogLine[];
   control: Control;
-  /** Of a broker's devices, those that have told their settings to this page. */
+  /** Devices of a broker that have sent their settings to this page. */
   opened: Record<string, Control>;
   /** Changes made on this page: what held before each, oldest first; keys that the configuration file does not have. */
   changes: { steps: Record<string, string | number | boolean | null>[]; unsaved: string[] };
@@ -75,7 +76,7 @@ export function onChange(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** What can be changed of the device that is shown. */
+/** Returns the settings that can be changed of the displayed device. */
 export const controlNow = ({ control, opened, device }: PageState): Control =>
   device !== undefined && control.state.enabled === false && Object.hasOwn(opened, device)
     ? (opened[device] as Control)

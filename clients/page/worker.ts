@@ -24,7 +24,7 @@ let silence: ReturnType<typeof setTimeout> | undefined;
 let outstanding = 0;
 let assembling: { set: FrameSet; waiting: number } | undefined;
 
-const tell = (message: FromWorker, transfer: Transferable[] = []) => scope.postMessage(message, transfer);
+const post = (message: FromWorker, transfer: Transferable[] = []) => scope.postMessage(message, transfer);
 
 function say(message: FromPage): void {
   if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
@@ -34,7 +34,7 @@ function connect(): void {
   const own = new WebSocket(url);
   own.binaryType = "arraybuffer";
   socket = own;
-  tell({ type: "link", state: "connecting" });
+  post({ type: "link", state: "connecting" });
   const lost = () => {
     if (socket !== own) return;
     socket = undefined;
@@ -42,7 +42,7 @@ function connect(): void {
     assembling = undefined;
     admitted = false;
     own.close();
-    tell({ type: "link", state: "lost" });
+    post({ type: "link", state: "lost" });
     setTimeout(connect, delayMs);
     delayMs = Math.min(MAX_DELAY_MS, delayMs * 2);
   };
@@ -53,7 +53,7 @@ function connect(): void {
   heard();
   own.onopen = () => {
     delayMs = FIRST_DELAY_MS;
-    tell({ type: "link", state: "open" });
+    post({ type: "link", state: "open" });
   };
   own.onclose = lost;
   own.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
@@ -85,9 +85,9 @@ function takeText(text: string): void {
     say({ type: "login", password });
     return;
   }
-  // Only who is admitted is told the source.
+  // Only an admitted page gets the source.
   if (message.type === "source") begin();
-  tell({ type: "said", message });
+  post({ type: "said", message });
 }
 
 /** The page paints left in grey: of colours their luma (BT.601). */
@@ -141,7 +141,7 @@ function finish(): void {
   assembling = undefined;
   outstanding++;
   const buffers = Object.values(set.pictures).map(({ counts }) => counts.buffer as ArrayBuffer);
-  tell({ type: "frames", set }, buffers);
+  post({ type: "frames", set }, buffers);
 }
 
 scope.onmessage = ({ data }) => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is installed with depthwatt: each dependency has a reason, each package a licence that we may pass on, and none but ours
-// runs a script at installation.
+// Checks what is installed with depthwatt: each dependency has a reason, each package a licence that we may pass on,
+// and only our package runs a script at installation.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { bundledTree, productionTree, reasons } from "../../packaging/dependency-tree.mjs";
@@ -45,7 +45,7 @@ export const dependencies = {
     for (const { name, version, licence, hasInstallScript, ours } of tree) {
       const each = (licence ?? "none").replace(/[()]/g, "").split(/ (?:AND|OR) /);
       if (!each.every((one) => LICENCES.has(one)))
-        problems.push(`${name}@${version}: its licence is ${licence ?? "not told"}`);
+        problems.push(`${name}@${version}: its licence is ${licence ?? "unknown"}`);
       if (hasInstallScript && !ours) problems.push(`${name}@${version}: runs a script at installation`);
     }
     return { found: `${tree.length} packages`, problems };

@@ -45,7 +45,7 @@ const ALLOWED = [
   { pattern: /^test\/data\/[\w-]+\.csv\.gz$/, magic: "\x1f\x8b" },
   { pattern: /^test\/fuzz\/corpus\/[\w-]+\/[\w.-]+$/ },
 ];
-/** What a machine runs, or holds other files: no folder may have it. */
+/** Signatures of executables and archives: no folder may have such a file. */
 const COMPILED = ["\x7fELF", "MZ", "\0asm", "PK\x03\x04", "\xca\xfe\xba\xbe", "\xcf\xfa\xed\xfe", "!<arch>"];
 
 function headOf(root, path) {
@@ -69,7 +69,7 @@ export const binaries = {
       if (!head.includes("\0")) continue;
       const allowed = ALLOWED.find(({ pattern }) => pattern.test(path));
       if (allowed === undefined || (allowed.magic !== undefined && !head.startsWith(allowed.magic)))
-        problems.push(`${path}: is not text: nobody can review it`);
+        problems.push(`${path}: is not text: it cannot be reviewed`);
       else pictures++;
     }
     return { found: `${paths.length} files, ${pictures} of them pictures or test data`, problems };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may include whom in C++ and CUDA, the same way that imports go: core nobody; power, camera and cuda core; addon.cc all.
-// No file includes itself by way of others.
+// Checks includes in C++ and CUDA, which go the same way as imports: core includes no other folder; power, camera and
+// cuda include core; addon.cc all. No file includes itself by way of others.
 import { existsSync } from "node:fs";
 import { join, posix } from "node:path";
 import { filesBelow, filesIn, NATIVE_ENDINGS, readText, SOURCE_FOLDERS, withoutComments } from "./tree.mjs";

@@ -6,7 +6,7 @@ import { importsOf } from "./imports.mjs";
 import { filesIn, readText } from "./tree.mjs";
 
 const FEATURE = 1;
-/** Folder or file of edge/ -> its layer; whatever is not named here is a feature. */
+/** Folder or file of edge/ -> its layer; folders that are not named here are features. */
 const LAYERS = { contracts: 0, run: 2, commands: 3, cli: 3, "index.ts": 4 };
 const LAYER_NAMES = ["contracts", "a feature", "run", "the command line", "the index"];
 

@@ -35,7 +35,7 @@ export const links = {
         }
       }
     }
-    // What an error message or a comment sends the reader to.
+    // Checks links in error messages and comments.
     for (const path of filesIn(root, SOURCE_FOLDERS, [".ts", ...NATIVE_ENDINGS])) {
       for (const [page] of readText(root, path).matchAll(/\bdocs\/[\w/.-]+\.md\b/g)) {
         count++;

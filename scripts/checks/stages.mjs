@@ -66,7 +66,7 @@ function includeProblems(root, stage, stages) {
   });
 }
 
-/** What the definition and the fast form may both read: the one matching cost, and tables made of integers. */
+/** Headers that the definition and the fast form may both read: the one matching cost, and tables made of integers. */
 const SHARED_DEFINITIONS = new Set(["cuda/match/cost/hamming.h", "cuda/match/cbca/exponential_tables.h"]);
 
 /** Headers for references alone. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every check needs: the files of a source tree, by folder and ending, and their text.
+// Shares between checks the files of a source tree, by folder and ending, and their text.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -125,7 +125,7 @@ const isExempt = (path) =>
     path,
   );
 
-/** Code without comments and strings; what stands in a template's braces is code. Characters keep their places. */
+/** Returns code without comments and strings; code in a template's braces is kept. Characters keep their places. */
 const namesIn = (source) =>
   withoutComments(source).replace(/"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`/g, (text) =>
     text.startsWith("`") ? text.replace(/(^|\})[\s\S]*?(\$\{|$)/g, blank) : blank(text),

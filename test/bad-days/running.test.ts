@@ -66,13 +66,13 @@ needs("mosquitto").suite("bad days of a running program", () => {
     const before = await day.holds();
     day.broker.freeze();
     bench.owns(() => day.broker.thaw());
-    // Two sockets' buffers fill, then the newest frame takes the place of the one that waits.
+    // The buffers of two sockets fill, then the newest frame replaces the waiting one.
     await sleep(8000);
     day.broker.thaw();
     await day.delivers();
     await day.isState("online");
     await day.holdsAgain(before);
-    // What still waits in the link may be cut off at the end: then the will speaks.
+    // Data that still waits in the link may be cut off at the end: then the broker publishes the will.
     await endsExactly(day, /^(stopped|offline)$/);
   });
 

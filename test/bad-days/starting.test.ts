@@ -105,7 +105,7 @@ needs("mosquitto").suite("a broker that it may not talk to", () => {
     await until("it is told", () =>
       notices.some((text) => /another client|closed the connection/.test(text)),
     );
-    // What depthwatt itself connects with is a new id each time, so that this takes a setting of somebody else's.
+    // depthwatt connects with a new id each time, so this takes a setting of another client.
     const { uniqueClientId } = await import("../../core/mqtt/connection.js");
     expect(uniqueClientId("depthwatt-a")).not.toBe(uniqueClientId("depthwatt-a"));
   });

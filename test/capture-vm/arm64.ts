@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the arm64 machine needs next to its kernel: a static busybox, Node, and v4l2-camera's addon, compiled for it.
+// Builds the files that the arm64 machine needs next to its kernel: a static busybox, Node, and v4l2-camera's addon,
+// compiled for it.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";

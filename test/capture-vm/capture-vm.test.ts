@@ -32,10 +32,10 @@ const FILES = {
 const GROUPS = Object.keys(FILES) as (keyof typeof FILES)[];
 const SCENE = join(CACHE, "scene");
 const BOARDS = join(CACHE, "boards");
-/** Of the whole machine, far above what it takes (README.md): a hang ends here, a busy host does not. */
+/** Timeout of the whole machine, far above its normal time (README.md): a hang ends here, a busy host does not. */
 const LIMIT_SECONDS = 1500;
 
-/** What the cameras will see: 20 frames of the scene as the lenses bend it, and the truth. */
+/** Images for the cameras: 20 frames of the scene as the lenses bend it, and the ground truth. */
 function writeScene(): void {
   const words = ["scene", "--raw", "--truth", "left", "--frames", "20", "--width", "320", "--height", "240"];
   execFileSync(process.execPath, [join(PROJECT, "dist/edge/cli/main.js"), ...words, "--out", SCENE], {
@@ -43,7 +43,7 @@ function writeScene(): void {
   });
 }
 
-/** What the cameras of a rig see while somebody holds a board before them; the rig's own numbers next to it. */
+/** Images of a rig while a person holds a board before it, and the rig's true parameters. */
 function writeBoards(): void {
   const rig = rigOf("radtan", { width: 320, height: 240 });
   const board: Board = { pattern: "chessboard", columns: 8, rows: 5, squareMetres: 0.03 };

@@ -18,7 +18,7 @@ import { promisify } from "node:util";
 export type Architecture = "amd64" | "arm64";
 
 export interface GuestKernel {
-  /** What QEMU boots. */
+  /** The files that QEMU boots. */
   image: string;
   /** Kernel modules by name, such as "vivid". */
   modules: ReadonlyMap<string, string>;

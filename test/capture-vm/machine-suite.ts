@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { MachineEnd } from "./qemu.js";
 
-/** What a guest says of one of its cases. */
+/** The result of one case of a guest. */
 interface CaseReport {
   case: string;
   ok: boolean;
@@ -14,7 +14,7 @@ interface CaseReport {
 export interface MachineSuite {
   /** The cases, in the order in which they are shown. */
   names: readonly string[];
-  /** Of the whole machine. Far above what it takes: a hang ends here, a busy host does not. */
+  /** Timeout of the whole machine. Far above its normal time: a hang ends here, a busy host does not. */
   limitSeconds: number;
   /** Runs before the machine starts, such as what writes the files that it reads. */
   prepare?: () => void;
@@ -51,7 +51,7 @@ export function machineTests({ names, limitSeconds, prepare, run }: MachineSuite
         ended = end;
         wake();
       });
-    // What is prepared takes a second, on a busy machine a minute.
+    // The preparation takes a second, on a busy machine a minute.
   }, 300_000);
   afterAll(() => machine, limitSeconds * 1000);
 

@@ -5,7 +5,7 @@ import { createWriteStream, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Architecture, CACHE } from "./kernel.js";
 
-/** What a line of the guest's report begins with; the console also carries the kernel's words. */
+/** Prefix of the lines of the guest's report; the console also carries the kernel's messages. */
 export const MARK = "@@report ";
 
 export interface QemuOptions {

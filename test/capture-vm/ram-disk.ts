@@ -26,7 +26,7 @@ function entry(number: number, { path, content }: RamFile): Buffer {
   ]);
 }
 
-/** Folders must stand before what is in them. */
+/** Folders must come before their content. */
 export function ramDisk(files: readonly RamFile[]): Buffer {
   const entries = files.map((file, index) => entry(index + 1, file));
   return Buffer.concat([...entries, entry(0, { path: "TRAILER!!!", content: new Uint8Array() })]);

@@ -157,7 +157,7 @@ export class Day {
     });
   }
 
-  /** What it holds when it is at rest: the smallest of some looks. */
+  /** Returns the use at rest: the smallest of some readings. */
   async holds(): Promise<Held> {
     const looks: Held[] = [];
     for (let i = 0; i < 10; i++) {

@@ -21,7 +21,7 @@ export interface BoardModelOptions {
   thermalSeconds?: number;
   /** Clocks drop to 0.7 at this temperature and return three degrees lower. */
   throttleCelsius?: number;
-  /** Somebody else's load, watts, by time in seconds. */
+  /** Load of other programs, watts, by time in seconds. */
   otherWatts?: (seconds: number) => number;
   sensorWorks?: (seconds: number) => boolean;
 }

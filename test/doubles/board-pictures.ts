@@ -94,7 +94,7 @@ export interface PictureOptions {
   readonly subsamples?: number;
 }
 
-/** What one camera sees: 8 bit grey, board of 30 to 220 on a background of waves. */
+/** Renders one camera's image: 8 bit grey, board of 30 to 220 on a background of waves. */
 export function boardPicture(
   rig: StereoCalibration,
   board: Board,

@@ -19,7 +19,7 @@ const FLAGS = [
 export interface Browser {
   page: Page;
   context: BrowserContext;
-  /** Errors and warnings of the console, and exceptions that nobody caught. */
+  /** Errors and warnings of the console, and uncaught exceptions. */
   complaints: string[];
   /** Addresses outside of the page's own origin that were asked for. */
   foreign: string[];

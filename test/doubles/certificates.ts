@@ -23,7 +23,7 @@ export interface Certificates {
   client: Pair;
   /** Signed by the authority of otherCaFile. */
   strangerClient: Pair;
-  /** For localhost, and nobody else reads its key: Mosquitto would be another user. */
+  /** For localhost. Its key is readable for others, because Mosquitto runs as another user. */
   server: Pair;
   remove(): void;
 }

@@ -130,7 +130,7 @@ function halvedOptions(options: EngineOptions): EngineOptions {
   };
 }
 
-/** What the engine must answer for rectified grey images. */
+/** Computes the engine's expected result for rectified grey images. */
 export function composed(images: Images, options: EngineOptions): Matched {
   const { region, match } = options;
   if (region === undefined) return composedWhole(images, options);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client of control that does what it is told to, also what no proper client does: raw payloads, one answer for each.
+// Implements a client of control that can also send invalid requests: raw payloads, one answer for each.
 import mqtt, { type IClientPublishOptions, type IPublishPacket, type MqttClient } from "mqtt";
 import { requestPayload } from "../../edge/control/client.js";
 import type { WireAnswer } from "../../edge/control/gate.js";
@@ -59,13 +59,13 @@ export class TestClient {
     });
   }
 
-  /** The next answer that nobody has taken yet. */
+  /** Returns the next answer that was not read yet. */
   async next(timeoutMs = 15_000): Promise<Received> {
     await until("an answer comes", () => this.received.length > 0, timeoutMs);
     return this.received.shift()!;
   }
 
-  /** The answer with this id, whatever else has come. */
+  /** Returns the answer with this id, after any other answers. */
   async ask(command: string, body: unknown, id = `ask ${this.#asked++}`): Promise<Received["answer"]> {
     await this.send(command, this.payload(command, body, id));
     const ours = ({ answer }: Received) => answer.id === id;

@@ -24,7 +24,7 @@ export interface ControlledRun {
 }
 
 export interface EndedRun extends RunFigures {
-  /** Pairs that all its sources had delivered when it was told to end. */
+  /** Pairs that all its sources had delivered when it was stopped. */
   captured: number;
 }
 

@@ -83,7 +83,7 @@ interface Found {
   y: number;
   correlation: number;
   /** The best correlation more than 3 px away from the best place: a repeated texture has one that is nearly as good. */
-  rival: number;
+  secondBest: number;
 }
 
 function search(
@@ -106,12 +106,12 @@ function search(
     y: -1,
     correlation: -1,
   });
-  let rival = -1;
+  let secondBest = -1;
   for (const other of tried) {
     if (Math.max(Math.abs(other.x - best.x), Math.abs(other.y - best.y)) > 3)
-      rival = Math.max(rival, other.correlation);
+      secondBest = Math.max(secondBest, other.correlation);
   }
-  return { ...best, rival };
+  return { ...best, secondBest };
 }
 
 /** Corners that are found in the right image, in one place only, and lead back to where they came from. */
@@ -125,7 +125,7 @@ export function matchCorners(
     const there = search(left, x, y, right, [-maxDisparity, 2], [-above, below]);
     // A best row at the edge of the window may not be a maximum at all.
     if (there.correlation < 0.9 || there.y === y - above || there.y === y + below) continue;
-    if (1 - there.correlation > 0.6 * (1 - there.rival)) continue;
+    if (1 - there.correlation > 0.6 * (1 - there.secondBest)) continue;
     const back = search(right, there.x, there.y, left, [-2, maxDisparity], [-below, above]);
     if (Math.abs(back.x - x) > 1 || Math.abs(back.y - y) > 1) continue;
     const inside = there.y - 1 >= PATCH && there.y + 1 < right.height - PATCH;

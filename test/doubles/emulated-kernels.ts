@@ -15,7 +15,7 @@ const REFERENCES = (readdirSync(join(root, "cuda"), { recursive: true }) as stri
   .filter((name) => name.endsWith(".ref.cc"))
   .map((name) => `cuda/${name}`);
 
-/** What C++ does not know: a launch, and shared memory whose size is given at the launch. */
+/** Replaces CUDA syntax that C++ does not have: a launch, and shared memory whose size is given at the launch. */
 export function withoutCudaSyntax(text: string): string {
   return text
     .replace(/^(\s*)([^\n;{}/]+?)<<<(.+?)>>>\(/gm, "$1::warp::launcher($3, $2)(")
@@ -74,7 +74,10 @@ export async function buildEmulatedTwins(
   return program;
 }
 
-/** What a compiler says of another file in place of the plugin's plugin.cu, next to sources that were copied before; "" where nothing. */
+/**
+ * Returns the compiler's messages for another file in place of the plugin's plugin.cu, next to sources that were copied
+ * before; "" if there are none.
+ */
 export async function compilePluginOf(folder: string, source: string): Promise<string> {
   const copy = join(folder, source);
   mkdirSync(dirname(copy), { recursive: true });

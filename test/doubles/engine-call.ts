@@ -65,7 +65,7 @@ export interface Computed {
   left: Uint8Array;
 }
 
-/** @throws DepthwattError whatever the engine refuses */
+/** @throws DepthwattError errors of the engine */
 export async function computeFrame(pair: Pair, options: EngineOptions): Promise<Computed> {
   const engine = createEngine(options);
   try {

@@ -12,7 +12,7 @@ export interface TestFrame {
   frame: FrameDescription;
 }
 
-/** A depth picture with a slope, a hole and noise of `seed`; rvl unless told otherwise. */
+/** Creates a depth image with a slope, a hole and noise of `seed`; default encoding rvl. */
 export function makeFrame(
   seed: number,
   changes: Partial<FrameDescription> = {},

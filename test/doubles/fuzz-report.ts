@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a fuzz target has done: printed, and where FUZZ_REPORT names a file, a line of it for test/fuzz/fuzz.mjs.
+// Reports the work of a fuzz target: prints it, and appends a line to the file that FUZZ_REPORT names, for
+// test/fuzz/fuzz.mjs.
 import { appendFileSync } from "node:fs";
 
 export interface FuzzFacts {
   executions?: number;
   /** Where a test does several things: how often each. */
   counts?: Readonly<Record<string, number>>;
-  /** What is counted as reached, in the words of whoever counts it. */
+  /** Coverage, in the words of the tool that measured it. */
   coverage?: string | undefined;
   seed?: number;
   [fact: string]: unknown;

@@ -43,7 +43,7 @@ export interface Run {
   governor: Governor;
 }
 
-/** What a profile of the modelled board would hold: each level alone on an otherwise idle, warm board. */
+/** Creates the profile of the modelled board: each level alone on an otherwise idle, warm board. */
 export function profileOf(model: BoardModelOptions): LevelFigures[] {
   return LEVELS.map((level) => {
     const board = new BoardModel({

@@ -58,7 +58,7 @@ export type NeedName =
 export interface Gate<Argument> {
   /** True where everything is there. */
   readonly met: boolean;
-  /** What is missing and how to get it; empty where met. */
+  /** Names the missing requirement and how to get it; empty if it is met. */
   readonly reason: string;
   /** Like vitest's describe; where the need is not met, one named skip (or, for a package under CI, one failure). */
   suite(title: string, body: (argument: Argument) => void): void;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A source that delivers one pair of pictures again and again, faster than the engine computes, until it is told that it is
-// enough, and counts what comes back.
+// Defines a source that delivers one pair of images repeatedly, faster than the engine computes, until it is stopped,
+// and counts the pairs that come back.
 import {
   greyPairLayout,
   type PairSource,

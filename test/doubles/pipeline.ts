@@ -67,7 +67,7 @@ export class HandSource implements PairSource {
   }
 }
 
-/** Of an engine that watches nothing. */
+/** The watch of an engine without a watch. */
 export const UNWATCHED = {
   verticalOffset: {
     watched: false,

@@ -30,7 +30,7 @@ interface Recorded {
 
 const PROFILE = rowsOf("bench/results/h200/2026-11-21-7286ae5-profile.csv");
 
-/** What was measured at 640 x 480 as fast as it went; undefined where the profile was not. */
+/** The measurement at 640 x 480 at full speed; undefined if the profile has none. */
 export function recorded({
   parameters: { paths },
   numDisparities,
@@ -48,8 +48,8 @@ export function recorded({
 }
 
 /**
- * How each second of one load differs from that load's mean, as a share of what is drawn above idle. Seconds 53 to 59 of the
- * samples are one operating point (8 paths, 128 disparities), without the step into it.
+ * Deviation of each second of one load from that load's mean, as a share of the power above idle. Seconds 53 to 59 of
+ * the samples are one operating point (8 paths, 128 disparities), without the step into it.
  */
 function recordedSwings(idleWatts: number): number[] {
   const seconds = new Map<number, number[]>();
@@ -102,7 +102,7 @@ export class RecordedBoard implements Board {
   }
 }
 
-/** What the profile tells the governor of each level at this source's rate. */
+/** The profile's values of each level for the governor at this source's rate. */
 export function recordedTable(levels: readonly QualityLevel[], sourceHz: number): LevelFigures[] {
   return levels.map((level) => {
     const { fps, idleWatts, joulesPerFrameNet } = recorded(level)!;

@@ -20,7 +20,7 @@ export async function runSanitized(
 ): Promise<void> {
   const root = packageRoot();
   const words = [join(root, "test/sanitize/sanitize.mjs"), "--addon", addon, "--quick", ...files];
-  // Some commands of tests print in colours unless they are told.
+  // Some test commands print in colours by default.
   const env = { ...process.env, NO_COLOR: "1", FORCE_COLOR: "0" };
   const child = spawn(process.execPath, words, { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] });
   const ended = new Promise((resolve) => child.once("close", resolve));

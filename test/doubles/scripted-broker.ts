@@ -12,11 +12,11 @@ export const PINGREQ = 12;
 export interface Received {
   type: number;
   bytes: Buffer;
-  /** Of a PUBLISH. */
+  /** Parses a PUBLISH. */
   topic: string;
   qos: number;
   payloadBytes: number;
-  /** Of a PUBLISH with QoS 1, and of a SUBSCRIBE. */
+  /** Packet identifier of a PUBLISH with QoS 1, or of a SUBSCRIBE. */
   messageId: number;
   /** Number of topic filters of a SUBSCRIBE. */
   filters: number;

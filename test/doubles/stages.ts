@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every stage's test needs: a seeded generator, images of awkward shapes, and a comparison that says where it differs.
+// Shares between the tests of stages: a seeded generator, images of awkward shapes, and a comparison that locates
+// differences.
 import { expect } from "vitest";
 import type { InstructionSet } from "../../cuda/index.js";
 import { loadNative } from "../../edge/contracts/native.js";

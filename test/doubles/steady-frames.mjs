@@ -16,7 +16,7 @@ function generator(seed) {
   };
 }
 
-/** Pairs of a sequence; both images have noise of their own. */
+/** Creates pairs of a sequence with independent noise in both images. */
 export function steadyPairs() {
   const random = generator(11);
   const [wide, high] = [WIDTH + 20, HEIGHT];

@@ -81,7 +81,7 @@ export class TreeCopy {
     writeFileSync(join(this.root, path), text);
   }
 
-  /** Changes a file that is there already; `from` must stand in it exactly once. */
+  /** Changes an existing file; `from` must occur in it exactly once. */
   replace(path: string, from: string, to: string): void {
     const text = readFileSync(join(this.root, path), "utf8");
     const parts = text.split(from);

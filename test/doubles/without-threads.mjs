@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens an engine and a scene where the system gives a few more threads or none, and prints what came of it, its own process:
-// the address space is held at what is in use and room for so many thread stacks. node test/doubles/without-threads.mjs STACKS
+// Opens an engine and a scene with only a few more threads available, and prints the result. It is a separate process:
+// the address space is limited to its current size plus so many thread stacks.
+//   node test/doubles/without-threads.mjs STACKS
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { SceneRenderer } from "../../dist/camera/index.js";
@@ -17,7 +18,7 @@ const native = loadNative();
 const inUse = () => 1024 * Number(/VmSize:\s+(\d+)/.exec(readFileSync("/proc/self/status", "utf8"))[1]);
 const holdAt = (limit) => execFileSync("prlimit", ["--pid", String(process.pid), `--as=${limit}:`]);
 
-/** The code of what is thrown, or "ok". */
+/** Returns the code of the error, or "ok". */
 async function outcomeOf(open) {
   try {
     const opened = await open();

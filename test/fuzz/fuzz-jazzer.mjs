@@ -27,7 +27,7 @@ if (minor < 38 && (process.getuid() !== 0 || debian === undefined)) {
   process.exit(2);
 }
 
-/** jazzer.js in the cache, without anybody's install scripts: its fuzzer comes built. */
+/** Keeps jazzer.js in the cache, without running its install scripts: its fuzzer is prebuilt. */
 function installed() {
   const place = join(cacheFolder(), `jazzer-${VERSION}`);
   if (existsSync(place)) return place;

@@ -73,7 +73,7 @@ function inSeconds(text) {
   return 60 * Number(minutes) + Number(rest);
 }
 
-/** What is counted as refused was called under the name without that word, where there is such a name. */
+/** A refused call is counted under the name without that word, if there is such a name. */
 function executionsOf({ executions, counts = {} }, of) {
   if (executions !== undefined) return executions;
   const outcome = (name) => name.endsWith(" refused") && counts[name.slice(0, -8)] !== undefined;

@@ -18,7 +18,7 @@ const NEEDS_NODE = [
   "convert.cc",
   "status_error.cc",
 ];
-/** What capture does without Node, and the driver in memory. */
+/** The parts of capture that work without Node, and the driver in memory. */
 const CAPTURE = [
   ...readdirSync(join(project, "camera/v4l2/native"))
     .filter((name) => name.endsWith(".cc") && !NEEDS_NODE.includes(name))

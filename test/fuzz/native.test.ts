@@ -20,7 +20,7 @@ import {
 const seconds = Number(process.env.FUZZ_SECONDS ?? 10);
 const seed = Number(process.env.DEPTHWATT_SEED ?? Date.now() % 1_000_000_007);
 const project = resolve(import.meta.dirname, "../..");
-/** In whatever time: a call of the last one opens a camera and waits for its thread. */
+/** Without a time limit: a call of the last one opens a camera and waits for its thread. */
 const FEWEST_CALLS = { frame: 500, rvl: 500, v4l2: 20 } as const;
 const names = Object.keys(NATIVE_TARGETS) as NativeTarget[];
 

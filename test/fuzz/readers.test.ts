@@ -45,7 +45,7 @@ async function fuzz(
   triesASecond = 300,
 ): Promise<void> {
   const counted = { answered: 0, refused: 0 };
-  // What is whole is read: a target that refuses everything would find nothing.
+  // Valid input is read: a target that refuses everything would find nothing.
   for (const bytes of good) await read(Uint8Array.from(bytes));
   const attempt = fc.asyncProperty(fc.nat(good.length - 1), changes, async (which, steps) => {
     const before = performance.now();
@@ -96,7 +96,7 @@ test("frames: every encoding, with a CRC that is right again", { timeout: time }
   await fuzz("frames", good, readFrame);
 });
 
-/** What OpenCV's FileStorage writes to a file that ends in .xml. */
+/** The output of OpenCV's FileStorage for a file that ends in .xml. */
 function openCvXml(calibration: StereoCalibration): string {
   const yaml = stringifyOpenCv(calibration);
   const matrices = [

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fuzz targets do with bytes, whoever makes them: fast-check in readers.test.ts, jazzer.js in jazzer.mjs. Each returns, or throws a
-// coded error.
+// Defines the fuzz targets as functions of bytes, from fast-check in readers.test.ts or jazzer.js in jazzer.mjs. Each
+// returns, or throws a coded error.
 import { writeFileSync } from "node:fs";
 import { loadStereoCalibration } from "../../camera/calibration/load.js";
 import { FrameStream } from "../../camera/command/frame-stream.js";
@@ -38,7 +38,7 @@ export function readStream(bytes: Uint8Array): void {
   let target = new Uint8Array(0);
   const reader = new FrameStream(undefined, {
     onLayout: ({ imageBytes }) => {
-      // What a pool of frames would take is its own matter.
+      // The memory of a pool of frames is not counted.
       target = new Uint8Array(Math.min(imageBytes, 1 << 20));
     },
     begin: () => (target.length > 0 && target.length < 1 << 20 ? target : "drop"),

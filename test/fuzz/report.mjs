@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the scripts that fuzz have in common: targets run `jobs` at a time, and a report that is written again after each of them.
+// Shares between the fuzzing scripts: running targets `jobs` at a time, and a report that is rewritten after each of
+// them.
 import { renameSync, writeFileSync } from "node:fs";
 import { describeRun, formatResult } from "../../bench/shared/result-file.mjs";
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fuzz targets: a test of a file each. reached: the paths of what it reads with, whose code is counted. counted: tries of each kind in
-// one run of a test that knows no seconds; of: what is counted as executions there, where that is not everything.
+// Lists the fuzz targets: a test file each. reached: paths of the code whose coverage is counted. counted: tries of
+// each kind in one run of a test without a time limit; of: the executions to count there, if not all.
 
 const libFuzzer = "libFuzzer of clang 19, ASan, UBSan";
 const driver = "own driver, g++, ASan, UBSan, leaks";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command lines that mean no good: every flag that takes a file gets what is none, and every command gets flags of anything. Each
-// ends soon, with an error in words or with its work done, and leaves alone what was there.
-// DEPTHWATT_HOSTILE_COUNT: tries of each kind. DEPTHWATT_SEED repeats a failure.
+// Fuzzes command lines: every flag that takes a file gets an invalid one, and every command gets random flags. Each
+// ends soon, with an error in words or with its work done, and does not touch existing files. DEPTHWATT_HOSTILE_COUNT:
+// tries of each kind. DEPTHWATT_SEED repeats a failure.
 import { execFileSync, spawn } from "node:child_process";
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -36,7 +36,7 @@ afterAll(() => {
   console.log(`command lines, seed ${random.seed}: ${JSON.stringify(counts)}`);
 });
 
-/** What is no file that anybody meant. Devices are nodes of the test's own: a mistake must not cost the machine its /dev/null. */
+/** Invalid files. Devices are the test's own nodes: a mistake must not cost the machine its /dev/null. */
 const KINDS: Record<string, (path: string) => unknown> = {
   folder: (path) => mkdirSync(join(path, "x"), { recursive: true }),
   missing: () => {},
@@ -187,7 +187,7 @@ async function within(seconds: number, words: readonly string[]): Promise<Ran> {
   child.stderr.on("data", (chunk) => {
     stderr += chunk;
   });
-  // In order first: a run has no end of its own.
+  // Tests these in order first: a run does not end alone.
   const asked = setTimeout(() => child.kill("SIGTERM"), 1000 * seconds);
   const killed = setTimeout(() => child.kill("SIGKILL"), 1000 * seconds + 15_000);
   const code = await new Promise<number | null>((resolve) => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzz target of requests: whatever bytes arrive at the gate of control, and whatever JSON is in a rightly signed request,
-// there is one answer of a known form, and the configuration is always one that the program could have been started with.
+// Fuzzes requests: any bytes at the gate of control, and any JSON in a correctly signed request, get one answer of a
+// known form, and the configuration stays one that the program could have been started with.
 import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
 import { ERROR_CATALOGUE } from "../../core/index.js";

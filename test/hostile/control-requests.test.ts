@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests that mean no good, at the gate of control: whatever arrives, there is one answer with a code of the catalogue or a
-// counted refusal, and nothing changes that was not asked for rightly.
+// Sends hostile requests to the gate of control: each gets one answer with a code of the catalogue or a counted
+// refusal, and nothing changes without a valid request.
 import { expect, test } from "vitest";
 import { ERROR_CATALOGUE } from "../../core/index.js";
 import { changedConfig, loadConfig, type SettingsChange } from "../../edge/config/index.js";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page's HTTP server and its WebSocket under bytes that mean no good, in a real run: it serves on, keeps its memory, computes
-// its frames, and ends when it is told to, whoever still holds a connection.
-// DEPTHWATT_HOSTILE_COUNT: tries of each kind. DEPTHWATT_SEED repeats a failure.
+// Sends hostile bytes to the page's HTTP server and its WebSocket in a real run: it continues to serve, keeps its
+// memory bounded, computes its frames, and ends on request, with connections still open. DEPTHWATT_HOSTILE_COUNT: tries
+// of each kind. DEPTHWATT_SEED repeats a failure.
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";

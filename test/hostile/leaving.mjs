@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ends, or is taken away, while native threads work: one case a process, because what it looks for is an abort. Words: the case's
-// name. Needs --expose-gc.
+// Ends or removes objects while native threads work: one case a process, because the test looks for an abort. Argument:
+// the case's name. Needs --expose-gc.
 import { isMainThread, Worker, workerData } from "node:worker_threads";
 
 const load = (path) => import(new URL(`../../dist/${path}`, import.meta.url).href);

@@ -17,7 +17,7 @@ test.each([
   "%s",
   (name) => {
     const words = ["--expose-gc", join(packageRoot(), "test/hostile/leaving.mjs"), name];
-    // The C library overwrites what is freed, so that whoever uses it afterwards does not get away with it.
+    // The C library overwrites freed memory, so that use after free fails.
     const env = { ...process.env, MALLOC_PERTURB_: "165" };
     const { status, signal, stderr } = spawnSync(process.execPath, words, {
       env,

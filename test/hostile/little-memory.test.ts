@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures that are too large for the memory there is: whoever asks first for what cannot be had reports it, in words. What Node keeps
-// for itself, and ends the process over, is not ours to ask for.
+// Tests images that are too large for the memory: the first failing allocation is reported in words. Memory that Node
+// reserves, and whose lack ends the process, is not tested.
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { PROGRAM } from "../doubles/program.js";

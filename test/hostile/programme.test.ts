@@ -109,7 +109,7 @@ const ODD = () =>
     () => () => 1,
   ])();
 
-/** What a stage's call may hold: mostly right, so that the checks behind the first one are reached. */
+/** Random arguments of a stage's call: mostly valid, so that the checks behind the first one are reached. */
 function hostileCall(): Record<string, unknown> {
   const pixels = 16 * 8;
   const right: Record<string, unknown> = {

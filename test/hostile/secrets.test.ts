@@ -67,7 +67,7 @@ needs("mosquitto").suite("secrets", () => {
     const heard: Buffer[] = [];
     let frames = 0;
     client.on("message", (topic, payload) => {
-      // What was asked was said by the test itself.
+      // The test knows what it asked.
       if (!topic.includes("/request/")) heard.push(Buffer.from(topic), payload);
       if (topic.endsWith("/depth")) frames++;
     });

@@ -20,7 +20,7 @@ function seeded(seed) {
 const load = async (path) => import(new URL(path, dist).href);
 const { loadAddon } = await load("core/index.js");
 
-/** Told once, when the first frame has come: what is terminated is at work. */
+/** Posted once, when the first frame has come: the worker is busy. */
 let reported = false;
 function atWork() {
   if (!reported) parentPort.postMessage("at work");
@@ -45,7 +45,7 @@ async function drawn(size) {
   return { source, over };
 }
 
-/** What a worker does without end. */
+/** The endless work of a worker. */
 const JOBS = {
   /** Scenes that are made, drawn from and forgotten. */
   async scene() {
@@ -71,7 +71,7 @@ const JOBS = {
     const sampler = loadAddon().power.createSampler({ sources, periodNs: 1e6, capacityRows: 16 });
     for (let i = 0; ; i++) {
       const engine = i % 2 === 0 ? createEngine(options) : await openEngine(options);
-      const beside = openEngine(options);
+      const opening = openEngine(options);
       await Promise.all(
         engine.slots.map(
           (_, slot) => new Promise((resolve) => engine.submit(slot, image, image, () => resolve())),
@@ -80,7 +80,7 @@ const JOBS = {
       atWork();
       sampler.drain(new Float64Array(64));
       if (Math.random() < 0.5) engine.close();
-      if (Math.random() < 0.5) (await beside).close();
+      if (Math.random() < 0.5) (await opening).close();
       await new Promise((resolve) => setImmediate(resolve));
     }
   },

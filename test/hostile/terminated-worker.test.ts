@@ -10,7 +10,7 @@ const COUNT = Number(process.env.DEPTHWATT_HOSTILE_COUNT ?? 250);
 test("terminated in the middle of frames, every time", async () => {
   const seed = Number(process.env.DEPTHWATT_SEED ?? Date.now() % 1_000_000_007);
   const words = [join(packageRoot(), "test/hostile/terminated-worker.mjs"), COUNT, seed];
-  // The C library overwrites what is freed, so that whoever uses it afterwards does not get away with it.
+  // The C library overwrites freed memory, so that use after free fails.
   const env = { ...process.env, MALLOC_PERTURB_: "165" };
   const child = spawn(process.execPath, words.map(String), { env });
   let output = "";

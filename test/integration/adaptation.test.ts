@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine adjusts itself to its pairs: rows that are off are taken off, noisy pairs are smoothed, and both stay as they are
-// while the rig does.
+// Tests how the engine adjusts to its pairs: it corrects row offsets, denoises noisy pairs, and keeps both while the
+// rig does not change.
 import { describe, expect, test } from "vitest";
 import { createEngine, type EngineInfo, type EngineOptions } from "../../cuda/index.js";
 import { engineOptions } from "../doubles/engine-call.js";
@@ -8,7 +8,7 @@ import { expectSameImage, Random, variants } from "../doubles/stages.js";
 
 const [WIDTH, HEIGHT, DISPARITY] = [240, 120, 9];
 
-/** A picture of random patches, larger than what is cut out of it. */
+/** Creates an image of random patches, larger than the crops. */
 function texture(random: Random): Uint8Array {
   const [width, height] = [WIDTH + 40, HEIGHT + 40];
   const image = new Uint8Array(width * height);
@@ -28,7 +28,7 @@ interface Pair {
   right: Uint8Array;
 }
 
-/** What the left camera sees at row y, the right one sees `rows` lower. */
+/** Creates a pair: the left camera's row y is the right one's row y + `rows`. */
 function pairOf(
   picture: Uint8Array,
   rows: number,
@@ -112,7 +112,7 @@ describe("rows", () => {
     expect(info.verticalOffset).toMatchObject({ known: true, appliedRows: 0 });
   });
 
-  // Numbers of its own: the same bands whichever seed the others have.
+  // A separate generator: the same bands for every seed of the others.
   const ownPicture = texture(new Random(31));
 
   /** The right camera sees what the left one sees at column x of the right image `rows` x / WIDTH lower, from the middle. */
@@ -206,7 +206,7 @@ describe("rows", () => {
 });
 
 describe("what is seen of a pair", () => {
-  // Two engines at once, each with frames in work on both places: their threads look at whatever moment they like.
+  // Two engines at once, each with frames in work on both places: their threads take looks at any time.
   test("holds for the same frames however busy the machine is", async () => {
     const random = new Random(5);
     const [here, there] = [
@@ -254,7 +254,7 @@ describe("noise", () => {
 
   test("it begins above 2.75 grey values and ends below 2.5; a change of exposure between them turns nothing", async () => {
     const [quiet, loud] = [noisy(1), noisy(6)]; // 0.8 and 3.7
-    // Frames 0, 4, 8, 12 and 16 are looked at; what is seen of one holds from the next on.
+    // Frames 0, 4, 8, 12 and 16 are looked at; a result holds from the next one on.
     const pairs = [quiet, loud, dimmed(loud, 0.66), quiet].flatMap(untilLooked);
     const { reported } = await run([...pairs, quiet], { denoise: "auto" });
     const smoothed = reported.map(({ noise }) => noise.smoothed);
@@ -276,7 +276,7 @@ describe("noise", () => {
       shares.flatMap((share) => untilLooked(dimmed(loud, share))),
       { denoise: "auto" },
     );
-    // What is seen of frames 0, 4, 8 and 12 is reported from frames 0, 8, 12 and 16 on.
+    // Results of frames 0, 4, 8 and 12 are reported from frames 0, 8, 12 and 16 on.
     const [first, less, more, settled] = [0, 8, 12, 16].map((frame) => reported[frame]!.noise);
     expect(Math.abs(first!.range - (14 * first!.sigma - 31) / 4)).toBeLessThanOrEqual(0.51);
     expect(less!.sigma).not.toBe(first!.sigma);
@@ -311,7 +311,7 @@ describe("noise", () => {
   });
 
   test("an exposure that rolls up and down switches once each way, however it ripples", async () => {
-    // Numbers of its own: the same noise whichever tests ran before.
+    // A separate generator: the same noise after any other tests.
     const own = new Random(11);
     const loud = pairOf(picture, 0, (value) => value + own.whole(-6, 6));
     // A slow wave from 0.55 to 1 of the exposure, and on them a ripple from look to look, as of lamps on mains.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// runtime.apply on a running pipeline: no frame is lost uncounted over fifty changes, all or nothing, one after the other, and
-// what is reported about the run follows.
+// Tests runtime.apply on a running pipeline: no frame is lost uncounted over fifty changes, all or nothing, one after
+// the other, and the reported state follows.
 import mqtt from "mqtt";
 import { afterEach, describe, expect, test } from "vitest";
 import { DepthwattError } from "../../core/index.js";
@@ -173,7 +173,7 @@ describe("a change", () => {
     expect(await refused({ "region.width": 5000 })).toMatchObject({ code: "ENGINE_PARAMETER" });
     expect(runtime.config).toBe(before);
     expect(runtime.parts.engine.match.numDisparities).toBe(32);
-    // What does not change is no change, whenever it takes effect.
+    // A setting with the same value is no change, at any time.
     expect(await runtime.apply({ "engine.threads": before.engine.threads })).toEqual({ "engine.threads": 0 });
     await stop();
   });

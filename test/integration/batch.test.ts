@@ -81,7 +81,7 @@ test("killed and started again: nothing is computed twice, and all of it is ther
       over = true;
     });
     const there = resultsIn("killed").length;
-    // On a fast machine it may be through before anybody looks.
+    // On a fast machine it may have finished before the check.
     const some = () => over || resultsIn("killed").length >= there + 3;
     await until("some results are there", some, 60_000);
     child.kill("SIGKILL");

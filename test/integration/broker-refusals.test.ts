@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a broker refuses, against Mosquitto: access lists, message sizes, packet sizes, passwords. Each must be reported, counted and
-// end a run with an exit code; before, sixty frames were "published" that nobody could receive.
+// Tests what Mosquitto refuses: access lists, message sizes, packet sizes, passwords. Each refusal must be reported,
+// counted and end a run with an exit code.
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";

@@ -51,7 +51,7 @@ async function bundle(folder: string): Promise<void> {
       outDir: folder,
       minify: false,
       emptyOutDir: false,
-      // What a browser does not have must not be stubbed away silently.
+      // Modules that a browser lacks must not be stubbed silently.
       rollupOptions: { external: [/^node:/] },
     },
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What capture costs automatically, with two VGA cameras in memory: CPU time per image, heap allocations, copies.
+// Measures capture alone, with two VGA cameras in memory: CPU time per image, heap allocations, copies.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";

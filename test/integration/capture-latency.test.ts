@@ -99,7 +99,7 @@ needs("toolchain", "mosquitto").suite("capture to published", () => {
     const times = sent.map(({ leftTimestampNs }) => leftTimestampNs);
     expect(sent.length).toBeGreaterThanOrEqual(FRAMES - 3);
     expect(times).toEqual([...times].sort((one, other) => (one < other ? -1 : 1)));
-    // Eight buffers a camera, seen again and again: a copy would bring memory of its own with every frame.
+    // Eight buffers a camera are used again and again: a copy would need new memory with every frame.
     expect(memories.size).toBeLessThanOrEqual(16);
     const { p50, p99 } = latency.percentiles()!;
     console.log(

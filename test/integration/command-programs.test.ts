@@ -216,7 +216,7 @@ needs("gstreamer").suite("GStreamer", () => {
   }, 90_000);
 });
 
-/** One stream to both URLs, in step, tried again until somebody listens. */
+/** Sends one stream to both URLs, in step, and retries until the server listens. */
 function bring(urls: readonly string[]): { stop(): void } {
   let stopped = false;
   let child: ChildProcess;

@@ -19,7 +19,7 @@ test("degraded with the last line, its password hidden, then online again", asyn
   );
   writeFileSync(join(folder, "head"), `YUV4MPEG2 W${width} H${height} F20:1 Ip Cmono\n`);
   writeFileSync(join(folder, "frame"), Buffer.concat([Buffer.from("FRAME\n"), grey]));
-  // Breaks off once it is told to, as a camera that loses its network.
+  // Breaks off on request, as a camera that loses its network.
   const script = `cat head; while :; do cat frame; sleep 0.05;
     if [ -e break ]; then rm break; echo 'rtsp://anna:secret@cam: timed out' >&2; exit 1; fi; done`;
   writeFileSync(join(folder, "camera.sh"), script);

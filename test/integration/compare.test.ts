@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// depthwatt compare as its users run it: the sheet, the figures, and what is refused.
+// Tests depthwatt compare like a user: the sheet, the metrics, and refusals.
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the confidence promises of whole frames: 0 where nothing was matched, low where the picture cannot tell, and growing with the share of
-// pixels that are right.
+// Tests the confidence of whole frames: 0 for unmatched pixels, low for ambiguous ones, and growing with the share of
+// correct pixels.
 import { expect, test } from "vitest";
 import { SceneRenderer } from "../../camera/index.js";
 import { ALGORITHMS, createEngine } from "../../cuda/index.js";
@@ -91,7 +91,10 @@ function withNoise(image: Uint8Array, sigma: number, seed: number) {
   });
 }
 
-/** Of the small room the estimate of noise says texture, so that nothing is filtered; of one that is nearly all wall, what it is. */
+/**
+ * In the small scene the noise estimate is dominated by texture, so nothing is filtered; in the scene that is nearly
+ * all wall it is correct.
+ */
 const SMALL = [320, 120, 130] as const;
 const WALL = [640, 240, 580] as const;
 

@@ -134,7 +134,7 @@ needs("mosquitto").suite("consumer against Mosquitto", () => {
       });
       await consumer.firstAttempt;
       let burst = 0;
-      // From when on it is subscribed nobody reports.
+      // The time of the subscription is not reported.
       while (events.of("metrics").length === 0 && ++burst < 200) {
         for (let i = 0; i < 50; ++i) writer.publish("depthwatt/burst/metrics", `{"fps":${i}}`);
         await sleep(50);

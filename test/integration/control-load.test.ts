@@ -26,7 +26,10 @@ interface Change {
   /** Changed together with it, so that it is seen. */
   with?: Values;
   to: Values;
-  /** Pictures or messages are the same before and after: it is no setting of what is computed, or has no effect on this scene. */
+  /**
+   * Images or messages are the same before and after: the setting does not affect the computation, or has no effect on
+   * this scene.
+   */
   unseen?: true;
 }
 
@@ -191,7 +194,7 @@ const CHANGES: Record<string, Change> = {
   ...one("outputs.mqtt.left.colours", true, { with: { "outputs.mqtt.left.enabled": true }, unseen: true }),
   ...one("outputs.mqtt.points.enabled", true),
   ...stream("preview", "png"),
-  // What is small enough stays as it is; byte-ceiling.test.ts has what is not.
+  // Small messages stay as they are; byte-ceiling.test.ts tests larger ones.
   ...Object.assign(
     {},
     ...["depth", "disparity", "confidence", "left", "points"].map((name) =>
@@ -319,7 +322,7 @@ needs("mosquitto").suite("every live setting", () => {
       const client = await bench.client(url, "load", version);
       const still = await bench.stillScene({ width: 176, height: 104 });
       const base: Values = { "match.numDisparities": 32, "source.synthetic.rateHz": 500 };
-      // Depth is what is counted here; its switch has its own test.
+      // Depth is counted here; its switch has its own test.
       const settings: Values = {};
       for (const { to } of Object.values(CHANGES))
         if (to["outputs.mqtt.depth.enabled"] === undefined) Object.assign(settings, to);
@@ -334,7 +337,7 @@ needs("mosquitto").suite("every live setting", () => {
         "source.synthetic.height": 80,
         "source.synthetic.rateHz": 300,
         "power.budgetWatts": 500,
-        // Of a source that is not in use: they hold from when it is chosen.
+        // Settings of an unused source: they hold from when it is chosen.
         "source.mcap.file": "/recording.mcap",
         "source.mcap.leftTopic": "/a",
         "source.mcap.rightTopic": "/b",
@@ -436,7 +439,7 @@ needs("mosquitto").suite("every live setting", () => {
         return { ...pictures, ...(topics.length > 0 && (await messageHashes(client, topics))) };
       };
       const wrong: string[] = [];
-      // What travels in another way is looked at with both; pictures are the same ones.
+      // Images in another encoding are compared with both; they are the same.
       const looked = Object.entries(CHANGES).filter(([key]) => version === 5 || key.startsWith("outputs."));
       for (const [key, change] of looked) {
         const values = { ...change.with, ...change.to };

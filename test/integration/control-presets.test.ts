@@ -22,7 +22,7 @@ async function broker(): Promise<string> {
   return started.url;
 }
 
-/** What would follow the pairs and not the settings is fixed. */
+/** Settings that would follow the pairs are fixed. */
 const STILL = ["match.denoise=off", "rectify.verticalOffset=0"];
 
 test("every preset follows the one before; values next to it win; every pair is accounted for", async () => {

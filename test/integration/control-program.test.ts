@@ -146,7 +146,7 @@ needs("mosquitto").suite("depthwatt get and set", () => {
         ok: true,
       });
       await until("the reload", () => run.log().split("reload: changed").length === i + 2, 20_000);
-      // Ten requests a second are served: so few of these that what is asked behind them is served on any machine.
+      // The device serves ten requests a second: so few of these that later requests are served on any machine.
       await sleep(250);
     }
     const { values } = await client.ask("get", { keys: ["match.numDisparities"] });

@@ -56,7 +56,7 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
     const colours: Uint8Array[] = [];
     for (const backend of ["cpu", "cuda"] as const) {
       const engine = createEngine({ ...options, backend, leftRgb: true });
-      // Two frames in work, each with colours of its own.
+      // Two frames in work, each with different colours.
       await Promise.all(
         [0, 1].map(
           (slot) =>
@@ -191,7 +191,7 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
         await framesOfMovingRows(createEngine, "cuda"),
       ];
       expect(got).toEqual(expected);
-      // Of each kind one hash, and one of the frame that is aligned while the rows are still moved.
+      // One hash of each kind, and one of the frame that is aligned while the rows are still shifted.
       expect(got.appliedRows).toEqual([...Array(8).fill(0), ...Array(4).fill(2), 0]);
       expect(new Set(got.hashes).size).toBe(4);
     });
@@ -249,7 +249,7 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
     info?: EngineInfo;
   }
 
-  /** What cuda-frames.mjs says, a line for each frame between the engine's info before and after. */
+  /** Output of cuda-frames.mjs: a line for each frame between the engine's info before and after. */
   function frames(backend: string, count: number, environment: Record<string, string> = {}) {
     const ran = spawnSync(process.execPath, ["test/doubles/cuda-frames.mjs", backend, String(count)], {
       encoding: "utf8",

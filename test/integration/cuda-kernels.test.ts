@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be known of the kernels without a GPU: that every one gives its reference's bits, on the CPU, every thread a
-// fiber (test/doubles/native/warp).
+// Tests kernels without a GPU: each gives its reference's bits on the CPU, with every thread a fiber
+// (test/doubles/native/warp).
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,7 +24,10 @@ describe("kernels as C++", () => {
   });
 });
 
-/** One warp fills memory of the block, another reads it behind a named barrier; 1: the first never arrives; 2: nobody waits. */
+/**
+ * One warp fills memory of the block, another reads it behind a named barrier; 1: the first never arrives; 2: the
+ * second does not wait.
+ */
 const NAMED_BARRIER = `#include <cstdio>
 #include "cuda_runtime.h"
 int main(int argc, char** argv) {

@@ -289,7 +289,7 @@ test("closed engines leave nothing behind: the memory of their slots is given ba
     engine.close();
     closed.push(new WeakRef(engine));
   }
-  // The newest may still stand in a register or on the stack.
+  // The newest object may still be in a register or on the stack.
   const kept = () => closed.filter((reference) => reference.deref() !== undefined).length;
   await until("the engines are collected", () => {
     collect();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// depthwatt eval over ranges as its users run it: what is reported, and what a plot that cannot be written costs.
+// Tests depthwatt eval over ranges like a user: the report, and a plot that cannot be written.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -44,6 +44,6 @@ test("every row has its own values, also over a preset; stdout is JSON alone", a
     [5, 250],
   ]);
   expect(ran.stdout.trim().split("\n")).toHaveLength(1);
-  // What was asked for needs no note that the preset has something else.
+  // An explicit setting needs no note that the preset differs.
   expect(ran.stderr).not.toContain("as preset esaw-5 has it");
 }, 60_000);

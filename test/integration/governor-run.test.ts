@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a broker sees of a governor that gives up half resolution: frames keep their size, camera_info does not move, info says
-// what is computed now, metrics say why.
+// Tests the messages of a governor that gives up half resolution: frames keep their size, camera_info does not change,
+// info has the current computation, metrics the reason.
 import { connectAsync } from "mqtt";
 import { expect, test } from "vitest";
 import { until } from "../doubles/frames.js";

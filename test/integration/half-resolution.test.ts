@@ -19,7 +19,7 @@ interface Case {
   refine?: Partial<EngineOptions["refine"]>;
 }
 
-/** What every matcher has. */
+/** Parameters of every matcher. */
 const sharedBy = ({ minDisparity, numDisparities }: MatchChange): MatchChange => ({
   ...(minDisparity !== undefined && { minDisparity }),
   ...(numDisparities !== undefined && { numDisparities }),

@@ -12,7 +12,7 @@ import { engineCases, hashOf } from "../golden/engine-cases.mjs";
 
 const rectify = native.stages.rectify as unknown as (call: object) => string;
 
-/** Of the golden cases those whose images have colours, and one that has none. */
+/** Golden cases whose images have colours, and one that has none. */
 const CASES = [
   "from YUYV, rectified",
   "esaw",

@@ -122,7 +122,7 @@ describe("a source that cannot be used", () => {
         "CONFIG_INVALID",
         /source\.v4l2\.buffers/,
       ],
-      // What would run as a program is only taken from the configuration, never from whoever asks.
+      // Commands are only taken from the configuration, never from a client.
       [
         { "source.kind": "command", "source.command.sideBySide": "touch /tmp/x" },
         "SETTING_NEEDS_RESTART",

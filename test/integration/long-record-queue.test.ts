@@ -132,7 +132,7 @@ needs("nats").suite("a JetStream work queue", () => {
         readFileSync(place("out", name)).equals(readFileSync(place("plain", `${pairOf(name)}.pfm`))),
         name,
       ).toBe(true);
-    // What the killed one had came again, and nothing was left behind.
+    // The killed worker's message came again, and no file was left behind.
     expect(summaries.reduce((sum, { written }) => sum + written, 0)).toBeLessThanOrEqual(PAIRS - 2);
     const connection = await connect({ servers: url });
     const manager = await connection.jetstreamManager();

@@ -21,7 +21,7 @@ beforeAll(async () => {
 const COLUMNS = 70;
 const START = "\r\u001b[K";
 
-/** What the terminal's line showed, one time after the other. */
+/** Returns the successive texts of the terminal's line. */
 const shownOf = (text: string) => text.split(START).slice(1);
 
 test.each([

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What JavaScript may hand to native code and must not get away with: sizes that wrap in 32 bits, arrays of another type, numbers
-// that are none, memory that was transferred. Before the checks each of these wrote or read next to an array.
+// Tests invalid arguments from JavaScript to native code: sizes that wrap in 32 bits, arrays of another type, numbers
+// that are not finite, memory that was transferred. Without the checks each of these reads or writes next to an array.
 import { expect, test } from "vitest";
 import { SyntheticSource } from "../../camera/index.js";
 import { createEngine } from "../../cuda/index.js";

@@ -46,7 +46,7 @@ needs("mosquitto").suite("the end of a run", () => {
     await until("ten more", () => frames() > 12, 30_000);
     const periodMs = (performance.now() - began) / 10;
     mosquitto.freeze();
-    // Thirty frames, at whatever rate this machine computes them.
+    // Thirty frames, at this machine's rate.
     await sleep(Math.max(2500, 30 * periodMs));
     running.child.kill("SIGINT");
     const ran = await running.ended;

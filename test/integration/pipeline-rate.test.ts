@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pipeline keeps its rate and its memory whatever becomes of the broker: fine, stalled, dead, back again. Real publisher,
-// real Mosquitto behind a link that can go bad; only the engine is a clock that finishes a frame every few milliseconds.
+// Tests that the pipeline keeps its rate and its memory with any state of the broker: fine, stalled, dead, back again.
+// Real publisher, real Mosquitto behind a link that can fail; only the engine is a clock that finishes a frame every
+// few milliseconds.
 import { afterEach, expect, test } from "vitest";
 import { FRAME_HEADROOM_BYTES } from "../../core/frame/frame-format.js";
 import { type EngineSlot, type FrameResult, type NativeEngine, STAGE_NAMES } from "../../cuda/index.js";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Points by the program itself: PLY files that another program opens, the stream over a real broker, and what is reported where
-// there is no calibration.
+// Tests points end to end: PLY files that another program opens, the stream over a real broker, and the message without
+// a calibration.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -63,7 +63,7 @@ needs("toolchain").suite("stage energy of a profile", () => {
         expect(found.joulesPerFrame).toBeCloseTo(difference / (times - 1), 9);
         expect(found.halfWidth).toBeGreaterThan(0);
       }
-      // Four times the dearest stage needs more CPU time than once, whatever else the machine does.
+      // Four times the most expensive stage needs more CPU time than once, at any load of the machine.
       expect(energies.stages.find((item) => item.stage === "match")!.joulesPerFrame).toBeGreaterThan(0);
       const page = readFileSync(join(out, "report.html"), "utf8");
       expect(page).toContain("stages left out or repeated");

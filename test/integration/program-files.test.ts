@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What commands refuse to write over: their own pictures, and one result by another.
+// Tests which files commands refuse to overwrite: their own inputs, and one result by another.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The publisher against Mosquitto: what arrives, what is retained, and what becomes of frames when the link goes bad.
+// Tests the publisher against Mosquitto: messages, retained messages, and frames during a bad link.
 import mqtt, { type IPublishPacket, type MqttClient } from "mqtt";
 import { afterEach, expect, test } from "vitest";
 import { parseFrame } from "../../core/frame/payload.js";
@@ -203,7 +203,7 @@ needs("mosquitto").suite("publisher against Mosquitto", () => {
     made.state("online", "running");
     await until("online", () => json(messages, "state").at(-1)?.state === "online");
     proxy.cut();
-    // It may be online again before anybody looks.
+    // The device may be online again before the check.
     await until("the will arrives", () => json(messages, "state").some(({ state }) => state === "offline"));
     await until("online again", () => json(messages, "state").at(-1)?.state === "online");
     await made.close();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIGHUP: a service reads its configuration again and continues whatever it finds there; a run whose terminal was closed ends.
+// Tests SIGHUP: a service reads its configuration again and continues with any content; a run whose terminal was closed
+// ends.
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -11,7 +11,7 @@ const [WIDTH, HEIGHT, DISPARITY] = [240, 120, 9];
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-rows-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Smooth patches: rows tell each other apart. The right camera sees everything `rows` lower. */
+/** Smooth patches: rows are distinguishable. The right camera's image is `rows` lower. */
 function write(name: string, rows: number): string[] {
   const picture = new Random(3).fill(new Uint8Array((WIDTH + 40) * (HEIGHT + 40)), 20, 235);
   const row = WIDTH + 40;

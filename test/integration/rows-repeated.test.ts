@@ -7,7 +7,7 @@ import { computeFrame, engineOptions } from "../doubles/engine-call.js";
 import { expectSameImage, Random, variants } from "../doubles/stages.js";
 import { bentMap } from "../golden/engine-cases.mjs";
 
-/** Grey value 10 y + x % 10: what is in the rectified left image says which row it was read from. */
+/** Grey value 10 y + x % 10: the value in the rectified left image identifies the row that it was read from. */
 const numbered = (width: number, height: number) =>
   Uint8Array.from({ length: width * height }, (_, i) => 10 * Math.floor(i / width) + ((i % width) % 10));
 
@@ -66,7 +66,7 @@ interface Moved {
   repeated: number;
 }
 
-/** What the engine does to its maps, column by column and without any of its shortcuts. */
+/** Changes maps like the engine, column by column and without any of its shortcuts. */
 function movedByHand(
   size: { width: number; height: number },
   quarterRows: number,

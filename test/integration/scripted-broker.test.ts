@@ -84,7 +84,7 @@ test.each<[string, (session: Session) => unknown]>([
   await made.close();
   expect(cuts).toBe(3);
   expect(made.counters()).toMatchObject({ published: 0, drops: { lost: 3 } });
-  // Published anew at each connection.
+  // Published again at each connection.
   const states = broker.packets.filter(({ topic }) => topic.endsWith("/state"));
   expect(states.length).toBeGreaterThanOrEqual(4);
 });

@@ -9,7 +9,7 @@ import { FORGOTTEN_BEFORE, steadyFrames, steadyPairs } from "../doubles/steady-f
 const stage = native.stages.temporal as unknown as (call: object) => string;
 const off = { refine: { temporal: false } };
 
-/** What the definition makes of disparities at full resolution. */
+/** Applies the definition to disparities at full resolution. */
 function defined(disparities: Int16Array[]): Int16Array[] {
   const pairs = steadyPairs();
   const { width, height } = pairs[0]!;

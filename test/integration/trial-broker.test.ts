@@ -31,7 +31,7 @@ function publisher(url: string, protocolVersion: "auto" | 4 | 5 = "auto") {
   return made;
 }
 
-/** What a client sends to open a WebSocket for MQTT. */
+/** Bytes that open a WebSocket for MQTT. */
 const WEBSOCKET_REQUEST = [
   "GET / HTTP/1.1",
   "Host: 127.0.0.1",
@@ -265,7 +265,7 @@ describe("trial broker", () => {
   test("idle connections make room for one that has something to do; else it is told that there is none", async () => {
     const broker = await trialBroker({ maxConnections: 3 });
     for (let i = 0; i < 3; i++) await rawConnection(broker.port);
-    // Of no use from 200 ms on, by the clock of the broker's thread, which may have seen them late.
+    // Idle from 200 ms on, by the clock of the broker's thread, which may have noticed late.
     await sleep(1500);
     const reader = await mqtt.connectAsync(broker.url, { protocolVersion: 4, reconnectPeriod: 0 });
     cleanups.push(() => reader.endAsync(true));

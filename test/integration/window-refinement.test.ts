@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Prehn 2007 adds to any matcher: measures of confidence and the repair, in the engine bit for bit the stages'
-// (cuda-engine.test.ts has CUDA); and regions of interest, which for window sums are the crop of the whole result.
+// Tests the refinement of Prehn 2007 with any matcher: confidence measures and the repair, bit for bit the stages'
+// results (cuda-engine.test.ts has CUDA); and regions of interest, which for window sums are the crop of the whole
+// result.
 import { describe, expect, test } from "vitest";
 import {
   ALGORITHMS,

@@ -20,7 +20,7 @@ type Picture = { data: Uint8Array; width: number; height: number };
 let folder: string;
 let rig: StereoCalibration;
 const pictures: Record<Side, Picture[]> = { left: [], right: [] };
-/** What the right camera sees of pair 2 when the board continues moving: 6 and 5 mm further. */
+/** The right camera's image of pair 2 when the board continues moving: 6 and 5 mm further. */
 let movedOn: Picture;
 
 /** A folder with left/ and right/, each picture as `change` makes it. */
@@ -264,7 +264,7 @@ const noise = (seed: number) => {
   return encodePng({ data, ...SIZE });
 };
 
-/** What is wrong, how the pictures are made, words of the command, what the error says and what to do. */
+/** The error, how the images are made, the command's arguments, and the expected message and hint. */
 const BAD: readonly [
   name: string,
   change: (side: Side, at: number) => Promise<Uint8Array> | Uint8Array | undefined,

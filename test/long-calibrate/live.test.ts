@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// depthwatt calibrate with a running camera: it takes pairs automatically, says what is missing, and ends when it is enough.
+// Tests depthwatt calibrate with a running camera: it takes pairs automatically, names the missing poses, and ends when
+// there are enough.
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

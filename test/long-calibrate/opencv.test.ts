@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets that nobody tuned for, noisy, soft, a board covered by a hand in two pairs: as good as OpenCV, and close to the truth.
+// Held-out sets: noisy, soft, a board covered by a hand in two pairs. The result is as good as OpenCV's, and close to
+// the truth.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -32,7 +32,7 @@ const check = (left: string, right: string, ...words: string[]) =>
 const ofScene = (at: string, ...words: string[]) =>
   check(join(at, "left"), join(at, "right"), "--calibration", join(at, "calibration.json"), ...words);
 
-interface Told {
+interface Report {
   fits: boolean;
   calibrated: boolean;
   pairs: number;
@@ -59,7 +59,7 @@ test("a right camera turned by 0.2 degrees: how far, a verdict with what to do, 
   expect(ran.stdout).toMatch(/^roll +0\.(19|20|21)\d* degrees \+- 0\.\d+$/m);
   expect(ran.stdout).toMatch(/^BAD +RIG_MOVED: .* rotation 0\.(19|20|21) degrees$/m);
   expect(ran.stdout).toMatch(/^hint +.*calibrate again/m);
-  const reported = lastJson<Told>(await ofScene(turned, "--json"));
+  const reported = lastJson<Report>(await ofScene(turned, "--json"));
   expect(reported).toMatchObject({ fits: false, calibrated: true, pairs: 3, problem: { code: "RIG_MOVED" } });
   const { rows, rotationDegrees, scalePercent, focalPixels } = reported.alignment;
   expect(rotationDegrees.roll).toBeCloseTo(0.2, 1);
@@ -83,7 +83,7 @@ test("a right lens that was refocused: the scale and the focal lengths part", as
       .toFile(join(at, "right", name));
   }
   copyFileSync(join(still, "calibration.json"), join(at, "calibration.json"));
-  const reported = lastJson<Told>(await ofScene(at, "--json"));
+  const reported = lastJson<Report>(await ofScene(at, "--json"));
   expect(reported.problem?.code).toBe("RIG_MOVED");
   expect(reported.alignment.scalePercent).toBeGreaterThan(0.7);
   expect(reported.alignment.scalePercent).toBeLessThan(1.3);
@@ -107,7 +107,7 @@ test("swapped images, one picture twice, LEFT alone and a missing folder: a sent
 });
 
 test("without a calibration the images are taken as rectified, and what needs a focal length is unavailable", async () => {
-  const reported = lastJson<Told>(await check(join(still, "left"), join(still, "right"), "--json"));
+  const reported = lastJson<Report>(await check(join(still, "left"), join(still, "right"), "--json"));
   expect(reported.calibrated).toBe(false);
   expect(reported.alignment.rotationDegrees.pitch).toMatchObject({ available: false });
   expect(reported.alignment.focalPixels).toMatchObject({ available: false });

@@ -53,7 +53,7 @@ test("a map that is turned by nothing is the same map", async () => {
   ).toBe(true);
 });
 
-test("what was measured, taken off by the map, is gone", async () => {
+test("a measured rotation is zero after its correction by the map", async () => {
   const pair = await scenePair({ turnedDegrees: [0.3, -0.2, 0.4] });
   const before = examine(pair, geometry);
   expect(before.rows.p95).toBeGreaterThan(2);
@@ -108,12 +108,12 @@ test("a run takes a rotation off, and reports it in log, state, metrics and info
   expect(states.at(-1)!.reason).toContain("health.correct takes off 0.");
   expect(figures.health).toMatchObject({
     correction: { changes: 1, refused: null },
-    // What is measured stays what the rig is against its calibration.
+    // The measurement stays that of the rig against its calibration.
     alignment: { rotationDegrees: { total: expect.closeTo(0.4, 1) } },
   });
 });
 
-test("a rotation beyond the bound is reported and not taken off", async () => {
+test("a rotation beyond the bound is reported, not corrected", async () => {
   const set = ["health.correct=true", "health.maxCorrectionDegrees=0.2"];
   const { runtime, ended, notices, correction } = await run([0, 0, 0.5], ...set);
   try {
@@ -127,7 +127,7 @@ test("a rotation beyond the bound is reported and not taken off", async () => {
   expect(notices.join("\n")).not.toContain("takes a rotation");
 });
 
-test("without health.correct nothing is taken off", async () => {
+test("without health.correct nothing is corrected", async () => {
   const { runtime, ended, states } = await run([0, 0, 0.3]);
   try {
     await until("the alarm", () => states.at(-1)?.code === "RIG_MOVED", 60_000);

@@ -164,7 +164,7 @@ describe("pairs that say nothing, or nothing good", () => {
 
   test("images that do not overlap", async () => {
     const [{ left, right }] = (await raw) as [CapturedPair];
-    // What the right camera saw, but half an image away in both directions.
+    // The right camera's image, shifted by half an image in both directions.
     const away = moved(right, (x, y) => ((y + HEIGHT / 2) % HEIGHT) * WIDTH + ((x + WIDTH / 2) % WIDTH));
     const { problem, figures } = examine([{ left, right: away }]);
     expect(problem?.code).toBe("PAIR_UNRELATED");

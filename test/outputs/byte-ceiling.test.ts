@@ -24,7 +24,7 @@ afterEach(async () => {
 needs("mosquitto", "numpy", "paho", "toolchain").suite("a broker that takes 128 KB", () => {
   test.each(["the broker reports it", "maxPayloadBytes reports it"])("where %s", async (who) => {
     const own = who.startsWith("max");
-    // Of the broker's own limit a kilobyte is kept for topic and properties.
+    // A kilobyte of the broker's limit is reserved for topic and properties.
     const limit = own ? [] : [`max_packet_size ${CEILING + 1024}`];
     const broker = await startMosquitto({ settings: ["allow_anonymous true", ...limit] });
     cleanups.push(() => broker.stop());
@@ -33,7 +33,7 @@ needs("mosquitto", "numpy", "paho", "toolchain").suite("a broker that takes 128 
       ...["source.synthetic.width=640", "source.synthetic.height=480", "match.numDisparities=64"],
       ...["outputs.viewer.enabled=false", "outputs.metricsIntervalMs=500"],
       ...streams.map((stream) => `outputs.mqtt.${stream}.enabled=true`),
-      // Confidence stays as it is: 307 KB that nobody reduces.
+      // Confidence stays as it is: 307 KB, not subsampled.
       ...streams.slice(0, 4).map((stream) => `outputs.mqtt.${stream}.reduceToFit=true`),
       "outputs.mqtt.disparity.encoding=png",
       ...(own ? [`outputs.mqtt.maxPayloadBytes=${CEILING}`] : []),

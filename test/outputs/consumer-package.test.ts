@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The package depthwatt-consumer as npm would hand it out: what is in it, its types, and the examples of its README, run.
+// Tests the package depthwatt-consumer as npm would publish it: its content, its types, and the examples of its README,
+// run.
 import { execFileSync, spawn } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -94,7 +95,7 @@ describe("depthwatt-consumer", () => {
       );
     expect(importsOf("browser.js")).toEqual([]);
     expect(new Set(importsOf("node.js"))).toEqual(new Set(["mqtt", "fflate"]));
-    // Who has their own client needs none of ours.
+    // Users with their own MQTT client do not need ours.
     expect(new Set(importsOf("frames.js"))).toEqual(new Set(["fflate"]));
   });
 

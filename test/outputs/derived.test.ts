@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is derived from depth at Mosquitto, held against the depth frames of the same capture; zones that change while it runs.
+// Compares derived measurements at Mosquitto with the depth frames of the same capture; zones change during the run.
 import mqtt from "mqtt";
 import { afterEach, expect, test } from "vitest";
 import { connectConsumer } from "../../clients/javascript/src/index.js";

@@ -152,7 +152,7 @@ function checkTable(devices: readonly FleetDevice[]): void {
   }
 }
 
-/** What a newcomer is told of every device, by exact topics: RabbitMQ keeps nothing for wildcards. */
+/** Tests the messages of every device to a new subscriber, by exact topics: RabbitMQ keeps nothing for wildcards. */
 async function retainedAt(url: string): Promise<Map<string, Record<string, unknown>>> {
   const client = await mqtt.connectAsync(url, { protocolVersion: 4 });
   cleanups.push(() => client.endAsync(true));
@@ -194,7 +194,7 @@ async function exercise(site: Site): Promise<string> {
   const enough = Math.floor(SECONDS * 0.7);
   await until("frames of each", () => Math.min(...frames.values()) >= enough, 30_000);
   const least = Math.min(...frames.values());
-  // What changes just before the end of the broker is there again after it.
+  // Changes just before the end of the broker are there again after it.
   await site.restart();
   await until(
     "the devices are back",

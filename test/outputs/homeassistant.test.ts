@@ -84,7 +84,7 @@ needs("mosquitto").suite("Home Assistant's discovery at Mosquitto", () => {
       algorithm: "cbca",
       parameters: { refine: { median: false } },
     });
-    // What is no answer of the select changes nothing, and what holds is reported again.
+    // An invalid answer of the select changes nothing, and the current value is reported again.
     const reported = heard.length;
     await client.publishAsync(`${HA}/match.algorithm/set`, "guessing");
     await until("the refusal", () => heard.length > reported + 1, 5000);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The three consumer libraries at a real broker that anybody may publish to: thousands of hostile frames on the topic of a device. Each
-// is counted, none ends the reader, and the good frame behind them is read.
+// Tests the three consumer libraries at a real broker with an attacker: thousands of hostile frames on the topic of a
+// device. Each is counted, none ends the reader, and the good frame behind them is read.
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -36,7 +36,7 @@ async function broker() {
   const client = await mqtt.connectAsync(mosquitto.url);
   cleanups.push(() => client.endAsync(true));
   const publish = (message: Uint8Array) => client.publishAsync(TOPIC, Buffer.from(message), { qos: 1 });
-  /** @param seen the number of the newest marker that the reader has told of */
+  /** @param seen the number of the newest marker that the reader has printed */
   const publishAll = async (seen: () => number) => {
     for (let at = 0; at < hostile.length; at += BATCH) {
       for (const message of hostile.slice(at, at + BATCH)) await publish(message);
@@ -126,7 +126,7 @@ needs("mosquitto").suite("hostile frames", () => {
       expect([reader.errors(), reader.child.exitCode]).toEqual(["", null]);
       const [, received = 0, invalid = 0, unreadable, dropped] = reported();
       expect(dropped).toBe(0);
-      // Of the first ones, those before the subscription do not come.
+      // Of the first ones, those before the subscription are lost.
       expect(received + invalid - MARKERS).toBeGreaterThan(hostile.length);
       expect(received + invalid - MARKERS).toBeLessThanOrEqual(hostile.length + warm);
       console.info(`Python: ${hostile.length} frames, ${invalid} invalid, ${unreadable} unreadable`);

@@ -187,7 +187,7 @@ needs("prometheus").suite("Prometheus", () => {
     expect(tested.status).toBe(0);
   });
 
-  test("forty clients that ask and never read hurt nobody", async () => {
+  test("forty clients that ask and never read harm no other client", async () => {
     const sockets = Array.from({ length: 40 }, () => {
       const socket = connect(Number(new URL(page).port), "127.0.0.1");
       socket.on("error", () => {});

@@ -196,7 +196,7 @@ needs("toolchain").suite("the C++ reader", () => {
   });
 
   needs("libmosquitto", "mosquitto").suite("with libmosquitto", () => {
-    test("the example prints the nearest depth of what is published", async () => {
+    test("the example prints the nearest published depth", async () => {
       const program = join(folder, "nearest");
       execFileSync(
         "g++",

@@ -144,7 +144,7 @@ needs("mosquitto").suite("a run at Mosquitto", () => {
       const consumer = connectConsumer(broker.url, { streams: ["depth"] });
       cleanups.push(() => consumer.close());
       const depths = new Map<number, Uint16Array>();
-      // The offset to real time is read anew each second: the sequence finds the frame instead.
+      // The offset to real time is read again each second: the sequence finds the frame instead.
       const sequences: { ns: bigint; counts: Uint16Array }[] = [];
       consumer.on("frame", ({ header, counts }) => {
         depths.set(header.leftSequence, counts() as Uint16Array);
@@ -205,7 +205,7 @@ needs("mosquitto").suite("a run at Mosquitto", () => {
     client.on("message", () => messages++);
     await client.subscribeAsync("depthwatt/robot/ros/depth");
     await until("messages", () => messages > 5, 30_000);
-    // What is written into a socket that no consumer reads is lost with it.
+    // Data in a socket that no consumer reads is lost with the socket.
     broker.freeze();
     await sleep(1500);
     await broker.stop("SIGKILL");

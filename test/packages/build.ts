@@ -111,7 +111,10 @@ export function buildElsewhere(out: string, words: readonly string[]): Promise<s
 
 export const sha256 = (path: string) => createHash("sha256").update(readFileSync(path)).digest("hex");
 
-/** What life.sh wants to find: old.deb, new.deb, cuda.deb and foreign.deb. @param deb the package of that architecture */
+/**
+ * Builds the packages that life.sh needs: old.deb, new.deb, cuda.deb and foreign.deb. @param deb the package of that
+ * architecture
+ */
 export async function layOut(
   architecture: "amd64" | "arm64",
   { deb, compilers, folder }: { deb: string; compilers: string; folder: string },

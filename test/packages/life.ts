@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What life.sh said in a clean root of one architecture, and the tests of it: the same for a machine's own and for an emulated one.
+// Tests the output of life.sh in a clean root of one architecture: the same for the machine's own and for an emulated
+// one.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -39,7 +40,7 @@ export async function live(architecture: Architecture, root: string, packages: s
 
 /** Registers the tests; call it within a suite whose beforeAll lives that life. */
 export function lifeTests(architecture: Architecture, lived: () => Life): void {
-  /** What a step of life.sh said; `ok` where it is meant to succeed. */
+  /** The output of a step of life.sh; `ok` if it should succeed. */
   const step = (name: string, ok = true) => {
     const found = lived().steps.get(name);
     if (found === undefined) throw new Error(`life.sh has no step ${name}`);

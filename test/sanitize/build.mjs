@@ -77,7 +77,7 @@ export async function buildAddon(copy, addon, { quick = false } = {}) {
   const isBuilt = (source) => quick && isVectors(source) && existsSync(ordinaryObject(addon, source));
   const all = sources(join(copy, base));
   const [ordinary, own] = [all.filter(isBuilt), all.filter((source) => !isBuilt(source))];
-  // What takes longest comes first, so that no CPU idles next to it at the end.
+  // The longest jobs come first, so that no CPU idles at the end.
   own.sort((a, b) => Number(b.includes("isa_")) - Number(a.includes("isa_")));
   const waiting = own.map((source) => ({
     source,
@@ -104,7 +104,7 @@ function ordinaryObject(addon, source) {
   return join(root, ADDONS[addon].base, "build/Release/obj.target", addon, source.replace(/\.cc$/, ".o"));
 }
 
-/** What loads such an addon; reports of the sanitizers become files in `found`. */
+/** The environment that loads such an addon; reports of the sanitizers become files in `found`. */
 export function sanitizerEnvironment(found) {
   const library = (name) => execFileSync("g++", [`-print-file-name=${name}`], { encoding: "utf8" }).trim();
   return {

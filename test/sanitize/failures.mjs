@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A vitest reporter that writes every error of a run to the file that SANITIZE_RESULTS names: of tests, of hooks of a file or of a
-// suite in it, of files that do not load, and those that nobody caught. Vitest's own JSON has no word of a suite's hooks.
+// Defines a vitest reporter that writes every error of a run to the file that SANITIZE_RESULTS names: of tests, of
+// hooks of a file or of a suite in it, of files that do not load, and uncaught ones. Vitest's own JSON lacks errors of
+// a suite's hooks.
 import { writeFileSync } from "node:fs";
 import { relative } from "node:path";
 
@@ -24,7 +25,7 @@ export default class Failures {
         if (state === "failed") add(test.fullName, errors[0]);
         else counts[state] = (counts[state] ?? 0) + 1;
       }
-      // Whatever the reason is, such a file is never silent.
+      // Such a file is always reported, for any reason.
       if (module.state() === "failed" && !failed.some((one) => one.file === file)) add("(the file)");
     }
     for (const error of unhandled)

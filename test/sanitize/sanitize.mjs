@@ -93,7 +93,7 @@ const ran = spawnSync(
     ...["run", "--root", copy, "--config", config()],
     ...[`--testTimeout=${TIMEOUT_MS}`, ...reporters, ...tests],
   ],
-  // What it prints is not this script's answer.
+  // The tests' output is not this script's answer.
   { cwd: copy, env, stdio: ["ignore", process.stderr, process.stderr] },
 );
 const reports = readdirSync(found).map((name) => readFileSync(join(found, name), "utf8"));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Root folders of a Debian 11 with nothing in it but what every Debian has, in which test/packages installs, upgrades and removes.
+// Creates root folders of a Debian 11 with only the packages that every Debian has, in which test/packages installs,
+// upgrades and removes.
 //   node test/setup/clean-roots.mjs [amd64] [arm64]      fetches what is missing (debootstrap, as root): 0.3 GB each
 // arm64's own programs finish that installation under emulation, which takes some minutes.
 import { execFileSync } from "node:child_process";
@@ -27,7 +28,10 @@ rm -rf /debootstrap /var/cache/apt/archives/*.deb
 tar -C / --create --file /debs/root.tar --exclude ./dev --exclude ./proc --exclude ./debs .
 `;
 
-/** What debootstrap has unpacked is configured by its own programs, in a copy, which is packed and takes the place. */
+/**
+ * The root's own programs configure the files that debootstrap has unpacked, in a copy, which is packed and replaces
+ * it.
+ */
 function finishForeign(work, root) {
   writeFileSync(join(work, "commands"), SECOND_STAGE);
   execFileSync(inside, [root, work], {

@@ -17,7 +17,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg";
-/** What is unpacked of each package; no patterns = all of it. */
+/** Patterns of the files to unpack from each package; no patterns = all of it. */
 const PACKAGES = {
   "nvidia-cuda-toolkit": [],
   "libcu++-dev": [],
@@ -139,7 +139,7 @@ export function fetchNvcc118(folder = cache()) {
     }
     renameSync(join(work, "root"), folder);
   } catch (error) {
-    // Somebody else may have finished first.
+    // Another process may have finished first.
     if (cachedNvcc118(folder) === undefined) {
       const detail = String(error.stderr ?? "")
         .trim()

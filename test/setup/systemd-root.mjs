@@ -54,10 +54,12 @@ export function fetchSystemdRoot(folder = cacheFolder()) {
       rmSync(join(root, path), { recursive: true, force: true });
     writeFileSync(join(root, "etc/hostname"), "board\n");
     writeFileSync(join(root, "etc/hosts"), "127.0.0.1 localhost board\n::1 localhost\n");
-    // systemd writes the machine's own at the first boot; its absence would make each boot a first one, which enables units anew.
+    // systemd writes the machine's own id at the first boot; without one each boot would be a first one, which enables
+    // units again.
     writeFileSync(join(root, "etc/machine-id"), "");
     const disk = join(work, "disk");
-    // Sparse: what is not written takes no room. The lists of blocks are written here and not by the guest's kernel in the background.
+    // Sparse: unwritten blocks take no space. The lists of blocks are written here and not by the guest's kernel in the
+    // background.
     const settings = ["-q", "-F", "-L", "root", "-O", "^has_journal", "-E", "lazy_itable_init=0"];
     execFileSync("mkfs.ext4", [...settings, "-d", root, disk, "1G"], quiet);
     renameSync(disk, join(folder, `systemd-${SUITE}-${mark}.ext4`));

@@ -84,7 +84,7 @@ const answers = (port) =>
     socket.once("error", () => resolve(false));
   });
 
-/** A TCP link that can stop reading, cut what is connected, and refuse what comes. */
+/** Opens a TCP link that can stop reading, cut its connections, and refuse new ones. */
 export class Link {
   #server;
   #sockets = new Set();
@@ -137,7 +137,7 @@ export class Link {
     for (const socket of [...this.#sockets]) socket.resetAndDestroy();
   }
 
-  /** Nobody listens any more, and what was connected is cut. */
+  /** Stops listening, and cuts the connections. */
   async refuse() {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.cut();

@@ -6,10 +6,12 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { sleep } from "./random.mjs";
 
-/** What an emulated CPU can still follow. The driver would give such images 60 times a second, and 640x480 25 times. */
+/**
+ * The rate that an emulated CPU can follow. The driver would give such images 60 times a second, and 640x480 25 times.
+ */
 const [WIDTH, HEIGHT, RATE_HZ] = [320, 180, 15];
 export const CAMERA_SIGNAL = `${WIDTH}x${HEIGHT} at ${RATE_HZ} Hz`;
-/** Of the kind of camera that names a camera's place on the bus. */
+/** Links of the kind that names a camera's place on the bus. */
 const PLACES = ["platform:vivid-000", "platform:vivid-001"];
 /** Upright bars that move with each image, and no text over them. */
 const SHOWN = "test_pattern=0,horizontal_movement=5,osd_text_mode=2";
@@ -23,7 +25,7 @@ export class Cameras {
     this.#random = random;
   }
 
-  /** A camera that was unplugged while somebody held it comes back under another number. */
+  /** A camera that was unplugged while it was open comes back under another number. */
   async paths() {
     const nodes = readdirSync("/dev").filter((name) => /^video\d+$/.test(name));
     const found = await Promise.all(

@@ -31,7 +31,7 @@ consumer.on("frame", (frame) => {
   own.missing += frame.missingBefore;
   const { frameNumber, runId, leftSequence, rightSequence, leftTimestampNs } = header;
   const before = last.get(stream);
-  // A change of source begins its numbers anew; those of frames continue.
+  // A change of source restarts its numbers; those of frames continue.
   if (before !== undefined && before.runId === runId && frameNumber <= before.frameNumber)
     complain("outOfOrder", `${stream}: ${frameNumber} after ${before.frameNumber}`);
   last.set(stream, { runId, frameNumber });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes wrong in a soak, by name: each begins, lasts, and is over when its promise resolves.
+// Defines the faults of a soak, by name: each begins, lasts, and is over when its promise resolves.
 import { spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import { open } from "node:fs/promises";
@@ -22,7 +22,7 @@ async function fill(file) {
   }
 }
 
-/** What any source goes through. */
+/** Faults for any source. */
 const AROUND = {
   async "the broker stops reading"({ broker, random }) {
     broker.freeze();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a soak must have shown: every pair and every frame accounted for, nothing damaged, nothing that grows. Speed is no matter.
+// Checks the results of a soak: every pair and every frame accounted for, nothing damaged, nothing that grows. Speed is
+// not checked.
 import { mean } from "../../dist/core/statistics.js";
 
 const sum = (drops, pattern) =>
@@ -30,7 +31,7 @@ export function accounts({ captured, figures, lent }) {
   return rows.map((row) => ({ ...row, exact: row.done + row.dropped === row.expected }));
 }
 
-/** The lowest value of each bucket: what is held when nothing passes through. */
+/** Returns the lowest value of each bucket: the use at rest. */
 function floors(samples, field, bucketMs) {
   const buckets = new Map();
   for (const { atMs, [field]: value } of samples) {
@@ -74,7 +75,7 @@ export function growth(samples) {
       flat: perMinute < limit,
     };
   });
-  // Connections come and go: what is held at least in the end was held at times in the beginning.
+  // Connections come and go: the lowest use at the end must occur at the beginning too.
   const third = Math.ceil(samples.length / 3);
   const counts = COUNTS.map((field) => {
     const first = Math.max(...samples.slice(0, third).map((sample) => sample[field]));

@@ -50,7 +50,7 @@ export function nextChange(random) {
   return { [key]: random.pick(LIVE[key]) };
 }
 
-/** What no configuration may hold; each must be refused as a whole, next to a change that would be right. */
+/** Invalid configurations; each must be refused as a whole, even with a valid change next to the invalid one. */
 export const REFUSED = [
   { "match.numDisparities": -1 },
   { "match.numDisparities": "many" },

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ninety seconds of the soak (test/soak/soak.mjs): every output, consumers good and bad, live settings, faults from a printed seed. It is
-// judged by what is exact and by what is not given back, never by speed. DEPTHWATT_SEED repeats a failure.
+// Runs ninety seconds of the soak (test/soak/soak.mjs): every output, consumers good and bad, live settings, faults
+// from a printed seed. It checks exact counts and memory that is not returned, never speed. DEPTHWATT_SEED repeats a
+// failure.
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -8,7 +8,7 @@ import { loadNative } from "../../dist/edge/contracts/native.js";
 import { openRuntime } from "../../dist/edge/run/main.js";
 
 const SAMPLE_MS = 1000;
-/** What is garbage and what is kept can only be reported after a collection. */
+/** Garbage can only be distinguished from used memory after a collection. */
 const COLLECT_EVERY = 5;
 
 const { config } = loadConfig({ set: process.argv.slice(2), environment: {} });
@@ -23,7 +23,7 @@ const runtime = await openRuntime(config, undefined, {
   onState: (state, reason) => states.push({ atMs: Date.now(), state, reason }),
 });
 const { source, pipeline, outputs } = runtime.parts;
-// A page that is told where to look before the first frame sees every frame.
+// A page that gets its device before the first frame sees every frame.
 const { url: page } = outputs.figures("run").outputs.viewer;
 process.send({ kind: "opened", page, pid: process.pid });
 
@@ -63,13 +63,13 @@ async function start() {
   timer = setInterval(sample, SAMPLE_MS);
   const figures = await runtime.run();
   clearInterval(timer);
-  // Outputs that are closed still say how many frames were taken by whoever they are for.
+  // Closed outputs still report the number of delivered frames.
   process.send({ kind: "ended", captured, counters, figures, notices, states, lent: lentFrames() }, () =>
     process.disconnect(),
   );
 }
 
-/** Frames that left by each output, whatever messages they became. */
+/** Frames sent by each output, for any number of messages. */
 function lentFrames() {
   const { outputs: byOutput } = outputs.totals();
   return Object.fromEntries(Object.entries(byOutput).map(([name, { latency }]) => [name, latency.count]));

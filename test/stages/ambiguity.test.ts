@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a pair cannot tell a disparity: by hand, properties, twins of the definition.
+// Tests the ambiguity stage: by hand, properties, twins of the definition.
 import { describe, expect, test } from "vitest";
 import { AWKWARD_WIDTHS, expectSameImage, native, Random, variants } from "../doubles/stages.js";
 
@@ -54,7 +54,7 @@ describe.each(forms)("ambiguity, %s: repeats, by hand", (variant) => {
     const slats = columns(width, height, (x) => (x % 8 < 4 ? 60 : x % 16 < 8 ? 160 : 168));
     // In each block 4 x 8 = 32 of 128: U(8) = 9 x 32, M(7) = U(4) = 9 x 128.
     const limit = ambiguity(variant, 40, height, ownPair(slats.filter((_, i) => i % width < 40)));
-    // Of block 2 block 1 has no 16 columns next to it: U(16) = 3 x 128. 255 (10 x 288 - 2 x 1152) / 1152 = 255 / 2.
+    // For block 2, block 1 has no 16 columns next to it: U(16) = 3 x 128. 255 (10 x 288 - 2 x 1152) / 1152 = 255 / 2.
     expect(limit[2]).toBe(127);
     // Blocks 3 and 4: U(16) = 0.
     expect([...limit.subarray(3, 5)]).toEqual([1, 1]);

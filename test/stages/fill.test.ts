@@ -103,12 +103,12 @@ describe.each(forms)("fill, %s: by hand", (variant) => {
     expect(row(variant, values, { method: "background", grey: own.map((v) => (v === 67 ? 66 : v)) })[3]).toBe(
       20,
     );
-    // Of {5, 20} there are too few. Of four values the second smallest: {5, 5, 20, 20} gives 5.
+    // {5, 20} has too few values. Of four values the second smallest: {5, 5, 20, 20} gives 5.
     expect(row(variant, [20, 20, 20, null, 5, 20], { method: "background", grey: alike })[3]).toBe(5);
     expect(row(variant, [20, null, 5, 20, 5, 20], { method: "background", grey: alike })[1]).toBe(5);
     // The sixth column is too far: {5, 5, 5, 20, 20}.
     expect(row(variant, [20, null, 5, 20, 5, 20, 5], { method: "background", grey: alike })[1]).toBe(5);
-    // What is valid stays as it was.
+    // Valid pixels stay as they were.
     expect(row(variant, values, { method: "background", grey: alike })[4]).toBe(5);
   });
 

@@ -53,7 +53,7 @@ describe.each(forms)("pyramid, %s: properties", (variant) => {
 
   test("a peak ratio that nothing reaches keeps every guess in the range: even disparities", () => {
     const random = new Random();
-    // Nothing was shifted by 40: both images are noise of their own.
+    // No shift of 40: the noise of both images is independent.
     const pair = noisyPair(random, 40, 20, 40);
     const strict = pyramid(variant, { ...pair, levels: 1, peakRatio: 50, numDisparities: 16 });
     const free = pyramid(variant, { ...pair, levels: 1, peakRatio: 0, numDisparities: 16 });

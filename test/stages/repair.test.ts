@@ -11,7 +11,7 @@ interface Maps {
   sure: Uint8Array;
 }
 
-/** Of copies of the maps. */
+/** Compares copies of the maps. */
 function repaired(variant: string, width: number, height: number, maps: Maps): Maps {
   const own = { disparityQ4: maps.disparityQ4.slice(), sure: maps.sure.slice() };
   const ran = stage({ variant, width, height, ...own });

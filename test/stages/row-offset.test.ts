@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The row offset between words: pairs of a known offset, what is no estimate, and twins of the definition.
+// Tests the row offset between 31-bit censuses: pairs of a known offset, invalid estimates, and twins of the
+// definition.
 import { describe, expect, test } from "vitest";
 import { native, Random, variants } from "../doubles/stages.js";
 

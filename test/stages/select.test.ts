@@ -67,7 +67,7 @@ describe("select: by hand", () => {
   });
 
   test("what lies outside the right image is no winner, no rival and no neighbour", () => {
-    // Pixel 1 sees d 0 and 1 only, whatever is in the sums of the others.
+    // Pixel 1 has only d 0 and 1, for any sums of the others.
     const row = [...Array(8).fill(7), 9, 4, 0, 0, 0, 0, 0, 0];
     const answer = select({ width: 2, sums: row, uniqueness: 99 });
     expect(answer.disparity[1]).toBe(1);
@@ -80,8 +80,8 @@ describe("select: by hand", () => {
     // 17 pixels: width / 8 = 2 columns are holes. At pixel 3 the disparities 4 and more lie outside: 5 has the smallest sum.
     const sums = Array(17 * 8).fill(50);
     sums[3 * 8 + 5] = 10;
-    // At pixel 4, 4 wins inside; 5 is outside, and both a rival's neighbour and a sub-pixel neighbour: n = 8 (50 - 20) = 240,
-    // q = 50 + 20 - 20 = 50: floor(530 / 100) = 5. The rival is 50: 255 x 40 / 50 = 204.
+    // At pixel 4, 4 wins inside; 5 is outside, and both the second best's neighbour and a sub-pixel neighbour: n = 8
+    // (50 - 20) = 240, q = 50 + 20 - 20 = 50: floor(530 / 100) = 5. The second best is 50: 255 x 40 / 50 = 204.
     sums[4 * 8 + 4] = 10;
     sums[4 * 8 + 5] = 20;
     const answer = select({ width: 17, sums, outsideCost: 8 });

@@ -83,7 +83,7 @@ interface Lockfile {
   packages: Record<string, { dev?: boolean; link?: boolean }>;
 }
 
-/** What an installation has of depthwatt: no sources, no compilers, no packages for development. */
+/** The files of an installation of depthwatt: no sources, no compilers, no packages for development. */
 async function copyProgram(to: string): Promise<void> {
   for (const path of [
     "package.json",
@@ -105,7 +105,7 @@ async function copyProgram(to: string): Promise<void> {
     await cp(join(PROJECT, "camera/v4l2", path), join(to, cameras, path), { recursive: true });
 }
 
-/** The disk of /opt: Node, depthwatt or what is in its place, the cases, a calibration of what the cameras deliver. */
+/** The disk of /opt: Node, depthwatt or its substitute, the cases, a calibration of the cameras' images. */
 async function makeProgramDisk(home: string, files: SystemdMachineOptions["files"]): Promise<string> {
   const tree = join(home, "opt");
   rmSync(tree, { recursive: true, force: true });

@@ -4,7 +4,7 @@ import { caseNamesIn, machineTests } from "../capture-vm/machine-suite.js";
 import { needs } from "../doubles/needs.js";
 import { runSystemdMachine } from "./machine.js";
 
-/** Of the whole machine, far above what it takes (README.md): a hang ends here, a busy host does not. */
+/** Timeout of the whole machine, far above its normal time (README.md): a hang ends here, a busy host does not. */
 const LIMIT_SECONDS = 1500;
 
 needs("vm", "systemdVm").suite("the service under systemd, in a virtual machine", () => {

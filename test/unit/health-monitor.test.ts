@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the watch over a rig makes of many looks: when an alarm begins and ends, what it costs, what is reported in the dark. Looks are
-// constructed of features whose rows follow the equation, with noise of a fixed seed; the clock is the test's.
+// Tests how the watch over a rig summarizes many looks: when an alarm begins and ends, its cost, its report in the
+// dark. Looks are constructed of features whose rows follow the equation, with noise of a fixed seed; the clock is the
+// test's.
 import { describe, expect, test } from "vitest";
 import type { AlignmentLook } from "../../camera/index.js";
 import { RigMonitor } from "../../edge/rig/health/monitor.js";

@@ -8,7 +8,7 @@ import { KERNELS } from "../../scripts/build-cuda.mjs";
 
 const script = readFileSync("cuda/check/check.sh", "utf8");
 
-/** What the shell gives for that variable of check.sh. */
+/** The shell's value of that variable of check.sh. */
 function listOf(variable: string): string[] {
   const rule = new RegExp(`^${variable}=\\$\\(.+\\)$`, "m").exec(script)![0];
   const said = execFileSync("bash", ["-c", `${rule}; printf '%s\\n' $${variable}`], { encoding: "utf8" });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is freed between blocks that stay goes back to the system; by default the C library keeps it.
+// Memory that is freed between used blocks goes back to the system; by default the C library keeps it.
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { packageRoot } from "../../core/index.js";

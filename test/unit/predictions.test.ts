@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is reported of boards that nobody ran: the page follows from the committed results, so does its verdict, the model says what it
-// was not fitted on, and instructions are counted along the way that a loop takes.
+// Tests predictions for boards that were never run: the page and its verdict follow from the committed results, the
+// model predicts held-out rows, and instructions are counted along the path of a loop.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { residentWarps } from "../../bench/model/cuda-table.mjs";

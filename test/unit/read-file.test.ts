@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that users name: whatever is no regular file is refused at once, so that nothing waits for the writer of a pipe.
+// Tests files that users name: other than regular files are refused at once, so that no read waits for the writer of a
+// pipe.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";

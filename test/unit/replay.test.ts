@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recordings: what is listed, what is paired, what is counted, what rises, and what a bad file does.
+// Tests recordings: listing, pairing, counts, monotonic numbers, and bad files.
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, unlinkSync, writeFileSync } from "node:fs";

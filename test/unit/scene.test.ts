@@ -111,7 +111,7 @@ describe("truth", () => {
     // The board hangs 5 m away.
     expect(at(30, 16)).toBe(Math.fround((view.focalPixels * 0.12) / 5));
     expect(visible.data[16 * size.width + 30]).toBe(255);
-    // What the right camera has left of its picture's edge, it cannot see.
+    // The right camera cannot see pixels left of its image's edge.
     expect(visible.data[120 * size.width]).toBe(0);
   });
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The synthetic source: pace, back-pressure, what is dropped and counted, and that memory is made once.
+// Tests the synthetic source: pace, backpressure, counted drops, and that memory is allocated once.
 import { readdirSync } from "node:fs";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import {
@@ -134,7 +134,7 @@ describe("at a rate", () => {
 describe("when the next picture is drawn", () => {
   afterEach(() => void vi.useRealTimers());
 
-  /** A scene that draws when it is told to, and notes at which moment it was asked. */
+  /** A scene that draws on request, and notes when it was asked. */
   function slowScene(options: Partial<SyntheticOptions>) {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
     vi.advanceTimersByTime(1000);

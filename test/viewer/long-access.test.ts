@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may use the live page and who may not: people with a keyboard alone, a phone, a screen reader; no stranger's page, no one
-// without the password; and what becomes of it when its program goes, or sends garbage.
+// Tests access to the live page: with a keyboard alone, a phone, a screen reader; no foreign page, no access without
+// the password; and its behaviour when its program ends, or sends garbage.
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The live page of depthwatt calibrate: guidance for whoever holds the board, in Chromium.
+// Tests the live page of depthwatt calibrate in Chromium: guidance for the person who holds the board.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

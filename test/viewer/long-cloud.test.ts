@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The point cloud under fingers, its point size and its colours by height, by what is drawn of a board of known size and place;
-// and a page that moves nothing automatically where motion is to be reduced.
+// Tests the point cloud: touch, its point size and its colours by height, drawn from a board of known size and place;
+// and that nothing moves automatically if reduced motion is set.
 import type { CDPSession, Page } from "playwright-core";
 import sharp from "sharp";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -71,7 +71,9 @@ needs("chromium").suite("the point cloud under fingers", () => {
 
   const canvas = () => page.locator(".cloud canvas");
 
-  /** What was done to the page is on the screen: its parts have rendered, and each frame that they asked for is drawn. */
+  /**
+   * Waits until every change is on the screen: its parts have rendered, and each frame that they asked for is drawn.
+   */
   async function drawn(): Promise<void> {
     await sleep(200);
     await page.evaluate(async () => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a frame of 640x480 costs the page's thread, in Chromium's software renderer.
+// Measures the cost of a 640x480 frame for the page's thread, in Chromium's software renderer.
 import { afterEach, expect, test } from "vitest";
 import { median } from "../../core/index.js";
 import { openBrowser } from "../doubles/browser.js";
@@ -43,7 +43,7 @@ needs("chromium").suite("what a frame costs the page", () => {
       costs[tab] = median(taken);
     }
     process.stdout.write(`JavaScript a frame of 640x480, medians, ms: ${JSON.stringify(costs)}\n`);
-    // What is drawn into the cloud is three uploads; the picture's pixels are each looked at.
+    // The cloud needs three uploads; the image needs a look at each pixel.
     expect(costs["Point cloud"]).toBeLessThan(3);
     expect(costs.Picture).toBeLessThan(20);
   });

@@ -104,7 +104,7 @@ needs("chromium").suite("the live page of a run", () => {
     const { page } = browser;
     closers.push(feed.stream(30));
     await expect.poll(() => shownSets(page), { timeout: 15_000 }).toBeGreaterThan(3);
-    // What a browser does to a hidden tab; one that is driven from outside is never hidden.
+    // Hides a tab as a browser does; a tab that is driven from outside is never hidden.
     await page.evaluate(() => {
       const real = globalThis.requestAnimationFrame;
       const held: FrameRequestCallback[] = [];
@@ -187,7 +187,7 @@ needs("chromium", "mosquitto").suite("the live page of depthwatt view", () => {
     const { page, complaints } = await pageOf(started(["view", url, "--port", "auto"]));
     await expect.poll(() => page.getByLabel("Device").locator("option").count(), { timeout: 30_000 }).toBe(2);
 
-    // Each with its last state; frames are those of the one that is chosen.
+    // Each device with its last state; frames only of the chosen one.
     const picker = page.getByLabel("Device");
     expect((await picker.locator("option").allInnerTexts()).sort()).toEqual(["robot-8", "robot-9 (offline)"]);
     await picker.selectOption("robot-9");
@@ -232,8 +232,8 @@ needs("chromium", "mosquitto").suite("the live page of depthwatt view", () => {
     await expect.poll(() => shownSets(page), { timeout: 15_000, interval: 20 }).toBeGreaterThan(before);
     const recovered = performance.now() - back;
     process.stdout.write(`the page recovers ${recovered.toFixed(0)} ms after its broker\n`);
-    // It looks for the broker every second. Pauses that grew all the time would have ended after seven; what is left is room for
-    // what else the machine does.
+    // The view looks for the broker every second. Pauses that grew all the time would have ended after seven; the rest
+    // is reserve for other load.
     expect(recovered).toBeLessThan(5000);
     await expect.poll(() => page.getByText(/The broker is away/).count()).toBe(0);
     expect(complaints).toEqual([]);

@@ -200,7 +200,7 @@ needs("chromium", "mosquitto").suite("control from the page of depthwatt view", 
       await page.locator("[data-step=undo]").click();
       await expect.poll(() => input.inputValue(), { timeout: 15_000 }).toBe(before);
 
-      // Somebody else changes it: the page gets it with the next info.
+      // Another client changes it: the page gets it with the next info.
       const words = ["--device", "robot-5", "--broker", broker.url, "--secret-file", secretFile];
       expect((await startProgram(["set", "match.sgm.uniqueness=24", ...words]).ended).code).toBe(0);
       await expect.poll(() => input.inputValue(), { timeout: 15_000 }).toBe("24");
@@ -220,7 +220,7 @@ needs("chromium", "mosquitto").suite("control from the page of depthwatt view", 
       // The value of the start holds again.
       await expect.poll(() => input.inputValue(), { timeout: 20_000 }).toBe(before);
 
-      // Not through the credentials of whoever runs the view.
+      // Not with the credentials of the process that runs the view.
       const sets = () => heard.filter((line) => line.includes("request/set")).length;
       const passed = sets();
       const { reported, say, socket } = openPage(address()!);

@@ -224,7 +224,7 @@ needs("chromium", "mosquitto").suite("zones, budget and log of a run, from its p
     await broker.stop("SIGKILL");
     await expect.poll(() => lines.first().innerText(), { timeout: 20_000 }).toContain("broker: ");
     expect(await lines.first().getAttribute("class")).toBe("warn");
-    // What the page shows is what the program said on its own log.
+    // The page shows the program's log.
     const [, said = ""] = /^\d\d:\d\d:\d\d (.*)$/s.exec(await lines.first().innerText())!;
     expect(running.stderr()).toContain(JSON.stringify(said).slice(1, -1));
     expect(browser.complaints).toEqual([]);

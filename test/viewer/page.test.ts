@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The live page in Chromium, as a person uses it: what is on the screen against what was sent, pixel by pixel.
+// Tests the live page in Chromium like a user: compares the screen with the sent frames, pixel by pixel.
 import { readFileSync } from "node:fs";
 import { unzipSync } from "fflate";
 import type { Page } from "playwright-core";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a test looks at on the live page: its texts, the pixels of its canvases, a frame of which it knows everything.
+// Reads from the live page what a test checks: its texts, the pixels of its canvases, a frame with known content.
 import type { Page } from "playwright-core";
 import { sleep } from "../doubles/frames.js";
 import type { KnownFrame, PageFeed } from "../doubles/page-feed.js";

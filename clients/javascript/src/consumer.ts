@@ -57,7 +57,10 @@ export interface ReceivedFrame {
   counts(): Counts;
   /** Metres or pixels, NaN = no value. @throws DepthwattError PAYLOAD_INVALID */
   values(): Float32Array;
-  /** Of the stream points alone: where each pixel lies, and its colour. @throws DepthwattError PAYLOAD_INVALID */
+  /**
+   * Only for the stream points: returns the position of each pixel, and its colour. @throws DepthwattError
+   * PAYLOAD_INVALID
+   */
   points(): Points;
 }
 
@@ -65,7 +68,7 @@ export interface ConsumerEvents {
   frame: ReceivedFrame;
   /** A message on a stream's topic that is no frame; `crc` where it was damaged on its way. */
   invalid: { device: string; stream: StreamName; crc: boolean; error: DepthwattError };
-  /** Two or more publishers send this stream at once, under one device name; told once for each set of them. */
+  /** Two or more publishers send this stream at once, under one device name; emitted once for each set of them. */
   rivals: { device: string; stream: StreamName; runIds: readonly number[] };
   /** `runId` is that of the publisher's frames; undefined where it does not say. */
   state: { device: string; state: string; reason: string; runId: number | undefined };
@@ -93,7 +96,7 @@ export class Consumer extends Emitter<ConsumerEvents> {
   readonly #base: string;
   readonly #filters: string[];
   readonly #continuity = new ContinuityByStream();
-  /** Runs that were told to be rivals, by stream; as bounded as the streams that are remembered. */
+  /** Number of competing runs that were reported, by stream; as bounded as the streams that are remembered. */
   readonly #rivals = new WeakMap<Continuity, number>();
   readonly #maxPixels: number;
   readonly #connection: BrokerConnection | undefined;
@@ -139,7 +142,7 @@ export class Consumer extends Emitter<ConsumerEvents> {
             client.subscribe(this.#filters, (error, _subscriptions, packet) => {
               const codes = (packet as { granted?: number[] } | undefined)?.granted ?? [];
               const refused = this.#filters.filter((_, at) => (codes[at] ?? 0) >= 128);
-              // Without a code the connection broke: the next one subscribes anew.
+              // Without a code the connection broke: the next connection subscribes again.
               if (!error || refused.length === 0) return;
               const code = codes.find((one) => one >= 128);
               const reported = refusedSubscription(broker, refused, code);
@@ -230,22 +233,23 @@ export class Consumer extends Emitter<ConsumerEvents> {
   }
 
   /**
-   * Subscribes to a device's state, info and camera_info by their exact names: RabbitMQ hands retained messages to nobody who
-   * subscribes with wildcards. Only the first call for a device does anything. @throws DepthwattError CONFIG_INVALID
+   * Subscribes to a device's state, info and camera_info by their exact names: RabbitMQ sends no retained messages to
+   * clients that subscribe with wildcards. Only the first call for a device does anything. @throws DepthwattError
+   * CONFIG_INVALID
    */
   ask(device: string): void {
     checkDeviceName(device);
     if (this.#asked.has(device)) return;
     this.#asked.add(device);
     const exact = ["state", "info", "camera_info"].map((leaf) => `${this.#base}/${device}/${leaf}`);
-    // Subscribed anew on each connect.
+    // Subscribed again on each connect.
     this.#filters.push(...exact);
     (this.#client ?? this.#given)?.subscribe(exact, () => {});
   }
 
   /** Ends the subscription, and no message is reported after the call; a client that was given stays connected. */
   async close(): Promise<void> {
-    // What has arrived with the message that is being told, or comes before the broker knows.
+    // Stops messages that arrived with the current one, or that come before the broker knows.
     this.#client?.removeListener("message", this.#receive);
     if (this.#given !== undefined) {
       this.#given.removeListener("message", this.#receive);

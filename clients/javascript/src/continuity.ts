@@ -42,10 +42,15 @@ export class Continuity {
   }
 }
 
-/** Streams remembered; anybody may publish under new names for ever, and a name costs some hundred bytes. */
+/**
+ * Maximum number of streams remembered; anybody may publish under new names for ever, and a name costs some hundred
+ * bytes.
+ */
 const MAX_STREAMS = 4096;
 
-/** One Continuity per stream; where there are too many, the one that was silent longest is forgotten and restarts. */
+/**
+ * Keeps one Continuity per stream; if there are too many, the one that was silent longest is forgotten and restarts.
+ */
 export class ContinuityByStream {
   readonly #known = new Map<string, Continuity>();
 

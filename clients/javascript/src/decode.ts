@@ -69,8 +69,8 @@ function checkCompressedDepth({ width, height }: FrameHeader, body: Uint8Array):
 }
 
 /**
- * Unpacks a body; always a new array, aligned whatever the message's address. Nothing is allocated before the claimed size was
- * held against `maxPixels`, and no body unpacks to more than its header claims.
+ * Unpacks a body into a new array, aligned for any address of the message. Allocates nothing before it has compared the
+ * claimed size with `maxPixels`, and no body unpacks to more than its header claims.
  * @param maxPixels largest width x height, default DEFAULT_MAX_PIXELS
  * @throws DepthwattError PAYLOAD_INVALID; a `jpeg` body is refused: it is a whole JPEG file, for any image library
  */
@@ -137,7 +137,7 @@ export function decodePoints(
   return { positions, colours };
 }
 
-/** Of points in millimetres: there is none. */
+/** Marks a missing point, in millimetres. */
 const NO_POINT = -32_768;
 
 /** Metres, pixels or plain values as the header's quantity says; NaN where there is no value. */

@@ -13,7 +13,7 @@ export interface ConsumerSummary {
   /** From the first frame to the last. */
   seconds: number;
   fps: number | Unknown;
-  /** Of all frames, each within 0.5 %. */
+  /** Percentiles of all frames, each within 0.5 %. */
   latencyMs: { p50: number; p95: number; p99: number } | Unknown;
   /** Frames that were numbered and did not come. */
   gaps: number;

@@ -16,7 +16,7 @@ import { encodePly, pointsOf } from "./points.js";
 
 const T = S.cloud;
 
-/** What the cloud needs of a set; undefined where there is no depth or no calibration. */
+/** Returns the cloud's part of a set; undefined if there is no depth or no calibration. */
 function cloudFrameOf(set: FrameSet): CloudFrame | undefined {
   const { depth, left, confidence } = set.pictures;
   const camera = cameraOf(pageState().documents[set.device]?.cameraInfo);
@@ -36,7 +36,7 @@ function cloudFrameOf(set: FrameSet): CloudFrame | undefined {
   };
 }
 
-/** JavaScript's share of the newest frame; an attribute of the canvas, for whoever measures. */
+/** JavaScript time of the newest frame; an attribute of the canvas, for measurements. */
 const cost = { milliseconds: 0 };
 
 export default function CloudView() {

@@ -13,7 +13,7 @@ export interface OrbitState {
   target: [number, number, number];
 }
 
-/** Where the left camera stood, a little back: what it saw is what is seen first. */
+/** The left camera's position, a little back, so that the view starts with the camera's. */
 export const START: OrbitState = { yaw: 0, pitch: 0, distance: 3, target: [0, 0, 2.6] };
 
 const FIELD_OF_VIEW = (50 * Math.PI) / 180;

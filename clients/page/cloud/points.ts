@@ -10,7 +10,7 @@ export interface CloudInput {
   width: number;
   height: number;
   camera: Camera;
-  /** Of each square of so many pixels a side only the first one was measured, the others repeat it. */
+  /** Subsampling: of each square of so many pixels a side only the first one was measured, the others repeat it. */
   reduction?: number | undefined;
   /** Points outside are left out, metres. */
   range: Range;

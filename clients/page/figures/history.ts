@@ -75,7 +75,7 @@ export function recent(device: string | undefined, seconds: number): Sample[] {
   return samples.filter((sample) => sample.seconds >= newest - seconds);
 }
 
-/** Increments a second between neighbouring samples, by cause; a program that began anew counts from 0. */
+/** Returns increments a second between neighbouring samples, by cause; a program that restarted counts from 0. */
 export function perSecond(samples: readonly Sample[], cause: string): (number | undefined)[] {
   return samples.map((sample, index) => {
     const before = samples[index - 1];

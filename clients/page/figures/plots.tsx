@@ -10,7 +10,7 @@ import { type Chart, chartsFrom } from "./charts.js";
 import { recent } from "./history.js";
 
 const HEIGHT = 120;
-/** Told apart in light and in dark, and by people who see few colours (Okabe and Ito); dashes distinguish them besides. */
+/** Distinguishable in light and dark themes, and with colour blindness (Okabe and Ito); dashes distinguish them too. */
 const COLOURS = {
   light: ["#0072b2", "#c45500", "#00805d", "#94690a", "#b0558a", "#2f83b8", "#6b6b00", "#707070"],
   dark: ["#56b4e9", "#ff8f4d", "#2fd0a5", "#e0b040", "#e39cc4", "#7fd0ff", "#c9c94a", "#b0b0b0"],
@@ -18,7 +18,7 @@ const COLOURS = {
 
 const SYSTEM_DARK = matchMedia("(prefers-color-scheme: dark)");
 
-/** The theme that is in use, whoever chose it. */
+/** Returns the theme in use, chosen by the user or by the system. */
 function useTheme(): keyof typeof COLOURS {
   const { theme } = useOptions();
   const [dark, setDark] = useState(SYSTEM_DARK.matches);

@@ -27,7 +27,7 @@ function colourOf(value: number, { colours, range, reversed }: Paint): number {
   return colours[Math.round(clamped * 255)]!;
 }
 
-/** What a count means, NaN where it means nothing. */
+/** Returns the value of a count, NaN if it is invalid. */
 export function meant({ unitScale, valueOffset, invalidRule }: Meaning, count: number): number {
   return invalidRule === "zero" && count === 0 ? Number.NaN : count * unitScale + valueOffset;
 }
@@ -74,8 +74,8 @@ export function hideUnsure(confidence: Counts, least: number, out: Uint32Array):
 }
 
 /**
- * Marks pixels that have a value and no match of their own (confidence 0) by dark diagonals, 2 of 6 pixels wide: a shape, so
- * that it reads without colour too.
+ * Marks pixels that have a filled value (confidence 0) by dark diagonals, 2 of 6 pixels wide: a shape, so that it is
+ * readable without colour too.
  */
 export function markFilled(confidence: Counts, width: number, out: Uint32Array): void {
   const pixels = Math.min(confidence.length, out.length);

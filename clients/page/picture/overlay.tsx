@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines over a picture, in its own pixels: grid, probe, zones, and what is being drawn.
+// Draws lines over an image, in its own pixels: grid, probe, zones, and the shape that is being drawn.
 import type { DrawnRegion } from "./region.js";
 import type { Point, Zone } from "./zones.js";
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws frame sets onto the two canvases, keeps the range that is shown, and answers what is at a pixel.
+// Draws frame sets onto the two canvases, keeps the displayed range, and reads the value at a pixel.
 import type { PictureStream } from "depthwatt-consumer/frames";
 import type { FrameSet, Picture } from "../frame-set.js";
 import type { Options, Quantity } from "../options.js";
@@ -79,7 +79,7 @@ export class Painter {
     return this.#histogram;
   }
 
-  /** What is shown, where the device sends it: depth without a calibration is disparity. */
+  /** Returns the displayed quantity, if the device sends it: depth without a calibration is disparity. */
   quantity(options: Options): Quantity | undefined {
     const pictures = this.#set?.pictures;
     if (!pictures) return undefined;
@@ -144,7 +144,7 @@ export class Painter {
     return this.#table;
   }
 
-  /** A few times a second, from every fourth pixel: what nobody can read faster. */
+  /** Measures a few times a second, from every fourth pixel: faster changes are unreadable. */
   #measure(quantity: Quantity, { header, counts }: Picture, fresh: boolean, nowMs: number): void {
     if (!fresh || nowMs - this.#histogramMs < HISTOGRAM_MS) return;
     this.#histogramMs = nowMs;

@@ -19,7 +19,7 @@ import { type Point, zonesFrom } from "./zones.js";
 
 const TICK_MS = 250;
 
-/** The pixel under a pointer, whatever size the canvas is shown at. */
+/** Returns the pixel under a pointer, for any displayed size of the canvas. */
 function pixelAt(canvas: HTMLCanvasElement, event: PointerEvent): Point {
   const box = canvas.getBoundingClientRect();
   const x = Math.floor(((event.clientX - box.left) / box.width) * canvas.width);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is at the probe, in words: the canvas alone says nothing to a screen reader.
+// Describes the probe in words, because the canvas alone says nothing to a screen reader.
 import { S } from "../strings.js";
 import type { PixelFacts } from "./painter.js";
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The zones by name, and the one that is being drawn. Everything that the mouse does on the picture has a button here.
+// Lists the zones by name, and the one that is being drawn. Everything that the mouse does on the image has a button
+// here.
 import { useState } from "preact/hooks";
 import type { ControlAnswer } from "../../../edge/outputs/viewer/protocol.js";
 import { S } from "../strings.js";
@@ -9,7 +10,7 @@ const T = S.zones;
 
 interface ZonePanelProps {
   zones: readonly Zone[];
-  /** Of the zone that is being drawn; undefined: none is. */
+  /** Corners of the zone that is being drawn; undefined: none is. */
   corners: readonly Point[] | undefined;
   onCorners: (corners: readonly Point[] | undefined) => void;
 }
@@ -18,12 +19,12 @@ export function ZonePanel({ zones, corners, onCorners }: ZonePanelProps) {
   const [name, setName] = useState<string>();
   const [said, setSaid] = useState<{ ok: boolean; text: string }>();
   const chosen = name ?? freeName(zones);
-  const tell = (answer: ControlAnswer, done: string) =>
+  const report = (answer: ControlAnswer, done: string) =>
     setSaid({ ok: answer.ok, text: answer.ok ? done : `${answer.message} ${answer.hint}` });
   const finish = async () => {
     if (corners === undefined) return;
     const answer = await addZone({ name: chosen, corners });
-    tell(answer, T.drawn(chosen));
+    report(answer, T.drawn(chosen));
     if (!answer.ok) return;
     setName(undefined);
     onCorners(undefined);
@@ -41,7 +42,7 @@ export function ZonePanel({ zones, corners, onCorners }: ZonePanelProps) {
                 <button
                   type="button"
                   aria-label={`${T.remove} ${zone.name}`}
-                  onClick={async () => tell(await removeZone(zone.name), T.removed(zone.name))}
+                  onClick={async () => report(await removeZone(zone.name), T.removed(zone.name))}
                 >
                   {T.remove}
                 </button>

@@ -13,7 +13,7 @@ export type { Point, Zone };
 
 const KEY = "outputs.derived.zones";
 
-/** Those that hold now; undefined: this device has no such setting, or does not tell it. */
+/** Returns the current zones; undefined: this device has no such setting, or does not publish it. */
 export function zonesFrom({ settings, values }: Control): readonly Zone[] | undefined {
   if (!settings.some(({ key }) => key === KEY)) return undefined;
   const text = values[KEY];
@@ -42,7 +42,7 @@ function send(zones: readonly Zone[]): Promise<ControlAnswer> {
 
 const held = () => zonesFrom(controlNow(pageState())) ?? [];
 
-/** One of the same name is replaced. The device says what is wrong with a polygon. */
+/** Adds a zone, or replaces the one of the same name. The device reports errors of a polygon. */
 export const addZone = (zone: Zone): Promise<ControlAnswer> =>
   send([...held().filter(({ name }) => name !== zone.name), zone]);
 

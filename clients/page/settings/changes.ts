@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this page has changed: each step for the way back, and all of it for the configuration file.
+// Remembers the changes that this page made: each step for undo, and all of them for the configuration file.
 import type {
   ControlAnswer,
   PresetChoice,
@@ -16,12 +16,15 @@ export type Values = Record<string, Value | null>;
 
 const MAX_STEPS = 50;
 
-/** What holds now, or held. */
+/** Returns the current or former values. */
 function valuesNow(keys: readonly string[], { values } = controlNow(pageState())): Values {
   return Object.fromEntries(keys.map((key) => [key, (values[key] as Value | undefined) ?? null]));
 }
 
-/** A run tells every page what holds; a broker's device answers only who asked. */
+/**
+ * Takes over the current values from an answer: a run sends them to every page, a broker's device answers only the
+ * client that asked.
+ */
 export function holds(device: string | undefined, answer: ControlAnswer): void {
   const values = answer.ok ? answer.values : undefined;
   const { opened } = pageState();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device does when it is asked, next to its settings: a snapshot of its next frame, and a new start.
+// Renders the commands of a device, in addition to its settings: a snapshot of its next frame, and a restart.
 import { useState } from "preact/hooks";
 import { ask } from "../live.js";
 import { download } from "../picture/save.js";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a setting takes, by its JSON Schema, and what somebody typed as such a value.
+// Parses typed text as a value of a setting, by its JSON Schema.
 import { isRecord } from "../documents.js";
 import type { Value } from "./changes.js";
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks a broker's device again which values hold, when somebody may have changed one. A device serves few requests a second, of all
-// who ask together: the page's own questions must leave room for what a person asks for.
+// Asks a broker's device again for its values when another client may have changed one. A device serves few requests a
+// second, of all clients together: the page's own requests must leave capacity for the user's.
 import { ask } from "../live.js";
 import { pageState } from "../store.js";
 import { holds } from "./changes.js";

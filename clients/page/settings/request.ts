@@ -7,7 +7,7 @@ import { bytesToHex, randomBytes, utf8ToBytes } from "@noble/hashes/utils.js";
 
 let secret = "";
 
-/** Nobody else's, also among the pages of one broker. */
+/** Unique, also among the pages of one broker. */
 export const requestId = (): string => bytesToHex(randomBytes(8));
 
 export const setSecret = (text: string): void => {
@@ -18,7 +18,7 @@ export interface PageRequest {
   id: string;
   command: string;
   body: object;
-  /** What stands for the device under the signature; undefined: it is not signed. */
+  /** The device's name under the signature; undefined: requests are not signed. */
   signedFor: string | undefined;
   /** Milliseconds since 1970 by the program's clock. */
   timeMs: number;

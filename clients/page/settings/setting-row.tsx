@@ -18,7 +18,7 @@ interface SettingRowProps {
 export function SettingRow({ setting, value }: SettingRowProps) {
   const { key, description, unit, schema } = setting;
   const [said, setSaid] = useState<{ ok: boolean; text: string }>();
-  /** What is being typed: the row is drawn again with every document that comes. */
+  /** The text being typed: the row is drawn again with every document that arrives. */
   const [draft, setDraft] = useState<string>();
   const id = `setting-${key}`;
   const optional = setting.default === undefined;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Works through pairs: while one is matched, the next ones are read, decoded and their engines opened, each on threads of its own.
+// Works through pairs: while one is matched, the next ones are read and decoded and their engines opened, each on
+// separate threads.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { forEachLimited, isDepthwattError } from "../../../core/index.js";
@@ -23,7 +24,7 @@ export interface BatchOptions {
   input: string;
   output: string;
   format: ResultFormat;
-  /** Pairs in work at a time, in whatever stage. */
+  /** Pairs in work at a time, in any stage. */
   ahead: number;
   onProgress(counts: BatchCounts, occupancy: Record<BatchStage, number>): void;
   onSkip(text: string): void;
@@ -62,7 +63,7 @@ export async function resultOf(
   return occupancy.during("write", () => encodeResult(matched, format, pair.name));
 }
 
-/** What of a pair's errors costs only that pair. */
+/** Error codes that cost only the pair. */
 export const SKIPPED_CODES: ReadonlySet<string> = new Set([
   "SOURCE_UNREADABLE",
   "IMAGE_UNSUPPORTED",

@@ -68,7 +68,7 @@ async function run(input: string, output: string, flags: BatchFlags): Promise<vo
   ]);
   // Before the folder is made and claimed, which a mistyped archive should not do. A worker of a queue lists nothing.
   const archive = flags.queue === undefined || flags.enqueue ? await listArchive(input) : undefined;
-  // Results of a queue are called after what is in their pictures.
+  // Results of a queue are named after the content of their images.
   if (archive !== undefined && flags.queue === undefined)
     checkFree(
       output,
@@ -111,19 +111,19 @@ async function run(input: string, output: string, flags: BatchFlags): Promise<vo
     }
     const done = await workQueue(queue).finally(() => progress.clear());
     if (done.counts.returned > 0) note(`${done.counts.returned} deliveries went back into the queue`);
-    return tell(flags, { ...done.counts, seconds: seconds(), occupancy: done.occupancy, unmatched: 0 });
+    return report(flags, { ...done.counts, seconds: seconds(), occupancy: done.occupancy, unmatched: 0 });
   }
   const { runBatch } = await import("./batch.js");
   const { pairs, unmatched } = archive!;
   const { counts, occupancy } = await runBatch(partOf(pairs, shard), options).finally(() => progress.clear());
   const part = shard && { shard: `${shard.index}/${shard.of}` };
-  tell(flags, { ...counts, ...part, unmatched, seconds: seconds(), occupancy });
+  report(flags, { ...counts, ...part, unmatched, seconds: seconds(), occupancy });
 }
 
 const sum = (counts: Record<string, number>) =>
   Object.values(counts).reduce((total, count) => total + count, 0);
 
-/** What holds of every pair is reported with the first one. */
+/** Passes a notice that holds for every pair only once. */
 function once(progress: Progress): (text: string) => void {
   const said = new Set<string>();
   return (text) => {
@@ -136,7 +136,7 @@ function once(progress: Progress): (text: string) => void {
 
 type Summary = BatchCounts & { seconds: number; occupancy: Record<BatchStage, number>; unmatched: number };
 
-function tell(flags: BatchFlags, summary: Summary): void {
+function report(flags: BatchFlags, summary: Summary): void {
   const { pairs, written, kept, skipped, seconds, occupancy, unmatched } = summary;
   if (flags.json) printJson(summary);
   else {

@@ -24,7 +24,7 @@ const MAX_IN_A_ROW = 3;
 /** How long a worker waits for a server that restarts. */
 const MAX_SERVER_ABSENCE_MS = 60_000;
 const SERVER_RETRY_MS = 500;
-/** What Node says of a path that no machine can use: too long, or below a file. */
+/** Node's errors for a path that no machine can use: too long, or below a file. */
 const PATH_FAULTS = ["ENAMETOOLONG", "ENOTDIR", "EEXIST", "EISDIR"];
 /** A pair that is queued a second time within a day is one message. */
 const DUPLICATES_NS = 86_400 * SECOND_NS;
@@ -40,7 +40,7 @@ export interface QueueOptions extends BatchOptions {
   url: string;
   /** A pair that went back into the queue, and why. */
   onReturn(text: string): void;
-  /** Of the choice of settings; is in the names of results. */
+  /** Key of the settings; it is in the names of results. */
   key: string;
   /** A message that is neither acknowledged nor worked on for so long comes again. */
   ackWaitSeconds: number;
@@ -225,7 +225,7 @@ async function serve(message: JsMsg, options: QueueOptions, counts: QueueCounts,
     counts.skipped[code] = (counts.skipped[code] ?? 0) + 1;
     onSkip(text);
   };
-  // As long as it is worked on, nobody else gets it.
+  // While a message is worked on, the queue gives it to no other worker.
   const beat = setInterval(() => message.working(), (1000 * ackWaitSeconds) / 3);
   try {
     counts[await serveOne(message, options, work)]++;
@@ -305,7 +305,10 @@ function pairOf(message: JsMsg, input: string): ArchivePair {
   return { name, left: join(input, left), right: join(input, right) };
 }
 
-/** What a result is made of, in 16 hexadecimal digits: equal names, equal results. @throws DepthwattError SOURCE_UNREADABLE */
+/**
+ * Returns a hash of a result's inputs, in 16 hexadecimal digits: equal names, equal results. @throws DepthwattError
+ * SOURCE_UNREADABLE
+ */
 async function contentOf({ left, right }: ArchivePair, key: string): Promise<string> {
   try {
     const [first, second] = await Promise.all([readRegularFileAsync(left), readRegularFileAsync(right)]);

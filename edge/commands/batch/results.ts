@@ -39,7 +39,7 @@ export function choiceOf(config: Config, format: ResultFormat): object {
   };
 }
 
-/** What a folder holds cannot be read in one go: its name stands for it, and loading it says what is wrong. */
+/** A file that cannot be read is represented by its name; loading it reports the error. */
 function readText(path: string): string {
   try {
     return readFileSync(path, "utf8");
@@ -55,9 +55,9 @@ export const hashOf = (...parts: readonly (string | Uint8Array)[]): string => {
 };
 
 /**
- * A file that is called as a result counts as done, so a folder that holds such a file and no note is refused: the file may be a
- * picture of the archive itself.
- * @param names of the results, as they would stand in the folder
+ * Refuses a folder that holds a file named like a result and no note: such a file counts as done, but may be an image
+ * of the archive.
+ * @param names of the results in the folder
  * @throws DepthwattError USAGE
  */
 export function checkFree(folder: string, names: readonly string[]): void {
@@ -113,7 +113,7 @@ export async function encodeResult(
   return format === "pfm" ? encodePfm(disparity) : encodePng(disparityToPng16(disparity, name));
 }
 
-/** Replaces what is there, which can only be the same. @throws Node's error */
+/** Replaces an existing result, which can only be the same. @throws Node's error */
 export async function writeResult(path: string, bytes: Uint8Array): Promise<void> {
   makeFolder(dirname(path));
   await writeBeside(path, bytes);
@@ -121,18 +121,21 @@ export async function writeResult(path: string, bytes: Uint8Array): Promise<void
 
 let count = 0;
 
-/** Of several that write one name at once, on one machine or on many, one does. @returns whether it was this one */
+/**
+ * Writes a file once, even if several processes write the name at once, on one machine or on many. @returns whether
+ * this process wrote it
+ */
 export async function writeOnce(path: string, bytes: Uint8Array | string): Promise<boolean> {
   makeFolder(dirname(path));
-  const beside = `${path}.${process.pid}-${Math.floor(Math.random() * 2 ** 32)}-${count++}.part`;
+  const temporary = `${path}.${process.pid}-${Math.floor(Math.random() * 2 ** 32)}-${count++}.part`;
   try {
-    await writeFile(beside, bytes, { flag: "wx" });
-    await link(beside, path);
+    await writeFile(temporary, bytes, { flag: "wx" });
+    await link(temporary, path);
     return true;
   } catch (error) {
     if (!hasCode(error, "EEXIST")) throw error;
     return false;
   } finally {
-    await rm(beside, { force: true });
+    await rm(temporary, { force: true });
   }
 }

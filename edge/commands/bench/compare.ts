@@ -9,9 +9,9 @@ export interface PeerFigures {
   mode: OpencvMode;
   paths: number;
   threads: number;
-  /** Of the peer, milliseconds a frame. */
+  /** The peer's time, milliseconds a frame. */
   medianMs: number;
-  /** Of the engine in the same rounds. */
+  /** The engine's time in the same rounds. */
   engineMedianMs: number;
   /** The peer's median over the engine's: how many times as fast the engine is. */
   ratio: number;

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { DepthwattError } from "../../../core/index.js";
 
 const SCRIPT = fileURLToPath(new URL("opencv_peer.py", import.meta.url));
-/** The one on the PATH may be another Python than the one that Debian's packages belong to. */
+/** Python on the PATH may differ from the one that Debian's packages belong to. */
 const PYTHONS = ["python3", "/usr/bin/python3"];
 
 /** StereoSGBM's modes by how many paths they aggregate. */

@@ -31,7 +31,7 @@ const MIN_FRAMES = 20;
 /** Next to a peer: rounds, and seconds of each participant in one. */
 const PEER_ROUNDS = 5;
 const PEER_SECONDS = 0.4;
-/** Settings that change what is computed, or by whom. */
+/** Settings that change the result, or the device that computes it. */
 const COMPUTED = /^(match|refine|rectify|region|depth|engine)\./;
 /** A frame of the scene in which the moving object is near. */
 const SCENE_FRAME = 40;
@@ -54,25 +54,25 @@ export interface BenchFigures {
   numDisparities: number;
   algorithm: Algorithm;
   halfResolution: boolean;
-  /** Of the matcher, every one. */
+  /** All parameters of the matcher. */
   parameters: Record<string, ParameterValue>;
   frames: number;
   /** Milliseconds from submission to result. */
   medianMs: number;
   p95Ms: number;
   minMs: number;
-  /** Of the median. */
+  /** Frames a second of the median. */
   fps: number;
   /** Evaluated disparities / 1e6 per second, of the median: width x height x disparities, at half resolution half of each. */
   megaDisparitiesPerSecond: number;
   backend: string;
   instructionSet: string;
   threads: number;
-  /** Of the whole process, Node included. */
+  /** Memory of the whole process, Node included. */
   peakResidentMb: number;
   /** How long the timed frames took together. */
   windowSeconds: number;
-  /** What the power sensor measures, such as the GPU board alone; null: nothing was measured. */
+  /** Scope of the power sensor, such as the GPU board alone; null: nothing was measured. */
   measured: { sensor: string; what: string } | null;
   watts: number | Unavailable;
   /** Idle power included, and without it. */

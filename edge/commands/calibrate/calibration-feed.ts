@@ -76,7 +76,7 @@ export class CalibrationFeed {
     ]);
     const focal = result?.calibration.left.K[0];
     const deviation = result?.deviations?.leftFocalPixels;
-    this.#tell({
+    this.#send({
       verdict,
       text,
       wanted,
@@ -107,11 +107,11 @@ export class CalibrationFeed {
 
   /** The capture is over; `result` says how it ended. */
   finished(result: string): void {
-    if (this.#last !== undefined) this.#tell({ ...this.#last, result });
+    if (this.#last !== undefined) this.#send({ ...this.#last, result });
     this.#hub.document(this.#device, "state", { state: "stopped", reason: result });
   }
 
-  #tell(document: CalibrationDocument): void {
+  #send(document: CalibrationDocument): void {
     this.#last = document;
     this.#hub.document(this.#device, "calibration", document);
   }

@@ -60,7 +60,7 @@ function pairsOf(flags: CalibrateFlags): Promise<NamedPair[]> {
   return listPairs({ left, right, sideBySide });
 }
 
-/** Squares scaled so that the baseline is the one that was measured. */
+/** Calibrates, with squares scaled to the measured baseline. */
 async function calibrated(flags: CalibrateFlags, looked: Looked): Promise<CalibrationResult> {
   const baselineMetres = flags.baseline === undefined ? undefined : parseMetres("--baseline", flags.baseline);
   const options = {

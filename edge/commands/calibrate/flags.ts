@@ -47,7 +47,8 @@ export function parseSeconds(text: string): number {
 }
 
 /**
- * What can be refused before anybody holds a board for minutes: a baseline that is no length, a form that cannot hold the lens.
+ * Rejects flags before anybody holds a board for minutes: a baseline that is no length, a format that cannot hold the
+ * lens.
  * @throws DepthwattError USAGE
  */
 export function checkFlags({ kalibr, lens, k3, baseline }: CalibrateFlags): void {

@@ -44,7 +44,7 @@ export function guidanceLine({ progress, result, text, trouble }: LiveLook): str
     );
   }
   if (trouble !== undefined) parts.push(`problem: ${trouble}`);
-  // What to do comes before what it is worth: the end of the line may be cut off.
+  // The advice comes before the quality: the end of the line may be cut off.
   parts.push(text);
   if (result !== undefined) {
     const errors = result.depthErrors.map((one) => `${lengthWords(one.totalMetres)} at ${one.depthMetres} m`);
@@ -53,7 +53,7 @@ export function guidanceLine({ progress, result, text, trouble }: LiveLook): str
   return parts.join(" | ");
 }
 
-/** Whether the flags name cameras; a recording and images are not live. */
+/** Returns whether the flags name cameras; a recording and images are not live. */
 export function isLive({ live, left, right, sideBySide }: CalibrateFlags): boolean {
   const paths = [left, right, sideBySide].filter((path) => path !== undefined);
   return live === true || paths.some((path) => kindOfPath(path) === "v4l2");
@@ -95,7 +95,7 @@ class Saver {
     for (const side of ["left", "right"] as const) {
       const path = join(this.#folder, side, file);
       const written = encodePng(images[side]).then((bytes) => writeFile(path, bytes));
-      // Told when it is waited for.
+      // Awaiting it reports the error.
       written.catch(() => {});
       this.#writing.push(written);
     }
@@ -147,7 +147,7 @@ export async function runLive(flags: CalibrateFlags, wanted: WantedBoard): Promi
       signal: ending.signal,
       onLook: (look) => {
         feed?.look(look);
-        // A terminal's line is renewed with every look; a log gets what is taken, and now and then what to do.
+        // A terminal's line is renewed with every look; a log gets the pairs taken, and now and then the advice.
         const now = performance.now();
         const news = look.verdict === "taken" || (look.text !== said.text && now - said.ms > LOG_MS);
         if (!process.stderr.isTTY && !news) return;

@@ -6,7 +6,7 @@ import { lengthWords } from "../../rig/calibrate/index.js";
 
 const percent = (share: number) => `${(100 * share).toFixed(2)} %`;
 
-/** What a person reads at the end. */
+/** Prints the summary for a person. */
 export function printResult(result: CalibrationResult, files: readonly string[]): void {
   const { calibration, deviations } = result;
   for (const pair of result.pairs.filter((one) => !one.used))

@@ -78,7 +78,7 @@ function lines({
   ];
 }
 
-function tell({ pairs, figures, problem }: Examination, calibrated: boolean): void {
+function print({ pairs, figures, problem }: Examination, calibrated: boolean): void {
   if (figures !== undefined) for (const line of lines(figures)) printLine(line);
   const against = calibrated ? "as the calibration says" : "as rectified images should";
   const fits = `the images lie ${against} (${pairs} pair${pairs === 1 ? "" : "s"})`;
@@ -128,7 +128,7 @@ async function check(
   }
   const { pairs, figures, problem } = examined;
   if (problem !== undefined) process.exitCode = ERROR_CATALOGUE[problem.code].exitCode;
-  if (!options.json) return tell(examined, calibration !== undefined);
+  if (!options.json) return print(examined, calibration !== undefined);
   printJson({
     fits: problem === undefined,
     calibrated: calibration !== undefined,

@@ -122,7 +122,7 @@ async function consume(url: string, options: ConsumeOptions): Promise<void> {
   const { base, device, stream } = options;
   let chosen = device;
   const credentials = credentialsFrom(options);
-  // One line for each kind of damage, however many messages have it and whatever they hold.
+  // One line for each kind of damage, for any number and content of messages.
   const damages = new Set<unknown>();
   const noteDamage = (sender: string, error: DepthwattError) => {
     const { field } = error.context;

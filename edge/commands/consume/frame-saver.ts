@@ -15,13 +15,13 @@ export type SaveFormat = (typeof SAVE_FORMATS)[number];
 /** Unpacked bytes being written at once; more would pile up in memory where the disk is slower than the stream. */
 const MAX_WRITING_BYTES = 64 << 20;
 
-/** Of a device's name in a file's; longer ones are cut. */
+/** Maximum length of a device's name in a file name; longer ones are cut. */
 const MAX_DEVICE_BYTES = 200;
 
 interface Picture {
   ending: string;
   bytes: Uint8Array;
-  /** What one count or sample of the file means. */
+  /** The meaning of one count or sample of the file. */
   meaning: string;
 }
 
@@ -165,7 +165,7 @@ export class FrameSaver {
     return this.#failure !== undefined;
   }
 
-  /** Waits for what is being written. @throws DepthwattError OUTPUT_UNWRITABLE, IMAGE_UNSUPPORTED */
+  /** Waits for the files that are being written. @throws DepthwattError OUTPUT_UNWRITABLE, IMAGE_UNSUPPORTED */
   async finish(): Promise<void> {
     if (this.#writing > 0) {
       await new Promise<void>((resolve) => {

@@ -35,7 +35,7 @@ function formatOf(from: string, out: string, named: Format | undefined): Format 
   const isFolder = statSync(from, { throwIfNoEntry: false })?.isDirectory() === true;
   if (named === undefined && !isFolder && extname(out).toLowerCase() === ".ply")
     throw new DepthwattError("USAGE", `expected --to ply and a folder, got a single file, ${out}`, {
-      hint: "Each frame becomes a file of its own: depthwatt convert IN.mcap FOLDER --to ply.",
+      hint: "Each frame becomes a separate file: depthwatt convert IN.mcap FOLDER --to ply.",
     });
   const format = named ?? BY_ENDING[extname(out).toLowerCase()] ?? "folder";
   if (isFolder === (format === "mcap")) return format;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every conversion counts and reports.
+// Defines the counts and reports of every conversion.
 import { isDepthwattError } from "../../../core/index.js";
 
 export interface Conversion {
   /** Files or messages written now. */
   written: number;
-  /** Those that were there already, from a conversion that was interrupted. */
+  /** Files that were there already, from a conversion that was interrupted. */
   kept: number;
-  /** What could not be converted, by cause. */
+  /** Files that could not be converted, by cause. */
   skipped: Record<string, number>;
 }
 
 export interface ConversionEvents {
-  /** `total` is undefined where nobody knows. */
+  /** `total` is undefined if it is unknown. */
   onProgress(done: number, total: number | undefined): void;
   /** One thing that was skipped, and why. */
   onSkip(text: string): void;

@@ -17,7 +17,7 @@ import type { Message, Recording } from "../../mcap/recording.js";
 import { type Conversion, type ConversionEvents, Counting } from "./conversion.js";
 import { sensorYaml } from "./euroc.js";
 
-/** Images that are packed at a time; zlib packs on threads of its own. */
+/** Images that are packed at a time; zlib packs on its own threads. */
 const AT_A_TIME = 4;
 
 const FOLDERS: readonly [ending: RegExp, folder: string][] = [
@@ -149,7 +149,7 @@ async function writeOne(
   counting.wrote();
 }
 
-/** What stands next to the images of EuRoC: lists, and the cameras where they are known. */
+/** Writes EuRoC's files next to the images: lists, and the cameras if they are known. */
 async function writeEurocFacts(
   recording: Recording,
   out: string,

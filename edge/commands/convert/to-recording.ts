@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From folders to a recording: the two cameras' images, and depth and disparities where there are any. Goes on where it was
-// interrupted.
+// Converts folders to a recording: the two cameras' images, and depth and disparities if there are any. Continues an
+// interrupted conversion.
 import {
   closeSync,
   constants,
@@ -48,7 +48,7 @@ interface Entry {
 export interface FolderRecordingOptions {
   /** Calibration to attach; absent: calibration.json in the folder, where there is one. */
   calibration?: string | undefined;
-  /** Of images whose names are no times. */
+  /** Rate of images whose names are no times. */
   rateHz: number;
 }
 
@@ -84,7 +84,7 @@ async function entriesOf(folder: string, rateHz: number): Promise<Entry[]> {
         sequence: 0,
       });
   }
-  // One order for every attempt, so that what is there already is the beginning of it.
+  // One order for every attempt, so that an interrupted file is the beginning of it.
   return entries.sort((a, b) =>
     a.stampNs < b.stampNs ? -1 : a.stampNs > b.stampNs ? 1 : a.topic < b.topic ? -1 : 1,
   );
@@ -97,7 +97,7 @@ interface Picture {
   bytes: Uint8Array;
 }
 
-/** disparityQ4 from a PFM; what is no multiple of 1/16 px is rounded to one. */
+/** Returns disparityQ4 from a PFM; rounds to multiples of 1/16 px. */
 function q4Of(values: Float32Array): Int16Array {
   return Int16Array.from(values, (value) => (Number.isFinite(value) ? Math.round(16 * value) : -32768));
 }
@@ -149,7 +149,7 @@ export async function toRecording(
  */
 function hold(beside: string, out: string): number {
   const file = openSync(beside, constants.O_RDWR | constants.O_CREAT, 0o666);
-  // Who waited for a conversion that has just ended holds what is now its output.
+  // A process that waited for a conversion that has just ended holds that conversion's output.
   const isHeld = () =>
     systemAddon().lockFile(file) &&
     fstatSync(file).ino === statSync(beside, { throwIfNoEntry: false })?.ino &&
@@ -163,7 +163,7 @@ function hold(beside: string, out: string): number {
   );
 }
 
-/** The file is there and held: begun anew, it is emptied. */
+/** The file is there and held: a restart empties it. */
 const heldDisk: RecordingDisk = {
   ...realDisk,
   open(path) {
@@ -238,7 +238,7 @@ interface Before {
   unreadable: string[];
 }
 
-/** What an earlier attempt has left, where it was made of the same. */
+/** Returns the state of an interrupted attempt, if it was made of the same inputs. */
 async function interrupted(
   file: string,
   entries: readonly Entry[],

@@ -6,9 +6,9 @@ export interface Finding {
   name: string;
   /** ok; absent: depthwatt runs without it; bad: what the configuration asks for cannot work. */
   state: "ok" | "absent" | "bad";
-  /** What was found, one clause. */
+  /** The result, one clause. */
   text: string;
-  /** What to do, for what is not ok. */
+  /** The advice, if the result is not ok. */
   hint?: string;
   /** Shell commands that fix it, in order; absent where none does: a camera is plugged in by hand. For --fix. */
   commands?: readonly string[];
@@ -16,6 +16,6 @@ export interface Finding {
   details?: string[];
   /** For --json. */
   facts?: Record<string, unknown>;
-  /** What the command exits with where this is bad. */
+  /** The command's exit code if the result is bad. */
   exitCode?: number;
 }

@@ -40,7 +40,10 @@ export function settingsCommands({ context }: DepthwattError): string[] {
 const CONTROL_SECRET = "control.secretFile";
 const SECRETS = [CONTROL_SECRET, "outputs.mqtt.passwordFile", "outputs.mqtt.keyFile"];
 
-/** A file of a secret: closed where others may read it, made where it is missing, drawn anew where it is too short. */
+/**
+ * Returns the commands for a secret's file: restricts its mode, creates it if it is missing, and replaces it if it is
+ * too short.
+ */
 export function secretCommands({ code, context }: DepthwattError): string[] | undefined {
   const { key, file } = context;
   if (typeof file !== "string" || !SECRETS.includes(String(key))) return undefined;
@@ -53,7 +56,7 @@ export function secretCommands({ code, context }: DepthwattError): string[] | un
   const empty = `${root}install -m 0600 /dev/null ${quoteShellWord(file)}`;
   if (key === CONTROL_SECRET)
     return [empty, `openssl rand -hex 32 | ${root}tee ${quoteShellWord(file)} > /dev/null`];
-  // The password is the broker's, so somebody has to write it; nor can a private key be made up.
+  // The user must write the broker's password; nor can a private key be made up.
   if (key !== "outputs.mqtt.passwordFile" || there) return undefined;
   return [empty, `${root}"\${EDITOR:-editor}" ${quoteShellWord(file)}`];
 }

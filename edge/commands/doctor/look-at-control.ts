@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the doctor says of control: whether only those who may can ask. Where that is the broker's business, an anonymous client
+// Checks control: whether only permitted clients can send requests. If the broker decides that, an anonymous client
 // tries.
 import type { MqttClient } from "mqtt";
 import { type DepthwattError, isDepthwattError } from "../../../core/index.js";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the doctor says of what is plugged in or reached: cameras, power rails, the broker.
+// Checks devices and connections: cameras, power rails, the broker.
 import { accessSync, constants, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DepthwattError, isDepthwattError, redactUrl } from "../../../core/index.js";
@@ -63,7 +63,7 @@ export function lookAtCameras({ source }: Config, root = "/"): Finding {
   return { name: "cameras", state, text: refusedText, hint, commands, details, facts: { cameras }, ...exit };
 }
 
-/** What the rails of a sensor add up to, or why they do not. */
+/** Describes the total of a sensor's rails, or why there is none. */
 function totalWords(total: PowerSensor["total"]): string {
   return "rails" in total ? `total: ${total.rails.join(" + ")}` : `no total: ${total.reason}`;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the doctor says of the program itself: Node, the addon, instruction sets, the CUDA plugin, settings, the board.
+// Checks the program: Node, the addon, instruction sets, the CUDA plugin, settings, the board.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { loadImageLibrary } from "../../../camera/index.js";
@@ -127,14 +127,14 @@ const BUILD_ON_JETSON =
   "This Jetson has a GPU: build the plugin with 'PATH=/usr/local/cuda/bin:$PATH npm run build:cuda'; " +
   "nvcc comes with JetPack (sudo apt-get install nvidia-jetpack).";
 
-/** What puts a Jetson's GPU to use; a Debian package has no sources to build from. */
+/** Returns the hint that puts a Jetson's GPU to use; a Debian package has no sources to build from. */
 function gpuHint(program = packageRoot()): string {
   return existsSync(join(program, "scripts/build-cuda.mjs"))
     ? BUILD_ON_JETSON
     : "This Jetson has a GPU: install the package depthwatt-cuda-<sm> of this version; 'depthwatt boards' says which <sm>.";
 }
 
-/** @param evidence what tells a Jetson: there the hint says how its GPU is put to use */
+/** @param evidence distinguishes a Jetson: there the hint describes how to use its GPU */
 export function lookAtCuda(
   native: Pick<NativeAddon, "cudaUnavailable">,
   wanted: string,
@@ -147,14 +147,14 @@ export function lookAtCuda(
   }
   const facts = { available: false, reason };
   const commands = isJetson(evidence) ? cudaCommands() : undefined;
-  const mend = commands && { commands };
+  const fix = commands && { commands };
   if (wanted === "cuda") {
     const otherwise = "'--backend auto' computes the same bits on the CPU.";
-    const hint = isJetson(evidence) ? `${gpuHint()} Or: ${otherwise}` : `Mend that. Or: ${otherwise}`;
-    return { name: "cuda", state: "bad", text: reason, hint, ...mend, facts, exitCode: 4 };
+    const hint = isJetson(evidence) ? `${gpuHint()} Or: ${otherwise}` : `Fix that. Or: ${otherwise}`;
+    return { name: "cuda", state: "bad", text: reason, hint, ...fix, facts, exitCode: 4 };
   }
   const hint = isJetson(evidence)
     ? gpuHint()
     : "Without an NVIDIA GPU, nothing: the CPU computes the same bits.";
-  return { name: "cuda", state: "absent", text: reason, hint, ...mend, facts };
+  return { name: "cuda", state: "absent", text: reason, hint, ...fix, facts };
 }

@@ -5,7 +5,7 @@ import { heatMap, xyPlot } from "../../plot/index.js";
 import { csvCell, sweepColumns } from "./sweep.js";
 
 export interface GridRow {
-  /** Of the first and of the second parameter. */
+  /** Values of the first and of the second parameter. */
   values: [number, number];
   evaluation: Evaluation;
 }

@@ -8,7 +8,7 @@ export interface PaperRow {
   evaluation: Evaluation;
 }
 
-/** As the papers count them: width x height x disparities of the whole images, whatever resolution is matched. */
+/** As the papers count them: width x height x disparities of the whole images, at any matched resolution. */
 export function megaDisparitiesPerSecond({ scenes }: Evaluation): number {
   const evaluated = scenes.reduce(
     (sum, { width, height, numDisparities }) => sum + width * height * numDisparities,

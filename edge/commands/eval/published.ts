@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the papers print of their own systems, by preset. Percent of pixels off by more than 1 px on Middlebury v2.
+// Lists the numbers that the papers print of their own systems, by preset. Percent of pixels off by more than 1 px on
+// Middlebury v2.
 
 /** By scene: nonocc, all, disc; a paper that prints nonocc alone has one number. */
 type OfScenes = Readonly<Record<string, readonly number[]>>;
@@ -11,7 +12,7 @@ export interface PublishedRow {
   averagePercent?: number;
   /** Millions of disparity evaluations a second, with the machine. */
   megaDisparitiesPerSecond?: { value: number; on: string };
-  /** What else it prints, as a sentence. */
+  /** Further printed numbers, as a sentence. */
   also?: string;
 }
 

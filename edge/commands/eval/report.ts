@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a mode of depthwatt eval returns, and how it is printed: JSON, lines of a table or CSV, and plots as files.
+// Defines the report of a mode of depthwatt eval, and prints it: JSON, lines of a table or CSV, and plots as files.
 import { writeFile } from "node:fs/promises";
 import { DepthwattError } from "../../../core/index.js";
 import { columns, note, paint, printJson, printLine } from "../../cli/output.js";
 
 export interface Plot {
-  /** What it is, such as "heat map". */
+  /** The kind of plot, such as "heat map". */
   name: string;
   file: string;
   svg: string;
@@ -15,7 +15,7 @@ export interface Report {
   json: unknown;
   /** The same for a person or a spreadsheet, on stdout. */
   lines: readonly string[];
-  /** What a reader of the lines should know, on stderr. */
+  /** Notes for the reader of the lines, on stderr. */
   notes: readonly string[];
   plots: readonly Plot[];
 }

@@ -69,7 +69,7 @@ async function writeCloud(
   }
 }
 
-/** What the limits dropped, for the line of results; empty where they dropped nothing. */
+/** Describes the pixels that the limits dropped, for the line of results; empty if there are none. */
 function droppedText(droppedPercent: Matched["droppedPercent"]): string {
   const words = { filled: "filled", lowConfidence: "low confidence", tooNear: "too near", tooFar: "too far" };
   const causes = DROP_CAUSES.filter((cause) => droppedPercent[cause] > 0);

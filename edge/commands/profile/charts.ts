@@ -136,7 +136,7 @@ export function timelineChart(point: MeasuredPoint): string {
   return picture(WIDTH, 215, `Watts over time of ${shortName(point)}`, body);
 }
 
-/** What each stage takes of a frame's time: stacked milliseconds per point. */
+/** Draws the share of each stage in a frame's time: stacked milliseconds per point. */
 export function stageTimeChart(results: readonly PointResult[], stageNames: readonly string[]): string {
   const shown = distinctPoints(results);
   const sums = shown.map((result) =>

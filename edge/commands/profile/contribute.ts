@@ -6,7 +6,7 @@ import { isWhole, type Profile } from "../../profile/types.js";
 
 const positive = z.number().positive();
 
-/** What `bash cuda/check/check.sh --model` writes: kernels, frames and copies, each alone on the GPU. */
+/** Describes the output of `bash cuda/check/check.sh --model`: kernels, frames and copies, each alone on the GPU. */
 const kernelTimesSchema = z.object({
   machine: z.string().min(1),
   commit: z.string().min(1),
@@ -55,7 +55,7 @@ export const contributionSchema = z.strictObject({
   gpu: z.string().nullable(),
   sensor: z.strictObject({
     name: z.string().min(1),
-    /** What the watts are the watts of. */
+    /** The scope of the watts. */
     total: z.string().min(1),
     rails: z.array(z.string().min(1)).min(1),
   }),

@@ -13,7 +13,7 @@ export interface PlanOptions {
   disparities: readonly number[];
   paths: readonly (2 | 4 | 8)[];
   rates: readonly (number | "max")[];
-  /** Whether each is at half resolution. */
+  /** Resolutions; true: half. */
   resolutions: readonly boolean[];
   /** Adds runs with each optional stage left out and each of `repeated` repeated, this many rounds of them; 0 = none. */
   stageRounds: number;
@@ -85,7 +85,7 @@ export function planPoints(options: PlanOptions): ProfilePoint[] {
       for (const size of options.sizes) {
         for (const numDisparities of options.disparities) {
           for (const paths of options.paths) {
-            // Of a matcher without paths once is enough.
+            // A matcher without paths is measured once.
             if (!hasPaths(algorithm) && paths !== options.paths[0]) continue;
             for (const half of options.resolutions) {
               for (const rateHz of options.rates) {

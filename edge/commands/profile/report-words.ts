@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a report says in words: how it was measured, how sure it is, and on what.
+// Words a report: the method of measurement, its uncertainty, and the machine.
 import type { Figure } from "../../../power/index.js";
 import { escapeText, shortNumber } from "../../plot/index.js";
 import type { Profile, RailProvenance } from "../../profile/types.js";

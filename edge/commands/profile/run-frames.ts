@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Feeds an engine from memory for a given time: as fast as it can, or paced like a camera that waits for nobody.
+// Feeds an engine from memory for a given time: as fast as it can, or paced like a camera that does not wait.
 import type { NativeEngine } from "../../../cuda/index.js";
 import type { DrawnPair } from "./frames.js";
 

@@ -92,7 +92,7 @@ async function mayChangeModes(
   if (!/^y(es)?$/i.test(answer.trim())) throw new DepthwattError("USAGE", "Nothing was changed or measured.");
 }
 
-/** What the engine says of itself, from the smallest engine there is. */
+/** Returns the engine's description, from the smallest engine there is. */
 function engineInfo(backend: "auto" | "cpu" | "cuda") {
   const size = { width: 64, height: 48 };
   const { config } = loadConfig({ environment: {}, set: ["board=none", `engine.backend=${backend}`] });

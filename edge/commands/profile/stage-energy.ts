@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a stage costs in joules, by ordinary least squares over runs in which it is left out, done once or repeated: a stage
-// of a millisecond is far too short for any rail, a run of twenty seconds is not.
+// Estimates the joules of a stage by ordinary least squares over runs in which it is left out, done once or repeated: a
+// stage of a millisecond is far too short for any rail, a run of twenty seconds is not.
 import { STAGE_NAMES, type StageName } from "../../../cuda/index.js";
 import { isWhole, type OptionalStage, type PointResult, type ProfilePoint } from "../../profile/types.js";
 
@@ -13,7 +13,7 @@ export interface StageEnergy {
 
 export interface StageEnergies {
   stages: StageEnergy[];
-  /** What remains without the stages above: those that were neither left out nor repeated, and the machine itself. */
+  /** The remainder without the stages above: those that were neither left out nor repeated, and the machine. */
   remainder: { joulesPerFrame: number; halfWidth: number };
   runs: number;
   degreesOfFreedom: number;

@@ -10,7 +10,7 @@ export interface Progress {
   done: number;
   total: number;
   remainingSeconds: number;
-  /** What is being done now. */
+  /** The current step. */
   words: string;
 }
 
@@ -43,7 +43,7 @@ export function missingPoints(
   });
 }
 
-/** @throws whatever opening the engine or changing the mode throws; what was measured before is on disk then */
+/** @throws errors of opening the engine or changing the mode; earlier measurements are on disk then */
 export async function sweep(options: SweepOptions): Promise<void> {
   const { profile, folder, meter, modes, idleSeconds, seconds, warmUpSeconds } = options;
   const todo = missingPoints(options.points, profile.results);
@@ -51,17 +51,17 @@ export async function sweep(options: SweepOptions): Promise<void> {
   let perPoint = seconds + warmUpSeconds + OVERHEAD_SECONDS;
   let spent = 0;
   const idleLeft = "rails" in meter.sensor ? idleSeconds : 0;
-  const tell = (left: number, words: string): void =>
+  const report = (left: number, words: string): void =>
     options.onProgress({ done: total - left, total, remainingSeconds: left * perPoint + idleLeft, words });
   try {
     if (typeof profile.idleBefore !== "number" && "rails" in meter.sensor) {
-      tell(todo.length, "idle power");
+      report(todo.length, "idle power");
       profile.idleBefore = await meter.measureIdle(idleSeconds);
       saveProfile(folder, profile);
     }
     for (const [index, point] of todo.entries()) {
       if (options.signal?.aborted) return;
-      tell(todo.length - index, pointId(point));
+      report(todo.length - index, pointId(point));
       const begin = performance.now();
       if (point.mode !== undefined) modes?.set(point.mode);
       const result = await measurePoint(point, options);
@@ -71,13 +71,13 @@ export async function sweep(options: SweepOptions): Promise<void> {
       perPoint = spent / (index + 1);
     }
     if ("rails" in meter.sensor) {
-      tell(0, "idle power again");
+      report(0, "idle power again");
       profile.idleAfter = await meter.measureIdle(idleSeconds);
     } else {
       profile.idleBefore = meter.sensor;
       profile.idleAfter = meter.sensor;
     }
-    tell(0, "done");
+    report(0, "done");
     saveProfile(folder, profile);
   } finally {
     modes?.restore();

@@ -25,7 +25,7 @@ interface SceneFlags {
   json?: boolean;
 }
 
-/** An older scene is written over, somebody's data set is not. @throws DepthwattError FILE_EXISTS */
+/** Overwrites an older scene, but not another data set. @throws DepthwattError FILE_EXISTS */
 function checkFolder(folder: string): void {
   if (existsSync(join(folder, "scene.json"))) return;
   const found = ["dataset.json", "calibration.json"].find((name) => existsSync(join(folder, name)));

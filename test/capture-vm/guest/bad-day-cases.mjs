@@ -60,7 +60,7 @@ export const badDayCases = {
           assert(drops.driver > 5, `${side}: ${JSON.stringify(drops)}`);
           assert(drops.unmatched > 3, `${side}: ${JSON.stringify(drops)}`);
         }
-        // What the driver numbered is what was paired, lost or left alone.
+        // Every frame that the driver numbered was paired, lost or unpaired.
         const numbered = record.pairs.at(-1).leftSequence - record.pairs[0].leftSequence + 1;
         const accounted = pairs + dropsLeft.driver + dropsLeft.unmatched + (dropsLeft.alone ?? 0);
         assert(Math.abs(numbered - accounted) <= 6, `${numbered} numbered, ${accounted} accounted for`);

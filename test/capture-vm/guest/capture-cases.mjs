@@ -107,7 +107,7 @@ export const captureCases = {
       const { pairs } = record;
       assert.equal(pairs[0].clock, "monotonic");
       assert.equal(pairs[0].timestampPoint, "endOfFrame");
-      // The stamps are the kernel's own clock: a frame number later is 80 ms later, whatever the machine's load.
+      // The stamps are the kernel's own clock: a frame number later is 80 ms later, at any load of the machine.
       for (const [ns, sequence] of [
         ["leftNs", "leftSequence"],
         ["rightNs", "rightSequence"],

@@ -181,7 +181,10 @@ export const loopBackCases = {
     }),
 };
 
-/** Order, time stamps and sequence numbers of every frame; depth of those between two changes of the picture. */
+/**
+ * Checks order, time stamps and sequence numbers of every frame, and the depth of those between two changes of the
+ * image.
+ */
 function checkFrames(depths, lefts, truth, cameraInfo, percentOf) {
   const percents = [];
   const stepsMs = [];

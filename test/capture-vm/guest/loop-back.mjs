@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two cameras that see what is written: output nodes of the driver that loop back into its capture nodes.
+// Creates two cameras that show written images: output nodes of the driver that loop back into its capture nodes.
 import { execFileSync, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ const OUTPUT_BUFFERS = 3;
 
 const control = (...words) => execFileSync("v4l2-ctl", words, { stdio: "pipe", encoding: "utf8" });
 
-/** One camera: a capture node that shows what is written to its output node. */
+/** Creates one camera: a capture node that shows the images written to its output node. */
 async function loop(bus) {
   const capture = await findDevice(bus);
   const output = await findDevice(bus, false);

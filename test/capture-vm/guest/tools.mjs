@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the guest's cases share: the built project, the cameras' controls, a recording consumer, checks and reports.
+// Shares between the guest's cases: the built project, the cameras' controls, a recording consumer, checks and reports.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -24,7 +24,7 @@ export const { greyOf } = await built("camera/recordings/still.js");
 export let LEFT = "/dev/video0";
 export let RIGHT = "/dev/video1";
 
-/** A device that was unplugged while somebody held it comes back under another number: look for its place on the bus. */
+/** A device that was unplugged while it was open comes back under another number: finds it by its place on the bus. */
 export async function findDevice(bus, captures = true) {
   for (const path of videoNodes()) {
     const found = await video.identify(path);
@@ -38,7 +38,7 @@ async function findVideoNodes() {
   RIGHT = await findDevice("platform:vivid-001");
 }
 
-// What commands print is compared as text.
+// Output of commands is compared as text.
 process.env.NO_COLOR = "1";
 
 export const report = (facts) => process.stdout.write(`@@report ${JSON.stringify(facts)}\n`);
@@ -100,7 +100,7 @@ export async function openPair(settings = {}) {
   return record;
 }
 
-/** Runs `use` with a started pair source and stops it whatever happens. */
+/** Runs `use` with a started pair source and always stops it. */
 export async function withPair(settings, use) {
   const record = await openPair(settings);
   try {
@@ -151,8 +151,8 @@ export async function withCamera(options, use) {
 }
 
 /**
- * A command line to its end, in this process: starting Node anew takes seconds in the emulation.
- * @returns exit code and what it wrote
+ * Runs a command line in this process: starting Node again takes seconds in the emulation.
+ * @returns exit code and output
  */
 export async function depthwatt(words, { asUser } = {}) {
   const { runCommandLine } = await built("edge/cli/program.js");

@@ -14,7 +14,7 @@ export function goldenMessages(): Uint8Array[] {
   return frames.map(({ base64 }) => new Uint8Array(Buffer.from(base64, "base64")));
 }
 
-/** The CRC and the length of the body made right, so that what is wrong must be noticed automatically. */
+/** Corrects the CRC and the length of the body, so that the reader must notice the other errors. */
 export function reseal(message: Uint8Array): Uint8Array {
   const view = new DataView(message.buffer, message.byteOffset, message.byteLength);
   view.setUint32(24, message.length - 96, true);
@@ -43,7 +43,7 @@ export function fuzzedMessages(count: number, seed: number): Uint8Array[] {
   });
 }
 
-/** What each field is set to, next to the values of good frames: borders, codes that nothing has, numbers that are none. */
+/** Values for each field, in addition to those of good frames: limits, unknown codes, numbers that are not finite. */
 const HOSTILE = {
   u8: [0, 1, 2, 3, 4, 5, 6, 7, 127, 255],
   u16: [0, 1, 2, 7, 8, 16, 24, 0x7fff, 0xffff],

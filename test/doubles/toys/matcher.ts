@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TreeCopy } from "../tree-copy.js";
 
-const DESCRIPTION = "Disparity of what is red.";
+const DESCRIPTION = "Disparity of red pixels.";
 
 const CPU = `// SPDX-License-Identifier: Apache-2.0
 // The toy on the CPU.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Toy stages: a folder and one line in cuda/stages.h each. `shift` adds a number of pixels to every disparity and fails where it is
-// told to. `toyWide` claims to leave another size than it does.
+// Defines toy stages: a folder and one line in cuda/stages.h each. `shift` adds a number of pixels to every disparity
+// and fails on request. `toyWide` claims another output size than it writes.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TreeCopy } from "../tree-copy.js";

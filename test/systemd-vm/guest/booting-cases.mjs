@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The second boot: everything is there, on a root that nobody can write to, and the time to the first depth image is taken.
+// Tests the second boot on a read-only root, and measures the time to the first depth image.
 import { readFileSync } from "node:fs";
 import { assert, hear, hearDepth, sh, show, tried, UNIT } from "./tools.mjs";
 

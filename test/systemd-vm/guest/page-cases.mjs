@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/start/service.md as somebody follows it who installs from Debian packages: every command of these sections is run as it
-// is there. What differs is reported here: the machine is amd64, `sudo` is root already, the editor is a script, and what would run
-// until Ctrl-C runs for some seconds.
+// Follows docs/start/service.md like a user who installs from Debian packages: runs every command of these sections as
+// it is there. Differences: the machine is amd64, `sudo` is root already, the editor is a script, and commands that run
+// until Ctrl-C run for some seconds.
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { assert, mainPid, sh, show, tried, UNIT, until } from "./tools.mjs";
 
 const page = readFileSync("/opt/service.md", "utf8");
 
-/** The commands below a heading, with what stands behind them taken off. */
+/** Returns the commands below a heading, without their comments. */
 function commandsOf(heading) {
   const [, section] = page.split(new RegExp(`^## ${heading}$`, "m"));
   assert(section !== undefined, `the page has no section ${heading}`);
@@ -124,7 +124,7 @@ export const cases = {
       assert.notEqual(state(unit), "active", unit);
     assert(existsSync("/etc/depthwatt/config.yaml"));
     follow(yes(purge));
-    // What a person has made is a person's: the second pair's settings, the calibration.
+    // Files that a person has made are kept: the second pair's settings, the calibration.
     sh("rm", "-r", "/etc/depthwatt");
     const left = sh("find", "/etc", "/usr", "/lib", "/var/lib", "-xdev", "-name", "*depthwatt*");
     assert.equal(left.replace(/^.*\/var\/lib\/(systemd|dpkg).*\n/gm, ""), "");

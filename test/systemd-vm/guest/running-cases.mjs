@@ -27,7 +27,7 @@ import {
 
 const SOCKET = "/run/depthwatt-power-mode.socket";
 
-/** A broker that knows the service and a reader, and nobody else. */
+/** A broker that accepts only the service and a reader. */
 function guardBroker() {
   sh("mosquitto_passwd", "-c", "-b", "/etc/mosquitto/passwords", "depthwatt", "the board's secret");
   sh("mosquitto_passwd", "-b", "/etc/mosquitto/passwords", "reader", "reader");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the guest's cases share: commands, waiting, the service and what is heard of it, reports.
+// Shares between the guest's cases: commands, waiting, the service and its messages, reports.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { openSync, writeFileSync, writeSync } from "node:fs";
@@ -22,7 +22,7 @@ export function sh(command, ...words) {
   return stdout;
 }
 
-/** The same where failing is what is looked at. */
+/** Runs a command that is expected to fail. */
 export function tried(command, ...words) {
   const { status, stdout, stderr } = spawnSync(command, words, { encoding: "utf8" });
   return { status, output: stdout + stderr };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The third boot: no camera is there, and somebody else has the port of the live page.
+// Tests the third boot: no camera is there, and another program has the port of the live page.
 import { existsSync, readdirSync } from "node:fs";
 import {
   assert,

@@ -226,7 +226,7 @@ describe("continuity of many streams", () => {
         expect(streams.of("kept/depth").missingBefore(frame(3 + i / 1000))).toBe(i === 0 ? 1 : 0);
     }
     expect(streams.size).toBe(4096);
-    // Forgotten: it restarts instead of telling a loss that nobody can know.
+    // A forgotten stream restarts instead of reporting a loss that cannot be known.
     expect(streams.of("silent/depth").missingBefore(frame(50))).toBe(0);
   });
 });

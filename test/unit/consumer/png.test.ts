@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PNG bodies: the same counts as a second decoder for every filter and depth; files that inflate to more or less than their
-// header's rows, by zlib and by the browser's inflater; chunks that nobody asked for stay packed.
+// Tests PNG bodies: the same counts as a second decoder for every filter and depth; files that inflate to more or less
+// than their header's rows, by zlib and by the browser's inflater; unneeded chunks stay packed.
 import { constants, crc32, deflateSync, inflateSync } from "node:zlib";
 import { decode as decodeByFastPng, encode as encodeByFastPng } from "fast-png";
 import { expect, test } from "vitest";

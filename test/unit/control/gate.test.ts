@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gate and what is behind it, without a broker: every refusal by its code, counts, and what a signature covers.
+// Tests the gate and control behind it, without a broker: every refusal by its code, counts, and the scope of a
+// signature.
 import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, test, vi } from "vitest";
@@ -70,7 +71,7 @@ test("the signature is HMAC-SHA256 over the lines that the reference names", () 
   const text = '{"id":"1"}';
   const expected = createHmac("sha256", SECRET).update(`depthwatt-control-1\nsite/robot-1\nget\n${text}`);
   expect(signatureOf(SECRET, { device: DEVICE, command: "get", text })).toBe(expected.digest("hex"));
-  // Written down, so that a change of what is signed is seen: python3 -c 'import hmac; ...' gives the same.
+  // A constant, so that a change of the signed text is noticed: python3 -c 'import hmac; ...' gives the same.
   expect(signatureOf("0123456789abcdef", { device: "depthwatt/robot-1", command: "get", text })).toBe(
     "5fd704dc40cbb389da8179d2687b5d4083ddba4d2703054ad31be9dfc0c1aa5e",
   );

@@ -8,7 +8,7 @@ import { loadConfig } from "../../../edge/config/index.js";
 import { engineMatcher, evaluate, readDataset, readScene } from "../../../edge/eval/index.js";
 import { needsData } from "../../doubles/needs.js";
 
-/** Of the paper: 450x375x60 for teddy and cones; tsukuba and venus as they are always given. */
+/** The paper's sizes: 450x375x60 for teddy and cones; tsukuba and venus with their usual ones. */
 const LABELS: Record<string, number> = { tsukuba: 16, venus: 20, teddy: 60, cones: 60 };
 const PLAIN = ["leftRight=false", "speckleSize=0", "fill=off", "boundary=false"].map(
   (set) => `refine.${set}`,
@@ -47,7 +47,7 @@ needsData("midd_v2/dataset.json").suite("Table IV of Yu et al. 2010", () => {
     `${matcher}.gradientPercent=400`,
   ];
   const esaw = ["match.algorithm=esaw", ...gradients("match.esaw")];
-  // Of one another as in the paper, and small enough for gradients next to them.
+  // Proportions of the paper's, and small enough for gradients next to them.
   const esmp = ["lambdaThousandths=99", "slopeThousandths=660", "capTenThousandths=248"].map(
     (set) => `match.esmp.${set}`,
   );

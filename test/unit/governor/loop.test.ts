@@ -30,7 +30,7 @@ const MATCH = {
   },
 } as const;
 
-/** Engines that finish a frame when told to; remembers in which order they were opened and closed. */
+/** Creates engines that finish a frame on request; remembers in which order they were opened and closed. */
 class Workshop {
   readonly log: string[] = [];
   finish: (() => void) | undefined;
@@ -73,7 +73,7 @@ class Workshop {
 const options = { match: MATCH, backend: "auto" } as unknown as EngineOptions;
 const none = new Uint8Array(0);
 
-/** Another engine is opened next to the one that computes: it is there a turn later. */
+/** Another engine is opened next to the current one: it is ready a turn later. */
 const prepared = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 describe("an engine whose parameters change", () => {
@@ -300,7 +300,7 @@ describe("what a profile tells the governor", () => {
     const table = tableOf(profile, levels, { width: 640, height: 480, rateHz: 15 });
     const measured = profile.results.find((r) => r.id === "sgm-640x480-d128-p8-15hz")!;
     if (!measured.power.available) throw new Error("constructed without watts");
-    // The profile's own run at 15 Hz is a second witness of what is computed from the run at full speed.
+    // The profile's own run at 15 Hz checks the prediction from the run at full speed.
     expect(table[0]!.watts! / measured.power.watts).toBeCloseTo(1, 1);
     expect(table[0]!.watts!).toBeGreaterThan(MODEL.idleWatts);
     expect(table.slice(0, 4).every((figures) => figures.watts !== undefined)).toBe(true);

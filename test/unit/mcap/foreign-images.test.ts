@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recordings of other programs whose image messages are valid MCAP and doubtful ROS: what is damaged is skipped and counted, and
-// the reason is named.
+// Tests recordings of other programs whose image messages are valid MCAP and doubtful ROS: damaged ones are skipped and
+// counted, and the reason is named.
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

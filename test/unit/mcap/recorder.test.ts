@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recording against a bad disk: full, faulty, cut off from power. What was flushed can be read, and what is lost is counted.
+// Tests a recording against a bad disk: full, faulty, cut off from power. Flushed data can be read, and losses are
+// counted.
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

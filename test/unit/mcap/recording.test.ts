@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recordings that are cut, damaged or another program's: what is whole is read, what is lost is counted, what is no pair of images is
-// refused by name.
+// Tests recordings that are cut, damaged or another program's: whole parts are read, losses are counted, and other
+// files are refused by name.
 import { execFileSync } from "node:child_process";
 import {
   closeSync,
@@ -134,7 +134,7 @@ needs("lz4").suite("another program's recording in lz4", () => {
     await writer.end();
     const file = Buffer.concat(bytes);
     writeFileSync(place("lz4.mcap"), file);
-    // What they are packed with is reported by each chunk; noise would not get smaller.
+    // Each chunk names its compression; noise would not get smaller.
     expect(file.includes("lz4")).toBe(true);
     expect(file.length).toBeLessThan(PAIRS * 2 * 512);
     expect((await read(place("lz4.mcap"))).numbers).toEqual(all);
@@ -333,7 +333,9 @@ test("what a damaged recording lacks is reported and counted by the source", asy
   copyFileSync(whole, place("short.mcap"));
   truncateSync(place("short.mcap"), 2000);
   const short = await play({ file: place("short.mcap") });
-  expect(short.warnings[0]).toMatch(/no usable index .* a new one was made; \d+ bytes belong to no whole record/);
+  expect(short.warnings[0]).toMatch(
+    /no usable index .* a new one was made; \d+ bytes belong to no whole record/,
+  );
 });
 
 const GIGABYTE = 2 ** 30;

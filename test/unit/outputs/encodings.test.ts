@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engine encodes follows from the outputs' settings, and so do its slots; a wish that lost is met by the output itself.
+// Tests that the engine's encodings and slots follow from the outputs' settings; an output makes an encoding that the
+// engine does not.
 import { expect, test } from "vitest";
 import { loadConfig } from "../../../edge/config/index.js";
 import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";

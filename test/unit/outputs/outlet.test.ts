@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands between an output's mistakes and the run: each is counted, told once, and costs nobody else a frame.
+// Tests the outlet between an output's errors and the run: each error is counted, reported once, and costs no other
+// output a frame.
 import { expect, test, vi } from "vitest";
 import type { FrameLease, Output } from "../../../edge/contracts/output.js";
 import { Outlet } from "../../../edge/outputs/outlet.js";
@@ -144,10 +145,10 @@ test("what state() or metrics() throws is reported, and forgotten when they work
       },
     }),
   );
-  outlets[0]!.tell("metrics", (output) => output.metrics?.({}));
-  outlets[0]!.tell("metrics", (output) => output.metrics?.({}));
+  outlets[0]!.notify("metrics", (output) => output.metrics?.({}));
+  outlets[0]!.notify("metrics", (output) => output.metrics?.({}));
   broken = false;
-  outlets[0]!.tell("metrics", (output) => output.metrics?.({}));
+  outlets[0]!.notify("metrics", (output) => output.metrics?.({}));
   expect(problems).toEqual(["metrics failed: disk full", undefined]);
 });
 

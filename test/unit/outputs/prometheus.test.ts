@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metrics for Prometheus: both formats by hand, what is unknown left out, and clients that do not read.
+// Tests the metrics for Prometheus: both formats by hand, unknown values absent, and clients that do not read.
 import { readFileSync } from "node:fs";
 import { request as ask, createServer } from "node:http";
 import type { AddressInfo } from "node:net";

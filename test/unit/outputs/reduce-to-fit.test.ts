@@ -66,7 +66,7 @@ function computed(): ComputedFrame {
   } as unknown as ComputedFrame;
 }
 
-/** What is published of one stream where a message may have so many bytes. */
+/** Returns the published messages of one stream with a limit of so many bytes. */
 async function published(
   stream: string,
   encoding: string,

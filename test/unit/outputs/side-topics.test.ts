@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of bytes on the connection next to that of the frames: each call hears once what happened, and why.
+// Tests bytes on the connection next to that of the frames: each call learns its result once, with the reason.
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { expect, test, vi } from "vitest";

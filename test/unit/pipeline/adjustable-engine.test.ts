@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a replaced engine says of itself.
+// The description of a replaced engine.
 import { expect, test } from "vitest";
 import { AdjustableEngine } from "../../../edge/pipeline/adjustable-engine.js";
 import { engineOptions } from "../../doubles/engine-call.js";

@@ -201,7 +201,7 @@ describe("windows that are refused", () => {
     bench.failing.clear();
     bench.run(meter, 2);
     expect(available(meter.recent(1.5)).watts).toBeCloseTo(5, 9);
-    // The whole run holds three seconds that nobody sampled: no honest mean.
+    // The run has three seconds without samples: no honest mean.
     expect(meter.sinceStart()).toMatchObject({
       available: false,
       reason: expect.stringContaining("were not sampled"),

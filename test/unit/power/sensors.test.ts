@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sensors on constructed trees (see test/doubles/sysfs-tree.ts): what is read, what is refused and in which words.
+// Tests sensors on constructed trees (see test/doubles/sysfs-tree.ts): readings, refusals and their words.
 import { chmodSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openBattery } from "../../../power/battery.js";
@@ -31,7 +31,7 @@ function opened(result: PowerSensor | { available: false; reason: string }): Pow
 
 const refusal = (result: object): string => ("reason" in result ? String(result.reason) : "it was opened");
 
-/** What a root user, whom no permission stops, cannot otherwise see. */
+/** Simulates missing permissions for root, whom the system never refuses. */
 const denying =
   (part: string): ValueReader =>
   (path) =>
@@ -97,7 +97,7 @@ describe("RAPL", () => {
       expect(refusal(openRapl({ root: tree.root }))).toMatch(/energy_uj may not be read.*60-depthwatt-power/);
       return;
     }
-    // Nothing is forbidden to root: for one read it takes the place of nobody.
+    // Root may read everything: for one read it becomes the user nobody.
     chmodSync(tree.root, 0o755);
     process.seteuid?.(65534);
     try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A smart plug on a real broker, from its messages to joules, and what is reported when it falls silent.
+// Tests a smart plug on a real broker, from its messages to joules, and the report when it falls silent.
 import { spawnSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test, vi } from "vitest";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is kept of a broker's refusals, without a broker: by topic, until it takes a message again or nothing is published there.
+// Tests the memory of a broker's refusals, without a broker: by topic, until it takes a message again or the topic is
+// not used any more.
 import { expect, test } from "vitest";
 import { BrokerRefusals } from "../../../edge/outputs/mqtt/broker-refusals.js";
 

@@ -85,7 +85,7 @@ test("an explicit version is never changed", async () => {
 });
 
 test("pauses grow from attempt to attempt up to the longest, and restart after a connection", async () => {
-  // What is asked of the timer, not when it comes: a busy machine makes every pause longer.
+  // The requested delay, not the real one: a busy machine makes every pause longer.
   const timers = vi.spyOn(globalThis, "setTimeout");
   cleanups.push(() => timers.mockRestore());
   const { attempts, statuses, sockets } = await setUp(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of an MQTT output that cannot be opened whole: nothing of it continues.
+// Tests an MQTT output that cannot be opened completely: no part of it continues.
 import { beforeEach, expect, test, vi } from "vitest";
 import { DepthwattError } from "../../../core/index.js";
 import { loadConfig } from "../../../edge/config/index.js";
@@ -29,7 +29,7 @@ vi.mock("../../../edge/outputs/mqtt/publisher.js", async (original) => {
 });
 
 test("credentials that vanish after the first connection has read them leave no publisher behind", async () => {
-  // Nobody listens there: whoever is not closed tries again and again.
+  // No server listens there: an unclosed client tries again and again.
   const set = ["board=none", "outputs.mqtt.broker=mqtt://127.0.0.1:9"];
   const { config } = loadConfig({ set, environment: {} });
   const context = { settings: config.outputs.mqtt, base: "depthwatt", device: "test", notice: () => {} };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Topic names: what users may choose, and what is refused with the key's name.
+// Tests topic names: valid ones, and refusals with the key's name.
 import { describe, expect, test } from "vitest";
 import { makeTopics, splitTopic } from "../../../core/frame/topics.js";
 

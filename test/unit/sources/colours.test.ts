@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Colours from every kind of source, for matchers that read them; and what is reported where there are none.
+// Tests colours from every kind of source, for matchers that read them; and the message if there are none.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -117,7 +117,7 @@ describe("the built-in scene", () => {
     let [difference, whole, saturation] = [0, 0, 0];
     for (const [i, value] of grey.entries()) {
       const [r, g, b] = [colours[3 * i]!, colours[3 * i + 1]!, colours[3 * i + 2]!];
-      // What is cut off at 255 is lost to luma.
+      // Values that are clipped at 255 are lost to luma.
       if (Math.max(r, g, b) < 255) {
         difference += Math.abs((77 * r + 150 * g + 29 * b) / 256 - value);
         whole++;

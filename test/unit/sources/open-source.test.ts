@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What opening a source says next to the source.
+// The messages of opening a source, in addition to the source.
 import { expect, test } from "vitest";
 import { loadConfig } from "../../../edge/config/index.js";
 import { openSource } from "../../../edge/run/open-source.js";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams of one moment are put together again, whichever come, in whatever order; nothing waits for what was switched off.
+// Tests that streams of one moment are put together again, in any order and selection; no set waits for a stream that
+// was switched off.
 import { EventEmitter } from "node:events";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { WebSocket } from "ws";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page may ask, and with which proof: signed in the page itself, once, for this device and this door.
+// Tests the page's requests and their proof: signed in the page, once, for this device and this endpoint.
 import { expect, test } from "vitest";
 import { requestPayload, setSecret } from "../../../clients/page/settings/request.js";
 import type { RunControl } from "../../../edge/contracts/control.js";
@@ -74,7 +74,7 @@ test("with a secret: the page's signature is the device's own, good once, for th
   expect(await ask(request(FOR), "restart")).toMatchObject({ code: "CONTROL_SECRET" });
   expect(await ask(request("page of depthwatt/robot-2"))).toMatchObject({ code: "CONTROL_SECRET" });
   expect(await ask(request(FOR, Date.now() - 31_000))).toMatchObject({ code: "CONTROL_TIME" });
-  // What was heard at the broker is nothing here.
+  // A request that was recorded at the broker is invalid here.
   const at = { base: "depthwatt", device: "robot-1", secret: SECRET, client: "anna" };
   const heard = clientPayload(at, "set", { values: { a: 1 } }, "9");
   expect(await ask(heard)).toMatchObject({ code: "CONTROL_SECRET" });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the plots draw: ten minutes of each device, whatever its documents say.
+// Tests the data of the plots: ten minutes of each device, with any documents.
 import { expect, test } from "vitest";
 import { chartsFrom } from "../../../clients/page/figures/charts.js";
 import { perSecond, recent, remember } from "../../../clients/page/figures/history.js";

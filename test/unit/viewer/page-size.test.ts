@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a visitor of the live page loads.
+// Tests what a visitor of the live page loads.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";

@@ -20,7 +20,7 @@ function wordsIn(file: string, source = readFileSync(file, "utf8")): string[] {
     if (WORD.test(text)) found.push(`${file}:${line + 1}: ${text.trim()}`);
   };
   const literals = (node: ts.Node): void => {
-    // A comparison and the choice of a class show nobody anything.
+    // A comparison and the choice of a class are not displayed.
     if (ts.isBinaryExpression(node) && node.operatorToken.getText() !== "??") {
       if (node.operatorToken.getText() !== "+") {
         literals(node.right);

@@ -147,7 +147,7 @@ test("exchanged cameras, a mirrored camera, wrong squares and too few pairs are 
     code: "CALIBRATION_DOUBTFUL",
     message: expect.stringContaining("the right camera is out of focus"),
   });
-  // What a detector makes of a mirrored picture: the board seen in a mirror, numbered as if it were none.
+  // Simulates a detector on a mirrored image: the board is mirrored, but numbered as if it were not.
   const mirrored = pairs.map((pair) => ({
     ...pair,
     right: {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What no stereo pair can have is refused in a sentence that names file, key, expected and found; odd units are a warning.
+// Tests that impossible stereo pairs are refused in a sentence that names file, key, expected and found; odd units are
+// a warning.
 import { execFileSync } from "node:child_process";
 import { rmSync } from "node:fs";
 import { describe, expect, test } from "vitest";

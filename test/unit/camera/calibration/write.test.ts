@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What depthwatt calibrate writes, read back by depthwatt: each lens model in each form that can hold it, and the refusals.
+// Tests that depthwatt reads back the files of depthwatt calibrate: each lens model in each format that can hold it,
+// and the refusals.
 import { describe, expect, test } from "vitest";
 import {
   type Distortion,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folders for what is saved: with their parents, and an error, never a hang, where none can be made.
+// Tests folders for saved files: with their parents, and an error, never a hang, if none can be made.
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes into frames: YUV4MPEG2 and raw, cut anywhere, and what is no frame at all.
+// Tests bytes into frames: YUV4MPEG2 and raw, cut anywhere, and bytes that are no frame.
 import { describe, expect, test } from "vitest";
 import { FrameStream } from "../../../../camera/command/frame-stream.js";
 import { type FrameLayout, rawLayout } from "../../../../camera/command/layout.js";

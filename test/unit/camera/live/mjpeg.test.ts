@@ -271,7 +271,7 @@ needs("toolchain", "turbojpeg").suite("Motion JPEG in colours", () => {
   });
 });
 
-/** What another decoder makes of it. */
+/** Decodes with another decoder. */
 async function greyOf(bytes: Buffer): Promise<{ data: Buffer; width: number; height: number }> {
   const { data, info } = await sharp(bytes).grayscale().raw().toBuffer({ resolveWithObject: true });
   expect(info.channels).toBe(1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Free-running cameras brought into phase, strictly: the driver in memory stamps each image by the moment at which its
-// stream really began, so that what a busy machine adds is known to the nanosecond and can be taken off.
+// Tests the restart of free-running cameras into phase, strictly: the driver in memory stamps each image by the moment
+// at which its stream really began, so that the delay of a busy machine is known to the nanosecond and can be
+// subtracted.
 import type { NativeOpenOptions } from "v4l2-camera/parts";
 import { wrapPhase } from "v4l2-camera/parts";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -44,7 +45,7 @@ function latencyFor(skewNs: number): number {
   return latencyNs + PERIOD_NS * Math.ceil((40e6 - latencyNs) / PERIOD_NS);
 }
 
-/** What was asked of the right camera at each restart, and when its stream had begun by the program's own clock. */
+/** The requested delay of the right camera at each restart, and the start of its stream by the program's own clock. */
 interface Restart {
   askedNs: number;
   /** STREAMON of the stream that is ended, as the program saw it return and as the driver was called. */
@@ -112,7 +113,7 @@ needs("toolchain").suite("re-phasing", () => {
     const { streamOns, streamOnNs } = fake.state(RIGHT);
     const lateNs = streamOnNs - restarts.at(-1)!.askedNs + seenOnNs - calledOnNs;
     if (restarts.length === 1) {
-      // What is left is what the machine was late, and nothing else.
+      // The remainder is only the machine's delay.
       expect(Math.abs(skewNs() - lateNs)).toBeLessThan(1000);
       const from = seen.length + 5;
       await until(() => seen.length > from + 40, "pairs in phase", 20_000);

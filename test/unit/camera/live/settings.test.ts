@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a camera source settles before its first image: controls, layouts, what the driver makes of a wish, who is let go.
+// Tests the decisions of a camera source before its first image: controls, layouts, the driver's changes, cameras that
+// are closed.
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";

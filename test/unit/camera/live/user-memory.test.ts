@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cameras that write into the process's own memory (source.memory: userptr): the memory that an engine was given is the memory
-// that images arrive in, from the first to the last camera, and nobody writes under a reader.
+// Tests cameras that write into the process's own memory (source.memory: userptr): images arrive in the engine's
+// memory, from the first to the last camera, and no camera writes under a reader.
 import { constants } from "node:os";
 import { V4l2Camera } from "v4l2-camera/parts";
 import { afterEach, beforeEach, expect, test } from "vitest";

@@ -81,7 +81,7 @@ describe("completion in bash", () => {
   const script = join(folder, "completion.bash");
   writeFileSync(script, bashCompletion(program));
 
-  /** What bash offers for the last word; words are as bash splits them, "=" automatically. */
+  /** Returns bash's suggestions for the last word; words are split like bash does, "=" is a separate word. */
   function offered(...words: string[]): string[] {
     const code = `source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _depthwatt
       [ \${#COMPREPLY[@]} -gt 0 ] && printf "%s\\n" "\${COMPREPLY[@]}"; true`;
@@ -157,8 +157,8 @@ needs("zsh").suite("completion in a real zsh", () => {
   writeFileSync(join(functions, "_depthwatt"), zshCompletion(program));
 
   /**
-   * What zsh's own completion offers after this line. A zsh in its own terminal (zpty) completes it; compadd, which every
-   * completion ends in, prints what it would offer.
+   * Returns the suggestions of zsh's own completion after this line. A zsh in a pseudo-terminal (zpty) completes it;
+   * compadd, which every completion ends in, prints its suggestions.
    */
   function offered(line: string): string[] {
     const inside = `

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What install-service and uninstall-service would do, step by step, and what they refuse.
+// Tests the plans of install-service and uninstall-service, step by step, and their refusals.
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";

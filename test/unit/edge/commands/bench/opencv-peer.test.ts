@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenCV as a peer of depthwatt bench: it computes in turn with the engine, and what is wrong is reported.
+// Tests OpenCV as a peer of depthwatt bench: it computes in turn with the engine, and errors are reported.
 import { describe, expect, test } from "vitest";
 import { compareWithOpencv } from "../../../../../edge/commands/bench/compare.js";
 import { timeMatcher } from "../../../../../edge/commands/bench/index.js";

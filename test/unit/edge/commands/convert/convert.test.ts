@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversions there and back: the same pixels, the same times; what was interrupted continues; what is lost is reported.
+// Tests conversions there and back: the same pixels, the same times; interrupted ones continue; losses are reported.
 import {
   closeSync,
   copyFileSync,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `doctor --fix` prints for settings, secrets and rails: the commands are run, and the finding is gone.
+// Tests `doctor --fix` for settings, secrets and rails: runs the printed commands, and the finding disappears.
 import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const config = (...set: string[]) => loadConfig({ environment: {}, set }).config;
 const main = resolve(import.meta.dirname, "../../../../../dist/edge/cli/main.js");
 
-/** Does what is printed, with `editor` as the editor and depthwatt as it is built here. */
+/** Runs the printed commands, with `editor` as the editor and depthwatt as it is built here. */
 function follow(commands: readonly string[], editor = "true"): void {
   const bin = join(folder, "bin");
   mkdirSync(bin, { recursive: true });

@@ -61,7 +61,7 @@ test("it warns of what is degraded, silent, without frames, and of two runs unde
     "no frames",
   ]);
   expect(fleet.devices()[0]).toMatchObject({ watts: null, powerReason: "no sensor" });
-  // A run that ends and another that begins are no rivals.
+  // A run that ends and another that begins do not compete.
   said.say("state", { device: "a", state: "offline", reason: "lost", runId: 2 });
   said.say("state", { device: "a", ...online, runId: 3 });
   said.say("metrics", { device: "a", metrics: { fps: 5, power: { available: true, watts: 1 } } });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which points are visited, what is left after an interruption, and power modes with an nvpmodel of the test's own.
+// Tests which points are visited, the rest after an interruption, and power modes with the test's own nvpmodel.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

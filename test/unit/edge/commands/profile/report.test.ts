@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a profile says of its figures: fronts, stage energy with a known truth, comparison, CSV, contribution and the page.
+// Tests a profile's statements: fronts, stage energy with a known truth, comparison, CSV, contribution and the page.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { isDepthwattError } from "../../../../../core/index.js";

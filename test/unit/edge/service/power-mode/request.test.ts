@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the root helper answers, and what it lets nvpmodel be called with: nothing but -q and a number of the board's own list.
+// Tests the root helper's answers, and that it calls nvpmodel only with -q or a number of the board's own list.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { answerTo } from "../../../../../edge/service/power-mode/request.js";

@@ -28,7 +28,15 @@ export function printLine(text = ""): void {
 
 /** A result for scripts: one line of JSON on stdout; 64-bit integers become decimal text, NaN and infinities null. */
 export function printJson(value: unknown): void {
+  hasPrintedJson = true;
   printLine(JSON.stringify(value, (_, item) => (typeof item === "bigint" ? item.toString() : item)));
+}
+
+let hasPrintedJson = false;
+
+/** Prints the error of a command with --json, unless its result is already on stdout: scripts parse one document. */
+export function printJsonError(error: { code: string; message: string; hint: string }): void {
+  if (!hasPrintedJson) printJson({ error });
 }
 
 /** Something to know, no result: one line on stderr. */

@@ -32,7 +32,7 @@ export async function buildProgram(called?: string): Promise<Command> {
   });
   const all = called === undefined || COMMANDS.some((entry) => entry.needsAll && nameOf(entry) === called);
   for (const entry of COMMANDS) {
-    const command = program.command(entry.usage).description(entry.summary);
+    const command = program.command(entry.usage).description(entry.summary).helpGroup(`${entry.group}:`);
     if (all || nameOf(entry) === called) (await entry.load()).define(command);
     command.helpOption("-h, --help", "print this help");
   }
@@ -62,6 +62,10 @@ export async function runCommandLine(given: readonly string[]): Promise<number> 
   } catch (error) {
     // The first one named: `profile compare` is of profile.
     const named = words.find((word) => program.commands.some((command) => command.name() === word));
-    return reportError(error, named === undefined ? "depthwatt" : `depthwatt ${named}`);
+    return reportError(
+      error,
+      named === undefined ? "depthwatt" : `depthwatt ${named}`,
+      words.includes("--json"),
+    );
   }
 }

@@ -3,7 +3,7 @@
 import { CommanderError } from "commander";
 import { DepthwattError, ERROR_CATALOGUE, type ErrorCode, printable, redactUrl } from "../../core/index.js";
 import { journalFields, leadsToJournal, sendToJournal } from "../service/journal.js";
-import { note, paint } from "./output.js";
+import { note, paint, printJsonError } from "./output.js";
 
 const EXIT_USAGE = 2;
 const EXIT_BUG = 70;
@@ -22,10 +22,12 @@ function saidToJournal(message: string, hint: string, code: string): boolean {
   return sendToJournal(journalFields(redactUrl(line))) === "";
 }
 
-function say(message: string, hint: string, code: string): void {
+function say(message: string, hint: string, code: string, json: boolean): void {
+  const error = { code, message: printable(redactUrl(message)), hint: printable(redactUrl(hint)) };
+  if (json) printJsonError(error);
   if (saidToJournal(message, hint, code)) return;
-  note(`${paint("red", "error:", process.stderr)} ${printable(redactUrl(message))}`);
-  note(`${paint("bold", "hint:", process.stderr)} ${printable(redactUrl(hint))}`);
+  note(`${paint("red", "error:", process.stderr)} ${error.message}`);
+  note(`${paint("bold", "hint:", process.stderr)} ${error.hint}`);
 }
 
 /** Errors of the addon carry a code of the catalogue without being of our class; those of Node that no code of ours caught. */
@@ -42,7 +44,7 @@ function catalogued(error: unknown): DepthwattError | undefined {
 }
 
 /** Commander's message is "error: what\n(Did you mean x?)". */
-function reportUsage(error: CommanderError, commandLine: string): number {
+function reportUsage(error: CommanderError, commandLine: string, json: boolean): number {
   if (error.exitCode === 0) return 0;
   // Called without a command: the help it printed says it all.
   if (error.code === "commander.help") return EXIT_USAGE;
@@ -52,20 +54,21 @@ function reportUsage(error: CommanderError, commandLine: string): number {
     .trim()
     .replace(/^\(|\)$/g, "");
   const see = `Run '${commandLine} --help'.`;
-  say(first.replace(/^error: /, ""), guess === "" ? see : `${guess} ${see}`, "USAGE");
+  say(first.replace(/^error: /, ""), guess === "" ? see : `${guess} ${see}`, "USAGE", json);
   return EXIT_USAGE;
 }
 
 /**
  * Prints `error` on stderr.
  * @param commandLine such as "depthwatt run", for the hint of a usage error
+ * @param json also prints {"error": {code, message, hint}} on stdout if no result is there yet
  * @returns the exit code
  */
-export function reportError(error: unknown, commandLine: string): number {
-  if (error instanceof CommanderError) return reportUsage(error, commandLine);
+export function reportError(error: unknown, commandLine: string, json = false): number {
+  if (error instanceof CommanderError) return reportUsage(error, commandLine, json);
   const known = catalogued(error);
   if (known && known.code !== "INTERNAL") {
-    say(known.message, known.hint, known.code);
+    say(known.message, known.hint, known.code, json);
     return known.exitCode;
   }
   note(
@@ -73,6 +76,6 @@ export function reportError(error: unknown, commandLine: string): number {
       ? redactUrl(error.stack ?? error.message)
       : `a value that is no error was thrown: ${String(error)}`,
   );
-  say("this is a bug in depthwatt", ERROR_CATALOGUE.INTERNAL.hint, "INTERNAL");
+  say("this is a bug in depthwatt", ERROR_CATALOGUE.INTERNAL.hint, "INTERNAL", json);
   return EXIT_BUG;
 }

@@ -39,9 +39,9 @@ export function repeated(word: string, times: string): string {
 }
 `;
 
-const LINE = `  { usage: "toy <word>", summary: "print a word again and again", load: () => import("./toy/command.js") },
+const LINE = `  { group: "Device", usage: "toy <word>", summary: "print a word again and again", load: () => import("./toy/command.js") },
 `;
-const NEXT = '  { usage: "completion <shell>"';
+const NEXT = '  { group: "Device", usage: "completion <shell>"';
 
 export function addCommand(tree: TreeCopy): void {
   tree.put("edge/commands/toy/command.ts", COMMAND);

@@ -134,10 +134,6 @@ describe("errors", () => {
       "error: unknown option '--prnt'\nhint: Did you mean --print? Run 'depthwatt config --help'.\n",
     ],
     [["profile", "compare"], "error: missing required argument 'a'\nhint: Run 'depthwatt profile --help'.\n"],
-    [
-      ["config", "explain", "match.sgm.p1", "--json"],
-      "error: expected config explain with a key alone, got --json beside it\nhint: Run the command with --help.\n",
-    ],
     [["config", "explain"], "error: missing required argument 'key'\nhint: Run 'depthwatt config --help'.\n"],
     [
       ["config", "explain", "match.sgm.p3"],
@@ -147,6 +143,14 @@ describe("errors", () => {
     expect(await runCommandLine(words)).toBe(2);
     expect(err).toBe(expected);
     expect(out).toBe("");
+  });
+
+  test("--json also prints the error as JSON on stdout", async () => {
+    expect(await runCommandLine(["config", "explain", "match.sgm.p1", "--json"])).toBe(2);
+    const message = "expected config explain with a key alone, got --json beside it";
+    const hint = "Run the command with --help.";
+    expect(err).toBe(`error: ${message}\nhint: ${hint}\n`);
+    expect(JSON.parse(out)).toEqual({ error: { code: "USAGE", message, hint } });
   });
 
   test("an error of the catalogue is one line, its hint and its exit code", () => {

@@ -287,7 +287,7 @@ describe("wrong pairs", () => {
 
   test("one camera above the other", () => {
     const path = write("vertical.yml", stereoYaml({ ...barrel, T: [0.001, -0.06, 0] }));
-    expectRefusal(path, { key: /^T/, expected: /beside/, found: /left camera's frame/ });
+    expectRefusal(path, { key: /^T/, expected: /next to the left/, found: /left camera's frame/ });
   });
 
   test("intrinsics without extrinsics", () => {

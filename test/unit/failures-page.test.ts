@@ -155,7 +155,7 @@ const TESTS: [failure: string, file: string, name: string][] = [
   [
     "the reader of its output ends",
     "test/integration/orderly-end.test.ts",
-    "a pipe that nobody reads any more ends it in order",
+    "a pipe that no consumer reads any more ends it in order",
   ],
   ["its terminal is closed", "test/integration/reload.test.ts", "a closed terminal ends the run in order"],
 ];

@@ -99,7 +99,7 @@ describe("predictions of boards", () => {
   });
   test("the lanes that the model gives a line are those that sgm.cu chooses", () => {
     const source = readFileSync("cuda/match/sgm/sgm.cu", "utf8");
-    const rule = /set == kRows \|\| padded > 128 \? (\d+) : beside \? [\d.]+ : (\d+)/.exec(source);
+    const rule = /set == kRows \|\| padded > 128 \? (\d+) : parallel \? [\d.]+ : (\d+)/.exec(source);
     expect(rule?.slice(1).map(Number)).toEqual([WALKS.rows?.many, WALKS.columns?.many]);
   });
   test("a kernel that is timed once more with other lanes counts once", () => {

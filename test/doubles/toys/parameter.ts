@@ -9,12 +9,12 @@ const PARAMETER = `    wholeNumber("toyWidth", 0, 7, 0, "px", "Replaces the widt
 export function addParameter(tree: TreeCopy): void {
   const before = "constexpr Setting kParameters[] = {\n";
   tree.replace(FILE, before, before + PARAMETER);
-  const opens = "const Status status = Sad::open(sadParametersOf(task), ";
+  const opens = "const Status status =\n      Sad::open(sadParametersFrom(task), ";
   tree.replace(
     FILE,
     opens,
-    `SadParameters parameters = sadParametersOf(task);
+    `SadParameters parameters = sadParametersFrom(task);
   if (task.matcher.at("toyWidth") > 0) parameters.windowWidth = task.matcher.at("toyWidth");
-  ${opens.replace("sadParametersOf(task)", "parameters")}`,
+  ${opens.replace("sadParametersFrom(task)", "parameters")}`,
   );
 }

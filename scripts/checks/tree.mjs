@@ -41,3 +41,14 @@ export function withoutComments(text) {
 
 export const SOURCE_FOLDERS = ["core", "edge", "camera", "cuda", "power", "clients"];
 export const NATIVE_ENDINGS = [".h", ".cc", ".cu", ".cuh"];
+
+/**
+ * Returns a heading's anchor, as GitHub makes it.
+ * @param {string} heading
+ */
+export const anchorOf = (heading) =>
+  heading
+    .toLowerCase()
+    .replace(/[`*]/g, "")
+    .replace(/[^\p{L}\p{N} _-]/gu, "")
+    .replaceAll(" ", "-");

@@ -4,7 +4,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, posix, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { anchorOf } from "../../../scripts/checks/anchors.mjs";
+import { anchorOf } from "../../../scripts/checks/tree.mjs";
 
 const docs = fileURLToPath(new URL("../../", import.meta.url));
 const root = dirname(docs.replace(/\/$/, ""));

@@ -178,7 +178,10 @@ needs("mosquitto").suite("SIGTERM at every stage of the start", () => {
 
 testThatMounts("without /proc, /proc/sys, /sys, /dev/shm or /tmp: a run computes its frames", async () => {
   const words = ["run", "--json", "--broker", "embedded", "--frames", "3", ...set("board=none", ...SMALL)];
-  const hidden = ["/proc", "/proc/sys", "/sys", "/dev/shm", "/tmp"];
+  // Not the folder that holds this checkout.
+  const hidden = ["/proc", "/proc/sys", "/sys", "/dev/shm", "/tmp"].filter(
+    (folder) => !PROGRAM.startsWith(`${folder}/`),
+  );
   const ended = hidden.map(async (folder) => {
     const script = `mount -t tmpfs -o ro,mode=0 none ${folder} && exec "$@"`;
     const child = spawn("unshare", [

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds and loads the native addon, once. Each folder declares the types of its own part of the addon.
+// Loads the native addon on first use. Each folder declares the types of its part.
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";

@@ -10,7 +10,7 @@
 namespace depthwatt::scene {
 
 /// The paint of a surface. Each has several octaves, amplitude falling with frequency as in photographs. kPlaster,
-/// kCard and kLinen are weak on purpose: real rooms have walls with hardly any texture.
+/// kCard and kLinen have little contrast, like the plain walls of real homes.
 enum class Paint : uint8_t {
   kPlaster,
   kPlanks,

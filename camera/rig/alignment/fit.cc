@@ -47,7 +47,7 @@ double AlignmentFit::residual(const Row& row) const {
   return left;
 }
 
-/// Of many lines through three features, finds the one with the most features near it. The choice of features is fixed,
+/// Finds the line with the most features near it, among many through three features. The choice of features is fixed,
 /// not random.
 void AlignmentFit::begin() {
   uint32_t state = 12345;

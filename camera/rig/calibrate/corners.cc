@@ -107,7 +107,7 @@ std::vector<Corner> findCorners(const Plane& image) {
       for (int32_t dy = -kApart; dy <= kApart && peak; ++dy) {
         const float* row = saddle.row(y + dy);
         for (int32_t dx = -kApart; dx <= kApart; ++dx) {
-          // Of two equal ones the earlier wins.
+          // The earlier of two equal ones wins.
           if (row[x + dx] > value || (row[x + dx] == value && (dy < 0 || (dy == 0 && dx < 0)))) {
             peak = false;
             break;

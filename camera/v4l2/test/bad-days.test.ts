@@ -273,7 +273,7 @@ describe("a driver that lies", () => {
       },
     ],
     [
-      "has an image that nobody can take",
+      "delivers an image that cannot be dequeued",
       /waiting for an image failed \(EIO\)/,
       {},
       (path) => {

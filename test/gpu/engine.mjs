@@ -113,6 +113,10 @@ const cases = {
   },
   "filtered for noise": { denoise: "on" },
   "averaged over time": { refine: { ...refine, temporal: true } },
+  "limited by confidence and depth": {
+    refine: { ...refine, minConfidence: 0.9 },
+    depth: { minMetres: 0.5, maxMetres: 4 },
+  },
   "nothing refined": { refine: { ...refine, leftRight: false, median: false } },
 };
 const results = ["left", "disparityQ4", "confidence", "depthMillimetres", "encodedDepth", "encodedDisparity"];

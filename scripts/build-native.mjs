@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { nativeSources } from "./native-sources.mjs";
+import { addonUnits } from "./native-sources.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const words = process.argv.slice(2);
@@ -19,7 +19,7 @@ if (existsSync(join(root, "binding.gyp"))) {
   });
   try {
     console.error(await cameras.buildOwnAddon(words));
-    console.error(await cameras.buildAddon(root, nativeSources(root), words));
+    console.error(await cameras.buildAddon(root, addonUnits(root), words));
   } catch (error) {
     cameras.printFailure(error);
     process.exitCode = 1;

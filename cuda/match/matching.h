@@ -47,4 +47,9 @@ struct SgmResult {
   ImageView<uint8_t> confidence;      ///< select.h
 };
 
+/// What a selection finds, [steps][groups]: each winner, its sum, and the sums next to it.
+struct Picked {
+  uint16_t *winner = nullptr, *below = nullptr, *best = nullptr, *above = nullptr;
+};
+
 }  // namespace depthwatt

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vector code of every stage, compiled for AVX-512.
+// The vector code of every stage, or of one group of stages, compiled for AVX-512.
 #if defined(__x86_64__)
 #include <immintrin.h>
 
 #include <cstdint>
 #include <cstring>
 
-#include "../../build/generated/vector_code.h"
 #include "kernels.h"
+
+#include DEPTHWATT_CODE_HEADERS
 
 // Include headers above this line only. The linker keeps one copy of an inline function: one compiled below could be that copy,
 // and would then run on CPUs without these instructions. Only the functions that return a stage's table have external linkage.
@@ -38,7 +39,7 @@ constexpr InstructionSet kInstructionSet = InstructionSet::kAvx512;
 #include "scalar_ops.inl.h"
 #include "vec_avx512.h"
 #include "groups_avx512.h"
-#include "../../build/generated/vector_code.inl.h"
+#include DEPTHWATT_CODE
 }  // namespace avx512
 
 #if defined(__clang__)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vector code of every stage, compiled for any CPU.
+// The vector code of every stage, or of one group of stages, compiled for any CPU.
 #include <cstdint>
 #include <cstring>
 
-#include "../../build/generated/vector_code.h"
 #include "kernels.h"
+
+#include DEPTHWATT_CODE_HEADERS
 
 #define DEPTHWATT_ISA scalar
 
@@ -14,6 +15,6 @@ constexpr InstructionSet kInstructionSet = InstructionSet::kScalar;
 #include "scalar_ops.inl.h"
 #include "vec_scalar.h"
 #include "groups_scalar.h"
-#include "../../build/generated/vector_code.inl.h"
+#include DEPTHWATT_CODE
 }  // namespace scalar
 }  // namespace depthwatt

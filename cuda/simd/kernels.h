@@ -2,10 +2,17 @@
 // The vector code of a stage: a table of functions (its struct XKernels), compiled once per instruction set.
 //
 // x.h declares the table's type, x.inl.h has the code and ends with DEPTHWATT_VECTOR_CODE. scripts/native-sources.mjs lists every
-// x.inl.h that has this line, and each isa_*.cc includes that list.
+// x.inl.h that has this line, and each isa_*.cc includes that list. The addon's build compiles a unit per group of stages and
+// instruction set instead, so that a change compiles one group again: build/generated/isa_*.cc.
 #pragma once
 
 #include "instruction_set.h"
+
+/// The code that isa_*.cc compiles, and the headers of that code.
+#ifndef DEPTHWATT_CODE
+#define DEPTHWATT_CODE "../../build/generated/vector_code.inl.h"
+#define DEPTHWATT_CODE_HEADERS "../../build/generated/vector_code.h"
+#endif
 
 namespace depthwatt {
 

@@ -6,7 +6,7 @@ import { cpus } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { nativeSources } from "../../scripts/native-sources.mjs";
+import { addonUnits } from "../../scripts/native-sources.mjs";
 
 export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 export const SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"];
@@ -16,7 +16,7 @@ const sanitizersOf = (source) => (isVectors(source) ? ["-fsanitize=address"] : S
 
 /** Addon -> where it lies, its sources and what they include next to their own folder and Node. */
 export const ADDONS = {
-  depthwatt: { base: ".", sources: nativeSources, includes: ["."] },
+  depthwatt: { base: ".", sources: addonUnits, includes: ["."] },
   v4l2_camera: { base: "camera/v4l2", sources: cameraSources, includes: [] },
 };
 

@@ -61,11 +61,6 @@ struct SgmSide {
   std::atomic<int32_t>* progress = nullptr;        ///< [blocks] steps done
 };
 
-/// [steps][groups]: each winner, its sum, and the sums next to it.
-struct Picked {
-  uint16_t *winner = nullptr, *below = nullptr, *best = nullptr, *above = nullptr;
-};
-
 /// One thread's memory for one block; the plan gives all sizes.
 struct SgmScratch {
   uint32_t* leftWords = nullptr;      ///< [steps][groups] by place: pixel x of row g is at place x + 2 g

@@ -2,6 +2,7 @@
 // The publisher at brokers that use the rarer parts of MQTT 5, or break it: every frame is released and counted, the error names the
 // cause, and close() ends within its grace.
 import { afterEach, expect, test } from "vitest";
+import { FRAME_HEADER_BYTES } from "../../core/frame/frame-format.js";
 import { askDevice } from "../../edge/control/client.js";
 import { FRAME_HEADROOM_BYTES } from "../../edge/outputs/mqtt/index.js";
 import { createPublisher } from "../../edge/outputs/mqtt/publisher.js";
@@ -150,6 +151,59 @@ test.each([1, 100, 1000])("a maximum packet size of %i: nothing larger is sent",
   const sizes = broker.packets.filter(({ type }) => type === PUBLISH).map(({ bytes }) => bytes.length);
   expect(Math.max(0, ...sizes)).toBeLessThanOrEqual(limit);
   expect(failure?.message).toContain(`takes packets of at most ${limit} bytes`);
+});
+
+test("frames that fit only without the packet's head are dropped as too large", async () => {
+  const limit = 20_000;
+  const broker = await startScriptedBroker((packet, session) =>
+    packet.type === CONNECT
+      ? session.send(connack(0, [0x27, 0, 0, limit >> 8, limit & 255]))
+      : session.answer(packet),
+  );
+  cleanups.push(() => broker.close());
+  const made = createPublisher({ broker: broker.url, base: "depthwatt", device: "test" });
+  cleanups.push(() => made.close());
+  await made.firstAttempt;
+  let sent = 0;
+  const under = [0, 2, 10, 100, 400];
+  for (const bytes of [...under, 2000]) {
+    const bodyBytes = limit - FRAME_HEADER_BYTES - bytes;
+    const { frame } = makeFrame(0, { encoding: "raw" }, [bodyBytes / 2, 1]);
+    let released = false;
+    const buffer = new Uint8Array(FRAME_HEADROOM_BYTES + bodyBytes);
+    made.publish(buffer, FRAME_HEADROOM_BYTES, bodyBytes, frame, (wasSent) => {
+      released = true;
+      if (wasSent) sent++;
+    });
+    await until("the frame is released", () => released);
+  }
+  expect(made.counters()).toMatchObject({ published: 1, drops: { oversize: under.length } });
+  await until("the small one arrived", () => broker.packets.some(isFrame));
+  const sizes = broker.packets.map(({ bytes }) => bytes.length);
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(limit);
+  expect(sent).toBe(1);
+});
+
+test("a preview behind frames that the broker does not read is dropped, and counted by its caller", async () => {
+  const broker = await startScriptedBroker((packet, session) => {
+    session.answer(packet);
+    if (packet.type === SUBSCRIBE) session.socket.pause();
+  });
+  cleanups.push(() => broker.close());
+  const maxPendingBytes = 1 << 20;
+  const made = createPublisher({ broker: broker.url, base: "depthwatt", device: "test", maxPendingBytes });
+  cleanups.push(() => made.close());
+  await made.firstAttempt;
+  await until("the broker stopped reading", () => broker.packets.some(({ type }) => type === SUBSCRIBE));
+  const picture = new Uint8Array(maxPendingBytes / 4);
+  let dropped: string | undefined;
+  // Sockets of both ends hold some; memory of this process never holds more than it may.
+  for (let previews = 0; previews < 400 && dropped === undefined; previews++) {
+    dropped = made.preview(picture, "image/jpeg");
+    expect(made.counters().pendingBytes).toBeLessThanOrEqual(maxPendingBytes + 1000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(dropped).toBe("backpressure");
 });
 
 test.each([

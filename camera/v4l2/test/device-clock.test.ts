@@ -87,6 +87,16 @@ describe("jumps", () => {
     expect(clock.toMonotonic(at(120n), at(125n), true)).toBe(at(120n));
   });
 
+  test("a device's clock that meets the machine's by chance stays a device's clock", () => {
+    const clock = new DeviceClock(clocks);
+    const at = (ms: bigint) => 500n * SECOND + ms * MS;
+    clock.toMonotonic(77n * SECOND, at(0n), false);
+    // It jumps to the machine's time, 12 ms before the image arrives: still bridged by the arrival.
+    expect(clock.toMonotonic(at(28n), at(40n), false)).toBe(at(40n));
+    expect(clock.toMonotonic(at(68n), at(80n), false)).toBe(at(80n));
+    expect(clock.jumps).toBe(1);
+  });
+
   test("one of a few seconds is bridged; one within a second is the camera's pause", () => {
     const clock = new DeviceClock(clocks);
     const at = (ms: bigint) => 500n * SECOND + ms * MS;

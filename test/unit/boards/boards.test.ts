@@ -251,6 +251,13 @@ describe("detection on constructed trees", () => {
     expect(detectBoard(boards, { root: carrier.root }).board?.name).toBe("orin-nano-super");
   });
 
+  test("super modes on a carrier are seen by the model's name", () => {
+    using carrier = tree(deviceTree(["acme,box+p3767-0003", "nvidia,tegra234"], "Acme Box Orin Nano Super"));
+    expect(detectBoard(boards, { root: carrier.root }).board?.name).toBe("orin-nano-super");
+    using plain = tree(deviceTree(["acme,box+p3767-0003", "nvidia,tegra234"], "Acme Superbox Orin Nano"));
+    expect(detectBoard(boards, { root: plain.root }).board?.name).toBe("orin-nano-8gb");
+  });
+
   test("only the chip: the model's name helps, the smallest board is taken, and no total is claimed", () => {
     using named = tree(deviceTree(["acme,x", "nvidia,tegra234"], "Acme with Jetson Orin NX inside"));
     const byName = detectBoard(boards, { root: named.root });

@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { MqttClient } from "mqtt";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { encodePng } from "../../../camera/index.js";
 import { connectConsumer, type ReceivedFrame } from "../../../clients/javascript/src/consumer.js";
 import { Continuity, ContinuityByStream } from "../../../clients/javascript/src/continuity.js";
@@ -100,6 +100,17 @@ describe("unpacking", () => {
       0,
       1,
     ]);
+  });
+
+  test("a count of 0 is a value in streams without an invalid count", () => {
+    const body = Uint8Array.of(0, 255);
+    for (const stream of ["left", "confidence"] as const) {
+      const { header, body: counts } = message({ encoding: "raw", stream, element: "u8" }, body, [2, 1]);
+      expect([...toValues(header, decodeBody(header, counts))], stream).toEqual([
+        header.valueOffset,
+        header.valueOffset + 255 * header.unitScale,
+      ]);
+    }
   });
 
   test("bodies that contradict the header are refused", async () => {
@@ -254,6 +265,20 @@ describe("latency", () => {
     expect(latency).toBeLessThan(40 + 10_000);
     expect(latencyMsOf(header({ ...other, realtimeOffsetNs: undefined }))).toBeUndefined();
     expect(latencyMsOf(header({ ...other, clock: "file", realtimeOffsetNs }))).toBeUndefined();
+  });
+
+  test("follows a clock that is set while the consumer runs", () => {
+    const set = vi.spyOn(Date, "now");
+    try {
+      for (const ms of [1_900_000_000_000, 1_900_000_000_250, 1_500_000_000_000]) {
+        set.mockReturnValue(ms);
+        const captured = { leftTimestampNs: 7_000_000_000n, clock: "monotonic", clockDomain: 1 } as const;
+        const realtimeOffsetNs = BigInt(ms - 40) * 1_000_000n - captured.leftTimestampNs;
+        expect(latencyMsOf(header({ ...captured, realtimeOffsetNs }))).toBeCloseTo(40, 6);
+      }
+    } finally {
+      set.mockRestore();
+    }
   });
 });
 

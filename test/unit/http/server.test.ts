@@ -187,6 +187,21 @@ test("wrong passwords lock out their own address, however long they continue", (
     expect(gate.check("correct horse", address)).toBe("right");
 });
 
+test("guesses slower than one a second run into no limit, however long they continue", () => {
+  let now = 0;
+  const gate = new PasswordGate("correct horse", () => now);
+  for (let guess = 0; guess < 500; guess++, now += 1001) {
+    expect(gate.check("wrong", "192.0.2.1"), `guess ${guess}`).toBe("wrong");
+  }
+  // Faster ones do, and what remains of a second counts.
+  const compared = Array.from({ length: 400 }, () => {
+    now += 900;
+    return gate.check("wrong", "192.0.2.1");
+  }).filter((answer) => answer === "wrong").length;
+  expect(compared).toBeGreaterThanOrEqual(360);
+  expect(compared).toBeLessThanOrEqual(370);
+});
+
 test("many addresses have a bounded number of guesses together", () => {
   let now = 0;
   const gate = new PasswordGate("correct horse", () => now);

@@ -299,6 +299,12 @@ describe("frames", () => {
     expect(frames.between(9, 100)).toBe(1);
     expect(frames.total).toBe(10);
   });
+
+  test("a frame that was captured before its predecessor counts with it", () => {
+    const frames = new FrameTimes(64);
+    for (const time of [10, 20, 30, 40, 5, 50, 60, 70]) frames.add(time);
+    expect([15, 25, 35, 41, 55, 100].map((to) => frames.between(0, to))).toEqual([1, 2, 3, 5, 6, 8]);
+  });
 });
 
 describe("conditions", () => {

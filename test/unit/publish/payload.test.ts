@@ -149,6 +149,13 @@ describe("frame header", () => {
     expect(() => parseFrame(bad)).toThrow(message);
   });
 
+  test("a JPEG has 8-bit elements", () => {
+    const jpeg = resealed(written({ encoding: "raw" }), (view) => view.setUint8(9, ENCODING_CODES.jpeg));
+    expect(() => parseFrame(jpeg)).toThrow(/the only element of jpeg, found u16/);
+    const grey = resealed(jpeg, (view) => view.setUint8(10, ELEMENT_CODES.u8));
+    expect(parseFrame(grey).header).toMatchObject({ encoding: "jpeg", element: "u8" });
+  });
+
   test("a raw body must have the size that the header says", () => {
     const bad = resealed(written({ encoding: "raw" }), (view) => view.setUint32(16, 65, true));
     expect(() => parseFrame(bad)).toThrow(/6240 for raw 65 x 48 u16, found 6144/);

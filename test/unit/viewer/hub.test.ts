@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends documents and frames to pages over real WebSockets without a browser: credits, skipped frames, newcomers, passwords, limits.
 import { once } from "node:events";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import type { PictureStream } from "../../../core/frame/frame-format.js";
 import { HttpServer, PasswordGate } from "../../../edge/http/index.js";
 import { Hub, type HubOptions } from "../../../edge/outputs/viewer/hub.js";
-import type { FromPage, ToPage } from "../../../edge/outputs/viewer/protocol.js";
+import { BEAT_MS, type FromPage, type ToPage } from "../../../edge/outputs/viewer/protocol.js";
 import { until } from "../../doubles/frames.js";
 
 const cleanups: (() => unknown)[] = [];
@@ -125,6 +125,37 @@ test("a newcomer hears the newest of everything, in an order that makes sense", 
     { name: "a", state: "online", reason: "second" },
     { name: "b", state: "unknown", reason: "" },
   ]);
+});
+
+test("a newcomer is sent the newest hundred lines of the log", async () => {
+  const { hub, join } = await opened();
+  for (let line = 0; line < 250; line++) hub.log("info", `line ${line}`);
+  const page = await join();
+  await until("the log came", () => page.heard("log").length === 1);
+  const lines = page.heard("log")[0]!.lines.map(({ text }) => text);
+  expect(lines).toEqual(Array.from({ length: 100 }, (_, i) => `line ${150 + i}`));
+});
+
+test("a page that answers no ping is dropped, and one that answers stays", async () => {
+  const intervals = vi.spyOn(globalThis, "setInterval");
+  cleanups.push(() => intervals.mockRestore());
+  const { hub, join } = await opened();
+  const alive = await join();
+  const beat = intervals.mock.calls.find(([, ms]) => ms === BEAT_MS)![0] as () => void;
+  const dead = await join();
+  dead.socket.removeAllListeners("ping");
+  dead.socket.pong = () => {};
+  await until("both are there", () => hub.pages === 2);
+  let pings = 0;
+  alive.socket.on("ping", () => pings++);
+  for (let beats = 1; beats <= 8; beats++) {
+    beat();
+    await until(`beat ${beats} arrived`, () => pings === beats);
+    // The answer is on its way back behind the ping.
+    await until(`beat ${beats} was answered`, () => alive.heard("beat").length === beats);
+  }
+  await until("the dead page is gone", () => hub.pages === 1);
+  expect(alive.socket.readyState).toBe(WebSocket.OPEN);
 });
 
 test("a device that sends metrics takes the place of a name that sends nothing, and not that of one that does", async () => {

@@ -32,4 +32,18 @@ describe("skew warning", () => {
     }
     expect(warning).toMatch(/50 %.*source\.v4l2\.maxSkewMs \(2 ms\)/);
   });
+
+  test("images without a partner count in their own window only", () => {
+    const watch = new SkewWatch({ maxSkewMs: 2, rephase: false });
+    const feed = (pairs: number, unmatched: number) => [
+      ...Array.from({ length: unmatched }, () => watch.addUnmatched(33e6)),
+      ...Array.from({ length: pairs }, () => watch.addPair(1e6, 33e6)),
+    ];
+    const warned = (results: (string | undefined)[]) => results.filter((one) => one !== undefined);
+    // A fifth is no trouble yet, in any of the windows.
+    for (let window = 0; window < 4; window++) expect(warned(feed(120, 30))).toEqual([]);
+    expect(warned(feed(119, 31))[0]).toMatch(/^21 %/);
+    expect(warned(feed(150, 0))).toEqual([]);
+    expect(warned(feed(119, 31))[0]).toMatch(/^21 %/);
+  });
 });

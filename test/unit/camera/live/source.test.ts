@@ -347,6 +347,13 @@ needs("toolchain").suite("camera source", () => {
     held[0]!.release();
     expect(fake.state(LEFT).queued).toBe(8);
     expect(source.counters()).toMatchObject({ pairs: 1, skewMsMean: 0, driftPpm: undefined });
+    // An image that the one camera loses is lost on both sides.
+    fake.deliver(LEFT, { timestampNs: now(), sequence: 6, bytes });
+    await until(() => held.length === 2, "a second pair");
+    const { dropsLeft, dropsRight } = source.counters();
+    expect(dropsLeft).toEqual({ driver: 2 });
+    expect(dropsRight).toEqual(dropsLeft);
+    held[1]!.release();
   });
 
   test("controls: set on both cameras, read back, and what differs made equal", async () => {

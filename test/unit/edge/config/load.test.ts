@@ -375,6 +375,31 @@ describe("refusals", () => {
   test("--set without a value is a usage error", () => {
     expect(refusal({ set: ["match.sgm.paths"] }).code).toBe("USAGE");
   });
+
+  test("--set without a key is a usage error", () => {
+    for (const assignment of ["=5", "="]) expect(refusal({ set: [assignment] }).code).toBe("USAGE");
+  });
+
+  test("the search may end at 2047 pixels, the last that sixteenths in 16 bits hold", () => {
+    const search = (min: number) => ({ set: [`match.minDisparity=${min}`, "match.numDisparities=512"] });
+    expect(load(search(2047 - 512)).config.match.minDisparity).toBe(1535);
+    expect(refusal(search(2048 - 512)).message).toContain("at most 2047, got 2048");
+  });
+
+  test("points in millimetres are refused where ROS or a recording publishes points, and only there", () => {
+    const millimetres = "points.element=int16";
+    for (const set of [
+      ["outputs.ros.enabled=true", "outputs.ros.points=false"],
+      ["outputs.ros.enabled=false", "outputs.ros.points=true"],
+      ["outputs.mcap.file=a.mcap", "outputs.mcap.points=false"],
+      ["outputs.mcap.points=true"],
+    ])
+      expect(load({ set: [millimetres, ...set] }).config.points.element, set.join()).toBe("int16");
+    const ros = ["outputs.ros.enabled=true", "outputs.ros.points=true"];
+    expect(refusal({ set: [millimetres, ...ros] }).message).toContain("PointCloud2");
+    const recording = ["outputs.mcap.file=a.mcap", "outputs.mcap.points=true"];
+    expect(refusal({ set: [millimetres, ...recording] }).message).toContain("recording");
+  });
 });
 
 describe("rules between settings", () => {

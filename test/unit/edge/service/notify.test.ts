@@ -71,6 +71,23 @@ describe("the watchdog", () => {
     expect(sent).toEqual([]);
   });
 
+  test("a camera that has returned has as long for its first frame as between two frames", () => {
+    const notifier = make();
+    notifier.expectEvery(10_000);
+    notifier.frameCompleted();
+    let away = true;
+    notifier.excuse(() => away);
+    vi.advanceTimersByTime(600_000);
+    away = false;
+    sent = [];
+    vi.advanceTimersByTime(28_000);
+    expect(sent).toHaveLength(14);
+    vi.advanceTimersByTime(2000);
+    sent = [];
+    vi.advanceTimersByTime(60_000);
+    expect(sent).toEqual([]);
+  });
+
   test("each attempt to open what is not there feeds it", () => {
     const notifier = make();
     notifier.waiting("no\ncamera");

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// The governor's loop and table on a clock that the test moves: observations, levels applied, limits taken back.
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { EngineOptions, NativeEngine } from "../../../cuda/index.js";
+import { Governor } from "../../../edge/governor/governor.js";
+import { qualityLadder } from "../../../edge/governor/ladder.js";
+import type { Observation } from "../../../edge/governor/limits.js";
+import { GovernorLoop } from "../../../edge/governor/loop.js";
+import { RateGate } from "../../../edge/governor/rate-gate.js";
+import { tableOf } from "../../../edge/governor/table.js";
+import { AdjustableEngine } from "../../../edge/pipeline/adjustable-engine.js";
+import { Meter } from "../../../power/index.js";
+import { constructedProfile, MODEL } from "../../doubles/constructed-profile.js";
+import { HandEngine, HandSource } from "../../doubles/pipeline.js";
+
+const MATCH = {
+  algorithm: "sgm",
+  halfResolution: false,
+  minDisparity: 0,
+  numDisparities: 128,
+  parameters: { paths: 8 },
+} as const;
+const ladder = (sourceHz: number) => qualityLadder({ match: MATCH, sourceHz, half: false });
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A loop whose governor decides as scripted, on a source that delivers by hand. */
+function scripted(levels: ReturnType<typeof ladder>, stageMilliseconds: number[]) {
+  const observations: Observation[] = [];
+  const governor = {
+    levels,
+    level: 0,
+    goal: { budgetWatts: 10, minFps: undefined },
+    reason: "as the test says",
+    changes: 0,
+    next: 0,
+    observe(now: Observation) {
+      observations.push(now);
+      const changed = this.next !== this.level;
+      this.level = this.next;
+      return { level: this.level, changed, reason: `to ${this.level}` };
+    },
+  };
+  const engine = new AdjustableEngine(
+    { match: MATCH, backend: "auto" } as unknown as EngineOptions,
+    { onProblem: () => {} },
+    () => Object.assign(new HandEngine(1), { stageMilliseconds }) as unknown as NativeEngine,
+  );
+  const source = new HandSource();
+  const passed: number[] = [];
+  let dropped = 0;
+  const gate = new RateGate(source, () => dropped++);
+  gate.start({
+    onPair: (pair) => {
+      passed.push(pair.left.sequence);
+      pair.release();
+    },
+    onDegraded: () => {},
+    onEnd: () => {},
+    onError: () => {},
+  });
+  const frames = { count: 0 };
+  const meter = new Meter({ sensor: { available: false, reason: "no sensor" } });
+  const loop = new GovernorLoop({
+    governor: governor as unknown as Governor,
+    engine,
+    gate,
+    meter,
+    frames: () => frames.count,
+    onChange: () => {},
+  });
+  /** Delivers ten pairs a second for a second. @returns how many the gate lets through */
+  const second = () => {
+    const before = passed.length;
+    for (let i = 0; i < 10; i++) {
+      source.deliver();
+      vi.advanceTimersByTime(100);
+    }
+    return passed.length - before;
+  };
+  return { loop, governor, observations, frames, source, second, dropped: () => dropped };
+}
+
+describe("the loop", () => {
+  test("observes the measured rate, and the rate that the engine could reach", async () => {
+    const { loop, observations, frames } = scripted(ladder(30), [Number.NaN, 6, 14]);
+    loop.start();
+    for (const count of [12, 12, 40]) {
+      frames.count += count;
+      vi.advanceTimersByTime(1000);
+    }
+    await loop.stop();
+    frames.count += 100;
+    vi.advanceTimersByTime(5000);
+    expect(observations.map(({ fps }) => fps)).toEqual([12, 12, 40]);
+    // 20 ms of work in a frame.
+    expect(observations.map(({ capacityFps }) => capacityFps)).toEqual([50, 50, 50]);
+  });
+
+  test("an engine that has computed nothing has no known capacity", async () => {
+    const { loop, observations } = scripted(ladder(30), [Number.NaN]);
+    loop.start();
+    vi.advanceTimersByTime(1000);
+    await loop.stop();
+    expect(observations[0]!.capacityFps).toBeUndefined();
+  });
+
+  test("limits the source to its level, and takes the limit back when it stops", async () => {
+    const levels = ladder(10);
+    const slow = levels.findIndex(({ rateHz }) => rateHz === 5);
+    const { loop, governor, second, source, dropped } = scripted(levels, [1]);
+    loop.start();
+    expect(second()).toBe(10);
+    governor.next = slow;
+    second();
+    expect(second()).toBe(5);
+    await loop.stop();
+    expect(second()).toBe(10);
+    expect(source.released).toHaveLength(40);
+    expect(dropped()).toBeGreaterThanOrEqual(5);
+  });
+});
+
+describe("the table of a profile", () => {
+  test("watts of a level that takes in fewer frames are the watts at its rate", () => {
+    const profile = constructedProfile();
+    const measured = profile.results.find(({ id }) => id === "sgm-640x480-d64-p2-max")!;
+    if (!measured.power.available) throw new Error("constructed without watts");
+    const net = measured.power.joulesPerFrameNet as number;
+    const [whole] = ladder(15);
+    const level = { ...whole!, parameters: { paths: 2 }, numDisparities: 64 };
+    const rates = [undefined, 7.5, 2];
+    const table = tableOf(
+      profile,
+      rates.map((rateHz) => ({ ...level, rateHz })),
+      { width: 640, height: 480, rateHz: 15 },
+    );
+    for (const [index, rateHz] of rates.entries())
+      expect(table[index]!.watts, `${rateHz} fps`).toBeCloseTo(MODEL.idleWatts + net * (rateHz ?? 15), 9);
+    expect(table.map(({ capacityFps }) => capacityFps)).toEqual(rates.map(() => measured.fps));
+  });
+});
+
+test("a level that cools before a peak gets no credit for it: heat is only ever added to a prediction", () => {
+  const levels = ladder(30);
+  const governor = new Governor(levels, { budgetWatts: 10 }, [{ watts: 9.6 }, { watts: 7 }]);
+  let nowMs = 0;
+  const read = (watts: number, times = 1) => {
+    for (let i = 0; i < times; i++) {
+      nowMs += 1000;
+      governor.observe({ nowMs, watts, fps: 30, capacityFps: 60, throttled: false });
+    }
+  };
+  read(9.9, 3);
+  read(8, 2);
+  read(11.6);
+  expect(governor.level).toBe(1);
+  // 2.9 W more at level 0: over the budget's 9.7 W from here, within them from 6.5 W.
+  read(7.2, 60);
+  expect(governor.level).toBe(1);
+  read(6.5, 20);
+  expect(governor.level).toBe(0);
+});

@@ -2,7 +2,7 @@
 // One project for each suite of test/suites.ts; what a suite needs of the machine is declared in its files
 // (test/doubles/needs.ts).
 import { defineConfig } from "vitest/config";
-import { chosenSuites, suiteOf, testFiles } from "./test/suites.js";
+import { chosenSuites, findSuite, testFiles } from "./test/suites.js";
 
 const files = testFiles();
 
@@ -21,7 +21,7 @@ export default defineConfig({
       extends: true as const,
       test: {
         name: suite.name,
-        include: files.filter((path) => suiteOf(path) === suite),
+        include: files.filter((path) => findSuite(path) === suite),
         // Emulation and virtual machines are slow where other work shares the cores.
         testTimeout: suite.name.startsWith("long-") ? 300_000 : 60_000,
       },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The front door of camera/: edge imports from here and from nowhere deeper.
 
-export { CAPTURE_FORMATS, type CaptureFormat, captureFormatOf, controlName } from "v4l2-camera";
+export { CAPTURE_FORMATS, type CaptureFormat, captureFormatFrom, controlName } from "v4l2-camera";
 export type { ListedDevice, NativeControl, NativeDescription } from "v4l2-camera/parts";
 export { Pairer, pairWindowNs, SkewStatistics } from "v4l2-camera/parts";
 export * from "./calibration/index.js";
@@ -19,8 +19,8 @@ export { type ReplayOptions, ReplaySource } from "./recordings/replay.js";
 export { listImages, settleTimes, type TimestampSource } from "./recordings/replay-listing.js";
 export { openReplaySource } from "./recordings/replay-open.js";
 export { medianPeriodNs, planSteps } from "./recordings/replay-plan.js";
-export { greyOf } from "./recordings/still.js";
-export { coloursOf } from "./recordings/still-colours.js";
+export { toGrey } from "./recordings/still.js";
+export { toRgb } from "./recordings/still-colours.js";
 export * from "./rig/alignment/index.js";
 export * from "./rig/calibrate/index.js";
 export { type BoardPicture, readFrameIndex } from "./scene/frame-index.js";

@@ -7,7 +7,7 @@ import type { Server, Socket } from "node:net";
  * TLS handshake, but its close() waits for them.
  * @returns closes the server and destroys its connections
  */
-export function closerOf(server: Server): () => Promise<void> {
+export function trackConnections(server: Server): () => Promise<void> {
   const connections = new Set<Socket>();
   server.on("connection", (connection: Socket) => {
     connections.add(connection);

@@ -14,7 +14,7 @@ export interface SystemExports {
    * Returns the process at the other end of a connected Unix socket, as the kernel reports it (SO_PEERCRED).
    * @throws DepthwattError ENGINE_PARAMETER if the descriptor is no such socket
    */
-  peerOf(descriptor: number): { pid: number; uid: number; gid: number };
+  peerCredentials(descriptor: number): { pid: number; uid: number; gid: number };
   /**
    * Locks an open file (flock) until the descriptor is closed or the process ends.
    * @returns false if another descriptor holds the lock

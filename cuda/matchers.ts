@@ -88,7 +88,7 @@ export const STAGE_SETTINGS: readonly SettingFact[] = STAGE_FACTS.flatMap(
 
 type StageSetting = (typeof STAGE_FACTS)[number]["settings"][number];
 
-type ValueOf<Fact> =
+type FactValue<Fact> =
   | (Fact extends { kind: "flag" }
       ? boolean
       : Fact extends { kind: "word"; choices: readonly (infer Word)[] }
@@ -98,11 +98,11 @@ type ValueOf<Fact> =
 
 /** The settings of stages below one section, such as refine, by name. */
 export type SectionSettings<Section extends string> = {
-  [Fact in StageSetting as Fact["key"] extends `${Section}.${infer Name}` ? Name : never]: ValueOf<Fact>;
+  [Fact in StageSetting as Fact["key"] extends `${Section}.${infer Name}` ? Name : never]: FactValue<Fact>;
 };
 
 /** The words that a setting of a stage accepts. */
-function wordsOf(key: string): readonly string[] {
+function settingChoices(key: string): readonly string[] {
   const fact = STAGE_SETTINGS.find((setting) => setting.key === key);
   return fact?.kind === "word" ? fact.choices : [];
 }
@@ -110,21 +110,21 @@ function wordsOf(key: string): readonly string[] {
 export type ConfidenceMeasure = SectionSettings<"refine">["confidence"];
 
 /** What a confidence can mean. */
-export const CONFIDENCE_MEASURES = wordsOf("refine.confidence") as readonly ConfidenceMeasure[];
+export const CONFIDENCE_MEASURES = settingChoices("refine.confidence") as readonly ConfidenceMeasure[];
 
 /** The defaults of the stages' settings below one section, by dotted key. */
-export function defaultsOf(section: string): Record<string, ParameterValue> {
+export function sectionDefaults(section: string): Record<string, ParameterValue> {
   const inSection = STAGE_SETTINGS.filter(({ key }) => key.startsWith(`${section}.`));
   return Object.fromEntries(inSection.map((fact) => [fact.key, fact.default]));
 }
 
-export function matcherOf(algorithm: Algorithm): Matcher {
+export function findMatcher(algorithm: Algorithm): Matcher {
   return MATCHERS.find(({ name }) => name === algorithm) as Matcher;
 }
 
 /** Returns whether the matcher reads colours in addition to grey. */
 export function readsColours(algorithm: Algorithm): boolean {
-  return matcherOf(algorithm).images !== "grey";
+  return findMatcher(algorithm).images !== "grey";
 }
 
 /** A note for a matcher that reads colours and gets none. */
@@ -133,24 +133,27 @@ export function withoutColours(algorithm: Algorithm, images: string): string {
 }
 
 /** The default of a parameter at this resolution. */
-export function defaultOf(fact: SettingFact, halfResolution: boolean): ParameterValue {
+export function settingDefault(fact: SettingFact, halfResolution: boolean): ParameterValue {
   if (fact.kind !== "whole" || !halfResolution) return fact.default;
   return fact.defaultAtHalf ?? fact.default;
 }
 
 /** Every parameter of the matcher with the value that it computes with. */
-export function parametersOf(
+export function matcherParameters(
   match: Pick<MatcherValues, "halfResolution" | "parameters"> & { algorithm: Algorithm },
 ): Record<string, ParameterValue> {
-  const { parameters } = matcherOf(match.algorithm);
+  const { parameters } = findMatcher(match.algorithm);
   return Object.fromEntries(
-    parameters.map((fact) => [fact.key, match.parameters[fact.key] ?? defaultOf(fact, match.halfResolution)]),
+    parameters.map((fact) => [
+      fact.key,
+      match.parameters[fact.key] ?? settingDefault(fact, match.halfResolution),
+    ]),
   );
 }
 
 /** What the governor would lower first, in words: "4 paths". */
-export function qualityWords(match: Parameters<typeof parametersOf>[0]): string[] {
-  const values = parametersOf(match);
-  const keys = new Set(matcherOf(match.algorithm).ladder.steps.map(({ key }) => key));
+export function qualityWords(match: Parameters<typeof matcherParameters>[0]): string[] {
+  const values = matcherParameters(match);
+  const keys = new Set(findMatcher(match.algorithm).ladder.steps.map(({ key }) => key));
   return [...keys].map((key) => `${values[key]} ${key}`);
 }

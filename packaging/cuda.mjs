@@ -5,7 +5,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { makeDeb } from "./deb.mjs";
-import { machineOf, symbolVersions } from "./elf.mjs";
+import { elfMachine, symbolVersions } from "./elf.mjs";
 import { ARCHITECTURES } from "./node-runtime.mjs";
 import { gzip } from "./tree.mjs";
 
@@ -21,8 +21,8 @@ function buildPlugin(project, sm, out) {
 }
 
 /** The architecture of Debian whose machine a plugin is for. */
-function architectureOf(plugin) {
-  const machine = machineOf(plugin);
+function pluginArchitecture(plugin) {
+  const machine = elfMachine(plugin);
   const found = Object.entries(ARCHITECTURES).find(([, one]) => one.machine === machine);
   if (found === undefined)
     throw new Error(`${plugin}: expected a library for x86-64 or AArch64, got ${machine ?? "none"}`);
@@ -50,7 +50,7 @@ export function makeCudaPackage({
     mkdirSync(dirname(target), { recursive: true });
     if (plugin === undefined) buildPlugin(project, sm, target);
     else cpSync(plugin, target);
-    const architecture = architectureOf(target);
+    const architecture = pluginArchitecture(target);
     // Debian wants no names in a library that nobody links with; what GPUs run stays.
     const foreign = architecture === "arm64" && process.arch !== "arm64" ? "aarch64-linux-gnu-" : "";
     execFileSync(`${foreign}strip`, ["--strip-unneeded", target]);

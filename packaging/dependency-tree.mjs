@@ -6,7 +6,7 @@ import { readText } from "../scripts/checks/tree.mjs";
 /** Why each direct dependency is there, and each package whose code is inside the built page. */
 export const reasons = (root) => JSON.parse(readText(root, "packaging/dependencies.json"));
 
-const nameOf = (path) => path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
+const packageName = (path) => path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
 
 /** Where Node finds `name` from the package at `path`: its own folder first, then those above. */
 function found(packages, path, name) {
@@ -41,7 +41,7 @@ function closure(packages, direct) {
     const real = entry.link ? packages[entry.resolved] : entry;
     if (!onOurMachines(real)) return;
     const known = tree.get(path) ?? {
-      name: nameOf(path),
+      name: packageName(path),
       version: real.version,
       licence: real.license,
       hasInstallScript: real.hasInstallScript === true,

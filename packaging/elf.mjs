@@ -9,7 +9,7 @@ const MACHINES = { 62: "x86-64", 183: "AArch64" };
  * Undefined where the file is no little-endian ELF file of 64 bits.
  * @param {string} path
  */
-export function machineOf(path) {
+export function elfMachine(path) {
   const bytes = Buffer.alloc(20);
   const descriptor = openSync(path, "r");
   const count = readSync(descriptor, bytes, 0, 20, 0);

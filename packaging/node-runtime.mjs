@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { machineOf } from "./elf.mjs";
+import { elfMachine } from "./elf.mjs";
 
 /** Debian architecture -> npm's word, and what an ELF file says. */
 export const ARCHITECTURES = {
@@ -62,7 +62,7 @@ export function chooseNode(architecture, given, license) {
     throw new Error(
       `--node ${architecture}=${file}: Node's licence goes into the package: name it with --node-license FILE`,
     );
-  const machine = machineOf(file);
+  const machine = elfMachine(file);
   if (machine !== ARCHITECTURES[architecture].machine)
     throw new Error(
       `${file}: expected a Node for ${architecture}, got a file for ${machine ?? "no Linux machine"}`,

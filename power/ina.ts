@@ -19,7 +19,7 @@ export interface InaOptions {
 /** Labels that name a board's whole input on every board that has them. */
 const INPUT_LABELS = ["VIN", "VDD_IN", "POM_5V_IN"];
 
-function totalOf(labels: readonly string[], rule: TotalRule | undefined): TotalRule | Unavailable {
+function chooseTotal(labels: readonly string[], rule: TotalRule | undefined): TotalRule | Unavailable {
   if (rule !== undefined) return applyTotalRule(rule, labels);
   const input = INPUT_LABELS.find((label) => labels.includes(label));
   if (input !== undefined) return { rails: [input], reason: `${input} is the board's whole input` };
@@ -48,7 +48,7 @@ export function openIna(options: InaOptions = {}): PowerSensor | Unavailable {
   const sensor = new FileSensor({
     name: chips.some((chip) => chip.startsWith("ina3221")) ? "ina3221" : "ina238",
     rails,
-    total: totalOf(labels, options.totalRule),
+    total: chooseTotal(labels, options.totalRule),
     read,
     ...(options.clock && { clock: options.clock }),
   });

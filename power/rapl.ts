@@ -67,7 +67,10 @@ function findZones(folder: string, read: ValueReader): Zone[] {
   return zones;
 }
 
-function totalOf(zones: readonly Zone[], firstValues: ReadonlyMap<string, number>): TotalRule | Unavailable {
+function chooseTotal(
+  zones: readonly Zone[],
+  firstValues: ReadonlyMap<string, number>,
+): TotalRule | Unavailable {
   const top = zones.filter((zone) => !zone.nested);
   const psys = top.find((zone) => zone.name === "psys");
   // Firmware that does not wire psys up leaves its counter at zero for ever.
@@ -125,7 +128,7 @@ export function openRapl(options: RaplOptions = {}): PowerSensor | Unavailable {
   return new FileSensor({
     name: "rapl",
     rails,
-    total: totalOf(zones, firstValues),
+    total: chooseTotal(zones, firstValues),
     read,
     ...(options.clock && { clock: options.clock }),
   });

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 
 /** The comment at a script's head says what it does and takes. */
-function headOf(script) {
+function headComment(script) {
   const lines = readFileSync(script, "utf8").split("\n").slice(1);
   const end = lines.findIndex((line) => !line.startsWith("//"));
   return lines
@@ -23,7 +23,7 @@ function headOf(script) {
 export function scriptArguments(config) {
   const script = process.argv[1];
   if (process.argv.includes("--help")) {
-    console.log(headOf(script));
+    console.log(headComment(script));
     process.exit(0);
   }
   try {

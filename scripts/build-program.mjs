@@ -107,11 +107,11 @@ const libraries = new Set(
 // Removes unused files last: a program that starts meanwhile finds one bundle or the other.
 const used = new Set(output.map(({ fileName }) => fileName.replace(/^program\//, "")));
 for (const name of readdirSync(out)) if (!used.has(name)) rmSync(join(out, name));
-function noticeOf(library) {
+function licenceNotice(library) {
   const { name, version, license } = JSON.parse(readFileSync(join(library, "package.json"), "utf8"));
   const file = readdirSync(library).find((entry) => /^(licen[cs]e|copying)/i.test(entry));
   const text = file === undefined ? "" : `\n${readFileSync(join(library, file), "utf8")}`;
   return `${name} ${version} (${license})\n${text}`;
 }
 copyTypes(dist, LIBRARIES, join(dist, "types"));
-writeFileSync(notices, [...libraries].sort().map(noticeOf).join("\n\n"));
+writeFileSync(notices, [...libraries].sort().map(licenceNotice).join("\n\n"));

@@ -10,7 +10,7 @@ const NOTICE = "<!-- Made from the code by `npm run docs`; edits here are lost. 
 
 const code = (text) => `\`${text}\``;
 
-function defaultOf(key, facts) {
+function describeDefault(key, facts) {
   if (typeof facts.default === "function")
     return key === "device" ? "the host name" : "depends on the machine";
   return facts.default === undefined ? "none" : code(facts.default);
@@ -29,7 +29,7 @@ function configPage({ SETTINGS, OTHER_VARIABLES, configSchema, expectedWords, va
     const rows = settings.map((setting) => [
       code(setting.key),
       expectedWords(setting),
-      defaultOf(setting.key, setting.facts),
+      describeDefault(setting.key, setting.facts),
       setting.takesEffect,
       setting.facts.description,
     ]);
@@ -91,7 +91,7 @@ ${table(["code", "exit", "retrying can help", "cause", "what to do"], rows)}
 `;
 }
 
-function helpOf(command) {
+function renderHelp(command) {
   let text = "";
   command.configureOutput({
     writeOut: (piece) => (text += piece),
@@ -106,7 +106,7 @@ async function commandsPage({ buildProgram }) {
   const sections = [];
   const visit = (command, prefix) => {
     const name = `${prefix}${command.name()}`;
-    const indented = helpOf(command).replace(/^(?=.)/gm, "    ");
+    const indented = renderHelp(command).replace(/^(?=.)/gm, "    ");
     sections.push(`${prefix === "" ? "" : `## ${name}\n\n`}${indented}\n`);
     for (const child of command.commands) visit(child, `${name} `);
   };

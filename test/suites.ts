@@ -239,7 +239,7 @@ export function testFiles(): string[] {
     .sort();
 }
 
-export function suiteOf(path: string): Suite | undefined {
+export function findSuite(path: string): Suite | undefined {
   const fitting = SUITES.flatMap((suite) =>
     suite.files.filter((start) => path.startsWith(start)).map((start) => ({ suite, length: start.length })),
   );

@@ -17,13 +17,13 @@ const BIN = 16;
 /** The share of the pixels below which a point says nothing. */
 const FEWEST = 0.001;
 
-function matcherOf(set) {
+function createMatcher(set) {
   const { config } = loadConfig({ set });
   return engineMatcher({ config, fixedNumDisparities: false, frames: 1, createEngine });
 }
 
 /** Pixels with a truth by confidence: how many, how many off by more than the scene's threshold, how many not. */
-function countsOf({ truth, badThresholdPx }, { disparityQ4, confidence }) {
+function countLevels({ truth, badThresholdPx }, { disparityQ4, confidence }) {
   const counts = {
     pixels: new Array(LEVELS).fill(0),
     bad: new Array(LEVELS).fill(0),
@@ -60,7 +60,7 @@ export function sparsification({ pixels, bad }) {
 }
 
 /** Share within the threshold by confidence, sixteen confidences together, every scene with the same weight. */
-function reliabilityOf(scenes) {
+function reliabilityBins(scenes) {
   const points = [];
   for (let first = 1; first < LEVELS; first += BIN) {
     let [weight, within, at] = [0, 0, 0];
@@ -85,7 +85,7 @@ function reliabilityOf(scenes) {
 
 /** By scene the sparsification of filled maps; by data set, and over all, the reliability. */
 export async function confidenceFigures(folders, set) {
-  const matcher = matcherOf(set);
+  const matcher = createMatcher(set);
   const sparsified = {};
   const bySet = {};
   for (const folder of folders) {
@@ -93,15 +93,15 @@ export async function confidenceFigures(folders, set) {
     bySet[name] = [];
     for (const entry of await readDataset(folder)) {
       const scene = await readScene(entry);
-      const counts = countsOf(scene, await matcher(scene));
+      const counts = countLevels(scene, await matcher(scene));
       sparsified[scene.name] = sparsification(counts);
       bySet[name].push(counts);
     }
   }
   const reliability = Object.fromEntries(
-    Object.entries(bySet).map(([name, scenes]) => [name, reliabilityOf(scenes)]),
+    Object.entries(bySet).map(([name, scenes]) => [name, reliabilityBins(scenes)]),
   );
-  reliability.all = reliabilityOf(Object.values(bySet).flat());
+  reliability.all = reliabilityBins(Object.values(bySet).flat());
   return { sparsified, reliability };
 }
 

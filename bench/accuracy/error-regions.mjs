@@ -12,12 +12,12 @@ const COLUMNS_TAKEN_BACK = 8;
 const UNFILLED = ["refine.fill=off", "refine.boundary=false", "refine.median=false"];
 const UNCHECKED = [...UNFILLED, "refine.leftRight=false", "refine.speckleSize=0", "match.sgm.uniqueness=0"];
 
-function matcherOf(set) {
+function createMatcher(set) {
   const { config } = loadConfig({ set });
   return engineMatcher({ config, fixedNumDisparities: false, frames: 1, createEngine });
 }
 
-function regionsOf({ truth, width, badThresholdPx }, refined, kept, winners) {
+function countErrors({ truth, width, badThresholdPx }, refined, kept, winners) {
   const wrong = (map, i) => map[i] === INVALID || Math.abs(map[i] / 16 - truth[i]) > badThresholdPx;
   const bad = { strip: 0, holes: 0, kept: 0 };
   const area = { strip: 0, holes: 0, kept: 0 };
@@ -49,16 +49,16 @@ function regionsOf({ truth, width, badThresholdPx }, refined, kept, winners) {
  * @param set settings as `--set` takes them
  */
 export async function errorRegions(folders, set) {
-  const refined = matcherOf(set);
-  const kept = matcherOf([...set, ...UNFILLED]);
-  const winners = matcherOf([...set, ...UNCHECKED]);
+  const refined = createMatcher(set);
+  const kept = createMatcher([...set, ...UNFILLED]);
+  const winners = createMatcher([...set, ...UNCHECKED]);
   const regions = {};
   for (const folder of folders) {
     for (const entry of await readDataset(folder)) {
       const scene = await readScene(entry);
       const maps = [];
       for (const matcher of [refined, kept, winners]) maps.push((await matcher(scene)).disparityQ4);
-      regions[scene.name] = regionsOf(scene, ...maps);
+      regions[scene.name] = countErrors(scene, ...maps);
     }
   }
   return regions;

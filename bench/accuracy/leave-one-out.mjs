@@ -34,7 +34,7 @@ const cache = values.cache && existsSync(values.cache) ? JSON.parse(readFileSync
 let sets;
 
 /** By scene: name, set, percent bad (of Middlebury v2 the mean of its three masks), or kept and bad by confidence. */
-async function figuresOf(varied) {
+async function measureScenes(varied) {
   const set = [...values.set, ...(values.unfilled ? ["refine.fill=off"] : []), ...varied];
   const key = [build, values.preset ?? "", ...set].join(" ");
   if (cache[key] !== undefined) return cache[key];
@@ -62,7 +62,7 @@ async function figuresOf(varied) {
 }
 
 /** The least sure confidence that is kept, as a whole number and the share on the way to the next. */
-function thresholdOf(figures) {
+function findThreshold(figures) {
   const kept = (level) => mean(figures.map((one) => one.kept[level]));
   let level = 1;
   while (level < 255 && kept(level + 1) >= KEPT) ++level;
@@ -72,10 +72,10 @@ function thresholdOf(figures) {
 const at = (curve, { level, share }) => (1 - share) * curve[level] + share * curve[level + 1];
 
 /** Returns the cost to minimize, over the scenes of the choice. */
-function costOf(row, shipped, counts) {
+function meanCost(row, shipped, counts) {
   const figures = row.figures.filter(counts);
   if (values.unfilled) {
-    const threshold = thresholdOf(figures);
+    const threshold = findThreshold(figures);
     return mean(figures.map((one) => at(one.bad, threshold)));
   }
   const names = [...new Set(figures.map((one) => one.set))];
@@ -85,10 +85,10 @@ function costOf(row, shipped, counts) {
 }
 
 /** Error of the scenes that were left out; of unfilled maps at the threshold of the others, and how much is kept there. */
-function errorOf(row, isLeft) {
+function leftError(row, isLeft) {
   const left = row.figures.filter(isLeft);
   if (!values.unfilled) return { badPercent: mean(left.map((one) => one.bad)) };
-  const threshold = thresholdOf(row.figures.filter((one) => !isLeft(one)));
+  const threshold = findThreshold(row.figures.filter((one) => !isLeft(one)));
   return {
     badPercent: mean(left.map((one) => at(one.bad, threshold))),
     density: mean(left.map((one) => at(one.kept, threshold))),
@@ -101,15 +101,20 @@ for (const text of values.vary) {
   if (!list) throw new Error(`expected --vary KEY=VALUE,VALUE, got "${text}"`);
   combinations = combinations.flatMap((some) => list.split(",").map((value) => [...some, `${key}=${value}`]));
 }
-const shipped = { settings: "as shipped", figures: await figuresOf([]) };
+const shipped = { settings: "as shipped", figures: await measureScenes([]) };
 const rows = [];
 for (const varied of combinations)
-  rows.push({ settings: varied.join(" "), figures: await figuresOf(varied) });
+  rows.push({ settings: varied.join(" "), figures: await measureScenes(varied) });
 
 function without(name, isLeft) {
   const counts = (one) => !isLeft(one);
-  const best = rows.reduce((a, b) => (costOf(b, shipped, counts) < costOf(a, shipped, counts) ? b : a));
-  return { left: name, chosen: best.settings, ...errorOf(best, isLeft), shipped: errorOf(shipped, isLeft) };
+  const best = rows.reduce((a, b) => (meanCost(b, shipped, counts) < meanCost(a, shipped, counts) ? b : a));
+  return {
+    left: name,
+    chosen: best.settings,
+    ...leftError(best, isLeft),
+    shipped: leftError(shipped, isLeft),
+  };
 }
 const scenes = shipped.figures.map(({ scene, set }) => ({
   ...without(scene, (one) => one.scene === scene),
@@ -117,7 +122,7 @@ const scenes = shipped.figures.map(({ scene, set }) => ({
 }));
 const names = [...new Set(scenes.map((one) => one.set))];
 const wholeSets = names.map((name) => without(name, (one) => one.set === name));
-const all = rows.toSorted((a, b) => costOf(a, shipped, () => true) - costOf(b, shipped, () => true));
+const all = rows.toSorted((a, b) => meanCost(a, shipped, () => true) - meanCost(b, shipped, () => true));
 
 const cell = ({ badPercent, density }) =>
   `${badPercent.toFixed(2).padStart(6)}${density === undefined ? "" : ` of ${density.toFixed(1)}`}`;
@@ -126,11 +131,11 @@ console.log("left out, % bad there with what the others choose, with what is shi
 for (const row of [...scenes, ...wholeSets]) {
   console.log(`${row.left.padEnd(22)} ${cell(row)} ${cell(row.shipped)}  ${row.chosen}`);
 }
-const meansOf = (of) => ({
+const averageScenes = (of) => ({
   badPercent: mean(scenes.map((row) => of(row).badPercent)),
   ...(values.unfilled && { density: mean(scenes.map((row) => of(row).density)) }),
 });
-const meanOfScenes = { chosen: meansOf((row) => row), shipped: meansOf((row) => row.shipped) };
+const meanOfScenes = { chosen: averageScenes((row) => row), shipped: averageScenes((row) => row.shipped) };
 console.log(`${"mean of the scenes".padEnd(22)} ${cell(meanOfScenes.chosen)} ${cell(meanOfScenes.shipped)}`);
 const bySet = Object.fromEntries(
   names.map((name) => {
@@ -150,7 +155,7 @@ for (const [name, { chosen, shipped: as }] of Object.entries(bySet)) {
   );
 }
 if (values.out !== undefined) {
-  const costs = all.map((row) => ({ settings: row.settings, cost: costOf(row, shipped, () => true) }));
+  const costs = all.map((row) => ({ settings: row.settings, cost: meanCost(row, shipped, () => true) }));
   const { cache: _, ...asked } = values;
   const figures = { asked, kind: "measured", meanOfScenes, bySet, sets: wholeSets, costs, rows: scenes };
   writeResult("leave-one-out", values, { what: "leave one out", ...figures });

@@ -18,7 +18,7 @@ const WRONG = 2;
 const LEVELS = 255;
 
 const sets = await researchSets();
-const matcherOf = (preset, set = []) => {
+const createMatcher = (preset, set = []) => {
   const { config } = loadConfig({
     environment: {},
     preset,
@@ -29,7 +29,7 @@ const matcherOf = (preset, set = []) => {
 const rounded = (value) => Number(value.toFixed(3));
 
 /** Middlebury v2 has the mean of its three masks, the others every pixel with a truth. */
-const badOf = ({ mean: { masks, middleburyV2BadPercent } }) =>
+const meanBadPercent = ({ mean: { masks, middleburyV2BadPercent } }) =>
   middleburyV2BadPercent ?? masks.valid.badPercent;
 
 const fastest = {};
@@ -37,7 +37,7 @@ const rows = [];
 for (let round = 0; round < ROUNDS; ++round) {
   for (const preset of Object.keys(PRESET_GROUPS.use)) {
     for (const [data, scenes] of Object.entries(sets)) {
-      const result = await evaluate(scenes, matcherOf(preset));
+      const result = await evaluate(scenes, createMatcher(preset));
       const key = `${preset} ${data}`;
       for (const { name, milliseconds } of result.scenes) {
         fastest[key] ??= {};
@@ -49,7 +49,7 @@ for (let round = 0; round < ROUNDS; ++round) {
         kind: "measured",
         preset,
         data,
-        mean: rounded(badOf(result)),
+        mean: rounded(meanBadPercent(result)),
         densityPercent: rounded(density),
         wrongOfKeptPercent: rounded(badPercentValidOnly),
         scenes: scenes.length,
@@ -59,7 +59,7 @@ for (let round = 0; round < ROUNDS; ++round) {
 }
 for (const row of rows) row.milliseconds = rounded(mean(Object.values(fastest[`${row.preset} ${row.data}`])));
 
-const unlimited = matcherOf("robot", ["refine.minConfidence=0"]);
+const unlimited = createMatcher("robot", ["refine.minConfidence=0"]);
 const curves = [];
 for (const [data, scenes] of Object.entries(sets))
   for (const scene of scenes) curves.push({ data, ...sureness(scene, await unlimited(scene)) });

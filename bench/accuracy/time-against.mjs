@@ -25,7 +25,7 @@ const { values } = scriptArguments({
   },
 });
 
-async function contenderOf(build, preset) {
+async function loadContender(build, preset) {
   const from = (path) => import(join(resolve(build), "dist", path));
   const { createEngine } = await from("cuda/index.js");
   const { loadConfig } = await from("edge/config/index.js");
@@ -36,7 +36,7 @@ async function contenderOf(build, preset) {
 }
 
 /** Milliseconds of CPU time a frame. */
-async function timeOf(engine, { left, right }) {
+async function timeFrames(engine, { left, right }) {
   const before = process.cpuUsage();
   for (let frame = 0; frame < FRAMES; ++frame) {
     await new Promise((done, fail) =>
@@ -48,9 +48,9 @@ async function timeOf(engine, { left, right }) {
 }
 
 const contenders = {
-  before: await contenderOf(values.build),
-  default: await contenderOf(root),
-  quality: await contenderOf(root, "quality"),
+  before: await loadContender(values.build),
+  default: await loadContender(root),
+  quality: await loadContender(root, "quality"),
 };
 const { readDataset, readScene } = await import(join(root, "dist/edge/eval/index.js"));
 const rows = [];
@@ -60,9 +60,9 @@ for (const [set, names] of Object.entries(SCENES)) {
     const scene = await readScene(entry);
     const engines = Object.entries(contenders).map(([name, open]) => [name, open(scene)]);
     const times = Object.fromEntries(engines.map(([name]) => [name, []]));
-    for (const [, engine] of engines) await timeOf(engine, scene);
+    for (const [, engine] of engines) await timeFrames(engine, scene);
     for (let round = 0; round < Number(values.rounds); ++round) {
-      for (const [name, engine] of engines) times[name].push(await timeOf(engine, scene));
+      for (const [name, engine] of engines) times[name].push(await timeFrames(engine, scene));
     }
     for (const [, engine] of engines) engine.close();
     const medianMs = Object.fromEntries(Object.entries(times).map(([name, all]) => [name, median(all)]));

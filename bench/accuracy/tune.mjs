@@ -11,7 +11,7 @@ import { scriptArguments } from "../../scripts/arguments.mjs";
 import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
 import { bareScenes } from "./bare-scenes.mjs";
 import { noisy } from "./perturbed.mjs";
-import { figuresOf, researchSets } from "./tuning.mjs";
+import { measureSets, researchSets } from "./tuning.mjs";
 
 const BARE = "bare";
 
@@ -55,7 +55,7 @@ async function tryOut(settings) {
   const set = [...values.set, ...Object.entries(settings).map(([key, value]) => `${key}=${value}`)];
   const known = tried.get(set.join(" "));
   if (known !== undefined) return known;
-  const figures = await figuresOf(sets, {
+  const figures = await measureSets(sets, {
     set,
     ...(values.preset !== undefined && { preset: values.preset }),
   });
@@ -72,11 +72,11 @@ async function tryOut(settings) {
 
 const counted = names.filter((name) => name !== BARE);
 /** Compares a row with the first one: the mean over the sets of error over error. */
-const costOf = (row, start) =>
+const relativeError = (row, start) =>
   mean(
     (counted.length > 0 ? counted : names).map((name) => row.figures.sets[name] / start.figures.sets[name]),
   );
-const bestOf = (rows, cost) => rows.reduce((best, row) => (cost(row) < cost(best) ? row : best));
+const findBest = (rows, cost) => rows.reduce((best, row) => (cost(row) < cost(best) ? row : best));
 
 async function grid(start) {
   let combinations = [{}];
@@ -86,7 +86,7 @@ async function grid(start) {
     );
   }
   for (const settings of combinations) await tryOut(settings);
-  return bestOf([...tried.values()], (row) => costOf(row, start));
+  return findBest([...tried.values()], (row) => relativeError(row, start));
 }
 
 async function descend(start) {
@@ -96,7 +96,7 @@ async function descend(start) {
     for (const { key, choices } of varied) {
       for (const value of choices) {
         const row = await tryOut({ ...best.settings, [key]: value });
-        if (costOf(row, start) >= costOf(best, start)) continue;
+        if (relativeError(row, start) >= relativeError(best, start)) continue;
         best = row;
         changed = true;
       }
@@ -108,7 +108,9 @@ async function descend(start) {
 console.log(`${names.join(", ")}, wrong at 80 %, confidence of bare walls; settings`);
 const start = await tryOut({});
 const best = values.descend ? await descend(start) : await grid(start);
-console.log(`\nbest, ${costOf(best, start).toFixed(4)} of the first: ${JSON.stringify(best.settings)}`);
+console.log(
+  `\nbest, ${relativeError(best, start).toFixed(4)} of the first: ${JSON.stringify(best.settings)}`,
+);
 if (values.out !== undefined) {
   const rows = [...tried.values()].map(({ settings, figures }) => ({
     kind: "measured",

@@ -95,7 +95,7 @@ function badAtDensity(scenes) {
  * @returns percent bad by set (Middlebury v2: the mean of its twelve numbers) and by scene, everything filled; `at80`: percent wrong among the
  * surest 80 %; `unsure`: mean confidence of the scenes' `untold` masks, where no picture reports the disparity
  */
-export async function figuresOf(sets, options) {
+export async function measureSets(sets, options) {
   const { config } = loadConfig(options);
   const matcher = engineMatcher({ config, fixedNumDisparities: false, frames: 0, createEngine });
   const figures = { sets: {}, scenes: {}, unsure: {}, sureWrong: {}, blocks: {} };

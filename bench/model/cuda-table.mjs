@@ -32,7 +32,7 @@ function ringBytes(architecture, lanes, lineBytes) {
 }
 
 /** Threads of a block and the shared memory that a launch adds; see the stages' launchers. */
-export function launchOf(name, architecture) {
+export function launchShape(name, architecture) {
   const lines = name.match(/^linesKernel<(\d+), (\d+), (\w+)/);
   if (lines !== null) {
     const [lanes, pairs] = [Number(lines[1]), Number(lines[2])];
@@ -104,7 +104,7 @@ export function kernelTable({ nvcc, kernels }) {
   const rows = new Map();
   kernels.forEach((row, i) => {
     const found = rows.get(names[i]) ?? {};
-    const warps = residentWarps(row.architecture, { ...row, ...launchOf(names[i], row.architecture) });
+    const warps = residentWarps(row.architecture, { ...row, ...launchShape(names[i], row.architecture) });
     found[row.architecture] = { registers: row.registers, spillBytes: row.spillBytes, warps };
     rows.set(names[i], found);
   });

@@ -22,7 +22,7 @@ export const LIMIT = 0.25;
  * @param {any} row
  * @returns {any}
  */
-export function jobOf(row) {
+export function modelJob(row) {
   const { width, height, numDisparities, lanes } = row;
   if (row.what === "frame" || row.what === "frame at half resolution") {
     return { family: "frames", width, height, numDisparities, half: row.what !== "frame" };
@@ -44,7 +44,7 @@ export const isFitted = (row) =>
   FITTED_WIDTHS.includes(row.width) &&
   !row.what.startsWith("frame");
 
-const countsOf = (sass, architecture, cells) => {
+const instructionCounts = (sass, architecture, cells) => {
   const rows = new Map(
     sass.rows
       .filter((row) => row.architecture === architecture && row.cells === cells)
@@ -53,7 +53,7 @@ const countsOf = (sass, architecture, cells) => {
   return (shape, padded) => rows.get(`${shape} ${padded}`);
 };
 
-export { countsOf };
+export { instructionCounts };
 
 /** Every row of the result files with its job and the machine it ran on. */
 export function measurements(files, sass) {
@@ -68,7 +68,7 @@ export function measurements(files, sass) {
     }
     const whole = Math.max(...[...copies].filter(([key]) => key.endsWith("false")).map(([, rate]) => rate));
     return file.rows.flatMap((row) => {
-      const job = jobOf(row);
+      const job = modelJob(row);
       if (job === undefined || !(row.medianMs > LEAST_MS)) return [];
       const beside = row.streamGigabytesPerSecond > 0;
       const copyGigabytesPerSecond = copies.get(place(row));
@@ -80,7 +80,7 @@ export function measurements(files, sass) {
         copyGigabytesPerSecond,
         memoryGigabytesPerSecond: beside ? copyGigabytesPerSecond : whole,
         startMs: starts.get(place(row)),
-        counts: countsOf(sass, 90, row.cells),
+        counts: instructionCounts(sass, 90, row.cells),
       };
       return [{ row, job, machine }];
     });
@@ -92,14 +92,14 @@ const BOUNDS = { memory: 1, issue: 1, cache: 1, exponent: 8 };
 
 /** Least squares of the logarithms, by a search along one parameter after the other. */
 function search(used, begin, time) {
-  const errorOf = (parameters) =>
+  const squaredError = (parameters) =>
     used.reduce(
       (sum, { row, job, machine }) =>
         sum + Math.log(time(job, machine, parameters).total / row.medianMs) ** 2,
       0,
     ) / used.length;
   let parameters = { ...begin };
-  let error = errorOf(parameters);
+  let error = squaredError(parameters);
   for (let factor = 1.5; factor > 1.002; factor = 1 + (factor - 1) * 0.8) {
     for (let round = 0; round < 12; round++) {
       let improved = false;
@@ -107,7 +107,7 @@ function search(used, begin, time) {
         for (const by of [factor, 1 / factor]) {
           const tried = { ...parameters, [key]: parameters[key] * by };
           if (tried[key] > (BOUNDS[key] ?? Number.POSITIVE_INFINITY) || tried.exponent < 1) continue;
-          const e = errorOf(tried);
+          const e = squaredError(tried);
           if (e < error) [parameters, error, improved] = [tried, e, true];
         }
       }

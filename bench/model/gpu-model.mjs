@@ -91,10 +91,10 @@ const THREADS = 2048;
 const COST_PIXELS = (padded) => ((128 * 16) / padded) * 8; // of a block: sgm_costs.cuh
 const COST_WARPS = 4;
 
-const paddedOf = (num) => (num <= 64 ? 64 : num <= 128 ? 128 : num <= 256 ? 256 : 512);
+const paddedDisparities = (num) => (num <= 64 ? 64 : num <= 128 ? 128 : num <= 256 ? 256 : 512);
 
 /** The name that a kernel's count has. */
-const shapeOf = (kernel, lanes) =>
+const countName = (kernel, lanes) =>
   kernel === "rows" || kernel === "columns"
     ? `walk${lanes}`
     : kernel === "selection"
@@ -102,7 +102,7 @@ const shapeOf = (kernel, lanes) =>
       : kernel;
 /** The kernels that a frame with 4 paths takes. */
 export const frameWalks = (machine, numDisparities) =>
-  machine.counts("first", paddedOf(numDisparities)) === undefined
+  machine.counts("first", paddedDisparities(numDisparities)) === undefined
     ? ["costs", "rows", "columns", "selection"]
     : ["first", "columns", "selection"];
 
@@ -124,7 +124,7 @@ export function lanesFor(kernel, job, multiprocessors) {
  * copy there, with the other load; memoryGigabytesPerSecond: rate of memory for that part when all of it asks. startMs:
  * time of a graph of one kernel beyond the kernel. counts(shape, padded): a row of sass-cells.mjs.
  */
-const timeOf = (machine) => ({
+const machineRates = (machine) => ({
   clocks: machine.megahertz * 1e3, // a millisecond
   roundTrip: (COPY_BYTES_IN_FLIGHT * machine.multiprocessors) / (machine.copyGigabytesPerSecond * 1e6 * 0.5),
   memory: machine.memoryGigabytesPerSecond * 1e6,
@@ -140,12 +140,12 @@ const timeOf = (machine) => ({
 export function walkMs(job, machine, p) {
   const kernel = WALKS[job.kernel];
   const lanes = kernel.lanes.length === 1 ? kernel.lanes[0] : job.lanes;
-  const padded = paddedOf(job.numDisparities);
+  const padded = paddedDisparities(job.numDisparities);
   const cells = job.width * job.height * padded;
-  const shape = shapeOf(job.kernel, lanes);
+  const shape = countName(job.kernel, lanes);
   const count = machine.counts(shape, padded);
   if (count === undefined) throw new Error(`nothing counts ${shape} of ${padded} disparities`);
-  const { clocks, roundTrip, memory } = timeOf(machine);
+  const { clocks, roundTrip, memory } = machineRates(machine);
   const issue =
     (cells * kernel.visits * count.boundSlotsPerCell) / (128 * machine.multiprocessors * clocks * p.issue);
   // Volumes that the second-level cache still holds need not come from memory; a stream leaves nothing there, nor the
@@ -180,7 +180,7 @@ export function walkMs(job, machine, p) {
 /** Milliseconds of a kernel that does something once a pixel, in a row of kernels. job: of the full image. */
 export function pixelMs(job, machine, p) {
   const kernel = PIXELWISE[job.kernel];
-  const { clocks, roundTrip, memory } = timeOf(machine);
+  const { clocks, roundTrip, memory } = machineRates(machine);
   const pixels = job.width * job.height;
   const issue = (pixels * p[`clocks_${job.kernel}`]) / (machine.multiprocessors * clocks);
   const held = machine.beside ? 0 : Math.min(1, machine.cacheBytes / (pixels * kernel.bytes));

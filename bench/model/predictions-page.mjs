@@ -5,9 +5,9 @@ import { FITTED_PARTITIONS, FITTED_WIDTHS, LIMIT } from "./gpu-fit.mjs";
 import { slotsByClass } from "./sass-loops.mjs";
 
 const percent = (value) => `${(100 * value).toFixed(0)} %`;
-const sizeOf = ({ width, height, numDisparities }) =>
+const formatSize = ({ width, height, numDisparities }) =>
   `${width}x${height}${numDisparities === undefined ? "" : `x${numDisparities}`}`;
-const worstOf = (rows) => Math.max(0, ...rows.map((one) => Math.abs(one.error)));
+const worstError = (rows) => Math.max(0, ...rows.map((one) => Math.abs(one.error)));
 const within = (rows) => rows.filter((one) => Math.abs(one.error) <= LIMIT).length;
 /** Returns the bytes per clock that memory delivers to a multiprocessor. */
 const bytesAClock = (machine) =>
@@ -17,7 +17,7 @@ function testTable(test) {
   const cell = (rows) =>
     rows.length === 0
       ? "none | "
-      : `${within(rows)} of ${rows.length} | ${percent(median(rows.map((one) => Math.abs(one.error))))}, ${percent(worstOf(rows))}`;
+      : `${within(rows)} of ${rows.length} | ${percent(median(rows.map((one) => Math.abs(one.error))))}, ${percent(worstError(rows))}`;
   return test.places.map(({ key, kernels, frames, machine }) => {
     const rate = bytesAClock(machine).toFixed(0);
     return `| ${key} | ${rate} | ${cell(kernels)} | ${cell(frames)} |`;
@@ -37,7 +37,7 @@ function verdict(test) {
   const worst = missed.reduce((one, other) => (Math.abs(one.error) > Math.abs(other.error) ? one : other));
   const { row, error } = worst;
   const place = `${row.multiprocessors} multiprocessors${row.streamGigabytesPerSecond > 0 ? " next to a stream" : ""}`;
-  return `The test of the model is **not passed**: ${missed.length} of ${unseen.length} rows miss, the worst (${row.what.replace("kernel ", "")}, ${sizeOf(row)}, ${place}) by ${(100 * Math.abs(error)).toFixed(0)} % instead of ${percent(LIMIT)}. ${
+  return `The test of the model is **not passed**: ${missed.length} of ${unseen.length} rows miss, the worst (${row.what.replace("kernel ", "")}, ${formatSize(row)}, ${place}) by ${(100 * Math.abs(error)).toFixed(0)} % instead of ${percent(LIMIT)}. ${
     missed.length > FEW * unseen.length
       ? "Do not rely on the predictions for boards."
       : "The predictions for boards are as good as that."
@@ -83,7 +83,7 @@ function wrapped(page) {
  * Returns the page. `times` and `sass` are result files; `test` and `blind` are fits with and without rows measured next to a memory
  * stream; `said` has the predictions; `frames` are the columns of the table of boards.
  */
-export function pageOf({ times, sass }, test, blind, said, frames) {
+export function renderPage({ times, sass }, test, blind, said, frames) {
   const link = (file) => `[${file.path.split("/").at(-1)}](../../${file.path})`;
   const parameters = Object.entries(test.parameters).map(
     ([family, values]) =>
@@ -104,7 +104,7 @@ export function pageOf({ times, sass }, test, blind, said, frames) {
   });
   const peers = said.published.map(
     ({ title, frame, published, whose, predicted }) =>
-      `| ${title} | ${sizeOf(frame)} | ${predicted.toFixed(0)} | ${published} | ${(predicted / published).toFixed(1)} | ${whose} |`,
+      `| ${title} | ${formatSize(frame)} | ${predicted.toFixed(0)} | ${published} | ${(predicted / published).toFixed(1)} | ${whose} |`,
   );
   const unknown = said.boards.filter((one) => one.why !== undefined);
   return wrapped(`# Predicted speed of boards
@@ -118,7 +118,7 @@ renew the page.
 Frames per second of SGM with 4 paths and 128 disparities, from census to median, at the highest clock of the board's file, with nothing else using
 memory. "Half" is half resolution. Shares are instructions / memory / waiting of the walks at 640x480, each as if alone.
 
-| predicted | from | ${frames.map((frame) => `${sizeOf(frame)}${frame.half ? ", half" : ""}`).join(" | ")} | shares |
+| predicted | from | ${frames.map((frame) => `${formatSize(frame)}${frame.half ? ", half" : ""}`).join(" | ")} | shares |
 |---|---|${frames.map(() => "---|").join("")}---|
 ${boards.join("\n")}
 
@@ -150,7 +150,7 @@ ${parameters.map((line) => `- ${line}`).join("\n")}
 The model was fitted on ${test.fittedRows} kernel times of an H200: images ${FITTED_WIDTHS.join(", ")} pixels wide, on ${FITTED_PARTITIONS.join(" and ")} multiprocessors, alone and next to a kernel that streams
 through memory. Of ${kernels.length} other kernel times (other sizes, and everything on 16 multiprocessors) it predicts ${within(kernels)} within ${percent(LIMIT)}. It was fitted on no whole frame,
 and predicts ${within(whole)} of ${whole.length} whole frames within ${percent(LIMIT)}. A second fit without the rows next to a stream predicts ${within(blind.unseen)} of ${blind.unseen.length} kernel times within ${percent(LIMIT)}; the
-worst is off by ${percent(worstOf(blind.unseen))}.
+worst is off by ${percent(worstError(blind.unseen))}.
 
 | multiprocessors | memory, bytes per clock each | kernels within ${percent(LIMIT)} | median and largest error | frames within ${percent(LIMIT)} | median and largest error |
 |---|---|---|---|---|---|

@@ -4,9 +4,9 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { countsOf, fitModel, isFitted, judge, LIMIT, measurements } from "./gpu-fit.mjs";
+import { fitModel, instructionCounts, isFitted, judge, LIMIT, measurements } from "./gpu-fit.mjs";
 import { frameMs, frameWalks, lanesFor, walkMs } from "./gpu-model.mjs";
-import { pageOf } from "./predictions-page.mjs";
+import { renderPage } from "./predictions-page.mjs";
 
 /**
  * @typedef {import("./gpu-fit.mjs").Row} Row
@@ -145,7 +145,7 @@ export function tested({ times, sass } = load(), fitted = isFitted) {
  * copy reaches.
  * @returns {any}
  */
-function machineOf(name, sass, share, startMs) {
+function createMachine(name, sass, share, startMs) {
   const { gpu, memory } = board(name);
   const architecture = gpu.nvccArchitectures.value[0];
   const needed = [gpu.multiprocessors, gpu.maxMegahertz, gpu.l2Kilobytes, memory.gigabytesPerSecond];
@@ -162,12 +162,12 @@ function machineOf(name, sass, share, startMs) {
     cacheBytes: gpu.l2Kilobytes.value * 1024,
     beside: false,
     startMs,
-    counts: countsOf(sass, architecture, "half2"),
+    counts: instructionCounts(sass, architecture, "half2"),
   };
 }
 
 /** Which of instructions, memory and waiting takes most, as shares of what the walks of a frame would take one after the other. */
-function sharesOf(frame, machine, parameters) {
+function timeShares(frame, machine, parameters) {
   const sums = { issue: 0, bytes: 0, waiting: 0 };
   for (const kernel of frameWalks(machine, frame.numDisparities)) {
     const lanes = lanesFor(kernel, frame, machine.multiprocessors);
@@ -185,24 +185,24 @@ export function predictions(loaded = load(), test = tested(loaded)) {
   );
   const share = card / CARD_GIGABYTES_PER_SECOND;
   const startMs = test.unseen.filter((one) => one.row.multiprocessors === 132)[0].machine.startMs;
-  const machines = new Map(BOARDS.map((name) => [name, machineOf(name, loaded.sass, share, startMs)]));
-  const titleOf = (name) => board(name).title.replace("NVIDIA Jetson ", "");
+  const machines = new Map(BOARDS.map((name) => [name, createMachine(name, loaded.sass, share, startMs)]));
+  const boardTitle = (name) => board(name).title.replace("NVIDIA Jetson ", "");
   const fps = (frame, machine) => 1000 / frameMs(frame, machine, test.parameters);
   return {
     share,
     startMs,
     boards: BOARDS.map((name) => {
       const machine = machines.get(name);
-      if (machine.why !== undefined) return { title: titleOf(name), why: machine.why };
+      if (machine.why !== undefined) return { title: boardTitle(name), why: machine.why };
       return {
-        title: titleOf(name),
+        title: boardTitle(name),
         machine,
         framesPerSecond: FRAMES.map((frame) => fps(frame, machine)),
-        shares: sharesOf(VGA, machine, test.parameters),
+        shares: timeShares(VGA, machine, test.parameters),
       };
     }),
     published: PUBLISHED.map(([name, frame, published, whose]) => ({
-      title: titleOf(name),
+      title: boardTitle(name),
       frame,
       published,
       whose,
@@ -215,7 +215,7 @@ export function predictions(loaded = load(), test = tested(loaded)) {
 export function page(loaded = load()) {
   const test = tested(loaded);
   const blind = tested(loaded, (row) => isFitted(row) && !(row.streamGigabytesPerSecond > 0));
-  return pageOf(loaded, test, blind, predictions(loaded, test), FRAMES);
+  return renderPage(loaded, test, blind, predictions(loaded, test), FRAMES);
 }
 
 function main(files) {

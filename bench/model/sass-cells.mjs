@@ -12,8 +12,8 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { gunzipSync } from "node:zlib";
 import { FLAGS_11_8, fetchNvcc118 } from "../../test/setup/nvcc-11.8.mjs";
-import { launchOf, readableNames, residentWarps } from "./cuda-table.mjs";
-import { costOf, parseSass, slotsOf } from "./sass-loops.mjs";
+import { launchShape, readableNames, residentWarps } from "./cuda-table.mjs";
+import { countCost, issueSlots, parseSass } from "./sass-loops.mjs";
 import { costsTurn, firstTurn, lineTurn, selectingTurn, tileTurn } from "./sass-turns.mjs";
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
@@ -65,7 +65,7 @@ const SHAPES = [
   },
 ];
 /** Registers and static shared memory by mangled name, as the assembler said them behind the disassembly. */
-function resourcesOf(text) {
+function parseResources(text) {
   const found = new Map();
   let name;
   for (const line of text.split("\n")) {
@@ -83,11 +83,11 @@ function resourcesOf(text) {
 /** One row for each shape and number of disparities of a disassembly. */
 export function parseCells(text, architecture, cells) {
   const functions = parseSass(text);
-  const resources = resourcesOf(text);
+  const resources = parseResources(text);
   const mangled = [...functions.keys()];
   const names = readableNames(mangled);
   const round = (value) => Math.round(value * 1000) / 1000;
-  const cost = (name) => slotsOf(name, architecture);
+  const cost = (name) => issueSlots(name, architecture);
   return SHAPES.flatMap(({ shape, name, count, lanes, warps, optional }) =>
     PADDED.flatMap((padded) => {
       const readable = name(padded);
@@ -95,8 +95,8 @@ export function parseCells(text, architecture, cells) {
       if (at < 0 && optional) return [];
       if (at < 0) throw new Error(`the disassembly holds no ${readable}`);
       const turn = count(functions.get(mangled[at]), padded, cost, lanes);
-      const { instructions, slots, clocks, binds } = costOf(turn.counts, architecture);
-      const launch = launchOf(readable, architecture);
+      const { instructions, slots, clocks, binds } = countCost(turn.counts, architecture);
+      const launch = launchShape(readable, architecture);
       return {
         kind: "measured",
         architecture,

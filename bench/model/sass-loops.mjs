@@ -83,16 +83,16 @@ const PIPES = {
 
 /** Words a thread that a load or store moves. */
 const words = (name) => (/\.128/.test(name) ? 4 : /\.64/.test(name) ? 2 : 1);
-const classOf = (name) => CLASSES.find(([pattern]) => pattern.test(name))?.[1] ?? "integer";
+const instructionClass = (name) => CLASSES.find(([pattern]) => pattern.test(name))?.[1] ?? "integer";
 
 /**
  * Issue slots of a scheduler's clock that an instruction takes: 1 where its pipe keeps up with all four schedulers.
  * @param {string} name
  * @param {number} architecture
  */
-export function slotsOf(name, architecture) {
+export function issueSlots(name, architecture) {
   const lanes = LANES[architecture];
-  const kind = classOf(name);
+  const kind = instructionClass(name);
   if (kind === "control") return 1;
   if (kind === "shuffle") return ISSUE / 32;
   if (kind === "reduce") return ISSUE / 16;
@@ -149,7 +149,7 @@ export function parseSass(text) {
  * @param {Instruction[]} code
  * @returns {[number, number][]}
  */
-export function loopsOf(code) {
+export function findLoops(code) {
   const at = new Map(code.map((one, i) => [one.address, i]));
   return code.flatMap((one, i) => {
     const to = one.target === undefined || !/^BRA/.test(one.name) ? undefined : at.get(one.target);
@@ -166,7 +166,7 @@ export function loopsOf(code) {
  * @param {(name: string) => number} cost
  * @returns {Record<string, number>}
  */
-export function turnOf(code, [first, last], preferred, cost) {
+export function findIteration(code, [first, last], preferred, cost) {
   const at = new Map(code.map((one, i) => [one.address, i]));
   const score = (one) => [...preferred.map((pattern) => (pattern.test(one.name) ? 1 : 0)), -cost(one.name)];
   const better = (a, b) => {
@@ -201,8 +201,8 @@ export function turnOf(code, [first, last], preferred, cost) {
 export function slotsByClass(counts, architecture) {
   const sums = {};
   for (const [name, n] of Object.entries(counts)) {
-    const kind = classOf(name);
-    sums[kind] = (sums[kind] ?? 0) + n * slotsOf(name, architecture);
+    const kind = instructionClass(name);
+    sums[kind] = (sums[kind] ?? 0) + n * issueSlots(name, architecture);
   }
   return sums;
 }
@@ -213,15 +213,15 @@ export function slotsByClass(counts, architecture) {
  * @param {Record<string, number>} counts
  * @param {number} architecture
  */
-export function costOf(counts, architecture) {
+export function countCost(counts, architecture) {
   let instructions = 0;
   let slots = 0;
   const pipes = {};
   for (const [name, n] of Object.entries(counts)) {
-    const taken = n * slotsOf(name, architecture);
+    const taken = n * issueSlots(name, architecture);
     instructions += n;
     slots += taken;
-    const own = PIPES[classOf(name)];
+    const own = PIPES[instructionClass(name)];
     const pipe = architecture < 70 && own === "multiply-add" ? "arithmetic" : own;
     if (pipe !== undefined) pipes[pipe] = (pipes[pipe] ?? 0) + taken;
   }

@@ -207,9 +207,9 @@ for (const entry of await readDataset(folder)) {
   scenes.push({ ...(await readScene(entry)), leftRgb: new Uint8Array(data) });
 }
 const rows = [];
-function report(what, name, winnersOf) {
+function report(what, name, selectWinners) {
   const bad = scenes.map((scene) => {
-    const map = medianQ4(winnersOf(scene, LABELS[scene.name]), scene.width, scene.height);
+    const map = medianQ4(selectWinners(scene, LABELS[scene.name]), scene.width, scene.height);
     return MASKS.map((mask) => score(map, scene.truth, scene.masks.get(mask), 1).badPercent);
   });
   const numbers = bad

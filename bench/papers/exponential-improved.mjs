@@ -35,7 +35,7 @@ const MATCHERS = {
 };
 
 /** Settings of each row, by what it is. */
-function rowsOf({ matcher, base, improved }) {
+function tableRows({ matcher, base, improved }) {
   const begin = [`match.algorithm=${matcher}`, ...base];
   const gradients = [`match.${matcher}.gradientTruncation=4`, `match.${matcher}.gradientPercent=400`];
   const best = [...begin, ...gradients, ...improved, NO_SPECKLE_FILTER];
@@ -57,7 +57,7 @@ const scenes = Object.entries(LABELS).map(([name, numDisparities]) => ({
 }));
 const rows = [];
 for (const [preset, description] of Object.entries(MATCHERS)) {
-  for (const [what, settings] of Object.entries(rowsOf(description))) {
+  for (const [what, settings] of Object.entries(tableRows(description))) {
     const set = ["board=none", "engine.backend=cpu", ...settings];
     const { config } = loadConfig({ environment: {}, set });
     const matcher = engineMatcher({ config, fixedNumDisparities: false, frames: 0, createEngine });

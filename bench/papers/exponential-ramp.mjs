@@ -28,7 +28,7 @@ export const FORMS = {
 };
 
 /** The right view of a left one whose pixel x has the disparity 64 x / (width - 1); linear between two pixels, rounded. */
-function rightOf(left, width, height) {
+function renderRight(left, width, height) {
   const right = new Uint8Array(left.length);
   for (let x = 0; x < width; x++) {
     const at = Math.min(width - 1, x / (1 - LARGEST / (width - 1)));
@@ -53,7 +53,7 @@ export async function rampFigures(file) {
   const { data, info } = await image.raw().toBuffer({ resolveWithObject: true });
   const { width, height } = info;
   const left = new Uint8Array(data);
-  const right = rightOf(left, width, height);
+  const right = renderRight(left, width, height);
   /** @type {Record<string, number>} */
   const figures = {};
   for (const [name, { algorithm, parameters }] of Object.entries(FORMS)) {
@@ -105,7 +105,7 @@ async function writeDataset(folder, data) {
     await sharp(left, raw)
       .png()
       .toFile(join(folder, name, "left.png"));
-    await sharp(rightOf(left, width, height), raw)
+    await sharp(renderRight(left, width, height), raw)
       .png()
       .toFile(join(folder, name, "right.png"));
     // Rows of a PFM stand from the bottom up; these are all the same.

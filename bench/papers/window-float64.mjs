@@ -46,7 +46,7 @@ const COLOURS = {
 };
 
 /** Hue 0 to 6, saturation and value 0 to 255, as planes. */
-function hsvOf(rgb, { colours = "HSV", exchanged = false } = {}) {
+function toHsv(rgb, { colours = "HSV", exchanged = false } = {}) {
   const pixels = rgb.length / 3;
   const planes = [0, 1, 2].map(() => new Float64Array(pixels));
   for (let i = 0; i < pixels; ++i) {
@@ -65,7 +65,7 @@ function hsvOf(rgb, { colours = "HSV", exchanged = false } = {}) {
 
 /** Weighted planes whose absolute differences add up, in grey values. hue: "square", "no wrap". */
 function weighted(rgb, hue, choices) {
-  const [h, s, v] = hsvOf(rgb, choices);
+  const [h, s, v] = toHsv(rgb, choices);
   const [h0, s0, v0] = choices.weights ?? [0.2, 0.3, 0.5];
   const weight = { h: h0, s: s0, v: v0 };
   const rest = [s.map((x) => weight.s * x), v.map((x) => weight.v * x)];
@@ -89,7 +89,7 @@ function weighted(rgb, hue, choices) {
 
 /** hue "circle": the shorter way around, which no sum of differences gives. */
 function hueCircle(leftRgb, rightRgb) {
-  const [left, right] = [hsvOf(leftRgb)[0], hsvOf(rightRgb)[0]];
+  const [left, right] = [toHsv(leftRgb)[0], toHsv(rightRgb)[0]];
   return (p, q) => {
     const apart = Math.abs(left[p] - right[q]);
     return (0.2 * 256 * Math.min(apart, 6 - apart)) / 6;
@@ -98,7 +98,7 @@ function hueCircle(leftRgb, rightRgb) {
 
 /** differences "whole": what abs() of integers leaves of them, hue by the shorter way around. */
 function wholeDifferences(leftRgb, rightRgb) {
-  const [left, right] = [hsvOf(leftRgb), hsvOf(rightRgb)];
+  const [left, right] = [toHsv(leftRgb), toHsv(rightRgb)];
   return (p, q) => {
     const apart = Math.abs(left[0][p] - right[0][q]);
     const [s, v] = [1, 2].map((k) => Math.abs(left[k][p] - right[k][q]));
@@ -252,8 +252,8 @@ function report(matcher, what, side, of, kind = "measured") {
   const text = (list) => list.map((value) => value.toFixed(2).padStart(6)).join("");
   console.log(`${matcher} ${side}x${side} ${what.padEnd(40)}${text(bad)}   from the table${text(apart)}`);
 }
-const badOf = (mapOf) => () =>
-  scenes.map((scene) => score(mapOf(scene), scene.truth, scene.masks.get("nonocc"), 1).badPercent);
+const badPercents = (computeMap) => () =>
+  scenes.map((scene) => score(computeMap(scene), scene.truth, scene.masks.get("nonocc"), 1).badPercent);
 
 const OTHER_COLOURS = ["HSV, saturation max - min", "HSL", "HSI"].map((colours) => ({ colours }));
 const CHOSEN = { hue: "square", rim: "computed", limit: 63.75 };
@@ -263,7 +263,7 @@ for (const side of [3, 5, 7]) {
     "sad",
     "fixed point",
     side,
-    badOf((scene) => fixed(scene, "sad", side)),
+    badPercents((scene) => fixed(scene, "sad", side)),
   );
   const others = [{}, { hue: "circle" }, { hue: "no wrap" }, { rim: "0" }, { limit: Infinity }];
   if (side === 3)
@@ -285,7 +285,7 @@ for (const side of [3, 5, 7]) {
       "sad",
       what,
       side,
-      badOf((scene) => inSixteenths(float64Sad(scene, side, choices))),
+      badPercents((scene) => inSixteenths(float64Sad(scene, side, choices))),
     );
   }
 }
@@ -295,7 +295,7 @@ for (const side of [3, 5, 7]) {
     "pyramid",
     "fixed point",
     side,
-    badOf((scene) => fixed(scene, "pyramid", side)),
+    badPercents((scene) => fixed(scene, "pyramid", side)),
   );
   // Measures the effect of rounding: of the image alone, and of its copies to 1/8 to 1/64 of a grey value.
   for (const other of [
@@ -317,7 +317,7 @@ for (const side of [3, 5, 7]) {
       "pyramid",
       what,
       side,
-      badOf((scene) => inSixteenths(float64Pyramid(scene, side, choices))),
+      badPercents((scene) => inSixteenths(float64Pyramid(scene, side, choices))),
     );
   }
 }

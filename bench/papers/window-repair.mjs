@@ -25,7 +25,7 @@ async function matched(scene, preset, set) {
 }
 
 /** For each evaluated pixel whether it is off; the order is that of the scene. */
-function wrongOf(scene, disparityQ4) {
+function findWrong(scene, disparityQ4) {
   const wrong = [];
   const mask = scene.masks.get("nonocc");
   for (let i = 0; i < disparityQ4.length; ++i) {
@@ -34,7 +34,7 @@ function wrongOf(scene, disparityQ4) {
   }
   return wrong;
 }
-const evaluatedOf = (scene, image) =>
+const selectEvaluated = (scene, image) =>
   image.filter((_, i) => Number.isFinite(scene.truth[i]) && scene.masks.get("nonocc")[i] !== 0);
 
 /** Pixels of one confidence count in the mean of their orders. */
@@ -61,7 +61,7 @@ for (const preset of PRESETS) {
       const set = [`refine.confidence=${confidence}`];
       const before = await matched(scene, preset, set);
       const after = await matched(scene, preset, [...set, "refine.repair=true"]);
-      const [wrong, still] = [before, after].map(({ disparityQ4 }) => wrongOf(scene, disparityQ4));
+      const [wrong, still] = [before, after].map(({ disparityQ4 }) => findWrong(scene, disparityQ4));
       const bad = wrong.filter(Boolean).length;
       rows.push({
         kind: "measured",
@@ -69,7 +69,7 @@ for (const preset of PRESETS) {
         confidence,
         scene: scene.name,
         badPercent: round((100 * bad) / wrong.length),
-        areaPercent: round(areaPercent(wrong, evaluatedOf(scene, before.confidence))),
+        areaPercent: round(areaPercent(wrong, selectEvaluated(scene, before.confidence))),
         repairedBadPercent: round((100 * still.filter(Boolean).length) / wrong.length),
         repairedPercent: round((100 * wrong.filter((off, i) => off && !still[i]).length) / bad),
         spoiltPercent: round((100 * wrong.filter((off, i) => !off && still[i]).length) / bad),

@@ -32,11 +32,11 @@ const double = async (name) => (await runnerImport(`/test/doubles/${name}.ts`)).
 
 async function render() {
   const { boardPicture } = await double("board-pictures");
-  const { posesOf, rigOf } = await double("calibration-rig");
+  const { createPoses, createRig } = await double("calibration-rig");
   const { Random } = await double("random");
-  const rig = rigOf("radtan", SIZE);
+  const rig = createRig("radtan", SIZE);
   const random = new Random(100);
-  const poses = posesOf(rig, BOARD, pairs, random, 0.7);
+  const poses = createPoses(rig, BOARD, pairs, random, 0.7);
   for (const side of ["left", "right"]) {
     mkdirSync(join(folder, side), { recursive: true });
     for (const [at, pose] of poses.entries()) {

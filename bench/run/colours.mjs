@@ -39,7 +39,7 @@ for (const threads of [1, 2]) {
       { length: bytes * width * height * 1.5 },
       (_, i) => (i * 2654435761) >>> 24,
     );
-    const engineOf = (algorithm, leftRight) => {
+    const openEngine = (algorithm, leftRight) => {
       const base = engineCases[algorithm === "sgm" ? "usual" : "esaw"].options;
       const parameters = algorithm === "sgm" ? base.match.parameters : { steps: 1 };
       return createEngine({
@@ -61,9 +61,9 @@ for (const threads of [1, 2]) {
       });
     };
     const engines = {
-      nobodyAsks: engineOf("sgm", false),
-      leftImageAsked: engineOf("esaw", false),
-      bothImagesAsked: engineOf("esaw", true),
+      nobodyAsks: openEngine("sgm", false),
+      leftImageAsked: openEngine("esaw", false),
+      bothImagesAsked: openEngine("esaw", true),
     };
     const times = {
       greyOfBothImages: [],

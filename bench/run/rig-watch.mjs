@@ -5,7 +5,7 @@
 import { greyPairLayout, PairAligner, SceneRenderer, sceneCalibration } from "../../dist/camera/index.js";
 import { median } from "../../dist/core/statistics.js";
 import { loadNative } from "../../dist/edge/contracts/native.js";
-import { geometryOf } from "../../dist/edge/pipeline/geometry.js";
+import { rectifiedGeometry } from "../../dist/edge/pipeline/geometry.js";
 import { lookGeometryFrom, lookOptions } from "../../dist/edge/rig/health/look-options.js";
 import { RigMonitor } from "../../dist/edge/rig/health/monitor.js";
 import { scriptArguments } from "../../scripts/arguments.mjs";
@@ -24,7 +24,7 @@ const STEP_MS = 500;
 const RATE_HZ = 30;
 const SLOWEST_LOOK_MS = 4.1;
 
-const geometry = lookGeometryFrom(geometryOf(sceneCalibration(SIZE), 0));
+const geometry = lookGeometryFrom(rectifiedGeometry(sceneCalibration(SIZE), 0));
 const away = Math.max(8, Math.round(0.02 * geometry.view.focalPixels));
 const reach = { maxWidth: 800, rows: away, minDisparity: -4 - away, maxDisparity: SIZE.width / 2 };
 

@@ -36,10 +36,10 @@ function picture(shift) {
   }
   return image;
 }
-const greyOf = (rgb) => rgb.filter((_, i) => i % 3 === 1);
+const greenChannel = (rgb) => rgb.filter((_, i) => i % 3 === 1);
 const [left, right] = [picture(0), picture(20)];
 
-function engineOf(algorithm, parameters, threads, instructionSet) {
+function openEngine(algorithm, parameters, threads, instructionSet) {
   return createEngine({
     inputWidth: width,
     inputHeight: height,
@@ -63,17 +63,17 @@ const side = (pixels) => ({
   valueWeight: 50,
 });
 const cases = [1, 2].flatMap((threads) => [
-  { what: "sad 9x9", threads, engine: engineOf("sad", side(9), threads), times: [] },
-  { what: "sad 9x9, AVX2", threads, engine: engineOf("sad", side(9), threads, "avx2"), times: [] },
-  { what: "pyramid 7x7", threads, engine: engineOf("pyramid", side(7), threads), times: [] },
-  { what: "pyramid 7x7, AVX2", threads, engine: engineOf("pyramid", side(7), threads, "avx2"), times: [] },
+  { what: "sad 9x9", threads, engine: openEngine("sad", side(9), threads), times: [] },
+  { what: "sad 9x9, AVX2", threads, engine: openEngine("sad", side(9), threads, "avx2"), times: [] },
+  { what: "pyramid 7x7", threads, engine: openEngine("pyramid", side(7), threads), times: [] },
+  { what: "pyramid 7x7, AVX2", threads, engine: openEngine("pyramid", side(7), threads, "avx2"), times: [] },
   { what: "StereoBM 9x9", threads, times: [] },
 ]);
 
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-bench-window-"));
 const files = ["left", "right"].map((name) => join(folder, `${name}.png`));
-writeFileSync(files[0], await encodePng({ data: greyOf(left), width, height }));
-writeFileSync(files[1], await encodePng({ data: greyOf(right), width, height }));
+writeFileSync(files[0], await encodePng({ data: greenChannel(left), width, height }));
+writeFileSync(files[1], await encodePng({ data: greenChannel(right), width, height }));
 const peer = join(root, "bench/run/opencv_bm.py");
 let opencv = "";
 for (let round = 0; round < Number(values.rounds); ++round) {

@@ -54,7 +54,7 @@ const percent = (value) => (value === undefined ? "-" : value.toFixed(2));
 
 function accuracy(root, linkTo) {
   const { path, result } = newestAccuracy(root);
-  const keptOf = (score) =>
+  const formatKept = (score) =>
     score?.unfilled
       ? `${percent(score.unfilled.badPercentOfKept)} of ${score.unfilled.density.toFixed(1)}`
       : "-";
@@ -63,8 +63,8 @@ function accuracy(root, linkTo) {
     thresholdPx,
     percent(depthwatt.badPercent),
     percent(openCvSgbmHH?.badPercent),
-    keptOf(depthwatt),
-    keptOf(openCvSgbmHH),
+    formatKept(depthwatt),
+    formatKept(openCvSgbmHH),
   ]);
   const heads = [
     "scene",

@@ -133,12 +133,12 @@ export function framePinhole(request: FramingRequest): Framing {
     { lens: views.left, R: R1 },
     { lens: views.right, R: R2 },
   ] as const;
-  const centreOf = ({ lens, R }: (typeof cameras)[number]): Point => {
+  const viewCentre = ({ lens, R }: (typeof cameras)[number]): Point => {
     const corners = [0, width - 1].flatMap((x) => [0, height - 1].map((y) => turnedRay(lens, R, x, y)));
     const mean = average(corners);
     return { x: (width - 1) / 2 - start * mean.x, y: (height - 1) / 2 - start * mean.y };
   };
-  const shared = share([centreOf(cameras[0]), centreOf(cameras[1])], commonPrincipalPoint);
+  const shared = share([viewCentre(cameras[0]), viewCentre(cameras[1])], commonPrincipalPoint);
   const centres = shared.map(({ x, y }) => ({
     x: (x * outputSize.width) / width,
     y: (y * outputSize.height) / height,

@@ -54,7 +54,7 @@ function unreadable(path: string, cause: unknown): DepthwattError {
 }
 
 /** A folder stands for its calibration files, left before right, intrinsics before extrinsics. */
-function filesOf(folder: string, entries: readonly string[]): string[] {
+function pickFiles(folder: string, entries: readonly string[]): string[] {
   const names = entries.filter((name) => EXTENSIONS.test(name));
   const pick = (first: RegExp, second: RegExp): string[] =>
     [first, second].flatMap((word) => names.filter((name) => word.test(name)).slice(0, 1));
@@ -72,7 +72,7 @@ function filesOf(folder: string, entries: readonly string[]): string[] {
   );
 }
 
-function textOf(path: string): string {
+function readText(path: string): string {
   try {
     return readRegularFile(path, MAX_CALIBRATION_BYTES).toString();
   } catch (cause) {
@@ -94,11 +94,11 @@ const isFolder = (error: unknown): boolean => hasCode((error as Error).cause, "E
 /** The files at this path: itself, or those of a folder. */
 function filesAt(path: string): ParsedFile[] {
   try {
-    return [parseCalibrationText(path, textOf(path))];
+    return [parseCalibrationText(path, readText(path))];
   } catch (error) {
     if (!isFolder(error)) throw error;
   }
-  return filesOf(path, readdirSync(path)).map((file) => parseCalibrationText(file, textOf(file)));
+  return pickFiles(path, readdirSync(path)).map((file) => parseCalibrationText(file, readText(file)));
 }
 
 /** Does what filesAt does, off the JavaScript thread. */
@@ -108,7 +108,7 @@ async function filesAtAsync(path: string): Promise<ParsedFile[]> {
   } catch (error) {
     if (!isFolder(error)) throw error;
   }
-  const files = filesOf(path, await withFileTimeout(readdir(path)));
+  const files = pickFiles(path, await withFileTimeout(readdir(path)));
   return Promise.all(files.map(async (file) => parseCalibrationText(file, await textOfAsync(file))));
 }
 
@@ -119,7 +119,7 @@ function single(files: readonly ParsedFile[], format: string): ParsedFile {
   throw refusal({ file: first!.file, key: "files", expected: `one file for a ${format}`, found });
 }
 
-function draftOf(files: readonly ParsedFile[], options: LoadCalibrationOptions): CalibrationDraft {
+function parseDraft(files: readonly ParsedFile[], options: LoadCalibrationOptions): CalibrationDraft {
   if (files.some(isOwnJson)) return readOwnJson(single(files, "depthwatt calibration"));
   if (files.some(isKalibr))
     return readKalibr(single(files.filter(isKalibr), "Kalibr camchain"), options.leftName);
@@ -147,15 +147,15 @@ function draftOf(files: readonly ParsedFile[], options: LoadCalibrationOptions):
   );
 }
 
-function pathsOf(source: string | readonly string[]): readonly string[] {
+function splitPaths(source: string | readonly string[]): readonly string[] {
   const paths = typeof source === "string" ? source.split(",").map((path) => path.trim()) : source;
   if (!paths.includes("")) return paths;
   const text = `Expected a path on each side of a comma, found ${JSON.stringify(source)}.`;
   throw new DepthwattError("CALIBRATION_UNREADABLE", text, { context: { source } });
 }
 
-function calibrationOf(files: readonly ParsedFile[], options: LoadCalibrationOptions): LoadedCalibration {
-  const draft = draftOf(files, options);
+function validateFiles(files: readonly ParsedFile[], options: LoadCalibrationOptions): LoadedCalibration {
+  const draft = parseDraft(files, options);
   const names = files.map(({ file }) => file);
   return { ...validate(draft, names, options), format: draft.format };
 }
@@ -173,7 +173,7 @@ export function loadStereoCalibration(
   source: string | readonly string[],
   options: LoadCalibrationOptions = {},
 ): LoadedCalibration {
-  return calibrationOf(pathsOf(source).flatMap(filesAt), options);
+  return validateFiles(splitPaths(source).flatMap(filesAt), options);
 }
 
 /** Does what loadStereoCalibration does, and reads the files off the JavaScript thread. */
@@ -181,8 +181,8 @@ export async function loadStereoCalibrationAsync(
   source: string | readonly string[],
   options: LoadCalibrationOptions = {},
 ): Promise<LoadedCalibration> {
-  const files = await Promise.all(pathsOf(source).map(filesAtAsync));
-  return calibrationOf(files.flat(), options);
+  const files = await Promise.all(splitPaths(source).map(filesAtAsync));
+  return validateFiles(files.flat(), options);
 }
 
 /**
@@ -191,5 +191,5 @@ export async function loadStereoCalibrationAsync(
  * @throws DepthwattError as loadStereoCalibration
  */
 export function parseStereoCalibration(text: string, name: string): LoadedCalibration {
-  return calibrationOf([parseCalibrationText(name, text)], {});
+  return validateFiles([parseCalibrationText(name, text)], {});
 }

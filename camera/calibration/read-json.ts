@@ -80,7 +80,7 @@ export function readOwnJson({ file, root }: ParsedFile): CalibrationDraft {
   if (!result.success) throw refusal({ file, ...firstProblem(result.error, root) });
   const content = result.data;
   const at = <T>(key: string, value: T): Located<T> => ({ file, key, value });
-  const cameraOf = (side: "left" | "right"): CameraDraft => ({
+  const readCamera = (side: "left" | "right"): CameraDraft => ({
     name: content[side].name,
     file,
     K: at(`${side}.cameraMatrix`, content[side].cameraMatrix),
@@ -91,8 +91,8 @@ export function readOwnJson({ file, root }: ParsedFile): CalibrationDraft {
   const given = content.rectification;
   return {
     format: "depthwatt JSON",
-    left: cameraOf("left"),
-    right: cameraOf("right"),
+    left: readCamera("left"),
+    right: readCamera("right"),
     R: at("rotation", content.rotation),
     T: at("translationMetres", content.translationMetres),
     given: given && {

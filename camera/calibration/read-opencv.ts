@@ -55,7 +55,7 @@ export function isOpenCv({ root }: ParsedFile): boolean {
   });
 }
 
-function sizeOf(files: readonly ParsedFile[]): Located<[number, number]> | undefined {
+function findImageSize(files: readonly ParsedFile[]): Located<[number, number]> | undefined {
   for (const { file, root } of files) {
     for (const keys of [
       ["image_width", "image_height"],
@@ -97,7 +97,7 @@ function camera(
     K: readNumbers(K.value, K, [9]),
     model: model && { file: model.file, key: model.key, value: String(model.value) },
     coefficients: D && readNumbers(D.value, D, [4, 5, 8, 12, 14]),
-    size: sizeOf(own ? [own] : files),
+    size: findImageSize(own ? [own] : files),
   };
 }
 

@@ -29,7 +29,7 @@ const COEFFICIENT_COUNTS = new Set([0, 4, 5, 8, 12, 14]);
 /** Longer lenses than a thousand image widths, or shorter ones than a pixel, are a damaged file. */
 const LONGEST_FOCAL_PIXELS = 1e7;
 
-function distortionOf({ model, coefficients }: CameraDraft): Distortion {
+function checkDistortion({ model, coefficients }: CameraDraft): Distortion {
   const values = coefficients?.value ?? [];
   let name: DistortionModel | undefined;
   if (model) {
@@ -94,7 +94,7 @@ function checkCameraMatrix(K: Located<number[]>): Matrix3 {
 
 /** @throws DepthwattError CALIBRATION_INVALID */
 export function validateCamera(draft: CameraDraft): CameraCalibration {
-  return { name: draft.name, K: checkCameraMatrix(draft.K), distortion: distortionOf(draft) };
+  return { name: draft.name, K: checkCameraMatrix(draft.K), distortion: checkDistortion(draft) };
 }
 
 /** Scales a camera matrix with pixel centres at whole numbers: x' = (x + 1/2) s - 1/2. */

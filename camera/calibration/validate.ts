@@ -82,7 +82,7 @@ function unitWarnings({ T: { file, key } }: CalibrationDraft, T: Vector3): strin
   return [];
 }
 
-function sizeOf(
+function agreedImageSize(
   { left, right, format }: CalibrationDraft,
   wanted: ImageSize | undefined,
 ): Located<ImageSize> {
@@ -126,7 +126,7 @@ function scaleFactor(size: Located<ImageSize>, wanted: ImageSize | undefined, al
   });
 }
 
-function givenOf({ given }: CalibrationDraft): GivenRectification | undefined {
+function checkGiven({ given }: CalibrationDraft): GivenRectification | undefined {
   if (!given) return undefined;
   for (const P of [given.P1, given.P2]) {
     if (!(P.value[0]! > 0 && P.value[5]! > 0)) {
@@ -161,13 +161,13 @@ export function validate(
 ): { calibration: StereoCalibration; warnings: string[] } {
   const left = validateCamera(draft.left);
   const right = validateCamera(draft.right);
-  const size = sizeOf(draft, options.imageSize);
+  const size = agreedImageSize(draft, options.imageSize);
   const R = checkRotation(draft.R);
   const T = scale(draft.T.value as unknown as Vector3, options.lengthUnitMetres ?? 1);
   checkBaseline(draft, R, T);
   const factor = scaleFactor(size, options.imageSize, options.allowScaling ?? false);
   // A given rectification belongs to the size and the unit it was computed for.
-  const given = factor === 1 && (options.lengthUnitMetres ?? 1) === 1 ? givenOf(draft) : undefined;
+  const given = factor === 1 && (options.lengthUnitMetres ?? 1) === 1 ? checkGiven(draft) : undefined;
   const calibration = withHash({
     imageSize: factor === 1 ? size.value : options.imageSize!,
     left: scaleCamera(left, factor),

@@ -177,7 +177,7 @@ export class CommandCamera {
       return;
     }
     this.intake.end();
-    const error = this.#errorOf(end);
+    const error = this.#endError(end);
     const opening = this.#opening;
     this.#opening = undefined;
     if (!opening && this.#options.live && error.code !== "DEVICE_UNSUITABLE") {
@@ -196,7 +196,7 @@ export class CommandCamera {
     else this.#earlyEnd = report;
   }
 
-  #errorOf({ how, lastLine }: CommandEnd): DepthwattError {
+  #endError({ how, lastLine }: CommandEnd): DepthwattError {
     const { name, clean } = this.#options;
     const code: ErrorCode = this.#trouble?.code ?? "COMMAND_FAILED";
     const said = lastLine === undefined ? "" : `; its last line: ${clean(lastLine)}`;

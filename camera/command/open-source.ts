@@ -29,7 +29,7 @@ export interface CommandSettings {
   clean?(line: string): string;
 }
 
-function wordsOf(command: string, shell: boolean): [string, ...string[]] {
+function commandWords(command: string, shell: boolean): [string, ...string[]] {
   return shell ? ["/bin/sh", "-c", command] : splitCommand(command);
 }
 
@@ -41,7 +41,7 @@ export async function openCommandSource(settings: CommandSettings): Promise<Comm
   const across = width === undefined || sideBySide === undefined ? width : 2 * width;
   const names: string[] = [];
   const cameras = lines.map((line, index) => {
-    const words = wordsOf(line ?? "", shell);
+    const words = commandWords(line ?? "", shell);
     const program = shell ? "sh" : basename(words[0]);
     names.push(program);
     return new CommandCamera({

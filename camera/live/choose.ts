@@ -44,7 +44,7 @@ export function chooseFormat(cameras: readonly NativeDescription[], wish: Format
     .filter((trait) =>
       cameras.every((camera) => offersSize(offered(trait, camera)!, wish.width, wish.height)),
     )
-    .sort((one, other) => placeOf(one, wish) - placeOf(other, wish));
+    .sort((one, other) => formatRank(one, wish) - formatRank(other, wish));
   if (usable[0]) return usable[0];
   const size = `${wish.width}x${wish.height}`;
   const expected =
@@ -64,7 +64,7 @@ export function chooseFormat(cameras: readonly NativeDescription[], wish: Format
   );
 }
 
-const placeOf = ({ format, preference }: FormatTrait, { colours }: FormatWish): number =>
+const formatRank = ({ format, preference }: FormatTrait, { colours }: FormatWish): number =>
   colours && format !== "MJPEG" && !hasColours(format) ? preference + FORMAT_TRAITS.length : preference;
 
 function requireCamera(camera: NativeDescription): void {

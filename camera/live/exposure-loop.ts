@@ -22,7 +22,7 @@ interface Knobs {
 }
 
 /** The controls to turn; undefined where the camera has no exposure time to set. */
-function knobsOf(controls: CameraControls): Knobs | undefined {
+function findKnobs(controls: CameraControls): Knobs | undefined {
   const writable = (name: string) => controls.find(name)?.writable === true;
   const exposure = EXPOSURE_NAMES.find(writable);
   return exposure === undefined ? undefined : { exposure, gain: GAIN_NAMES.find(writable) };
@@ -41,7 +41,7 @@ export class ExposureLoop {
   /** @param cameras left first; one for a side-by-side camera */
   constructor(cameras: readonly CameraControls[], mode: "auto" | "on" | "off") {
     this.#cameras = cameras;
-    const knobs = cameras.map(knobsOf)[0];
+    const knobs = cameras.map(findKnobs)[0];
     const automatic = AUTOMATIC_NAMES.find((name) => cameras[0]!.find(name));
     if (mode === "off") this.state = { on: false, reason: "switched off" };
     else if (!knobs) this.state = { on: false, reason: "the camera has no exposure time to set" };

@@ -6,7 +6,7 @@ import type { PixelFormat, RawImage } from "../frame.js";
 const STEP = 15;
 
 /** Offset of the first sample, bytes per pixel, and bits above eight. */
-function layoutOf(format: PixelFormat): { offset: number; bytes: number; shift: number } {
+function sampleLayout(format: PixelFormat): { offset: number; bytes: number; shift: number } {
   if (format === "UYVY") return { offset: 1, bytes: 2, shift: 0 };
   // Green makes up most of the brightness.
   if (format === "RGB8") return { offset: 1, bytes: 3, shift: 0 };
@@ -19,7 +19,7 @@ function layoutOf(format: PixelFormat): { offset: number; bytes: number; shift: 
 
 /** @param counts 256 counts, overwritten */
 export function sampleHistogram(image: RawImage, counts: Uint32Array): void {
-  const { offset, bytes, shift } = layoutOf(image.format);
+  const { offset, bytes, shift } = sampleLayout(image.format);
   counts.fill(0);
   for (let y = 0; y < image.height; y += STEP) {
     const row = y * image.strideBytes + offset;

@@ -8,13 +8,13 @@ import {
   type DeviceFolders,
   delivered,
   type FormatTrait,
+  formatTrait,
   isSameDevice,
   type NativeAddon,
   type NativeDescription,
   type RawAlignment,
   SupervisedCamera,
   type SupervisorOptions,
-  traitOf,
   type V4l2Camera,
 } from "v4l2-camera/parts";
 import { DepthwattError } from "../../core/index.js";
@@ -22,7 +22,7 @@ import type { CameraImageLayout } from "./camera-image.js";
 import { chooseFormat } from "./choose.js";
 import { asDepthwattError } from "./errors.js";
 import { ExposureLoop } from "./exposure-loop.js";
-import { alignmentOf } from "./raw-alignment.js";
+import { rawAlignmentFrom } from "./raw-alignment.js";
 import { lockRightToLeft, parseControls, type RequestedControl } from "./requested-controls.js";
 import { V4l2Source } from "./source.js";
 
@@ -73,7 +73,7 @@ export async function openV4l2Source(settings: V4l2Settings, around: V4l2Surroun
 }
 
 async function openSource(settings: V4l2Settings, around: V4l2Surroundings): Promise<V4l2Source> {
-  const paths = pathsOf(settings);
+  const paths = devicePaths(settings);
   const wishes = parseControls(settings.controls ?? "");
   const sideBySide = paths.length === 1;
   const descriptions: NativeDescription[] = [];
@@ -95,7 +95,7 @@ async function openSource(settings: V4l2Settings, around: V4l2Surroundings): Pro
   return assemble(cameras, trait, settings, around);
 }
 
-function pathsOf({ left, right, sideBySide }: V4l2Settings): string[] {
+function devicePaths({ left, right, sideBySide }: V4l2Settings): string[] {
   if (sideBySide !== undefined) return [sideBySide];
   if (left === undefined || right === undefined) {
     throw new DepthwattError(
@@ -211,7 +211,7 @@ function assemble(
   const left = cameras[0]!;
   const right = cameras[1];
   const decodedBytes = settings.colours === true ? 3 : 1;
-  const layoutOf = (camera: V4l2Camera, offsetPixels: number): CameraImageLayout => {
+  const imageLayout = (camera: V4l2Camera, offsetPixels: number): CameraImageLayout => {
     const { identity, format } = camera.native;
     const alignment = settings.rawAlignment ?? "auto";
     return {
@@ -221,16 +221,16 @@ function assemble(
       strideBytes: trait.format === "MJPEG" ? format.width * decodedBytes : format.strideBytes,
       format: delivered(
         trait.format,
-        alignment === "auto" ? alignmentOf(identity.driver, around.folders?.compatible) : alignment,
+        alignment === "auto" ? rawAlignmentFrom(identity.driver, around.folders?.compatible) : alignment,
         settings.colours,
       ),
       offsetBytes:
-        offsetPixels * (trait.format === "MJPEG" ? decodedBytes : traitOf(trait.format).bytesPerPixel),
+        offsetPixels * (trait.format === "MJPEG" ? decodedBytes : formatTrait(trait.format).bytesPerPixel),
     };
   };
   const layouts = {
-    left: layoutOf(left.camera!, 0),
-    right: right ? layoutOf(right.camera!, 0) : layoutOf(left.camera!, settings.width),
+    left: imageLayout(left.camera!, 0),
+    right: right ? imageLayout(right.camera!, 0) : imageLayout(left.camera!, settings.width),
   };
   const { rateHz } = left.camera!.native.format;
   const names = right

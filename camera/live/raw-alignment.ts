@@ -7,7 +7,7 @@ import type { RawAlignment } from "v4l2-camera/parts";
 const HIGH_ALIGNED_BOARDS = /nvidia,tegra(194|234|264)/;
 
 /** @param compatible the device tree's list of names of this board */
-export function alignmentOf(driver: string, compatible = "/proc/device-tree/compatible"): RawAlignment {
+export function rawAlignmentFrom(driver: string, compatible = "/proc/device-tree/compatible"): RawAlignment {
   if (!/tegra/.test(driver)) return "low";
   try {
     return HIGH_ALIGNED_BOARDS.test(readFileSync(compatible, "utf8")) ? "high" : "low";

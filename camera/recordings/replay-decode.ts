@@ -21,7 +21,7 @@ export interface ReplayShape {
   rightFormat: PixelFormat;
 }
 
-const kindOf = (format: PixelFormat) =>
+const describeFormat = (format: PixelFormat) =>
   format === "RGB8" ? "in colours" : `with ${format === "Y16" ? 16 : 8} bits`;
 
 function wrongShape(image: EnginePicture, file: string, shape: ReplayShape, format: PixelFormat) {
@@ -29,8 +29,8 @@ function wrongShape(image: EnginePicture, file: string, shape: ReplayShape, form
     return undefined;
   return new DepthwattError(
     "IMAGE_SIZE_MISMATCH",
-    `${file}: expected ${shape.width}x${shape.height} ${kindOf(format)} like the first pair, ` +
-      `found ${image.width}x${image.height} ${kindOf(image.format)}`,
+    `${file}: expected ${shape.width}x${shape.height} ${describeFormat(format)} like the first pair, ` +
+      `found ${image.width}x${image.height} ${describeFormat(image.format)}`,
     { context: { file, width: image.width, height: image.height } },
   );
 }

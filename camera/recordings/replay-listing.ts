@@ -40,7 +40,7 @@ const LEAST_STAMP_DIGITS = 13;
 const isImageName = (name: string) => IMAGE_ENDINGS.has(extname(name).toLowerCase());
 const stem = (file: string) => basename(file, extname(file));
 
-async function kindOf(path: string): Promise<"folder" | "file" | undefined> {
+async function pathKind(path: string): Promise<"folder" | "file" | undefined> {
   try {
     return (await withFileTimeout(stat(path))).isDirectory() ? "folder" : "file";
   } catch {
@@ -107,7 +107,7 @@ async function filesOfList(list: string): Promise<{ files: string[]; stamps: (bi
     const inFolder = join(folder, name!);
     const below = join(folder, "data", name!);
     files.push(folder !== "" && !existsSync(inFolder) && existsSync(below) ? below : inFolder);
-    const time = stamp === undefined ? undefined : stampOf(stamp);
+    const time = stamp === undefined ? undefined : parseStamp(stamp);
     if (stamp !== undefined && time === undefined) {
       const found = stamp.length > 40 ? `a number of ${stamp.length} digits` : stamp;
       throw new DepthwattError(
@@ -153,7 +153,7 @@ function lastNumber(name: string): number {
 }
 
 /** A capture time travels in 64 bits, with a sign: a larger number is no time, and modulo 2^64 it would be a wrong one. */
-function stampOf(digits: string): bigint | undefined {
+function parseStamp(digits: string): bigint | undefined {
   if (!/^\d{1,19}$/.test(digits)) return undefined;
   const stamp = BigInt(digits);
   return stamp < 2n ** 63n ? stamp : undefined;
@@ -164,7 +164,7 @@ function stampOf(digits: string): bigint | undefined {
  * @throws DepthwattError SOURCE_UNREADABLE (no such path), SOURCE_EMPTY (no image there)
  */
 export async function listImages(path: string): Promise<Listing> {
-  const kind = await kindOf(path);
+  const kind = await pathKind(path);
   let files: string[];
   let stamps: (bigint | undefined)[] = [];
   if (kind === "folder") {
@@ -190,7 +190,7 @@ export async function listImages(path: string): Promise<Listing> {
 function arrange(path: string, files: string[], stamps: (bigint | undefined)[]): Listing {
   const rows = files.map((file, i) => ({
     file,
-    stamp: stamps[i] ?? stampOf(stem(file)),
+    stamp: stamps[i] ?? parseStamp(stem(file)),
     isTime: stamps[i] !== undefined || stem(file).length >= LEAST_STAMP_DIGITS,
     number: lastNumber(stem(file)),
   }));

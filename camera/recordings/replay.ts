@@ -41,7 +41,7 @@ export interface ReplayOptions {
 const MAX_NAMED_IN_A_ROW = 10;
 
 /** No spread into Math.max: a recording of an hour has more images than a call may have arguments. */
-function rangeOf<T extends bigint | number>(values: readonly T[]): [min: T, max: T] {
+function minMax<T extends bigint | number>(values: readonly T[]): [min: T, max: T] {
   let min = values[0]!;
   let max = min;
   for (const value of values) {
@@ -86,9 +86,9 @@ export class ReplaySource implements PairSource {
     const entries = decoder.steps.flatMap((step) =>
       [step.left, step.right].filter((one) => one !== undefined),
     );
-    const [firstNs, lastNs] = rangeOf(entries.map((entry) => entry.timestampNs));
+    const [firstNs, lastNs] = minMax(entries.map((entry) => entry.timestampNs));
     this.#lapNs = lastNs - firstNs + periodNs;
-    const [firstSequence, lastSequence] = rangeOf(entries.map((entry) => entry.sequence));
+    const [firstSequence, lastSequence] = minMax(entries.map((entry) => entry.sequence));
     this.#lapSequence = lastSequence - firstSequence + 1;
     const bytes = (format: string) => shape.width * (format === "RGB8" ? 3 : format === "Y16" ? 2 : 1);
     this.description = {

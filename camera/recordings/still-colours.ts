@@ -7,7 +7,7 @@ import type { RgbImage } from "./images/index.js";
 type Triple = readonly [red: number, green: number, blue: number];
 
 /** RGB8 of an image whose format has colours (hasColours): cuda/rectify/README.md has the conversion of each. */
-export function coloursOf(image: RawImage): RgbImage {
+export function toRgb(image: RawImage): RgbImage {
   const { width, height, format } = image;
   const colourAt = READERS[/^BAYER/.test(format) ? "BAYER" : (format as keyof typeof READERS)];
   const data = new Uint8Array(3 * width * height);
@@ -37,7 +37,7 @@ function packed({ data, width, strideBytes, format }: RawImage, x: number, y: nu
 }
 
 function mosaic({ data, width, height, strideBytes, format }: RawImage, x: number, y: number): Triple {
-  const depth = depthOf(format);
+  const depth = bitDepth(format);
   // A mirror keeps the parity of rows and columns, and with it the colour.
   const mirror = (i: number, size: number) =>
     size === 1 ? 0 : i < 0 ? -i : i >= size ? 2 * (size - 1) - i : i;
@@ -61,7 +61,7 @@ function mosaic({ data, width, height, strideBytes, format }: RawImage, x: numbe
 }
 
 /** Bits of a mosaic's sample. */
-const depthOf = (format: PixelFormat): number => Number(/\d+$/.exec(format)![0]);
+const bitDepth = (format: PixelFormat): number => Number(/\d+$/.exec(format)![0]);
 
 const READERS = {
   RGB8({ data, strideBytes }: RawImage, x: number, y: number): Triple {

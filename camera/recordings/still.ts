@@ -7,15 +7,15 @@ import type { GreyImage } from "./images/index.js";
  * Grey of an image, u8 where the camera gives 8 bits, else u16 with the samples moved to the top bits, so that a recording
  * is as bright as the camera was. Bayer mosaics become (R + 2 G + B) / 4 by the 3x3 binomial filter, mirrored at the border.
  */
-export function greyOf(image: RawImage): GreyImage {
+export function toGrey(image: RawImage): GreyImage {
   const { width, height, format } = image;
-  if (/^BAYER/.test(format)) return mosaicGrey(samplesOf(image), width, height);
-  if (format === "RGB8") return { data: lumaOf(image), width, height };
-  return { data: samplesOf(image), width, height };
+  if (/^BAYER/.test(format)) return mosaicGrey(copySamples(image), width, height);
+  if (format === "RGB8") return { data: copyLuma(image), width, height };
+  return { data: copySamples(image), width, height };
 }
 
 /** BT.601 luma, as the engine's grey. */
-function lumaOf({ data, width, height, strideBytes }: RawImage): Uint8Array {
+function copyLuma({ data, width, height, strideBytes }: RawImage): Uint8Array {
   const grey = new Uint8Array(width * height);
   for (let y = 0; y < height; y++) {
     for (let x = 0; x < width; x++) {
@@ -27,11 +27,11 @@ function lumaOf({ data, width, height, strideBytes }: RawImage): Uint8Array {
 }
 
 /** Bits of a sample. */
-const depthOf = (format: PixelFormat): number =>
+const bitDepth = (format: PixelFormat): number =>
   Number(/(10|12|16)$/.exec(format === "NV12" ? "" : format)?.[1] ?? 8);
 
-function samplesOf({ data, width, height, strideBytes, format }: RawImage): Uint8Array | Uint16Array {
-  const depth = depthOf(format);
+function copySamples({ data, width, height, strideBytes, format }: RawImage): Uint8Array | Uint16Array {
+  const depth = bitDepth(format);
   const samples = depth === 8 ? new Uint8Array(width * height) : new Uint16Array(width * height);
   const step = depth > 8 || format === "YUYV" || format === "UYVY" ? 2 : 1;
   const offset = format === "UYVY" ? 1 : 0;

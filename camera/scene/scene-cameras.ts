@@ -53,7 +53,7 @@ export const SCENE_BASELINE_METRES = 0.12;
 const FOCAL_PER_WIDTH = 0.8125;
 
 /** A rotation from tan(half the angle) about each axis (a quaternion that is not yet of length 1): no sine needed. */
-function rotationOf(x: number, y: number, z: number): Matrix3 {
+function cayleyRotation(x: number, y: number, z: number): Matrix3 {
   const n = 1 + x * x + y * y + z * z;
   return [
     (1 + x * x - y * y - z * z) / n,
@@ -111,7 +111,7 @@ export function sceneSetup(options: SceneOptions = {}): Omit<NativeSceneOptions,
   }
   if (view === "raw") {
     const f = ideal.focalPixels;
-    const half = rotationOf(0.0016, -0.0024, 0.0012);
+    const half = cayleyRotation(0.0016, -0.0024, 0.0012);
     left = {
       ...left,
       fx: f * 1.004,

@@ -31,7 +31,7 @@ export class SyntheticSource implements PairSource {
   readonly #rateHz: number | undefined;
   readonly #frames: number;
   readonly #free: number[];
-  readonly #sequenceOf: number[];
+  readonly #sequences: number[];
   #maxHeldPairs: number;
   #heldPairs = 0;
   #drawing = false;
@@ -68,7 +68,7 @@ export class SyntheticSource implements PairSource {
     const buffers = this.#maxHeldPairs + 1;
     this.#scene = new native.Scene({ ...setup, buffers }, (error, buffer) => this.#drawn(error, buffer));
     this.#free = Array.from({ length: buffers }, (_, i) => i);
-    this.#sequenceOf = new Array<number>(buffers).fill(0);
+    this.#sequences = new Array<number>(buffers).fill(0);
     this.inputMemory = this.#scene.buffers.flatMap(({ left, right }) => [left, right]);
     this.calibration = sceneCalibration(options);
     const { width, height } = setup;
@@ -122,7 +122,7 @@ export class SyntheticSource implements PairSource {
     this.#skipMissedFrames();
     this.#drawing = true;
     this.#drawBeganMs = performance.now();
-    this.#sequenceOf[buffer] = this.#nextFrame;
+    this.#sequences[buffer] = this.#nextFrame;
     this.#scene.render(buffer, this.#nextFrame++);
   }
 
@@ -156,7 +156,7 @@ export class SyntheticSource implements PairSource {
   /** Rests until the ready picture's moment. */
   #sleep(): void {
     if (this.#readyBuffer === undefined || this.#stopped) return;
-    const dueMs = this.#beginMs + (this.#sequenceOf[this.#readyBuffer]! * 1000) / this.#rateHz!;
+    const dueMs = this.#beginMs + (this.#sequences[this.#readyBuffer]! * 1000) / this.#rateHz!;
     const waitMs = dueMs - performance.now();
     if (waitMs > EARLY_MS) this.#timer = setTimeout(() => this.#sleep(), waitMs);
     else this.#deliverIfWanted();
@@ -208,7 +208,7 @@ export class SyntheticSource implements PairSource {
       strideBytes,
       format,
       timestampNs,
-      sequence: this.#sequenceOf[buffer]!,
+      sequence: this.#sequences[buffer]!,
     });
     this.#pairs++;
     this.#heldPairs++;

@@ -49,39 +49,41 @@ export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** A finite number, or undefined. */
-export const numberOf = (value: unknown): number | undefined =>
+export const finiteNumber = (value: unknown): number | undefined =>
   typeof value === "number" && Number.isFinite(value) ? value : undefined;
 
 /** A member of an object that may be none. */
 export const member = (value: unknown, name: string): unknown =>
   isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 
-export const textOf = (value: unknown): string | undefined =>
+export const nonEmptyText = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;
 
 /** Why something is not there, where a document reports it. */
-export const reasonOf = (value: unknown): string | undefined =>
-  member(value, "available") === false ? textOf(member(value, "reason")) : undefined;
+export const unavailableReason = (value: unknown): string | undefined =>
+  member(value, "available") === false ? nonEmptyText(member(value, "reason")) : undefined;
 
 /** Members that are numbers, at most `max` of them. */
-export function numbersOf(value: unknown, max = 64): [string, number][] {
+export function numericEntries(value: unknown, max = 64): [string, number][] {
   if (!isRecord(value)) return [];
   const found: [string, number][] = [];
   for (const [name, one] of Object.entries(value)) {
-    const number = numberOf(one);
+    const number = finiteNumber(one);
     if (number !== undefined) found.push([name, number]);
     if (found.length === max) break;
   }
   return found;
 }
 
-export function stagesOf(metrics: Metrics | undefined): [string, Stage][] {
+export function listStages(metrics: Metrics | undefined): [string, Stage][] {
   const stages = metrics?.stages;
   if (!isRecord(stages)) return [];
   return Object.entries(stages)
     .slice(0, 32)
     .flatMap(([name, stage]): [string, Stage][] => {
-      const [p50Ms, p95Ms, p99Ms] = ["p50Ms", "p95Ms", "p99Ms"].map((key) => numberOf(member(stage, key)));
+      const [p50Ms, p95Ms, p99Ms] = ["p50Ms", "p95Ms", "p99Ms"].map((key) =>
+        finiteNumber(member(stage, key)),
+      );
       return p50Ms === undefined ? [] : [[name, { p50Ms, p95Ms: p95Ms ?? p50Ms, p99Ms: p99Ms ?? p50Ms }]];
     });
 }
@@ -94,10 +96,10 @@ export interface Camera {
 }
 
 /** The left camera's matrix; undefined where no calibration is known. */
-export function cameraOf(info: CameraInfo | undefined): Camera | undefined {
+export function parseCamera(info: CameraInfo | undefined): Camera | undefined {
   const K = info?.K;
   if (!Array.isArray(K)) return undefined;
-  const [focalX, , centreX, , focalY, centreY] = K.map(numberOf);
+  const [focalX, , centreX, , focalY, centreY] = K.map(finiteNumber);
   if (!focalX || !focalY || centreX === undefined || centreY === undefined) return undefined;
   return { focalX, focalY, centreX, centreY };
 }

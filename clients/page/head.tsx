@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The head of the page: which device, how it is, the four figures that count.
 import { Choice } from "./controls.js";
-import { member, numberOf } from "./documents.js";
+import { finiteNumber, member } from "./documents.js";
 import { type Options, setOptions, useOptions } from "./options.js";
 import { chooseDevice, useDocuments, useStore } from "./store.js";
 import { S } from "./strings.js";
@@ -25,10 +25,10 @@ export function Head() {
   const figures: [string, string, number | undefined, number][] = isGone
     ? []
     : [
-        ["fps", T.fps, numberOf(metrics?.fps), 1],
-        ["latency", T.latency, numberOf(member(metrics?.latencyMs, "p50")), 1],
-        ["watts", T.watts, numberOf(member(metrics?.power, "watts")), 2],
-        ["efficiency", T.efficiency, numberOf(member(metrics?.power, "fpsPerWatt")), 2],
+        ["fps", T.fps, finiteNumber(metrics?.fps), 1],
+        ["latency", T.latency, finiteNumber(member(metrics?.latencyMs, "p50")), 1],
+        ["watts", T.watts, finiteNumber(member(metrics?.power, "watts")), 2],
+        ["efficiency", T.efficiency, finiteNumber(member(metrics?.power, "fpsPerWatt")), 2],
       ];
   const shownState = link === "open" ? (state?.state ?? "unknown") : link;
   return (

@@ -110,7 +110,7 @@ export function writeFrame(
   view.setUint8(at("encoding"), ENCODING_CODES[frame.encoding]);
   view.setUint8(at("element"), ELEMENT_CODES[frame.element]);
   view.setUint8(at("clock"), CLOCK_CODES[frame.clock]);
-  view.setUint16(at("flags"), flagsOf(frame), true);
+  view.setUint16(at("flags"), encodeFlags(frame), true);
   view.setUint8(at("quantity"), QUANTITY_CODES[meaning.quantity]);
   view.setUint8(at("invalidRule"), INVALID_CODES[meaning.invalidRule]);
   view.setUint32(at("width"), frame.width, true);
@@ -139,14 +139,14 @@ export function writeFrame(
   return message;
 }
 
-function flagsOf({ realtimeOffsetNs, timestampPoint, reduction = 1 }: FrameDescription): number {
+function encodeFlags({ realtimeOffsetNs, timestampPoint, reduction = 1 }: FrameDescription): number {
   const point = timestampPoint === undefined ? 0 : TIMESTAMP_POINT_FLAGS[timestampPoint];
   const reduced = Math.log2(reduction) << REDUCTION_SHIFT;
   return (realtimeOffsetNs === undefined ? 0 : FLAG_REALTIME_OFFSET) | point | reduced;
 }
 
-/** The reading side of flagsOf(); a writer that sets both bits has said nothing. */
-function timestampPointOf(flags: number): FrameTimestampPoint | undefined {
+/** The reading side of encodeFlags(); a writer that sets both bits has said nothing. */
+function decodeTimestampPoint(flags: number): FrameTimestampPoint | undefined {
   const { startOfExposure, endOfFrame } = TIMESTAMP_POINT_FLAGS;
   const bits = flags & (startOfExposure | endOfFrame);
   return bits === startOfExposure ? "startOfExposure" : bits === endOfFrame ? "endOfFrame" : undefined;
@@ -182,7 +182,7 @@ function refuse(field: FieldName, expected: string, found: string | number): nev
   );
 }
 
-function nameOf<Name extends string>(
+function decodeName<Name extends string>(
   codes: Readonly<Record<Name, number>>,
   field: FieldName,
   code: number,
@@ -193,7 +193,7 @@ function nameOf<Name extends string>(
 }
 
 /** The form of points, whose bytes follow from it. */
-function pointsOf(
+function decodePoints(
   element: Element,
   encoding: Encoding,
   u8: (field: FieldName) => number,
@@ -201,11 +201,11 @@ function pointsOf(
 ): PointsForm {
   if (element !== "f32" && element !== "i16") refuse("element", "f32 or i16 for points", element);
   if (encoding !== "raw") refuse("encoding", "raw, the only encoding of points", encoding);
-  const colour = nameOf(POINT_COLOUR_CODES, "pointColour", u8("pointColour"));
+  const colour = decodeName(POINT_COLOUR_CODES, "pointColour", u8("pointColour"));
   const bytes = bytesOfPoint(element, colour);
   if (u16("pointBytes") !== bytes)
     refuse("pointBytes", `${bytes} for ${element} and ${colour}`, u16("pointBytes"));
-  return { frame: nameOf(POINT_FRAME_CODES, "pointFrame", u8("pointFrame")), colour };
+  return { frame: decodeName(POINT_FRAME_CODES, "pointFrame", u8("pointFrame")), colour };
 }
 
 /**
@@ -234,10 +234,10 @@ export function parseFrame(message: Uint8Array): ParsedFrame {
   const height = u32("height");
   if (width < 1 || width > MAX_FRAME_SIDE) refuse("width", `1 to ${MAX_FRAME_SIDE} pixels`, width);
   if (height < 1 || height > MAX_FRAME_SIDE) refuse("height", `1 to ${MAX_FRAME_SIDE} pixels`, height);
-  const encoding = nameOf(ENCODING_CODES, "encoding", u8("encoding"));
-  const element = nameOf(ELEMENT_CODES, "element", u8("element"));
-  const stream = nameOf(STREAM_CODES, "stream", u8("stream"));
-  const points = stream === "points" ? pointsOf(element, encoding, u8, u16) : undefined;
+  const encoding = decodeName(ENCODING_CODES, "encoding", u8("encoding"));
+  const element = decodeName(ELEMENT_CODES, "element", u8("element"));
+  const stream = decodeName(STREAM_CODES, "stream", u8("stream"));
+  const points = stream === "points" ? decodePoints(element, encoding, u8, u16) : undefined;
   if (points === undefined && element === "i16") refuse("element", "i16 in the stream points alone", "i16");
   const pixelBytes = points === undefined ? ELEMENT_BYTES[element] : u16("pointBytes");
   const rawBytes = width * height * pixelBytes;
@@ -271,8 +271,8 @@ export function parseFrame(message: Uint8Array): ParsedFrame {
     bodyBytes,
     leftTimestampNs: view.getBigUint64(at("leftTimestampNs"), true),
     rightTimestampNs: view.getBigUint64(at("rightTimestampNs"), true),
-    clock: nameOf(CLOCK_CODES, "clock", u8("clock")),
-    timestampPoint: timestampPointOf(u16("flags")),
+    clock: decodeName(CLOCK_CODES, "clock", u8("clock")),
+    timestampPoint: decodeTimestampPoint(u16("flags")),
     realtimeOffsetNs: offsetKnown ? view.getBigInt64(at("realtimeOffsetNs"), true) : undefined,
     leftSequence: u32("leftSequence"),
     rightSequence: u32("rightSequence"),
@@ -281,8 +281,8 @@ export function parseFrame(message: Uint8Array): ParsedFrame {
     frameNumber: u32("frameNumber"),
     runId: u32("runId"),
     clockDomain: u32("clockDomain"),
-    quantity: nameOf(QUANTITY_CODES, "quantity", u8("quantity")),
-    invalidRule: nameOf(INVALID_CODES, "invalidRule", u8("invalidRule")),
+    quantity: decodeName(QUANTITY_CODES, "quantity", u8("quantity")),
+    invalidRule: decodeName(INVALID_CODES, "invalidRule", u8("invalidRule")),
     unitScale,
     valueOffset,
   };

@@ -190,7 +190,7 @@ export function refusedProtocol(error: unknown): boolean {
   return code === 1 || code === 132;
 }
 
-function translationOf(code: unknown, url: string, wasUp: boolean): Translation | undefined {
+function translateCode(code: unknown, url: string, wasUp: boolean): Translation | undefined {
   if (typeof code === "number") {
     const sentence = `${wasUp ? "ended" : "refused"} the connection with reason code ${code}`;
     return BY_CONNACK[code] ?? unreachable(sentence, "Look into the broker's log.");
@@ -209,7 +209,7 @@ export function translateBrokerError(error: unknown, url: string, wasUp: boolean
   const broker = brokerName(url);
   const context = { broker, ...(code === undefined ? {} : { found: code }) };
   // An error without a code, such as a WebSocket's "Unexpected server response: 404", says it all in its message.
-  const known = error !== undefined && code === undefined ? undefined : translationOf(code, url, wasUp);
+  const known = error !== undefined && code === undefined ? undefined : translateCode(code, url, wasUp);
   if (known !== undefined) {
     return new DepthwattError(known.code, `the broker ${broker} ${known.sentence}`, {
       hint: known.hint,

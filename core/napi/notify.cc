@@ -56,14 +56,14 @@ Napi::Value sdNotify(const Napi::CallbackInfo& info) {
   return Napi::String::New(info.Env(), error == 0 ? "" : std::strerror(error));
 }
 
-Napi::Value peerOf(const Napi::CallbackInfo& info) {
+Napi::Value peerCredentials(const Napi::CallbackInfo& info) {
   ucred peer{};
   socklen_t size = sizeof peer;
   if (info.Length() != 1 || !info[0].IsNumber() ||
       getsockopt(info[0].As<Napi::Number>().Int32Value(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
       peer.pid == 0) {
-    throwUnlessOk(info.Env(),
-                  Status::error(Code::kParameter, "peerOf: expected the descriptor of a connected Unix socket"));
+    throwUnlessOk(info.Env(), Status::error(Code::kParameter,
+                                            "peerCredentials: expected the descriptor of a connected Unix socket"));
   }
   auto answer = Napi::Object::New(info.Env());
   answer.Set("pid", Napi::Number::New(info.Env(), peer.pid));

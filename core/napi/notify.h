@@ -12,8 +12,8 @@ namespace depthwatt {
 /// else the system's error text.
 Napi::Value sdNotify(const Napi::CallbackInfo& info);
 
-/// peerOf(descriptor): returns {pid, uid, gid} of the process at the other end of a connected Unix socket (SO_PEERCRED,
+/// peerCredentials(descriptor): returns {pid, uid, gid} of the process at the other end of a connected Unix socket (SO_PEERCRED,
 /// unix(7)). Throws kParameter if the descriptor is not such a socket.
-Napi::Value peerOf(const Napi::CallbackInfo& info);
+Napi::Value peerCredentials(const Napi::CallbackInfo& info);
 
 }  // namespace depthwatt

@@ -57,7 +57,7 @@ Napi::Value lockFile(const Napi::CallbackInfo& info) {
 void addSystem(Napi::Env env, Napi::Object exports) {
   exports.Set("clocks", Napi::Function::New(env, clocks, "clocks"));
   exports.Set("sdNotify", Napi::Function::New(env, sdNotify, "sdNotify"));
-  exports.Set("peerOf", Napi::Function::New(env, peerOf, "peerOf"));
+  exports.Set("peerCredentials", Napi::Function::New(env, peerCredentials, "peerCredentials"));
   exports.Set("lockFile", Napi::Function::New(env, lockFile, "lockFile"));
   exports.Set("giveMemoryBack", Napi::Function::New(env, giveMemoryBack, "giveMemoryBack"));
 }

@@ -5,7 +5,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { Aedes, type AedesPublishPacket, type Client } from "aedes";
 import { createWebSocketStream, WebSocketServer } from "ws";
-import { closerOf } from "../../core/index.js";
+import { trackConnections } from "../../core/index.js";
 import { Guests } from "./guests.js";
 import { RetainedLimit } from "./retained-limit.js";
 
@@ -116,10 +116,10 @@ export async function startBrokerCore(limits: BrokerLimits, ports: BrokerPorts):
   };
 
   const tcp = createServer({ noDelay: true }, accept);
-  const closeTcp = closerOf(tcp);
+  const closeTcp = trackConnections(tcp);
   const port = await listen(tcp, ports.mqtt);
   const http = ports.webSocket === undefined ? undefined : serveWebSockets(accept, limits.maxPacketBytes);
-  const closeHttp = http && closerOf(http);
+  const closeHttp = http && trackConnections(http);
   const webSocketPort = http === undefined ? undefined : await listen(http, ports.webSocket ?? 0);
   return {
     port,

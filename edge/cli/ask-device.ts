@@ -55,7 +55,7 @@ export async function ask(options: ControlOptions, command: string, body: unknow
   });
 }
 
-export const textOf = (value: unknown) =>
+export const printableText = (value: unknown) =>
   value === null || value === undefined ? "-" : printable(String(value));
 
 export function show({ values = {} }: ControlResult, options: ControlOptions): void {
@@ -63,7 +63,7 @@ export function show({ values = {} }: ControlResult, options: ControlOptions): v
     printJson(values);
     return;
   }
-  const rows = Object.entries(values).map(([key, value]) => [printable(key), textOf(value)]);
+  const rows = Object.entries(values).map(([key, value]) => [printable(key), printableText(value)]);
   for (const line of columns(rows)) printLine(line);
 }
 

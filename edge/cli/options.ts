@@ -114,7 +114,7 @@ export function withExamples(command: Command, ...examples: [string, ...string[]
  * `sourceFlags` go to the source that is chosen in the end, by the setting's name in its section.
  * @throws DepthwattError CONFIG_*, USAGE
  */
-export function configOf(
+export function loadFlagConfig(
   options: ConfigOptions,
   flags: Readonly<Record<string, FlagValue>> = {},
   sourceFlags: Readonly<Record<string, FlagValue>> = {},

@@ -12,7 +12,7 @@ Exit codes: 0 done, 2 usage or configuration, 3 device, file or sensor, 4 engine
 left out, 70 a bug.
 Begin with: depthwatt run, then depthwatt doctor for what this machine has.`;
 
-const nameOf = ({ usage }: CommandEntry) => usage.split(" ", 1)[0];
+const commandName = ({ usage }: CommandEntry) => usage.split(" ", 1)[0];
 
 /** @param called the command to define whole; the others are only listed. Every one if undefined. */
 export async function buildProgram(called?: string): Promise<Command> {
@@ -30,10 +30,11 @@ export async function buildProgram(called?: string): Promise<Command> {
     // Without "[command]", so that the list is the same whether a command's own commands are defined or not.
     subcommandTerm: (command) => `${command.name()} ${command.usage().replace(" [command]", "")}`,
   });
-  const all = called === undefined || COMMANDS.some((entry) => entry.needsAll && nameOf(entry) === called);
+  const all =
+    called === undefined || COMMANDS.some((entry) => entry.needsAll && commandName(entry) === called);
   for (const entry of COMMANDS) {
     const command = program.command(entry.usage).description(entry.summary).helpGroup(`${entry.group}:`);
-    if (all || nameOf(entry) === called) (await entry.load()).define(command);
+    if (all || commandName(entry) === called) (await entry.load()).define(command);
     command.helpOption("-h, --help", "print this help");
   }
   return program;
@@ -43,7 +44,7 @@ export async function buildProgram(called?: string): Promise<Command> {
 function withoutHelpCommand(words: readonly string[]): readonly string[] {
   const [first, ...rest] = words;
   if (first !== "help") return words;
-  const known = ["help", undefined, ...COMMANDS.map(nameOf)].includes(rest[0]);
+  const known = ["help", undefined, ...COMMANDS.map(commandName)].includes(rest[0]);
   return known ? [...rest.filter((word) => word !== "help"), "--help"] : rest;
 }
 

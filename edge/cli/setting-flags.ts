@@ -29,13 +29,13 @@ type FlagName = keyof typeof FLAGS;
 /** The options that commander makes of them. */
 export type SettingOptions<Name extends FlagName = FlagName> = { [name in Name]?: string };
 
-const flagOf = (name: string) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+const flagName = (name: string) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
 /** Adds the named flags to a command, in this order. */
 export function withSettingFlags(command: Command, ...names: readonly FlagName[]): Command {
   for (const name of names) {
     const [, argument, description] = FLAGS[name];
-    command.option(`${flagOf(name)} ${argument}`, description);
+    command.option(`${flagName(name)} ${argument}`, description);
   }
   return command;
 }
@@ -45,7 +45,7 @@ export function settingFlags(options: SettingOptions): Record<string, FlagValue>
   return Object.fromEntries(
     Object.entries(FLAGS).map(([name, [setting]]) => [
       setting,
-      { flag: flagOf(name), value: options[name as FlagName] },
+      { flag: flagName(name), value: options[name as FlagName] },
     ]),
   );
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The settings of match as the engine's parameters: those of the chosen matcher alone.
-import { type MatchParameters, matcherOf, type ParameterValue } from "../../cuda/index.js";
+import { findMatcher, type MatchParameters, type ParameterValue } from "../../cuda/index.js";
 import type { Config } from "./schema.js";
 
 /** Leaves out "auto" settings: the matcher has a default for each resolution, and the governor may change that. */
@@ -12,7 +12,7 @@ export function matchParameters(config: Config["match"]): MatchParameters {
     minDisparity,
     numDisparities,
     halfResolution:
-      config.halfResolution === "auto" ? matcherOf(algorithm).halfByDefault : config.halfResolution,
+      config.halfResolution === "auto" ? findMatcher(algorithm).halfByDefault : config.halfResolution,
     parameters: Object.fromEntries(Object.entries(own).filter(([, value]) => value !== "auto")),
   };
 }

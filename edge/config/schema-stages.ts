@@ -14,7 +14,7 @@ import { type SettingValue, section, setting } from "../contracts/setting.js";
 
 type SettingType = z.ZodType<SettingValue>;
 
-function typeOf(fact: SettingFact): SettingType {
+function settingType(fact: SettingFact): SettingType {
   switch (fact.kind) {
     case "whole":
       return z.int().min(fact.low).max(fact.high);
@@ -32,23 +32,23 @@ function typeOf(fact: SettingFact): SettingType {
 }
 
 /** Words for a step that zod would print as a multiple. */
-function expectsOf(fact: SettingFact): { expects?: string } {
+function expectedText(fact: SettingFact): { expects?: string } {
   if (fact.kind !== "fraction" || fact.step === undefined) return {};
   const range = `a multiple of ${fact.step} from ${fact.low} to ${fact.high}`;
   return { expects: fact.automatic ? `auto or ${range}` : range };
 }
 
-function settingOf(fact: SettingFact): SettingType {
+function buildSetting(fact: SettingFact): SettingType {
   const byResolution = fact.kind === "whole" ? fact.defaultAtHalf : undefined;
   const automatic = fact.automatic === true || byResolution !== undefined;
-  const type = automatic ? z.union([z.literal("auto"), typeOf(fact)]) : typeOf(fact);
+  const type = automatic ? z.union([z.literal("auto"), settingType(fact)]) : settingType(fact);
   const auto = `. auto: ${fact.default}, at half resolution ${byResolution}.`;
   return setting(type, {
     default: byResolution === undefined ? fact.default : "auto",
     description: byResolution === undefined ? fact.description : fact.description.replace(/\.$/, auto),
     ...(fact.unit !== undefined && { unit: fact.unit }),
     ...(fact.takesEffect !== undefined && { takesEffect: fact.takesEffect }),
-    ...expectsOf(fact),
+    ...expectedText(fact),
   });
 }
 
@@ -57,10 +57,10 @@ type Shape<Section extends string> = {
   [Name in keyof SectionSettings<Section>]: z.ZodType<SectionSettings<Section>[Name]>;
 };
 
-function shapeOf<Section extends string>(name: Section): Shape<Section> {
+function sectionShape<Section extends string>(name: Section): Shape<Section> {
   const prefix = `${name}.`;
   const inSection = STAGE_SETTINGS.filter(({ key }) => key.startsWith(prefix));
-  const entries = inSection.map((fact) => [fact.key.slice(prefix.length), settingOf(fact)]);
+  const entries = inSection.map((fact) => [fact.key.slice(prefix.length), buildSetting(fact)]);
   return Object.fromEntries(entries) as Shape<Section>;
 }
 
@@ -70,7 +70,7 @@ const MATCHER_SECTIONS = Object.fromEntries(
     name,
     section(
       `Settings of the matcher ${name}.`,
-      Object.fromEntries(parameters.map((parameter) => [parameter.key, settingOf(parameter)])),
+      Object.fromEntries(parameters.map((parameter) => [parameter.key, buildSetting(parameter)])),
     ),
   ]),
 ) as unknown as Record<Algorithm, z.ZodObject<Record<string, SettingType>>>;
@@ -82,31 +82,34 @@ export const matchSection = section(
       default: "sgm",
       description: `The matcher. ${MATCHERS.map(({ name, description }) => `${name}: ${description}`).join("; ")}.`,
     }),
-    ...shapeOf("match"),
+    ...sectionShape("match"),
     ...MATCHER_SECTIONS,
   },
   "live",
 );
 
-export const rectifySection = section("Rectification in addition to the calibration.", shapeOf("rectify"));
+export const rectifySection = section(
+  "Rectification in addition to the calibration.",
+  sectionShape("rectify"),
+);
 
 export const regionSection = section(
   "Region of interest in the rectified images: only it is matched, everything else is published as invalid.",
-  shapeOf("region"),
+  sectionShape("region"),
   "live",
 );
 
-export const refineSection = section("What follows matching.", shapeOf("refine"), "live");
+export const refineSection = section("What follows matching.", sectionShape("refine"), "live");
 
 export const depthSection = section(
   "Which depths are published. A pixel outside the limits is invalid in every output.",
-  shapeOf("depth"),
+  sectionShape("depth"),
   "live",
 );
 
 export const pointsSection = section(
   "Points in space, for the outputs that take them and for match -o FILE.ply.",
-  shapeOf("points"),
+  sectionShape("points"),
 );
 
 export const engineSection = section("The engine that computes frames.", {

@@ -86,7 +86,7 @@ function sharedBeginning(a: string, b: string): number {
 const LONGEST_MISTYPED = 100;
 
 const lastPart = (name: string) => name.slice(name.lastIndexOf(".") + 1);
-const sectionOf = (name: string) => name.slice(0, name.indexOf(".") + 1);
+const sectionPrefix = (name: string) => name.slice(0, name.indexOf(".") + 1);
 
 function nearestAmong(asked: string, known: readonly string[]): string | undefined {
   const lastAsked = lastPart(asked);
@@ -117,7 +117,7 @@ export function nearestName(wrong: string, known: Iterable<string>): string | un
   if (wrong.length > LONGEST_MISTYPED) return undefined;
   const asked = wrong.toLowerCase();
   const names = [...known];
-  const section = sectionOf(asked);
+  const section = sectionPrefix(asked);
   const inside = section === "" ? [] : names.filter((name) => name.toLowerCase().startsWith(section));
   return nearestAmong(asked, inside) ?? nearestAmong(asked, names);
 }

@@ -9,7 +9,7 @@ export interface ImagePlaces {
 }
 
 /** Only the places that are given, as the sources' own options want them. */
-export function placesOf({ left, right, sideBySide }: ImagePlaces): ImagePlaces {
+export function pickPlaces({ left, right, sideBySide }: ImagePlaces): ImagePlaces {
   return {
     ...(left !== undefined && { left }),
     ...(right !== undefined && { right }),
@@ -19,7 +19,7 @@ export function placesOf({ left, right, sideBySide }: ImagePlaces): ImagePlaces 
 
 /** Expects left and right, or sideBySide alone. */
 export function brokenPlaces(places: ImagePlaces, section: string): BrokenSetting | undefined {
-  const keys = Object.keys(placesOf(places)).map((name) => `${section}.${name}`);
+  const keys = Object.keys(pickPlaces(places)).map((name) => `${section}.${name}`);
   const { left, right, sideBySide } = places;
   if (sideBySide === undefined ? left !== undefined && right !== undefined : keys.length === 1)
     return undefined;

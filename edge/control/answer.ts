@@ -4,6 +4,6 @@ import { type DepthwattError, redactUrl } from "../../core/index.js";
 import type { ControlRefusal } from "../contracts/control.js";
 
 /** Removes passwords in URLs from an error before it leaves the device. */
-export function refusalOf({ code, message, hint }: DepthwattError): ControlRefusal {
+export function refusalFrom({ code, message, hint }: DepthwattError): ControlRefusal {
   return { ok: false, code, message: redactUrl(message), hint: redactUrl(hint) };
 }

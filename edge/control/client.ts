@@ -9,7 +9,7 @@ import { BrokerConnection, type ConnectionOptions, uniqueClientId } from "../../
 import { LARGEST_PACKET_BYTES } from "../../core/mqtt/packet-meter.js";
 import type { Unavailable } from "../contracts/availability.js";
 import type { ControlAnswer } from "../contracts/control.js";
-import { signatureOf } from "./signature.js";
+import { signRequest } from "./signature.js";
 
 export interface ControlClientOptions {
   /** mqtt://, mqtts://, ws:// or wss:// */
@@ -42,7 +42,7 @@ export function requestPayload(
   const signed = JSON.stringify({ id, client, timeMs: Date.now(), nonce, body });
   return JSON.stringify({
     signed,
-    signature: signatureOf(secret, { device: `${base}/${device}`, command, text: signed }),
+    signature: signRequest(secret, { device: `${base}/${device}`, command, text: signed }),
   });
 }
 
@@ -111,7 +111,7 @@ export async function sendRequest(
                   : setTimeout(off, Math.min(OFF_MS, remainingMs()), reason);
               return;
             }
-            const answer = answerOf(payload);
+            const answer = parseAnswer(payload);
             // One that was refused before its id was read has only the correlation data.
             const isOurs = answer?.id === id || properties?.correlationData?.toString() === id;
             if (answer !== undefined && isOurs) resolve(answer as unknown as ControlAnswer);
@@ -150,11 +150,11 @@ const notAllowed = (what: string, cause?: Error) =>
 
 /** Why a device takes no requests, as its info says; undefined where it takes them or does not say. */
 function whyOff(info: Uint8Array): string | undefined {
-  const control = answerOf(info)?.control as Partial<Unavailable> | null | undefined;
+  const control = parseAnswer(info)?.control as Partial<Unavailable> | null | undefined;
   return control?.available === false ? String(control.reason).slice(0, 200) : undefined;
 }
 
-function answerOf(payload: Uint8Array): Record<string, unknown> | undefined {
+function parseAnswer(payload: Uint8Array): Record<string, unknown> | undefined {
   try {
     const answer: unknown = JSON.parse(new TextDecoder().decode(payload));
     return typeof answer === "object" && answer !== null ? (answer as Record<string, unknown>) : undefined;

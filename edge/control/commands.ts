@@ -42,7 +42,7 @@ export const COMMANDS = {
 } as const;
 
 export type CommandName = keyof typeof COMMANDS;
-export type BodyOf<Name extends CommandName> = z.infer<(typeof COMMANDS)[Name]>;
+export type CommandBody<Name extends CommandName> = z.infer<(typeof COMMANDS)[Name]>;
 
 export const COMMAND_NAMES = Object.keys(COMMANDS) as CommandName[];
 

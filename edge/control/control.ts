@@ -14,11 +14,11 @@ import {
 } from "../config/index.js";
 import type { ControlAnswer, ControlResult, RunControl } from "../contracts/control.js";
 import { findPreset, PRESET_CHOICES } from "../presets/index.js";
-import { refusalOf } from "./answer.js";
+import { refusalFrom } from "./answer.js";
 import {
-  type BodyOf,
   COMMAND_NAMES,
   COMMANDS,
+  type CommandBody,
   type CommandName,
   commandSchemas,
   firstIssue,
@@ -89,9 +89,9 @@ export class Control implements RunControl {
       await this.#run.begun;
       return await this.#serve(command, body, from);
     } catch (error) {
-      if (isDepthwattError(error)) return refusalOf(error);
+      if (isDepthwattError(error)) return refusalFrom(error);
       this.#run.notice(`the request "${command}" by ${from} failed: ${String(error)}`);
-      return refusalOf(new DepthwattError("INTERNAL", "the request failed; the device's log says how"));
+      return refusalFrom(new DepthwattError("INTERNAL", "the request failed; the device's log says how"));
     }
   }
 
@@ -137,7 +137,7 @@ export class Control implements RunControl {
     }
   }
 
-  #get({ keys }: BodyOf<"get">): ControlResult {
+  #get({ keys }: CommandBody<"get">): ControlResult {
     const { config } = this.#run;
     const pairs = (keys ?? SETTINGS.map(({ key }) => key)).map((key) => {
       if (!SETTING_BY_KEY.has(key)) throw unknownSetting(key);
@@ -146,7 +146,7 @@ export class Control implements RunControl {
     return { ok: true, values: Object.fromEntries(pairs) };
   }
 
-  async #set({ preset, values = {}, save }: BodyOf<"set">, from: string): Promise<ControlResult> {
+  async #set({ preset, values = {}, save }: CommandBody<"set">, from: string): Promise<ControlResult> {
     if (save === true && this.#run.save === undefined)
       throw unsupported("this run was started without a configuration file, so there is none to save to");
     const under = preset === undefined ? {} : findPreset(preset, nearestName, PRESET_FIELD).settings;
@@ -161,7 +161,7 @@ export class Control implements RunControl {
     return { ok: true, values: reported, saved };
   }
 
-  async #record({ recording = true, seconds }: BodyOf<"record">, from: string): Promise<ControlResult> {
+  async #record({ recording = true, seconds }: CommandBody<"record">, from: string): Promise<ControlResult> {
     if (this.#run.config.outputs.mcap.file === undefined)
       throw unsupported("outputs.mcap.file is not set, so there is no place to record to");
     const turn = (on: boolean, asker: string) => this.#run.apply({ "outputs.mcap.recording": on }, asker);

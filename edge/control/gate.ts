@@ -4,7 +4,7 @@
 import { z } from "zod";
 import { DepthwattError, isDepthwattError } from "../../core/index.js";
 import type { ControlAnswer } from "../contracts/control.js";
-import { refusalOf } from "./answer.js";
+import { refusalFrom } from "./answer.js";
 import { firstIssue } from "./commands.js";
 import { RateLimit } from "./rate-limit.js";
 import { SignatureVerifier, type VerifierClock } from "./signature.js";
@@ -88,7 +88,7 @@ export class RequestGate {
     let answer: ControlAnswer;
     try {
       const message = read(payload);
-      id = idOf(message);
+      id = requestId(message);
       const request = this.#open(command, message);
       this.#admit(request);
       if (fault !== undefined) throw fault;
@@ -98,7 +98,7 @@ export class RequestGate {
       answer = await this.#options.perform(command, request.body, who ?? reported);
     } catch (error) {
       if (!isDepthwattError(error)) throw error;
-      answer = refusalOf(error);
+      answer = refusalFrom(error);
     }
     return this.#count(answer) ? { id, ...answer } : undefined;
   }
@@ -152,7 +152,7 @@ function read(payload: Uint8Array): unknown {
 }
 
 /** A refusal names the request that it belongs to. */
-function idOf(message: unknown): string | null {
+function requestId(message: unknown): string | null {
   const signed = signedSchema.safeParse(message);
   let request = message;
   try {

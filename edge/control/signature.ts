@@ -21,7 +21,7 @@ function digest(secret: string, { device, command, text }: Addressed): Buffer {
 }
 
 /** 64 hexadecimal digits. */
-export function signatureOf(secret: string, request: Addressed): string {
+export function signRequest(secret: string, request: Addressed): string {
   return digest(secret, request).toString("hex");
 }
 

@@ -73,16 +73,16 @@ function meanOfKnown(values: readonly (number | null)[]): number | null {
 /** Mask by mask, the mean over the scenes that have it. */
 export function meanScores(scenes: readonly Record<string, Score>[]): Record<string, Score> {
   const names = [...new Set(scenes.flatMap((scores) => Object.keys(scores)))];
-  const meanOf = (name: string, key: keyof Score) =>
+  const meanScore = (name: string, key: keyof Score) =>
     meanOfKnown(scenes.filter((scores) => name in scores).map((scores) => scores[name]![key]));
   return Object.fromEntries(
     names.map((name) => [
       name,
       {
-        badPercent: meanOf(name, "badPercent"),
-        badPercentValidOnly: meanOf(name, "badPercentValidOnly"),
-        density: meanOf(name, "density"),
-        averageErrorPx: meanOf(name, "averageErrorPx"),
+        badPercent: meanScore(name, "badPercent"),
+        badPercentValidOnly: meanScore(name, "badPercentValidOnly"),
+        density: meanScore(name, "density"),
+        averageErrorPx: meanScore(name, "averageErrorPx"),
       },
     ]),
   );

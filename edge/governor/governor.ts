@@ -161,7 +161,7 @@ export class Governor {
       if (budgetWatts === undefined) return this.#up(target, now, "there is speed to spare");
       const watts = mean(this.#watts);
       const settled = this.#knowledge.predictWatts(this.#level, target, watts);
-      const predicted = settled === undefined ? undefined : settled + this.#creepOf(target, now.nowMs);
+      const predicted = settled === undefined ? undefined : settled + this.#expectedCreep(target, now.nowMs);
       const free = `${(budgetWatts - watts).toFixed(2)} W of the budget are free`;
       if (predicted !== undefined && predicted <= this.#allowedWatts) return this.#up(target, now, free);
       const mayTry = predicted === undefined && target === this.#level - 1;
@@ -181,7 +181,7 @@ export class Governor {
   }
 
   /** Returns the watts that a level will draw more once it is warm; halved every ten minutes. */
-  #creepOf(level: number, nowMs: number): number {
+  #expectedCreep(level: number, nowMs: number): number {
     const { watts, atMs } = this.#creep[level]!;
     return watts * 2 ** (-(nowMs - atMs) / LIMITS.creepHalvesMs);
   }

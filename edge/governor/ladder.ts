@@ -2,7 +2,7 @@
 // The quality ladder: what the governor may give up, best first. The matcher's own steps before half resolution before
 // disparities, because range that is lost is lost for near objects; then frames; the power mode last, because it is the whole
 // machine's.
-import { type MatchParameters, matcherOf, parametersOf } from "../../cuda/index.js";
+import { findMatcher, type MatchParameters, matcherParameters } from "../../cuda/index.js";
 
 export interface QualityLevel {
   /** Names the level in metrics and logs. */
@@ -42,7 +42,7 @@ const SLOWEST_HZ = 1;
  */
 const WORK_PER_PIXEL = 256;
 
-function nameOf(level: Omit<QualityLevel, "name">): string {
+function levelName(level: Omit<QualityLevel, "name">): string {
   return [
     ...Object.entries(level.parameters).map(([key, value]) => `${value} ${key}`),
     `${level.numDisparities} disparities`,
@@ -62,8 +62,8 @@ export function relativeWork({ halfResolution, numDisparities, workPerCell }: Qu
 /** Best first; up to the power modes every level costs less per second than the one before. */
 export function qualityLadder(options: LadderOptions): QualityLevel[] {
   const { algorithm, numDisparities, halfResolution } = options.match;
-  const { ladder } = matcherOf(algorithm);
-  const values = parametersOf(options.match);
+  const { ladder } = findMatcher(algorithm);
+  const values = matcherParameters(options.match);
   const configured = Object.fromEntries(ladder.steps.map(({ key }) => [key, Number(values[key])]));
   const levels: QualityLevel[] = [];
   let last: Omit<QualityLevel, "name" | "workPerCell"> = {
@@ -78,7 +78,7 @@ export function qualityLadder(options: LadderOptions): QualityLevel[] {
     const work = ladder.workPerCell;
     const workPerCell = typeof work === "number" ? work : Number(last.parameters[work] ?? values[work]);
     const level = { ...last, workPerCell };
-    levels.push({ ...level, name: nameOf(level) });
+    levels.push({ ...level, name: levelName(level) });
   };
   /** The configured values with the first steps of the ladder taken. */
   const lowered = (steps: number): Record<string, number> => {

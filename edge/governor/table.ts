@@ -8,7 +8,7 @@ import type { QualityLevel } from "./ladder.js";
  * A profile measures at full speed; at a rate the machine rests between frames. Net energy per frame and idle power give
  * the watts there: idle + net joules per frame x frames per second. Levels the profile did not visit stay unknown.
  */
-export function tableOf(
+export function buildTable(
   profile: Profile,
   levels: readonly QualityLevel[],
   camera: { width: number; height: number; rateHz: number | undefined },

@@ -15,7 +15,7 @@ export interface AccessNames {
  * The gate in front of the page; undefined where none is asked for.
  * @throws DepthwattError CONFIG_INVALID where the page would be open to a network without a password, or with an empty one
  */
-export function gateOf(
+export function createGate(
   address: string,
   passwordFile: string | undefined,
   names: AccessNames,

@@ -36,7 +36,7 @@ function isOurs(name: string): boolean {
  * @param names further names of this machine
  * @param socket a WebSocket is asked for: browsers always name the origin there
  */
-export function refusalOf(
+export function checkRequest(
   headers: IncomingHttpHeaders,
   { tls, names, socket }: { tls: boolean; names: readonly string[]; socket: boolean },
 ): Refusal | undefined {

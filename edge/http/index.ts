@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The process's HTTP server, shared by every output that needs one.
-export { gateOf } from "./access.js";
+export { createGate } from "./access.js";
 export { isLoopback } from "./guard.js";
 export { PasswordGate } from "./password.js";
 export {

@@ -17,7 +17,7 @@ const digest = (text: string) => createHash("sha256").update(text).digest();
  * Returns the network from which one machine can choose its address: a provider gives each customer 2^64 addresses of
  * IPv6 and more.
  */
-function networkOf(address: string): string {
+function networkKey(address: string): string {
   const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
   if (mapped !== undefined) return mapped;
   if (!isIPv6(address)) return address;
@@ -46,7 +46,7 @@ export class PasswordGate implements PasswordCheck {
 
   check(given: string, address: string): "right" | "wrong" | "wait" {
     this.#forget();
-    const own = networkOf(address);
+    const own = networkKey(address);
     const isCounted = this.#guesses.has(own) || this.#guesses.size < MAX_ADDRESSES;
     const network = isCounted ? own : ALL_OTHERS;
     const guesses = this.#guesses.get(network) ?? { wrong: 0, sinceMs: this.#now() };

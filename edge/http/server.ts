@@ -10,9 +10,9 @@ import {
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { WebSocketServer } from "ws";
-import { closerOf, DepthwattError } from "../../core/index.js";
+import { DepthwattError, trackConnections } from "../../core/index.js";
 import type { HttpHandler, HttpRoutes, SocketHandler } from "../contracts/http.js";
-import { isLoopback, type Refusal, refusalOf } from "./guard.js";
+import { checkRequest, isLoopback, type Refusal } from "./guard.js";
 import type { PasswordGate } from "./password.js";
 
 export interface HttpOptions {
@@ -78,7 +78,7 @@ export class HttpServer implements HttpRoutes {
       maxPayload: MAX_MESSAGE_BYTES,
       perMessageDeflate: false,
     });
-    this.#closeServer = closerOf(this.#server);
+    this.#closeServer = trackConnections(this.#server);
     this.#server.on("upgrade", (request, socket, head) => this.#upgrade(request, socket as Socket, head));
     // A stranger's malformed bytes close only that stranger's connection.
     this.#server.on("clientError", (_error, socket) => socket.destroy());
@@ -149,7 +149,7 @@ export class HttpServer implements HttpRoutes {
 
   #refusal(request: IncomingMessage, socket: boolean): Refusal | undefined {
     const { tls, names = [] } = this.#options;
-    return refusalOf(request.headers, { tls: tls !== undefined, names, socket });
+    return checkRequest(request.headers, { tls: tls !== undefined, names, socket });
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
@@ -160,7 +160,7 @@ export class HttpServer implements HttpRoutes {
       return;
     }
     // Compared as it came: nothing is decoded, so there is no second way to write a path.
-    const page = this.#pages.get(pathOf(request));
+    const page = this.#pages.get(requestPath(request));
     if (page === undefined) {
       sendText(response, 404, "There is nothing at this address.");
       return;
@@ -184,7 +184,7 @@ export class HttpServer implements HttpRoutes {
   #admits(request: IncomingMessage, response: ServerResponse): boolean {
     const { gate } = this.#options;
     if (gate === undefined) return true;
-    const given = passwordOf(request);
+    const given = basicPassword(request);
     const found = given === undefined ? "none" : gate.check(given, request.socket.remoteAddress ?? "");
     if (found === "right") return true;
     if (found === "wait") sendText(response, 429, "Too many wrong passwords. Wait a few seconds.");
@@ -202,7 +202,7 @@ export class HttpServer implements HttpRoutes {
       return;
     }
     const refused = this.#refusal(request, true);
-    const handler = this.#sockets.get(pathOf(request));
+    const handler = this.#sockets.get(requestPath(request));
     const full = this.#upgrades.clients.size >= MAX_SOCKETS;
     if (refused || handler === undefined || full) {
       const status = refused?.status ?? (full ? 503 : 404);
@@ -235,10 +235,10 @@ export class HttpServer implements HttpRoutes {
   }
 }
 
-const pathOf = (request: IncomingMessage): string => (request.url ?? "").split("?", 1)[0] ?? "";
+const requestPath = (request: IncomingMessage): string => (request.url ?? "").split("?", 1)[0] ?? "";
 
 /** Returns the password of HTTP Basic (RFC 7617); undefined if there is none. */
-function passwordOf({ headers }: IncomingMessage): string | undefined {
+function basicPassword({ headers }: IncomingMessage): string | undefined {
   const [, encoded] = /^Basic +([A-Za-z0-9+/]+=*)$/i.exec(headers.authorization ?? "") ?? [];
   if (encoded === undefined) return undefined;
   const text = Buffer.from(encoded, "base64").toString();

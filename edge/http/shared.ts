@@ -2,7 +2,7 @@
 // The process's one HTTP server, opened with the first output that asks for it, with the settings and the password of all.
 import type { HttpAccess } from "../contracts/http.js";
 import { readCredentials } from "../mqtt/credentials.js";
-import { gateOf } from "./access.js";
+import { createGate } from "./access.js";
 import { HttpServer } from "./server.js";
 import type { HttpSettings } from "./settings.js";
 
@@ -29,7 +29,7 @@ export class SharedHttp {
     const gate =
       clientCaFile !== undefined && passwordFile === undefined
         ? undefined
-        : gateOf(address, passwordFile, { address: "http.address", passwordFile: "http.passwordFile" });
+        : createGate(address, passwordFile, { address: "http.address", passwordFile: "http.passwordFile" });
     const files = { ...(certFile && { certFile }), ...(keyFile && { keyFile }) };
     const { cert, key } = readCredentials(files, (field) => `http.${field}`);
     const { ca } = readCredentials(clientCaFile ? { caFile: clientCaFile } : {}, () => "http.clientCaFile");

@@ -19,7 +19,7 @@ import type { Config } from "../config/index.js";
 import type { InputLayout } from "../contracts/rig.js";
 import { configuredCalibration } from "../pipeline/calibration.js";
 import { engineOptionsFrom } from "../pipeline/engine-options.js";
-import { geometryOf, type PipelineGeometry, uncalibrated } from "../pipeline/geometry.js";
+import { type PipelineGeometry, rectifiedGeometry, uncalibrated } from "../pipeline/geometry.js";
 import { Examiner, type Limits, lookGeometryFrom, type PairProblem } from "../rig/health/index.js";
 import { atRangeEndPercent, neededDisparities } from "./search-range.js";
 
@@ -65,7 +65,7 @@ async function geometryFor(
   const loaded = await configuredCalibration(config, { width, height });
   if (loaded === undefined) return uncalibrated(width, height);
   for (const warning of loaded.warnings) note(`warning: ${warning}`);
-  return geometryOf(loaded.calibration, config.calibration.crop);
+  return rectifiedGeometry(loaded.calibration, config.calibration.crop);
 }
 
 /**
@@ -144,7 +144,7 @@ export async function openPair(
   };
 }
 
-const bytesOf = ({ data }: EnginePicture) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+const viewBytes = ({ data }: EnginePicture) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 
 /**
  * Finds out why little of a pair was matched, or whether both images are the same.
@@ -153,7 +153,7 @@ const bytesOf = ({ data }: EnginePicture) => new Uint8Array(data.buffer, data.by
 export function examinePair(pair: OpenedPair, limits: Limits): PairProblem | undefined {
   try {
     const examiner = new Examiner(pair.layout, lookGeometryFrom(pair.geometry));
-    examiner.add({ left: bytesOf(pair.left), right: bytesOf(pair.right) });
+    examiner.add({ left: viewBytes(pair.left), right: viewBytes(pair.right) });
     return examiner.finish(limits).problem;
   } catch (error) {
     if (hasCode(error, "ENGINE_PARAMETER")) return undefined;
@@ -162,17 +162,20 @@ export function examinePair(pair: OpenedPair, limits: Limits): PairProblem | und
 }
 
 /** @returns the number of disparities that the scene needs, if it is larger than match.numDisparities */
-export const neededDisparitiesOf = ({ options, left, right }: OpenedPair): Promise<number | undefined> =>
-  neededDisparities(options, { left: bytesOf(left), right: bytesOf(right) });
+export const pairDisparities = ({ options, left, right }: OpenedPair): Promise<number | undefined> =>
+  neededDisparities(options, { left: viewBytes(left), right: viewBytes(right) });
 
 export const isOneImage = ({ left, right }: OpenedPair): boolean =>
-  Buffer.compare(bytesOf(left), bytesOf(right)) === 0;
+  Buffer.compare(viewBytes(left), viewBytes(right)) === 0;
 
 /** Matches and refines, and closes the pair. @throws DepthwattError ENGINE_FAILED */
 export async function computePair(pair: OpenedPair): Promise<Matched> {
   const { width, height, left, right, engine, points: form } = pair;
   try {
-    const { validPixels, matchedPixels, droppedPixels } = await engine.compute(bytesOf(left), bytesOf(right));
+    const { validPixels, matchedPixels, droppedPixels } = await engine.compute(
+      viewBytes(left),
+      viewBytes(right),
+    );
     const milliseconds = engine.stageMilliseconds.reduce((sum, ms) => (Number.isNaN(ms) ? sum : sum + ms), 0);
     const slot = engine.slots[0]!;
     const disparityQ4 = slot.disparityQ4.slice();

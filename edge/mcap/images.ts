@@ -55,14 +55,15 @@ function guarded<T>(parse: () => T): T {
 }
 
 /** Returns the time in a message's header, nanoseconds. @throws DepthwattError SOURCE_UNREADABLE */
-const headerStampOf = (message: Uint8Array): bigint => guarded(() => header(new CdrReader(message)).stampNs);
+const parseHeaderStamp = (message: Uint8Array): bigint =>
+  guarded(() => header(new CdrReader(message)).stampNs);
 
 /**
  * Returns when a message was captured, nanoseconds. Drivers without a clock leave the header's time at 0: then the time of recording
  * is returned. @throws DepthwattError SOURCE_UNREADABLE
  */
 export function parseCaptureTime({ data, logTime }: Message): { timeNs: bigint; isLogTime: boolean } {
-  const stampNs = headerStampOf(data);
+  const stampNs = parseHeaderStamp(data);
   return stampNs === 0n ? { timeNs: logTime, isLogTime: true } : { timeNs: stampNs, isLogTime: false };
 }
 

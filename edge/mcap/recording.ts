@@ -203,11 +203,11 @@ class OpenRecording implements Recording {
     if (uncompressedSize > LARGEST_CHUNK) throw new Error(`a chunk of ${uncompressedSize} bytes`);
     const plain = compression === "" ? packed : await unpack(compression, packed, uncompressedSize);
     if (crc !== 0 && crc32(plain) !== crc) throw new Error("a chunk whose CRC is another");
-    return this.#messagesOf(plain);
+    return this.#parseMessages(plain);
   }
 
   /** Messages as views of the chunk; schemas and channels are learned. By hand: the library's reader would copy each twice. */
-  #messagesOf(plain: Uint8Array): Message[] {
+  #parseMessages(plain: Uint8Array): Message[] {
     const view = new DataView(plain.buffer, plain.byteOffset, plain.byteLength);
     const messages: Message[] = [];
     for (let at = 0; at < plain.length; ) {

@@ -139,7 +139,7 @@ function checkPem({ ca, cert, key }: Credentials, files: CredentialFiles, name: 
       context: { key: at, file: files[field] },
     });
   };
-  const certificatesOf = (pem: Buffer, field: "caFile" | "certFile"): X509Certificate[] => {
+  const parseCertificates = (pem: Buffer, field: "caFile" | "certFile"): X509Certificate[] => {
     try {
       const found = pem.toString("latin1").match(PEM_CERTIFICATE) ?? [];
       if (found.length > 0) return found.map((text) => new X509Certificate(text));
@@ -148,8 +148,8 @@ function checkPem({ ca, cert, key }: Credentials, files: CredentialFiles, name: 
     }
     throw problem(field, "a PEM file of certificates", "Its lines begin with -----BEGIN CERTIFICATE-----.");
   };
-  if (ca !== undefined) certificatesOf(ca, "caFile");
-  const [own] = cert === undefined ? [] : certificatesOf(cert, "certFile");
+  if (ca !== undefined) parseCertificates(ca, "caFile");
+  const [own] = cert === undefined ? [] : parseCertificates(cert, "certFile");
   if (key === undefined || own === undefined) return;
   let privateKey: KeyObject;
   try {

@@ -2,15 +2,15 @@
 // Collects what the enabled outputs require of the engine: encodings of a frame, and slots to hold it in.
 import type { EngineOptions } from "../../cuda/index.js";
 import type { EncodingWishes } from "../contracts/computed-frame.js";
-import { definitionOf, OUTPUT_KINDS, type OutputKind } from "./section.js";
+import { OUTPUT_KINDS, type OutputKind, outputDefinition } from "./section.js";
 
 type Settings = Record<OutputKind, object>;
 
 /** Returns the encodings that the engine must make, so that each enabled output finds its own, or can make it. */
 export function requiredEncodings(outputs: Settings, hasDepth: boolean): EncodingWishes {
   const wishes = OUTPUT_KINDS.filter(
-    (kind) => definitionOf(kind).off(outputs[kind] as never) === undefined,
-  ).map((kind) => definitionOf(kind).encodings(outputs[kind] as never, hasDepth));
+    (kind) => outputDefinition(kind).off(outputs[kind] as never) === undefined,
+  ).map((kind) => outputDefinition(kind).encodings(outputs[kind] as never, hasDepth));
   return mergeEncodings(wishes);
 }
 
@@ -28,6 +28,6 @@ export function mergeEncodings(wishes: readonly EncodingWishes[]): EncodingWishe
 
 /** Two that are computed at most, and for each output what it may hold and the newest that it is offered. */
 export function slotsFor(outputs: Settings): EngineOptions["slots"] {
-  const on = OUTPUT_KINDS.filter((kind) => definitionOf(kind).off(outputs[kind] as never) === undefined);
-  return on.reduce((slots, kind) => slots + definitionOf(kind).framesHeld + 1, 2);
+  const on = OUTPUT_KINDS.filter((kind) => outputDefinition(kind).off(outputs[kind] as never) === undefined);
+  return on.reduce((slots, kind) => slots + outputDefinition(kind).framesHeld + 1, 2);
 }

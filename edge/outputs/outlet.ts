@@ -95,7 +95,7 @@ export class Outlet {
     const failed = (error: unknown) => {
       if (!lease.released) this.#drops.add("failed");
       lease.release();
-      this.#setProblem("frame", `frame failed: ${messageOf(error)}`);
+      this.#setProblem("frame", `frame failed: ${errorMessage(error)}`);
     };
     try {
       // Rejections of an `async frame()` are counted too; unhandled, they would end the process.
@@ -110,7 +110,7 @@ export class Outlet {
   /** Calls a method of the output other than frame(). */
   notify(method: string, call: (output: Output) => unknown): void {
     if (this.#closed) return;
-    const failed = (error: unknown) => this.#setProblem(method, `${method} failed: ${messageOf(error)}`);
+    const failed = (error: unknown) => this.#setProblem(method, `${method} failed: ${errorMessage(error)}`);
     try {
       const returned = call(this.output);
       this.#setProblem(method, undefined);
@@ -157,7 +157,7 @@ export class Outlet {
     try {
       return await Promise.race([this.output.close().then(() => undefined), late]);
     } catch (error) {
-      return `it did not close: ${messageOf(error)}`;
+      return `it did not close: ${errorMessage(error)}`;
     } finally {
       clearTimeout(timer);
       this.counters();
@@ -197,4 +197,4 @@ class Lease implements FrameLease {
   }
 }
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -7,7 +7,7 @@ import type { DeviceState, OutputContext, OutputPicture, Prepared } from "../con
 import type { Percentiles } from "../contracts/statistics.js";
 import type { OutputTotals } from "../contracts/totals.js";
 import { Outlet } from "./outlet.js";
-import { definitionOf, OUTPUT_KINDS, type OutputKind } from "./section.js";
+import { OUTPUT_KINDS, type OutputKind, outputDefinition } from "./section.js";
 
 /** One output in metrics and summaries. */
 export interface OutputFigures {
@@ -29,7 +29,7 @@ export class PreparedOutputs {
 
   constructor(settings: Settings) {
     for (const kind of OUTPUT_KINDS) {
-      const { off, prepare } = definitionOf(kind);
+      const { off, prepare } = outputDefinition(kind);
       const own = settings[kind] as never;
       if (prepare === undefined || off(own) !== undefined) continue;
       const prepared = prepare(own);
@@ -78,7 +78,7 @@ export class Outputs {
       zones: () => this.#outlets.flatMap(({ output }) => output.zones ?? []),
     };
     for (const kind of OUTPUT_KINDS) {
-      const definition = definitionOf(kind);
+      const definition = outputDefinition(kind);
       const own = settings[kind] as never;
       const off = definition.off(own);
       if (off !== undefined) {
@@ -94,7 +94,7 @@ export class Outputs {
       const outlet = new Outlet(kind, output, definition.framesHeld, {
         onProblem: (problem) => this.#events.onProblem(problem && `output ${kind}: ${problem}`),
       });
-      outlet.limit(rateOf(own));
+      outlet.limit(outputRate(own));
       this.#outlets.push(outlet);
     }
   }
@@ -123,7 +123,7 @@ export class Outputs {
   configure(settings: Settings, picture: OutputPicture): void {
     for (const outlet of this.#outlets) {
       const own = settings[outlet.name as OutputKind];
-      outlet.limit(rateOf(own));
+      outlet.limit(outputRate(own));
       outlet.notify("configure", (output) => output.configure?.(own as never, picture));
     }
   }
@@ -211,7 +211,7 @@ export class Outputs {
   }
 }
 
-const rateOf = (settings: object): number | "max" =>
+const outputRate = (settings: object): number | "max" =>
   (settings as { rateHz?: number | "max" }).rateHz ?? "max";
 
 function codedFor(kind: OutputKind, error: unknown): Error {

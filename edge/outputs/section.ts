@@ -13,7 +13,7 @@ export type OutputKind = keyof List;
 export const OUTPUT_KINDS = Object.keys(OUTPUTS) as OutputKind[];
 
 /** Returns the definition of a kind; only here are its settings cast to its own type. */
-export function definitionOf(kind: OutputKind): OutputDefinition<z.ZodObject> {
+export function outputDefinition(kind: OutputKind): OutputDefinition<z.ZodObject> {
   return OUTPUTS[kind] as unknown as OutputDefinition<z.ZodObject>;
 }
 
@@ -32,7 +32,7 @@ export const outputsSection = section("Where results go; every output has its ow
 /** Every rule between the settings of one output that is broken. */
 export function brokenOutputs(outputs: Record<OutputKind, object>): BrokenSetting[] {
   return OUTPUT_KINDS.flatMap((kind) => {
-    const broken = definitionOf(kind).broken?.(outputs[kind] as never) ?? [];
+    const broken = outputDefinition(kind).broken?.(outputs[kind] as never) ?? [];
     return broken.map(({ keys, text }) => ({
       keys: keys.map((name) => `outputs.${kind}.${name}`) as BrokenSetting["keys"],
       text,

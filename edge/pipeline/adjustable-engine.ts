@@ -60,7 +60,7 @@ export class AdjustableEngine implements NativeEngine {
     this.#events = events;
     this.#asked = options;
     this.#options = options;
-    this.#computed = computedOf(options);
+    this.#computed = computedOptions(options);
     this.#engine = this.#openNow(options);
   }
 
@@ -228,7 +228,7 @@ export class AdjustableEngine implements NativeEngine {
       this.#engine.close();
       this.#engine = next.engine;
       this.#options = next.options;
-      this.#computed = computedOf(next.options);
+      this.#computed = computedOptions(next.options);
     }
     for (const { commit, resolve, reject } of this.#waiting.splice(0)) {
       try {
@@ -267,7 +267,7 @@ export class AdjustableEngine implements NativeEngine {
 
 const ended = () => new DepthwattError("RUN_ENDED", "the run ended before the change took effect");
 
-function computedOf(options: EngineOptions): Computed {
+function computedOptions(options: EngineOptions): Computed {
   const { encodeDepth, encodeDisparity, leftRgb, points, region, width, height } = options;
   return {
     encodings: {

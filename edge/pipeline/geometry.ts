@@ -27,7 +27,7 @@ export function uncalibrated(width: number, height: number): PipelineGeometry {
  * @param crop 0 keeps only what both cameras see, 1 every captured pixel; given: the rectification of the file
  * @throws DepthwattError CALIBRATION_INVALID
  */
-export function geometryOf(calibration: StereoCalibration, crop: number | "given"): PipelineGeometry {
+export function rectifiedGeometry(calibration: StereoCalibration, crop: number | "given"): PipelineGeometry {
   const rectification = rectify(calibration, { crop });
   const { width, height, focalPixels, baselineMetres, disparityOffsetPixels, cx, cy } = rectification;
   return {

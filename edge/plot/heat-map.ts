@@ -16,7 +16,7 @@ const CELL = { width: 64, height: 28 };
 const MARGIN = { left: 96, top: 64, right: 24, bottom: 52 };
 
 /** From white for the least to red for the most. */
-function fillOf(share: number): string {
+function cellFill(share: number): string {
   const fade = Math.round(255 - 185 * share);
   return `rgb(255,${fade},${fade})`;
 }
@@ -34,7 +34,7 @@ export function heatMap({ title, x, y, columns, rows, values }: HeatMap): string
     line.map((value, column) => {
       const { left, top } = at(column, row);
       const share = value === null || max === min ? 0 : (value - min) / (max - min);
-      const fill = value === null ? "none" : fillOf(share);
+      const fill = value === null ? "none" : cellFill(share);
       const box = `<rect x="${left}" y="${top}" width="${CELL.width}" height="${CELL.height}" fill="${fill}" stroke="#ffffff"/>`;
       const words = value === null ? "-" : value.toFixed(2);
       // The best cell stands out without its colour.

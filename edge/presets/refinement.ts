@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What follows matching, as the presets have it. Each states every setting, because a running program changes from one preset to
 // another, and nothing of the first may remain.
-import { defaultsOf, type ParameterValue } from "../../cuda/index.js";
+import { type ParameterValue, sectionDefaults } from "../../cuda/index.js";
 
 type RefineKeys = Readonly<Record<string, ParameterValue>>;
 
 /** The defaults of every refine.* setting. */
-export const REFINED: RefineKeys = defaultsOf("refine");
+export const REFINED: RefineKeys = sectionDefaults("refine");
 
 /** Whole disparities step by more than speckleRange on every slope, and speckles are what is left of it. */
 export const WITHOUT_SPECKLE_FILTER: RefineKeys = { ...REFINED, "refine.speckleSize": 0 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Presets named after a use: speed, accuracy, density, a robot, a fixed camera.
-import { matcherOf } from "../../cuda/index.js";
+import { findMatcher } from "../../cuda/index.js";
 import type { Preset } from "./preset.js";
 import { REFINED } from "./refinement.js";
 import { researchFigures } from "./research-figures.js";
@@ -13,7 +13,7 @@ const BALANCED = {
   "match.algorithm": "sgm",
   "match.halfResolution": "auto",
   ...Object.fromEntries(
-    matcherOf("sgm").parameters.map(({ key, default: value }) => [`match.sgm.${key}`, value]),
+    findMatcher("sgm").parameters.map(({ key, default: value }) => [`match.sgm.${key}`, value]),
   ),
   ...REFINED,
 } as const;

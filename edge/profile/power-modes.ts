@@ -81,10 +81,10 @@ export class PowerModes {
 
   /** @throws DepthwattError CONFIG_INVALID where the machine has no mode of this name */
   check(name: string): void {
-    this.#idOf(name);
+    this.#modeId(name);
   }
 
-  #idOf(name: string): string {
+  #modeId(name: string): string {
     const id = this.#ids.get(name) ?? [...this.#ids].find(([known]) => isMode(known, name))?.[1];
     if (id !== undefined) return String(id);
     const hint = `There are: ${this.names.join(", ")}.`;
@@ -103,7 +103,7 @@ export class PowerModes {
    * @throws DepthwattError CONFIG_INVALID (unknown name), DEVICE_UNAVAILABLE (refused; mostly: not root)
    */
   set(name: string): void {
-    const id = this.#idOf(name);
+    const id = this.#modeId(name);
     const before = this.current();
     this.#remember(before);
     if (isMode(before, name)) return;
@@ -119,7 +119,7 @@ export class PowerModes {
     const changed = this.#last.then(async () => {
       const wanted = name ?? this.#original;
       if (wanted === undefined) return;
-      const id = this.#idOf(wanted);
+      const id = this.#modeId(wanted);
       const before = modeIn(await this.#runBeside(QUERY));
       this.#remember(before);
       if (isMode(before, wanted)) return;
@@ -157,7 +157,7 @@ export class PowerModes {
     this.#original = undefined;
     for (const signal of this.#signals) process.off(signal, this.#onSignal);
     process.off("exit", this.#onExit);
-    this.#run(["-m", this.#idOf(original)]);
+    this.#run(["-m", this.#modeId(original)]);
     this.#expect(original, this.current());
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Defines a profile: points that are measured one after the other, their results, and their provenance.
-import { type Algorithm, type BackendName, matcherOf, type StageName } from "../../cuda/index.js";
+import { type Algorithm, type BackendName, findMatcher, type StageName } from "../../cuda/index.js";
 import type { Figure, PowerFigures } from "../../power/index.js";
 import type { StageFigures } from "../contracts/totals.js";
 import { megaDisparities } from "../pipeline/parameters.js";
@@ -105,7 +105,7 @@ export const isWhole = ({ without, repeat }: ProfilePoint): boolean =>
   without === undefined && repeat === undefined;
 
 export const hasPaths = (algorithm: Algorithm): boolean =>
-  matcherOf(algorithm).parameters.some(({ key }) => key === "paths");
+  findMatcher(algorithm).parameters.some(({ key }) => key === "paths");
 
 /** Names a point: the same for the same point in every run, so that two runs can be compared. */
 export function pointId(point: ProfilePoint): string {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The retained info of a run: what it is made of and what it computes now.
 import type { PairSource } from "../../camera/index.js";
-import { parametersOf } from "../../cuda/index.js";
+import { matcherParameters } from "../../cuda/index.js";
 import type { BoardChoice, Config } from "../config/index.js";
 import { VERSION } from "../contracts/version.js";
 import type { AdjustableEngine } from "../pipeline/adjustable-engine.js";
@@ -29,7 +29,7 @@ export function runtimeInfo(config: Config, { board, source, input, engine, heal
     instructionSet,
     threads,
     algorithm,
-    parameters: { match: { ...shared, ...parametersOf(engine.match) }, refine: config.refine },
+    parameters: { match: { ...shared, ...matcherParameters(engine.match) }, refine: config.refine },
     region: engine.options.region ?? null,
     depth: config.depth,
     width: input.geometry.width,

@@ -6,7 +6,7 @@ import type { PairSource, StereoCalibration } from "../../camera/index.js";
 import { DepthwattError } from "../../core/index.js";
 import type { Config } from "../config/index.js";
 import type { OutputPicture } from "../contracts/output.js";
-import { geometryOf, type PipelineGeometry, uncalibrated } from "../pipeline/geometry.js";
+import { type PipelineGeometry, rectifiedGeometry, uncalibrated } from "../pipeline/geometry.js";
 import { ExchangeableSource, type Successor } from "../sources/exchangeable-source.js";
 import { calibrationFor, openSource } from "./open-source.js";
 import { sourceRequirements } from "./source-requirements.js";
@@ -27,11 +27,11 @@ function geometryFor(
   calibration: StereoCalibration | undefined,
 ): PipelineGeometry {
   const { width, height } = source.description;
-  return calibration ? geometryOf(calibration, config.calibration.crop) : uncalibrated(width, height);
+  return calibration ? rectifiedGeometry(calibration, config.calibration.crop) : uncalibrated(width, height);
 }
 
 /** Devices that this configuration opens, by the name of their node. */
-function devicesOf({ source }: Config): string[] {
+function inputDevices({ source }: Config): string[] {
   if (source.kind !== "v4l2") return [];
   const { left, right, sideBySide } = source.v4l2;
   return [left, right, sideBySide].flatMap((path) => {
@@ -143,8 +143,8 @@ export class LiveInput {
   }
 
   async #prepareSource(config: Config, signal: AbortSignal): Promise<NextInput> {
-    const inUse = devicesOf(this.#config);
-    const again = devicesOf(config).find((device) => inUse.includes(device));
+    const inUse = inputDevices(this.#config);
+    const again = inputDevices(config).find((device) => inUse.includes(device));
     if (again !== undefined) {
       throw new DepthwattError(
         "SETTING_NEEDS_RESTART",

@@ -7,7 +7,7 @@ import { Governor } from "../governor/governor.js";
 import { qualityLadder } from "../governor/ladder.js";
 import { GovernorLoop } from "../governor/loop.js";
 import type { RateGate } from "../governor/rate-gate.js";
-import { tableOf } from "../governor/table.js";
+import { buildTable } from "../governor/table.js";
 import { matchParameters } from "../pipeline/parameters.js";
 import { PowerModes } from "../profile/power-modes.js";
 import { readProfile } from "../profile/store.js";
@@ -61,7 +61,8 @@ export function openGovernor(
     ...(minFps !== undefined && { minFps }),
     modes: names,
   });
-  const table = profile === undefined ? [] : tableOf(readProfile(profile), levels, { width, height, rateHz });
+  const table =
+    profile === undefined ? [] : buildTable(readProfile(profile), levels, { width, height, rateHz });
   const governor = new Governor(levels, { budgetWatts, minFps }, table);
   return new GovernorLoop({ governor, modes, engine, gate, meter, frames: () => pipeline.frames, ...events });
 }

@@ -4,7 +4,7 @@ import type { PairSource, StereoCalibration } from "../../camera/index.js";
 import type { Config } from "../config/index.js";
 import type { OpenedSource } from "../contracts/source.js";
 import { configuredCalibration } from "../pipeline/calibration.js";
-import { definitionOf } from "../sources/section.js";
+import { sourceDefinition } from "../sources/section.js";
 import { sourceRequirements } from "./source-requirements.js";
 
 export interface CalibratedSource {
@@ -22,7 +22,7 @@ export async function openSource(
   wish = sourceRequirements(config),
 ): Promise<CalibratedSource> {
   const { kind } = config.source;
-  const opened = await definitionOf(kind).open(config.source[kind], wish);
+  const opened = await sourceDefinition(kind).open(config.source[kind], wish);
   try {
     return { source: opened.source, ...(await calibrated(config, opened)) };
   } catch (error) {

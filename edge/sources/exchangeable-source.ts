@@ -162,10 +162,10 @@ export class ExchangeableSource implements PairSource {
 
   constructor(source: PairSource, events: ExchangeableEvents) {
     this.#drops = events;
-    this.#feed = this.#feedOf(source);
+    this.#feed = this.#createFeed(source);
   }
 
-  #feedOf(source: PairSource): Feed {
+  #createFeed(source: PairSource): Feed {
     return new Feed(source, (pairs) => this.#drops.onDropped(pairs));
   }
 
@@ -193,7 +193,7 @@ export class ExchangeableSource implements PairSource {
    * @throws DepthwattError why it delivers none; it is stopped then
    */
   async prepare(source: PairSource, signal: AbortSignal): Promise<Successor> {
-    const feed = this.#feedOf(source);
+    const feed = this.#createFeed(source);
     try {
       feed.start();
       await feed.first(signal);

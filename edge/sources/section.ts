@@ -12,7 +12,7 @@ export type SourceKind = keyof List;
 export const SOURCE_KINDS = Object.keys(SOURCES) as [SourceKind, ...SourceKind[]];
 
 /** Returns the definition of a kind; only here are its settings cast to its own type. */
-export function definitionOf(kind: SourceKind): SourceDefinition<z.ZodObject> {
+export function sourceDefinition(kind: SourceKind): SourceDefinition<z.ZodObject> {
   return SOURCES[kind] as unknown as SourceDefinition<z.ZodObject>;
 }
 
@@ -32,11 +32,11 @@ export const sourceSection = section("Where image pairs come from; each kind has
  * recording.
  */
 export function kindOfPath(path: string): SourceKind {
-  return SOURCE_KINDS.find((kind) => definitionOf(kind).takesPath?.(path)) ?? "replay";
+  return SOURCE_KINDS.find((kind) => sourceDefinition(kind).takesPath?.(path)) ?? "replay";
 }
 
 /** The settings of the chosen source against its own rule. */
 export function brokenSource(source: z.infer<typeof sourceSection>): BrokenSetting | undefined {
   const { kind } = source;
-  return definitionOf(kind).broken?.(source[kind], `source.${kind}`);
+  return sourceDefinition(kind).broken?.(source[kind], `source.${kind}`);
 }

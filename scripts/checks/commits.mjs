@@ -36,7 +36,7 @@ function git(root, ...words) {
 }
 
 /** Returns the arguments of git log that choose the commits of this branch. */
-function commitsOf(root) {
+function commitRange(root) {
   const published = git(root, "merge-base", "HEAD", "origin/main");
   if (published !== undefined) return [`${published}..HEAD`];
   const base = git(root, "merge-base", "HEAD", "main");
@@ -49,7 +49,7 @@ export default {
   run(root) {
     // In a worktree .git is a file; an unpacked archive has none.
     if (!existsSync(join(root, ".git"))) return { found: "no git history", problems: [] };
-    const log = git(root, "log", "--no-merges", "--format=%h %s", ...commitsOf(root)) ?? "";
+    const log = git(root, "log", "--no-merges", "--format=%h %s", ...commitRange(root)) ?? "";
     const commits = log.split("\n").filter(Boolean);
     const problems = commits.flatMap((line) => {
       const [hash, ...words] = line.split(" ");

@@ -48,7 +48,7 @@ const ALLOWED = [
 /** Signatures of executables and archives: no folder may have such a file. */
 const COMPILED = ["\x7fELF", "MZ", "\0asm", "PK\x03\x04", "\xca\xfe\xba\xbe", "\xcf\xfa\xed\xfe", "!<arch>"];
 
-function headOf(root, path) {
+function readHead(root, path) {
   const bytes = Buffer.alloc(8192);
   const file = openSync(join(root, path), "r");
   const length = readSync(file, bytes);
@@ -64,7 +64,7 @@ export const binaries = {
     const problems = [];
     let pictures = 0;
     for (const path of paths) {
-      const head = headOf(root, path);
+      const head = readHead(root, path);
       if (COMPILED.some((magic) => head.startsWith(magic))) problems.push(`${path}: is a compiled file`);
       if (!head.includes("\0")) continue;
       const allowed = ALLOWED.find(({ pattern }) => pattern.test(path));

@@ -25,12 +25,12 @@ const MAY_IMPORT = {
 const PACKAGE = "camera/v4l2/";
 const SHARED = ["test/doubles/", "test/capture-vm/"];
 
-const folderOf = (path) => Object.keys(MAY_IMPORT).find((folder) => path.startsWith(`${folder}/`));
+const ruledFolder = (path) => Object.keys(MAY_IMPORT).find((folder) => path.startsWith(`${folder}/`));
 
 function directionProblem(path, target, from) {
-  const [folder, targetFolder] = [folderOf(path), folderOf(target)];
+  const [folder, targetFolder] = [ruledFolder(path), ruledFolder(target)];
   if (path.startsWith(PACKAGE) || folder === undefined || folder === targetFolder) return undefined;
-  const entries = MAY_IMPORT[folder].filter((entry) => folderOf(entry) === targetFolder);
+  const entries = MAY_IMPORT[folder].filter((entry) => ruledFolder(entry) === targetFolder);
   if (targetFolder === undefined || entries.length === 0)
     return `${path}: ${folder} must not import ${targetFolder ?? target} (${from})`;
   if (entries.some((entry) => (entry.endsWith("/") ? target.startsWith(entry) : target === entry)))
@@ -55,22 +55,22 @@ function packageProblem(path, target, from) {
 const COMMANDS = "edge/commands/";
 const COMMAND_LIST = `${COMMANDS}list.ts`;
 
-const commandOf = (path) => path.match(/^edge\/commands\/([^/]+)\//)?.[1];
+const commandFolder = (path) => path.match(/^edge\/commands\/([^/]+)\//)?.[1];
 
 function commandProblem(path, target) {
   if (target === COMMAND_LIST.replace(/ts$/, "js")) {
     if (path.startsWith("edge/cli/")) return undefined;
     return `${path}: ${target}: only edge/cli imports the list of commands`;
   }
-  const command = commandOf(target);
-  if (command === undefined || path === COMMAND_LIST || command === commandOf(path)) return undefined;
+  const command = commandFolder(target);
+  if (command === undefined || path === COMMAND_LIST || command === commandFolder(path)) return undefined;
   return `${path}: ${target}: only ${COMMAND_LIST} imports a command; move what is shared to a feature or to edge/cli`;
 }
 
 const IMPORT = /\b(?:import|export)\s+(?:[^"';]*?\s+from\s+)?"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)/g;
 
 /** The module specifiers that a file imports, exports from or imports dynamically. */
-export function* importsOf(text) {
+export function* listImports(text) {
   for (const [, from, dynamic] of withoutComments(text).matchAll(IMPORT)) yield from ?? dynamic;
 }
 
@@ -80,7 +80,7 @@ export default {
     const problems = [];
     let count = 0;
     for (const path of filesIn(root, SOURCE_FOLDERS, [".ts", ".tsx"])) {
-      for (const from of importsOf(readText(root, path))) {
+      for (const from of listImports(readText(root, path))) {
         if (!from.startsWith(".")) {
           if (from === PAGE_READS_BY && path.startsWith(PAGE)) continue;
           if (from.startsWith("depthwatt") || from.startsWith("@depthwatt")) {

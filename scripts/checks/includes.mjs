@@ -32,7 +32,7 @@ const within = (path, folder) => path === folder || path.startsWith(`${folder}/`
 const GENERATED = "build/generated/";
 
 /** [included as written, path from the root or undefined] of every include in quotation marks but those of generated headers. */
-export function includesOf(root, path) {
+export function listIncludes(root, path) {
   const text = withoutComments(readText(root, path));
   return [...text.matchAll(/^\s*#\s*include\s+"([^"]+)"/gm)].flatMap(([, written]) => {
     const candidates = [posix.join(posix.dirname(path), written), posix.normalize(written)];
@@ -88,7 +88,7 @@ export default {
       ...filesIn(root, [...SOURCE_FOLDERS, "bench", "packaging", "scripts", "test"], NATIVE_ENDINGS),
     ]) {
       edges.set(path, []);
-      for (const [written, target] of includesOf(root, path)) {
+      for (const [written, target] of listIncludes(root, path)) {
         count++;
         if (target === undefined) {
           problems.push(

@@ -2,7 +2,7 @@
 // The layers inside edge/: contracts, then features, then run, then the command line, then the library's index. Imports never
 // go to a higher layer, and two folders import each other only where this file lists them.
 import { posix } from "node:path";
-import { importsOf } from "./imports.mjs";
+import { listImports } from "./imports.mjs";
 import { filesIn, readText } from "./tree.mjs";
 
 const FEATURE = 1;
@@ -13,7 +13,7 @@ const LAYER_NAMES = ["contracts", "a feature", "run", "the command line", "the i
 /** Folders that may import each other: a section of the settings and its owner, a list and its folders. */
 const MUTUAL = ["edge/config <-> edge/control", "edge/service <-> edge/service/power-mode"];
 
-const layerOf = (path) => LAYERS[path.split("/")[1]] ?? FEATURE;
+const folderLayer = (path) => LAYERS[path.split("/")[1]] ?? FEATURE;
 
 export default {
   name: "layers of edge",
@@ -21,10 +21,10 @@ export default {
     const problems = [];
     const arrows = new Map();
     for (const path of filesIn(root, ["edge"], [".ts", ".tsx"])) {
-      for (const from of importsOf(readText(root, path))) {
+      for (const from of listImports(readText(root, path))) {
         const target = posix.join(posix.dirname(path), from);
         if (!from.startsWith(".") || !target.startsWith("edge/")) continue;
-        const [layer, targetLayer] = [layerOf(path), layerOf(target.replace(/\.js$/, ".ts"))];
+        const [layer, targetLayer] = [folderLayer(path), folderLayer(target.replace(/\.js$/, ".ts"))];
         if (targetLayer > layer)
           problems.push(
             `${path}: ${LAYER_NAMES[layer]} must not import ${LAYER_NAMES[targetLayer]} (${from})`,

@@ -3,10 +3,10 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join, posix } from "node:path";
 import { pathToFileURL } from "node:url";
-import { anchorOf, filesBelow, filesIn, NATIVE_ENDINGS, readText, SOURCE_FOLDERS } from "./tree.mjs";
+import { filesBelow, filesIn, headingAnchor, NATIVE_ENDINGS, readText, SOURCE_FOLDERS } from "./tree.mjs";
 
 function anchors(text) {
-  return new Set([...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => anchorOf(heading.trim())));
+  return new Set([...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => headingAnchor(heading.trim())));
 }
 
 /** Links between our own pages, and the pages that our code names, lead to a file and a heading that exist. */

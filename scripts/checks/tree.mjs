@@ -46,7 +46,7 @@ export const NATIVE_ENDINGS = [".h", ".cc", ".cu", ".cuh"];
  * Returns a heading's anchor, as GitHub makes it.
  * @param {string} heading
  */
-export const anchorOf = (heading) =>
+export const headingAnchor = (heading) =>
   heading
     .toLowerCase()
     .replace(/[`*]/g, "")

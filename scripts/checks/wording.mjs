@@ -19,7 +19,7 @@ const GENERATED = "<!-- Made from the code by `npm run docs`";
 const blank = (text) => text.replace(/[^\n]/g, " ");
 
 /** A page without its code blocks, fenced or indented, its tables and headings; lines keep their numbers. */
-function proseOf(page) {
+function pageProse(page) {
   let inList = false;
   return page
     .replace(/^ *```[\s\S]*?^ *```$/gm, blank)
@@ -38,7 +38,7 @@ const withoutTargets = (line) => line.replace(/\]\([^)]*\)/g, "]");
 
 function longLines(path, page) {
   if (page.startsWith(GENERATED)) return [];
-  return proseOf(page)
+  return pageProse(page)
     .split("\n")
     .flatMap((line, index) => {
       const columns = [...withoutTargets(line)].length;
@@ -74,7 +74,7 @@ const anyOf = (words, flags) =>
   new RegExp(`(?<![\\w-])(?:${words.join("|").replaceAll(" ", "[ \\n*/#]+")})(?![\\w-])`, flags);
 
 /** Matches the words where they are a name, or a part of a camelCase or UPPER_CASE name. */
-function namesOf(words) {
+function namePattern(words) {
   const lower = words.join("|");
   const capital = words.map((word) => word[0].toUpperCase() + word.slice(1)).join("|");
   return new RegExp(
@@ -86,7 +86,7 @@ function namesOf(words) {
 const FORBIDDEN_PATTERNS = FORBIDDEN.map((rule) => ({
   ...rule,
   inText: anyOf(rule.words, "gi"),
-  inCode: namesOf(rule.words),
+  inCode: namePattern(rule.words),
 }));
 
 /** Finds the forbidden words of a page. */

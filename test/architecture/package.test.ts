@@ -25,7 +25,7 @@ beforeAll(() => {
 });
 
 /** Files that a C++ file of the project includes by a relative path or by one from the root. */
-function includesOf(file: string): string[] {
+function listIncludes(file: string): string[] {
   const text = readFileSync(file, "utf8");
   const names = [...text.matchAll(/^\s*#(?:include|define DEPTHWATT_CODE\w*) "([^"]+)"/gm)].map(
     ([, name]) => name!,
@@ -46,7 +46,7 @@ test("every C++ source of the addon and every header it leads to", () => {
     if (seen.has(file)) continue;
     seen.add(file);
     if (!file.startsWith(GENERATED)) expect(packed, file).toContain(file);
-    waiting.push(...includesOf(file));
+    waiting.push(...listIncludes(file));
   }
   expect(seen.size).toBeGreaterThan(100);
 });

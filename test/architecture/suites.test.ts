@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { packageRoot } from "../../core/index.js";
 import { overBudget } from "../doubles/run-report.js";
 import { lastBuildMs, newestSourceMs } from "../setup/fresh-build.js";
-import { chosenSuites, SUITES, suiteOf, testFiles } from "../suites.js";
+import { chosenSuites, findSuite, SUITES, testFiles } from "../suites.js";
 
 const files = testFiles();
 const isLong = ({ name }: { name: string }) => name.startsWith("long-");
@@ -13,7 +13,7 @@ const isApart = ({ name }: { name: string }) => name.startsWith("apart-");
 
 test("every test file belongs to exactly one suite", () => {
   expect(files.length).toBeGreaterThan(100);
-  expect(files.filter((path) => suiteOf(path) === undefined)).toEqual([]);
+  expect(files.filter((path) => findSuite(path) === undefined)).toEqual([]);
   const starts = SUITES.flatMap((suite) => suite.files);
   expect(starts.filter((start, index) => starts.indexOf(start) !== index)).toEqual([]);
   expect(new Set(SUITES.map(({ name }) => name)).size).toBe(SUITES.length);
@@ -21,15 +21,15 @@ test("every test file belongs to exactly one suite", () => {
 
 test("what a suite names is there", () => {
   const removed = SUITES.flatMap((suite) => suite.files).filter(
-    (start) => !files.some((path) => path.startsWith(start) && suiteOf(path)?.files.includes(start)),
+    (start) => !files.some((path) => path.startsWith(start) && findSuite(path)?.files.includes(start)),
   );
   expect(removed).toEqual([]);
 });
 
 test("the longest beginning decides", () => {
-  expect(suiteOf("test/integration/run.test.ts")?.name).toBe("integration");
-  expect(suiteOf("test/integration/cuda-engine.test.ts")?.name).toBe("long-gpu");
-  expect(suiteOf("test/elsewhere/x.test.ts")).toBeUndefined();
+  expect(findSuite("test/integration/run.test.ts")?.name).toBe("integration");
+  expect(findSuite("test/integration/cuda-engine.test.ts")?.name).toBe("long-gpu");
+  expect(findSuite("test/elsewhere/x.test.ts")).toBeUndefined();
 });
 
 test("the budgets fit: two files at a time, a minute for build and checks, npm test in five minutes, both in 55", () => {
@@ -50,7 +50,7 @@ test("the scripts choose by the name, and CI runs both halves once", () => {
   expect(steps).toEqual(["npm run test:setup -- --long", "npm ci", "npm test", "npm run test:all"]);
 });
 
-const budgetOf = (name: string) => SUITES.find((suite) => suite.name === name)!.budgetSeconds;
+const suiteBudget = (name: string) => SUITES.find((suite) => suite.name === name)!.budgetSeconds;
 
 test("a suite apart is there only for those who ask for it", () => {
   const projects = (words: string[]) => chosenSuites(words).map(({ name }) => name);
@@ -67,11 +67,11 @@ test("a run says what each suite took, and in CI warns of one beyond its budget"
     ["unit", 17],
   ]);
   expect(overBudget(took, false)).toEqual([
-    `suite    unit 17 s of ${budgetOf("unit")} s`,
-    `suite    stages 61 s of ${budgetOf("stages")} s`,
+    `suite    unit 17 s of ${suiteBudget("unit")} s`,
+    `suite    stages 61 s of ${suiteBudget("stages")} s`,
   ]);
   expect(overBudget(took, true)).toContain(
-    `warning  suite stages took 61 s, more than its budget of ${budgetOf("stages")} s`,
+    `warning  suite stages took 61 s, more than its budget of ${suiteBudget("stages")} s`,
   );
   expect(overBudget(took, true)).toHaveLength(3);
 });

@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Board, stringifyCalibration } from "../../camera/index.js";
 import { boardPicture } from "../doubles/board-pictures.js";
-import { posesOf, rigOf } from "../doubles/calibration-rig.js";
+import { createPoses, createRig } from "../doubles/calibration-rig.js";
 import { needs } from "../doubles/needs.js";
 import { Random } from "../doubles/random.js";
 import { CACHE, PROJECT } from "./kernel.js";
@@ -45,10 +45,10 @@ function writeScene(): void {
 
 /** Images of a rig while a person holds a board before it, and the rig's true parameters. */
 function writeBoards(): void {
-  const rig = rigOf("radtan", { width: 320, height: 240 });
+  const rig = createRig("radtan", { width: 320, height: 240 });
   const board: Board = { pattern: "chessboard", columns: 8, rows: 5, squareMetres: 0.03 };
   const random = new Random(41);
-  const poses = posesOf(rig, board, 24, random, 0.7);
+  const poses = createPoses(rig, board, 24, random, 0.7);
   mkdirSync(BOARDS, { recursive: true });
   for (const side of ["left", "right"] as const) {
     const pictures = poses.map((pose) => boardPicture(rig, board, pose, side, { noise: 1.5, random }).data);

@@ -48,15 +48,15 @@ export function printedBoard(board: Board): (x: number, y: number) => number | u
   const n = ((board.dictionary ?? 0) + 4) as 4 | 5 | 6 | 7;
   const markers = boardMarkers(n);
   const share = board.markerMetres! / s;
-  const idOf = new Map<string, number>();
+  const markerIds = new Map<string, number>();
   for (let y = 0; y < rows; y++)
-    for (let x = 0; x < columns; x++) if ((x + y) % 2 === 1) idOf.set(`${x},${y}`, idOf.size);
+    for (let x = 0; x < columns; x++) if ((x + y) % 2 === 1) markerIds.set(`${x},${y}`, markerIds.size);
   return (xm, ym) => {
     // The first inner corner is one field in.
     const [u, v] = [xm / s + 1, ym / s + 1];
     const [x, y] = [Math.floor(u), Math.floor(v)];
     if (x < -1 || y < -1 || x > columns || y > rows) return undefined;
-    const id = idOf.get(`${x},${y}`);
+    const id = markerIds.get(`${x},${y}`);
     if (x < 0 || y < 0 || x >= columns || y >= rows) return 1;
     if (id === undefined) return 0;
     const [mu, mv] = [(u - x - 0.5) / share + 0.5, (v - y - 0.5) / share + 0.5];
@@ -70,7 +70,7 @@ export function printedBoard(board: Board): (x: number, y: number) => number | u
 const rayCache = new WeakMap<StereoCalibration, Record<"left" | "right", Float64Array>>();
 
 /** Rays of all pixel centres, and one column and row beyond. */
-function raysOf(rig: StereoCalibration, side: "left" | "right"): Float64Array {
+function cachedRays(rig: StereoCalibration, side: "left" | "right"): Float64Array {
   const known = rayCache.get(rig);
   if (known !== undefined) return known[side];
   const { width, height } = rig.imageSize;
@@ -103,7 +103,7 @@ export function boardPicture(
   { noise, random, subsamples = SUBSAMPLES }: PictureOptions,
 ): { data: Uint8Array; width: number; height: number } {
   const { width, height } = rig.imageSize;
-  const rays = raysOf(rig, side);
+  const rays = cachedRays(rig, side);
   const printed = printedBoard(board);
   // Ray and camera centre in the board's coordinates.
   const toBoard = transpose(pose.R);

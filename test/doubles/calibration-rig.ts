@@ -40,7 +40,7 @@ const LENSES: Record<LensModel, readonly [Distortion, Distortion]> = {
 const FOCAL: Record<LensModel, number> = { radtan: 0.85, rational: 0.75, fisheye: 0.42 };
 
 /** A rig whose right camera is turned by `turn` radians, `baselineMetres` to the right. */
-export function rigOf(
+export function createRig(
   lens: LensModel,
   { width, height }: ImageSize,
   turn: Vector3 = [0.004, -0.006, 0.003],
@@ -70,7 +70,7 @@ export interface BoardPose {
 }
 
 /** Boards all over the image, tilted up to `tilt` radians, that both cameras see in full and not too small. */
-export function posesOf(
+export function createPoses(
   rig: StereoCalibration,
   board: Board,
   count: number,
@@ -97,11 +97,11 @@ export function posesOf(
     const pose = { R, t };
     const margin = 0.03 * width;
     const inside = (["left", "right"] as const).every((side) =>
-      cornersOf(rig, board, pose, side, 0.9).every(
+      projectCorners(rig, board, pose, side, 0.9).every(
         ([u, v]) => u > margin && v > margin && u < width - margin && v < height - margin,
       ),
     );
-    const first = cornersOf(rig, board, pose, "left");
+    const first = projectCorners(rig, board, pose, "left");
     const apart = Math.min(
       ...first.map(([u, v], at) =>
         Math.min(...first.map(([p, q], other) => (other === at ? 1e9 : Math.hypot(p - u, q - v)))),
@@ -113,7 +113,7 @@ export function posesOf(
 }
 
 /** Where the right or left camera sees a point of the left camera's space. */
-function pixelOf(rig: StereoCalibration, side: "left" | "right", point: Vector3): [number, number] {
+function projectPixel(rig: StereoCalibration, side: "left" | "right", point: Vector3): [number, number] {
   const seen = side === "left" ? point : apply(rig.R, point).map((value, at) => value + rig.T[at]!);
   const { K, distortion } = rig[side];
   const out = new Float64Array(2);
@@ -128,7 +128,7 @@ const placed = ({ R, t }: BoardPose, x: number, y: number): Vector3 => {
 };
 
 /** Pixels of all corners; `frame` squares further out are added as four more. */
-export function cornersOf(
+export function projectCorners(
   rig: StereoCalibration,
   board: Board,
   pose: BoardPose,
@@ -142,7 +142,7 @@ export function cornersOf(
     const [x1, y1] = boardPoint(board, count - 1);
     points.push([-m, -m], [x1 + m, -m], [-m, y1 + m], [x1 + m, y1 + m]);
   }
-  return points.map(([x, y]) => pixelOf(rig, side, placed(pose, x, y)));
+  return points.map(([x, y]) => projectPixel(rig, side, placed(pose, x, y)));
 }
 
 /** Two numbers of a normal distribution of deviation 1 (Box and Muller). */
@@ -162,7 +162,7 @@ export function seenPair(
   noisePixels: number,
 ): SeenPair {
   const side = (which: "left" | "right"): Detection => {
-    const points = cornersOf(rig, board, pose, which).flatMap(([u, v]) => {
+    const points = projectCorners(rig, board, pose, which).flatMap(([u, v]) => {
       const [a, b] = normalPair(random);
       return [u + noisePixels * a, v + noisePixels * b];
     });

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A source of camera pairs that is watched: records what it delivers. The cameras themselves are v4l2-camera's driver in memory.
 import type { FramePair, SourceEvents } from "../../camera/index.js";
-import { counterOf } from "../../camera/v4l2/test/fake-video/helpers.js";
+import { readCounter } from "../../camera/v4l2/test/fake-video/helpers.js";
 
 export {
   clocks,
   counted,
-  counterOf,
   now,
   play,
+  readCounter,
   rest,
   until,
   video,
@@ -32,8 +32,8 @@ export function recording(keep = false) {
   const events: SourceEvents = {
     onPair(pair) {
       seen.push({
-        left: counterOf(pair.left.data),
-        right: counterOf(pair.right.data),
+        left: readCounter(pair.left.data),
+        right: readCounter(pair.right.data),
         leftNs: pair.left.timestampNs,
         rightNs: pair.right.timestampNs,
         leftSequence: pair.left.sequence,

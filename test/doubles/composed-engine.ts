@@ -4,7 +4,7 @@
 import type { EngineOptions, Region } from "../../cuda/index.js";
 import { native } from "./stages.js";
 
-const halfOf = (value: number) => Math.ceil(value / 2);
+const halfSize = (value: number) => Math.ceil(value / 2);
 const WITHIN_ONE_SURFACE = 3;
 
 type Stage = (call: object) => string;
@@ -24,11 +24,11 @@ interface Matched {
 
 function halved({ width, height, left, right }: Images): Images {
   const half = (image: Uint8Array): Uint8Array => {
-    const result = new Uint8Array(halfOf(width) * halfOf(height));
+    const result = new Uint8Array(halfSize(width) * halfSize(height));
     stage("half")({ variant: "reference", width, height, image, result });
     return result;
   };
-  return { width: halfOf(width), height: halfOf(height), left: half(left), right: half(right) };
+  return { width: halfSize(width), height: halfSize(height), left: half(left), right: half(right) };
 }
 
 function semiGlobal(images: Images, { match, refine }: EngineOptions): Matched {
@@ -75,11 +75,11 @@ function crossBased(images: Images, { match }: EngineOptions): Matched {
 const q4 = (pixels: number) => Math.round(16 * pixels);
 
 /** Every case names all settings that it uses. */
-const refineOf = ({ refine }: EngineOptions) => refine as Required<EngineOptions["refine"]>;
+const refineOptions = ({ refine }: EngineOptions) => refine as Required<EngineOptions["refine"]>;
 
 function refined(images: Images, matched: Matched, options: EngineOptions): Matched {
   const { match } = options;
-  const refine = refineOf(options);
+  const refine = refineOptions(options);
   const size = { variant: "reference", width: images.width, height: images.height };
   const { confidence: certainty } = matched;
   let { disparityQ4 } = matched;
@@ -114,9 +114,9 @@ function refined(images: Images, matched: Matched, options: EngineOptions): Matc
 /** Settings in half pixels: nothing that the doubled result can be lies outside the search that was asked for. */
 function halvedOptions(options: EngineOptions): EngineOptions {
   const { match } = options;
-  const refine = refineOf(options);
-  const halfQ4 = (pixels: number) => halfOf(q4(pixels)) / 16;
-  const first = halfOf(match.minDisparity);
+  const refine = refineOptions(options);
+  const halfQ4 = (pixels: number) => halfSize(q4(pixels)) / 16;
+  const first = halfSize(match.minDisparity);
   const last = Math.floor((match.minDisparity + match.numDisparities - 1) / 2);
   return {
     ...options,

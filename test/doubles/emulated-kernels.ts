@@ -78,7 +78,7 @@ export async function buildEmulatedTwins(
  * Returns the compiler's messages for another file in place of the plugin's plugin.cu, next to sources that were copied
  * before; "" if there are none.
  */
-export async function compilePluginOf(folder: string, source: string): Promise<string> {
+export async function compilePlugin(folder: string, source: string): Promise<string> {
   const copy = join(folder, source);
   mkdirSync(dirname(copy), { recursive: true });
   writeFileSync(copy, withoutCudaSyntax(readFileSync(join(root, source), "utf8")));

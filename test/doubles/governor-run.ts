@@ -44,7 +44,7 @@ export interface Run {
 }
 
 /** Creates the profile of the modelled board: each level alone on an otherwise idle, warm board. */
-export function profileOf(model: BoardModelOptions): LevelFigures[] {
+export function profileLevels(model: BoardModelOptions): LevelFigures[] {
   return LEVELS.map((level) => {
     const board = new BoardModel({
       ...model,

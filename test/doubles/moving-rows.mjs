@@ -6,7 +6,7 @@ import { smallEngine } from "./small-engine.mjs";
 const [WIDTH, HEIGHT, DISPARITY] = [160, 96, 3];
 
 /** Random patches; what the left camera sees at row y, the right one sees `rows` lower. */
-function pairOf(rows) {
+function shiftedPair(rows) {
   const [wide, high] = [WIDTH + 20, HEIGHT + 20];
   const picture = new Uint8Array(wide * high);
   let state = 5;
@@ -30,7 +30,7 @@ function pairOf(rows) {
  */
 export async function framesOfMovingRows(open, backend) {
   const grey = new Uint8Array(WIDTH * HEIGHT).fill(100);
-  const kinds = [{ left: grey, right: grey }, pairOf(2), pairOf(0)];
+  const kinds = [{ left: grey, right: grey }, shiftedPair(2), shiftedPair(0)];
   const engine = open(smallEngine(WIDTH, HEIGHT, { backend, verticalOffset: "auto", slots: 4, threads: 1 }));
   const hashes = [];
   const appliedRows = [];

@@ -16,12 +16,12 @@ function* candidates(node: Node, from: number): Generator<SettingValue> {
 }
 
 /** Returns the default of a setting; undefined if it has none. */
-export const defaultOf = ({ facts }: Setting): SettingValue | undefined =>
+export const settingDefault = ({ facts }: Setting): SettingValue | undefined =>
   typeof facts.default === "function" ? facts.default() : facts.default;
 
 /** Returns a value that the setting accepts and that is not its default. @throws Error if none is found */
-export function otherValueOf(setting: Setting): SettingValue {
-  const fallback = defaultOf(setting);
+export function differentValue(setting: Setting): SettingValue {
+  const fallback = settingDefault(setting);
   const from = typeof fallback === "number" ? fallback : 64;
   for (const value of candidates(setting.schema.toJSONSchema({ unrepresentable: "any" }) as Node, from))
     if (value !== fallback && value !== "auto" && setting.schema.safeParse(value).success) return value;

@@ -44,7 +44,7 @@ export interface PageFeed {
   close(): Promise<void>;
 }
 
-export function messageOf(
+export function frameMessage(
   stream: PictureStream,
   counts: Uint16Array | Uint8Array,
   changes: Partial<FrameDescription> & Pick<FrameDescription, "width" | "height">,
@@ -93,10 +93,10 @@ export async function openPageFeed(options: PageFeedOptions = {}): Promise<PageF
     if (hub.wanted(device).size === 0) return Promise.resolve();
     const size = { width, height };
     const frames = new Map<PictureStream, Uint8Array>([
-      ["left", messageOf("left", frame.left, size, number)],
-      ["depth", messageOf("depth", frame.depth, { ...size, encoding: "rvl" }, number)],
-      ["disparity", messageOf("disparity", frame.disparity, size, number)],
-      ["confidence", messageOf("confidence", frame.confidence, size, number)],
+      ["left", frameMessage("left", frame.left, size, number)],
+      ["depth", frameMessage("depth", frame.depth, { ...size, encoding: "rvl" }, number)],
+      ["disparity", frameMessage("disparity", frame.disparity, size, number)],
+      ["confidence", frameMessage("confidence", frame.confidence, size, number)],
     ]);
     return new Promise<void>((resolve) => hub.send(device, frames, resolve));
   };

@@ -13,7 +13,7 @@ import { readRecord } from "./nvml-record.js";
 const repository = join(import.meta.dirname, "../..");
 
 /** @param path a CSV file, relative to the repository */
-function rowsOf(path: string): Record<string, string>[] {
+function readRows(path: string): Record<string, string>[] {
   const [head, ...lines] = readRecord(join(repository, path)).trim().split(/\r?\n/);
   const names = head!.split(",");
   return lines.map((line) => {
@@ -28,7 +28,7 @@ interface Recorded {
   joulesPerFrameNet: number;
 }
 
-const PROFILE = rowsOf("bench/results/h200/2026-11-21-7286ae5-profile.csv");
+const PROFILE = readRows("bench/results/h200/2026-11-21-7286ae5-profile.csv");
 
 /** The measurement at 640 x 480 at full speed; undefined if the profile has none. */
 export function recorded({
@@ -53,7 +53,7 @@ export function recorded({
  */
 function recordedSwings(idleWatts: number): number[] {
   const seconds = new Map<number, number[]>();
-  for (const { time_ns, power_instant_mw } of rowsOf("test/data/h200-nvml-samples.csv.gz")) {
+  for (const { time_ns, power_instant_mw } of readRows("test/data/h200-nvml-samples.csv.gz")) {
     const second = Math.floor(Number(time_ns) / 1e9);
     if (second < 54 || second > 59) continue;
     seconds.set(second, [...(seconds.get(second) ?? []), Number(power_instant_mw) / 1000 - idleWatts]);

@@ -48,7 +48,7 @@ export function readIndependently(file: string, cut = false): ReadRecording {
   return JSON.parse(text) as ReadRecording;
 }
 
-export const topicOf = ({ topics }: ReadRecording, ending: string): ReadTopic => {
+export const findTopic = ({ topics }: ReadRecording, ending: string): ReadTopic => {
   const names = Object.keys(topics).filter((name) => name.endsWith(ending));
   if (names.length !== 1)
     throw new Error(`expected one topic ending in ${ending}, got ${Object.keys(topics)}`);

@@ -19,7 +19,7 @@ const inUse = () => 1024 * Number(/VmSize:\s+(\d+)/.exec(readFileSync("/proc/sel
 const holdAt = (limit) => execFileSync("prlimit", ["--pid", String(process.pid), `--as=${limit}:`]);
 
 /** Returns the code of the error, or "ok". */
-async function outcomeOf(open) {
+async function tryOpen(open) {
   try {
     const opened = await open();
     opened.close();
@@ -36,7 +36,7 @@ async function openScene() {
 }
 
 holdAt(inUse() + room);
-const held = { engine: await outcomeOf(openEngine), scene: await outcomeOf(openScene) };
+const held = { engine: await tryOpen(openEngine), scene: await tryOpen(openScene) };
 holdAt("unlimited");
-const free = { engine: await outcomeOf(openEngine), scene: await outcomeOf(openScene) };
+const free = { engine: await tryOpen(openEngine), scene: await tryOpen(openScene) };
 console.log(JSON.stringify({ held, free }));

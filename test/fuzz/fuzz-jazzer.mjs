@@ -135,7 +135,7 @@ try {
     targets: words.chosen,
     words,
     run: runTarget,
-    lineOf: (row) => JSON.stringify(row),
+    formatRow: (row) => JSON.stringify(row),
   });
 } finally {
   rmSync(folder, { recursive: true, force: true });

@@ -74,7 +74,7 @@ function inSeconds(text) {
 }
 
 /** A refused call is counted under the name without that word, if there is such a name. */
-function executionsOf({ executions, counts = {} }, of) {
+function countExecutions({ executions, counts = {} }, of) {
   if (executions !== undefined) return executions;
   const outcome = (name) => name.endsWith(" refused") && counts[name.slice(0, -8)] !== undefined;
   const names = of ?? Object.keys(counts).filter((name) => !outcome(name));
@@ -101,7 +101,7 @@ async function runTarget(target) {
     cpuSeconds: Math.round(runs.reduce((sum, { cpu }) => sum + cpu, 0)),
     runs: runs.length,
     seed: first,
-    executions: reported.reduce((sum, one) => sum + executionsOf(one, target.of), 0),
+    executions: reported.reduce((sum, one) => sum + countExecutions(one, target.of), 0),
     // Counters restart with each run: the best one.
     coverage:
       reported
@@ -119,7 +119,7 @@ await reportTargets({
   targets: TARGETS.filter(({ name }) => words.chosen.includes(name)),
   words,
   run: runTarget,
-  lineOf: ({ target, executions, wallSeconds, cpuSeconds, coverage }) =>
+  formatRow: ({ target, executions, wallSeconds, cpuSeconds, coverage }) =>
     `${target}: ${executions} executions in ${wallSeconds} s (${cpuSeconds} s of CPU), ${coverage}`,
 });
 rmSync(folder, { recursive: true, force: true });

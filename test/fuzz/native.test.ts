@@ -28,7 +28,7 @@ const cleanups: (() => void)[] = [];
 afterEach(() => {
   for (const cleanup of cleanups.splice(0).reverse()) cleanup();
 });
-const corpusOf = (target: NativeTarget) => join(project, "test/fuzz/corpus", target);
+const corpusFolder = (target: NativeTarget) => join(project, "test/fuzz/corpus", target);
 const time = 60_000 + 3000 * seconds;
 
 needs("toolchain").suite("with g++ and a driver", () => {
@@ -41,7 +41,7 @@ needs("toolchain").suite("with g++ and a driver", () => {
       const sources = [...NATIVE_TARGETS[target], "test/fuzz/native/driver_main.cc"];
       const flags = [...FLAGS, "-fsanitize=address,undefined"];
       execFileSync("g++", [...flags, ...sources, "-o", program, "-pthread", "-ldl"], { cwd: project });
-      const corpus = readdirSync(corpusOf(target)).map((name) => join(corpusOf(target), name));
+      const corpus = readdirSync(corpusFolder(target)).map((name) => join(corpusFolder(target), name));
       expect(corpus.length).toBeGreaterThan(2);
       const ran = spawnSync(program, [String(seconds), String(seed), ...corpus], { encoding: "utf8" });
       expect(ran.status, `seed ${seed}: ${ran.stderr.slice(0, 4000)}`).toBe(0);
@@ -64,7 +64,7 @@ test.for(names)(
       return context.skip("needs root and clang 19 with libFuzzer (npm run test:setup -- --long)");
     const folder = mkdtempSync(join(programs === undefined ? join(root!, "tmp") : tmpdir(), "fuzz-"));
     cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
-    cpSync(corpusOf(target), join(folder, "corpus"), { recursive: true });
+    cpSync(corpusFolder(target), join(folder, "corpus"), { recursive: true });
     mkdirSync(join(folder, "grown"));
     if (programs === undefined) buildLibFuzzer(root!, target, folder);
     const fuzzer = ["-max_len=8192", "-detect_leaks=0", "-print_final_stats=1", "grown", "corpus"];

@@ -38,7 +38,7 @@ const FILES: Record<string, string | number> = {
   [`${supply}/current_now`]: 750_000,
 };
 const names = Object.keys(FILES);
-const textOf = (name: string) => Buffer.from(`${FILES[name]}`);
+const fileText = (name: string) => Buffer.from(`${FILES[name]}`);
 
 test("trees of /sys: a damaged file is a reading or a reason, never an error and never a number that is none", {
   timeout: time,
@@ -55,7 +55,7 @@ test("trees of /sys: a damaged file is a reading or a reason, never an error and
       for (const [which, steps] of damages) {
         const name = names[which]!;
         touched.add(name);
-        writeFileSync(tree.path(name), damaged(textOf(name), steps));
+        writeFileSync(tree.path(name), damaged(fileText(name), steps));
       }
       try {
         for (const openSensor of open) {
@@ -82,7 +82,7 @@ test("trees of /sys: a damaged file is a reading or a reason, never an error and
           sensor.close();
         }
       } finally {
-        for (const name of touched) writeFileSync(tree.path(name), textOf(name));
+        for (const name of touched) writeFileSync(tree.path(name), fileText(name));
       }
     },
   );

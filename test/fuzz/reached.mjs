@@ -17,7 +17,7 @@ ask("Profiler.enable");
 ask("Profiler.startPreciseCoverage", { callCount: true, detailed: true });
 
 /** Characters of one file's functions: all, and those in blocks that ran. Ranges are nested: an inner one holds over an outer one. */
-function charactersOf(functions) {
+function reachedCharacters(functions) {
   const end = Math.max(...functions.map(({ ranges }) => ranges[0].endOffset));
   const state = new Uint8Array(end); // 0 is no function's, 1 was not run, 2 was
   // The whole module and what wraps it are no functions of the file.
@@ -41,7 +41,7 @@ globalThis.reachedCode = () => {
   for (const { url, functions } of ask("Profiler.takePreciseCoverage").result) {
     const path = url.replace("file://", "").slice(root.length + 1);
     if (!paths.some((beginning) => path.startsWith(beginning))) continue;
-    const one = charactersOf(functions);
+    const one = reachedCharacters(functions);
     for (const key of Object.keys(totals)) totals[key] += one[key];
   }
   if (totals.all === 0) return undefined;

@@ -5,10 +5,10 @@ import { renameSync, writeFileSync } from "node:fs";
 import { describeRun, formatResult } from "../../bench/shared/result-file.mjs";
 
 /**
- * Runs every target, prints its row as `lineOf(row)` says, and writes the report, rows in the order of the targets.
+ * Runs every target, prints its row as `formatRow(row)` says, and writes the report, rows in the order of the targets.
  * @returns the rows; the exit code is 1 where one of them has findings or did not run
  */
-export async function reportTargets({ what, targets, words, run, lineOf }) {
+export async function reportTargets({ what, targets, words, run, formatRow }) {
   const { seconds, jobs, out, commit } = words;
   const began = new Date();
   const rows = new Map();
@@ -33,7 +33,7 @@ export async function reportTargets({ what, targets, words, run, lineOf }) {
       const row = await run(target);
       rows.set(target, row);
       const verdict = row.findings.length > 0 ? "BAD " : row.executions > 0 ? "ok  " : "not run";
-      console.log(`${verdict} ${lineOf(row)}`);
+      console.log(`${verdict} ${formatRow(row)}`);
       if (verdict !== "ok  ") process.exitCode = 1;
       write();
     }

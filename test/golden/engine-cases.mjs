@@ -19,7 +19,7 @@ function numbers(seed) {
 }
 
 /** Blocks of constant disparity over noise, its own little noise in each camera; `bytes` a pixel. */
-function pairOf(width, height, min, num, bytes) {
+function randomPair(width, height, min, num, bytes) {
   const next = numbers(7);
   const row = width * bytes;
   const right = new Uint8Array(row * height).map(() => next() & 255);
@@ -101,7 +101,7 @@ function engineCase(width, height, match = {}, refine = {}, more = {}) {
       encodeDisparity: "raw",
       ...rest,
     },
-    pair: pairOf(width, height, used.minDisparity, Math.min(used.numDisparities, 40), bytes),
+    pair: randomPair(width, height, used.minDisparity, Math.min(used.numDisparities, 40), bytes),
   };
 }
 
@@ -213,7 +213,7 @@ export const engineCases = {
  * @param {import("../../cuda/index.js").EngineSlot} slot
  * @param {import("../../cuda/index.js").FrameResult} result
  */
-export function hashOf(slot, result) {
+export function hashResult(slot, result) {
   let h = 2166136261;
   const depthBody = slot.encodedDepth.subarray(0, result.encodedDepthBytes);
   for (const image of [slot.left, slot.disparityQ4, slot.confidence, slot.depthMillimetres, depthBody]) {
@@ -237,7 +237,7 @@ export async function computeHash(createEngine, { options, pair }, changes) {
     for (let frame = 0; frame < 2; ++frame) {
       hash = await new Promise((resolve, reject) =>
         engine.submit(1, pair.left, pair.right, (error, result) =>
-          error ? reject(error) : resolve(hashOf(engine.slots[1], result)),
+          error ? reject(error) : resolve(hashResult(engine.slots[1], result)),
         ),
       );
     }

@@ -22,7 +22,7 @@ const SOURCES = nativeSources(root)
   .concat("test/native/engine_golden_main.cc");
 const FLAGS = ["-std=c++17", "-O1", "-ffp-contract=off", "-Wall", "-Wextra", "-Wno-unused-parameter", "-I."];
 
-const kindOf = (value: ParameterValue) =>
+const valueKind = (value: ParameterValue) =>
   typeof value === "number" ? "number" : typeof value === "string" ? "word" : "flag";
 const reported = (value: ParameterValue) => (typeof value === "boolean" ? Number(value) : value);
 
@@ -43,10 +43,10 @@ function caseText(folder: string, name: string, index: number, { options, pair }
     `matcher ${match.algorithm} ${Number(match.halfResolution)}`,
     `search ${match.minDisparity} ${match.numDisparities}`,
     ...Object.entries(match.parameters ?? {}).map(
-      ([key, value]) => `parameter ${key} ${kindOf(value)} ${reported(value)}`,
+      ([key, value]) => `parameter ${key} ${valueKind(value)} ${reported(value)}`,
     ),
     ...Object.entries(refine).map(
-      ([name, value]) => `setting refine.${name} ${kindOf(value)} ${reported(value)}`,
+      ([name, value]) => `setting refine.${name} ${valueKind(value)} ${reported(value)}`,
     ),
   ];
   if (options.leftMap && options.rightMap)

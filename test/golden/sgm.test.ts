@@ -34,9 +34,9 @@ const cases: Record<string, number[]> = {
   "half-8-odd": [160, 46, 75, 3, 8, 12, 40, 0, 8, 1],
 };
 const isHalf = (name: string) => name.startsWith("half");
-const halfOf = (side: number) => (side + 1) >> 1;
+const halved = (side: number) => (side + 1) >> 1;
 
-function pairOf(width: number, height: number, min: number, num: number) {
+function randomPair(width: number, height: number, min: number, num: number) {
   const random = new Random(7);
   const right = random.fill(new Uint8Array(width * height), 0, 255);
   const left = new Uint8ClampedArray(width * height);
@@ -66,10 +66,10 @@ function run(variant: string, name: string): string {
     name
   ] as [number, number, number, number, number, number, number, number, number, number];
   const half = isHalf(name);
-  const pair = pairOf(fullWidth, fullHeight, fullMin, fullNum);
-  const [width, height] = half ? [halfOf(fullWidth), halfOf(fullHeight)] : [fullWidth, fullHeight];
-  const minDisparity = half ? halfOf(fullMin) : fullMin;
-  const numDisparities = half ? halfOf(fullMin + fullNum) - minDisparity : fullNum;
+  const pair = randomPair(fullWidth, fullHeight, fullMin, fullNum);
+  const [width, height] = half ? [halved(fullWidth), halved(fullHeight)] : [fullWidth, fullHeight];
+  const minDisparity = half ? halved(fullMin) : fullMin;
+  const numDisparities = half ? halved(fullMin + fullNum) - minDisparity : fullNum;
   const full = { variant, width: fullWidth, height: fullHeight };
   const size = { variant, width, height };
   const matched = (image: Uint8Array) => {

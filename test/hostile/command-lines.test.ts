@@ -167,7 +167,7 @@ const LINES: Record<string, (file: string) => string[]> = {
   "doctor --config": (file) => ["doctor", "--config", file],
 };
 
-const kindOf = (path: string): string => {
+const pathKind = (path: string): string => {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return "nothing";
   const kinds = ["isFile", "isDirectory", "isSocket", "isCharacterDevice", "isSymbolicLink"] as const;
@@ -222,12 +222,12 @@ test("files that are folders, devices, sockets, loops, garbage or gigabytes of n
     chosen.map(([line, kind], i) => async () => {
       const path = join(folder, `${i}-${kind}`);
       await KINDS[kind]!(path);
-      const before = kindOf(path);
+      const before = pathKind(path);
       const ran = await within(60, LINES[line]!(path));
       count("files");
       expectOrder(ran, `${line} with ${kind}`);
       expect(ran.code, `${line} with ${kind} ends by itself`).not.toBe(SIGTERM_EXIT);
-      if (before !== "nothing") expect(kindOf(path), `${line} with ${kind}: what was there`).toBe(before);
+      if (before !== "nothing") expect(pathKind(path), `${line} with ${kind}: what was there`).toBe(before);
     }),
   );
 }, 900_000);
@@ -273,14 +273,14 @@ const ODD = [
 ];
 const NAMES = [...COMMANDS.map(({ usage }) => usage.split(" ", 1)[0]!), "nonsense"];
 /** Each command's own flags, as its help names them. */
-async function flagsOf(command: string): Promise<string[]> {
+async function listFlags(command: string): Promise<string[]> {
   const { stdout } = await runProgram([command, "--help"]);
   return [...stdout.matchAll(/^ +(?:-\w, )?(--[a-z-]+)/gm)].map(([, flag]) => flag!);
 }
 
 test("flags of anything", async () => {
   const flags = new Map(
-    await Promise.all(NAMES.map(async (command) => [command, await flagsOf(command)] as const)),
+    await Promise.all(NAMES.map(async (command) => [command, await listFlags(command)] as const)),
   );
   const lines = Array.from({ length: COUNT }, () => {
     const command = pick(NAMES);

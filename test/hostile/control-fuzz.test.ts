@@ -9,7 +9,7 @@ import { brokenRules } from "../../edge/config/rules.js";
 import { COMMAND_NAMES } from "../../edge/control/commands.js";
 import { Control } from "../../edge/control/control.js";
 import { MAX_REQUEST_BYTES, RequestGate, type WireAnswer } from "../../edge/control/gate.js";
-import { signatureOf } from "../../edge/control/signature.js";
+import { signRequest } from "../../edge/control/signature.js";
 import { reportFuzz } from "../doubles/fuzz-report.js";
 
 const SECRET = "the secret of the tests";
@@ -115,7 +115,7 @@ test("any request that is signed, or that the broker let pass: one answer, and a
     fc.asyncProperty(command, request, fc.boolean(), async (name, message, proper) => {
       const stamp = { id: "1", timeMs: Date.now() + 1, nonce: `a nonce of this test ${nonces++}` };
       const text = JSON.stringify(proper ? { ...stamp, body: message.body } : message);
-      const signature = signatureOf(SECRET, { device: "depthwatt/d", command: name, text });
+      const signature = signRequest(SECRET, { device: "depthwatt/d", command: name, text });
       const signed = Buffer.from(JSON.stringify({ signed: text, signature }));
       const plain = Buffer.from(proper ? JSON.stringify({ id: "1", body: message.body }) : text);
       for (const [{ gate, run }, payload] of [

@@ -7,7 +7,7 @@ import { changedConfig, loadConfig, type SettingsChange } from "../../edge/confi
 import { requestPayload } from "../../edge/control/client.js";
 import { Control } from "../../edge/control/control.js";
 import { RequestGate } from "../../edge/control/gate.js";
-import { signatureOf } from "../../edge/control/signature.js";
+import { signRequest } from "../../edge/control/signature.js";
 import { Random } from "../doubles/random.js";
 
 const SECRET = "the secret of the tests";
@@ -96,7 +96,7 @@ test("random bytes, bent requests and bodies of every kind: one answer each, a k
     if (kind === 3) {
       // Signed rightly, but of any shape.
       const text = JSON.stringify(body) ?? "";
-      const signature = signatureOf(SECRET, { device: "depthwatt/d", command, text });
+      const signature = signRequest(SECRET, { device: "depthwatt/d", command, text });
       answers.push(await gate.answer(command, Buffer.from(JSON.stringify({ signed: text, signature }))));
       answers.push(await trusting.gate.answer(command, Buffer.from(JSON.stringify({ id: "1", body }))));
     }

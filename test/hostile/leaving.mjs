@@ -12,7 +12,7 @@ const { greyPairLayout, PairAligner, SyntheticSource } = await load("camera/inde
 const { loadNative } = await load("edge/contracts/native.js");
 const native = loadNative();
 
-function optionsOf(width, height) {
+function engineOptions(width, height) {
   const set = ["board=none", "match.numDisparities=32", "engine.backend=cpu", "engine.threads=2"];
   const { config } = loadConfig({ environment: {}, set });
   return engineOptionsFrom(
@@ -33,9 +33,9 @@ function submitAll(engine, width, height, onDone = () => {}) {
 
 /** One of everything that has a thread. */
 function everything() {
-  const engine = createEngine(optionsOf(320, 240));
+  const engine = createEngine(engineOptions(320, 240));
   submitAll(engine, 320, 240);
-  const opening = openEngine(optionsOf(320, 240));
+  const opening = openEngine(engineOptions(320, 240));
   const source = new SyntheticSource(native, { width: 64, height: 48, rateHz: "max" });
   source.start({ onPair: (pair) => pair.release(), onEnd() {}, onError() {}, onDegraded() {} });
   const sources = [{ file: "/proc/uptime" }];
@@ -48,7 +48,7 @@ const CASES = {
   async "images given away"() {
     native.giveMemoryBack();
     const [width, height] = [1280, 960];
-    const engine = createEngine(optionsOf(width, height));
+    const engine = createEngine(engineOptions(width, height));
     for (let round = 0; round < 3; round++) {
       const frames = [...engine.slots.keys()].map((slot) => {
         const [left, right] = [image(width, height, 5), image(width, height, 5)];
@@ -76,14 +76,14 @@ const CASES = {
   },
   async "process.exit in a callback"() {
     everything();
-    submitAll(createEngine(optionsOf(64, 48)), 64, 48, () => process.exit(0));
+    submitAll(createEngine(engineOptions(64, 48)), 64, 48, () => process.exit(0));
   },
   async "calls while the process exits"() {
     const { engine } = everything();
     process.on("exit", () => {
-      submitAll(createEngine(optionsOf(64, 48)), 64, 48);
+      submitAll(createEngine(engineOptions(64, 48)), 64, 48);
       engine.close();
-      openEngine(optionsOf(64, 48));
+      openEngine(engineOptions(64, 48));
       new SyntheticSource(native, { width: 64, height: 48, rateHz: "max" });
       native.clocks();
     });
@@ -93,7 +93,7 @@ const CASES = {
     const { engine } = everything();
     process.on("uncaughtException", () => process.exit(0));
     engine.close();
-    submitAll(createEngine(optionsOf(64, 48)), 64, 48, () => {
+    submitAll(createEngine(engineOptions(64, 48)), 64, 48, () => {
       throw new Error("of the caller");
     });
   },

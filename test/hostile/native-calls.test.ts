@@ -356,8 +356,8 @@ test("boards that are looked for, and calibrations that are solved", async () =>
     robust: true,
     withoutK3: true,
     count: points,
-    viewOf: new Int32Array(points).map((_, i) => i & 1),
-    cameraOf: new Uint8Array(points),
+    viewIndex: new Int32Array(points).map((_, i) => i & 1),
+    cameraIndex: new Uint8Array(points),
     used: new Uint8Array(points).fill(1),
     objects: new Float64Array(3 * points).map((_, i) => (i * 7) % 5),
     pixels: new Float64Array(2 * points).map((_, i) => (i * 37) % 480),
@@ -373,7 +373,7 @@ test("boards that are looked for, and calibrations that are solved", async () =>
 
 test("everything that the addon offers is called by a test that means no good", () => {
   const here =
-    "Session openEngine encodedBound PairAligner turnMap Scene detectBoard solveCalibration power sdNotify peerOf lockFile";
+    "Session openEngine encodedBound PairAligner turnMap Scene detectBoard solveCalibration power sdNotify peerCredentials lockFile";
   // Without arguments, and the stages by programme.test.ts.
   const elsewhere = "clocks giveMemoryBack cpuFeatures cudaUnavailable facts brokenRule stages";
   expect(Object.keys(native).sort()).toEqual(`${here} ${elsewhere}`.split(" ").sort());
@@ -382,7 +382,7 @@ test("everything that the addon offers is called by a test that means no good", 
 test("matchers, clocks and the service manager", () => {
   for (let i = 0; i < COUNT / 3; i++)
     attempt("datagrams", () => native.sdNotify(odd() as never, odd() as never));
-  for (let i = 0; i < COUNT / 3; i++) attempt("peers", () => native.peerOf(odd() as never));
+  for (let i = 0; i < COUNT / 3; i++) attempt("peers", () => native.peerCredentials(odd() as never));
   for (let i = 0; i < COUNT / 3; i++) attempt("locks", () => native.lockFile(odd() as never));
   expect(native.facts().matchers.length).toBeGreaterThan(0);
   expect(STAGE_NAMES.length).toBeGreaterThan(0);

@@ -29,7 +29,7 @@ interface Pair {
 }
 
 /** Creates a pair: the left camera's row y is the right one's row y + `rows`. */
-function pairOf(
+function shiftedPair(
   picture: Uint8Array,
   rows: number,
   change: (value: number) => number = (value) => value,
@@ -83,7 +83,7 @@ describe("rows", () => {
   const picture = texture(random);
 
   test.each([-2, -1, 1, 2])("%i rows are found on the first pair and taken off it", async (rows) => {
-    const pair = pairOf(picture, rows);
+    const pair = shiftedPair(picture, rows);
     const corrected = await run([pair], { verticalOffset: "auto" });
     expect(corrected.info.verticalOffset).toEqual({
       watched: true,
@@ -105,7 +105,7 @@ describe("rows", () => {
   });
 
   test("an aligned pair is computed as if nobody had looked", async () => {
-    const pair = pairOf(picture, 0);
+    const pair = shiftedPair(picture, 0);
     const { frames, info } = await run([pair, pair], { verticalOffset: "auto" });
     const plain = await run([pair], {});
     for (const frame of frames) expectSameImage(frame, plain.frames[0]!, WIDTH, "aligned");
@@ -117,7 +117,7 @@ describe("rows", () => {
 
   /** The right camera sees what the left one sees at column x of the right image `rows` x / WIDTH lower, from the middle. */
   function turnedPair(rows: number): Pair {
-    const { left, right } = pairOf(ownPicture, 0);
+    const { left, right } = shiftedPair(ownPicture, 0);
     const lower = (i: number) => {
       const x = i % WIDTH;
       const from = Math.floor(i / WIDTH) - rows * ((x + 0.5) / WIDTH - 0.5);
@@ -143,7 +143,7 @@ describe("rows", () => {
   );
 
   test("a line is held while it wavers, and goes when the camera is put straight", async () => {
-    const [turned, straight] = [turnedPair(3), pairOf(ownPicture, 0)];
+    const [turned, straight] = [turnedPair(3), shiftedPair(ownPicture, 0)];
     const frames = Array.from({ length: 13 + 16 * 12 }, (_, n) => (n < 13 ? turned : straight));
     const { reported } = await run(frames, { verticalOffset: "auto" });
     const applied = reported.map(({ verticalOffset }) => verticalOffset.appliedRowsOverWidth);
@@ -157,7 +157,7 @@ describe("rows", () => {
 
   // With 10 and 13, 2.75 rows agree better than the others by chance, by more than a sixteenth.
   test.each([random.seed, 10, 13])("nine rows are not applied, seed %i", async (seed) => {
-    const { info } = await run([pairOf(texture(new Random(seed)), 9)], { verticalOffset: "auto" });
+    const { info } = await run([shiftedPair(texture(new Random(seed)), 9)], { verticalOffset: "auto" });
     expect(info.verticalOffset).toMatchObject({ known: false, appliedRows: 0 });
   });
 
@@ -175,7 +175,7 @@ describe("rows", () => {
   });
 
   test("a rig that moves is followed at once when it moves far, and one odd pair changes nothing", async () => {
-    const [here, there] = [pairOf(picture, 0), pairOf(picture, 2)];
+    const [here, there] = [shiftedPair(picture, 0), shiftedPair(picture, 2)];
     // Frames 0, 4, 8, 12 and every sixteenth from there are looked at: 0 0 2 0, then 2s until they are the median.
     const frames = Array.from({ length: 97 }, (_, n) => (n === 8 || n >= 16 ? there : here));
     const { reported } = await run(frames, { verticalOffset: "auto" });
@@ -189,7 +189,7 @@ describe("rows", () => {
   }, 60_000);
 
   test.each(variants)("%s computes the same", async (instructionSet) => {
-    const pair = pairOf(picture, 1, (value) => value + random.whole(-9, 9));
+    const pair = shiftedPair(picture, 1, (value) => value + random.whole(-9, 9));
     const options = { verticalOffset: "auto", denoise: "auto" } as const;
     const scalar = await run([pair], { ...options, instructionSet: "scalar" });
     const got = await run([pair], { ...options, instructionSet });
@@ -210,8 +210,8 @@ describe("what is seen of a pair", () => {
   test("holds for the same frames however busy the machine is", async () => {
     const random = new Random(5);
     const [here, there] = [
-      pairOf(texture(random), 0),
-      pairOf(texture(random), 2, (value) => value + random.whole(-9, 9)),
+      shiftedPair(texture(random), 0),
+      shiftedPair(texture(random), 2, (value) => value + random.whole(-9, 9)),
     ];
     const frames = Array.from({ length: 70 }, (_, n) => (n < 12 ? here : there));
     const options = { verticalOffset: "auto", denoise: "auto" } as const;
@@ -232,7 +232,7 @@ describe("noise", () => {
   // Even noise in [-a, a] has a deviation of a / 1.73; on a smooth picture nothing else is counted.
   const picture = new Uint8Array((WIDTH + 40) * (HEIGHT + 40)).map((_, i) => 60 + ((i % (WIDTH + 40)) >> 1));
   const noisy = (amplitude: number) =>
-    pairOf(picture, 0, (value) => value + random.whole(-amplitude, amplitude));
+    shiftedPair(picture, 0, (value) => value + random.whole(-amplitude, amplitude));
   const dimmed = (pair: Pair, share: number): Pair => ({
     left: pair.left.map((value) => Math.round(share * value)),
     right: pair.right.map((value) => Math.round(share * value)),
@@ -270,7 +270,7 @@ describe("noise", () => {
 
   test("the filter's range follows the noise, stays while the estimate ripples, and is a third's at half resolution", async () => {
     const own = new Random(13);
-    const loud = pairOf(picture, 0, (value) => value + own.whole(-12, 12)); // 7.2 grey values
+    const loud = shiftedPair(picture, 0, (value) => value + own.whole(-12, 12)); // 7.2 grey values
     const shares = [1, 0.97, 1.02, 0.7, 0.7];
     const { reported } = await run(
       shares.flatMap((share) => untilLooked(dimmed(loud, share))),
@@ -292,7 +292,7 @@ describe("noise", () => {
 
   test("texture all over the picture is no noise: from a sigma of 16 on nothing begins, from 18 on it ends", async () => {
     const own = new Random(29);
-    const loud = pairOf(picture, 0, (value) => value + own.whole(-36, 36)); // 21 grey values
+    const loud = shiftedPair(picture, 0, (value) => value + own.whole(-36, 36)); // 21 grey values
     const shares = [1, 0.8, 0.6, 0.8, 1, 1, 1, 1, 1];
     const { reported } = await run(
       shares.flatMap((share) => untilLooked(dimmed(loud, share))),
@@ -313,18 +313,18 @@ describe("noise", () => {
   test("an exposure that rolls up and down switches once each way, however it ripples", async () => {
     // A separate generator: the same noise after any other tests.
     const own = new Random(11);
-    const loud = pairOf(picture, 0, (value) => value + own.whole(-6, 6));
+    const loud = shiftedPair(picture, 0, (value) => value + own.whole(-6, 6));
     // A slow wave from 0.55 to 1 of the exposure, and on them a ripple from look to look, as of lamps on mains.
     const LOOKS = 48;
     const shareAt = (look: number) =>
       0.775 - 0.225 * Math.cos((2 * Math.PI * look) / LOOKS) + (look % 2 === 0 ? -0.035 : 0.035);
     const pairAt = (look: number) => dimmed(loud, shareAt(look));
     // Frames 0, 4, 8 and 12 are looked at, then every sixteenth.
-    const lookOf = (frame: number) => (frame <= 12 ? frame >> 2 : 3 + ((frame - 12) >> 4));
+    const lookIndex = (frame: number) => (frame <= 12 ? frame >> 2 : 3 + ((frame - 12) >> 4));
     const frames = 13 + 16 * (LOOKS - 4);
     const pairs = Array.from({ length: LOOKS }, (_, look) => pairAt(look));
     const { reported } = await run(
-      Array.from({ length: frames }, (_, frame) => pairs[lookOf(frame)]!),
+      Array.from({ length: frames }, (_, frame) => pairs[lookIndex(frame)]!),
       { denoise: "auto" },
     );
     const changes = (states: boolean[]) =>

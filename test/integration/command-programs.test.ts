@@ -33,10 +33,10 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const ffmpegOf = (side: string) =>
+const ffmpegCommand = (side: string) =>
   `ffmpeg -v error -framerate 10 -i ${folder}/${side}/%d.png -pix_fmt gray -f yuv4mpegpipe -`;
 
-const gstreamerOf = (side: string) =>
+const gstreamerCommand = (side: string) =>
   `gst-launch-1.0 -q multifilesrc location=${folder}/${side}/%d.png stop-index=${FRAMES - 1} ` +
   "caps=image/png,framerate=10/1 ! pngdec ! videoconvert ! video/x-raw,format=GRAY8 ! fdsink fd=1";
 
@@ -71,7 +71,7 @@ const expected = Array.from({ length: FRAMES }, (_, number) => [
 
 needs("ffmpeg").suite("ffmpeg", () => {
   test("every pixel of a recording, through YUV4MPEG2", async () => {
-    const [left, right] = [ffmpegOf("left"), ffmpegOf("right")];
+    const [left, right] = [ffmpegCommand("left"), ffmpegCommand("right")];
     const source = await openCommandSource({ left, right, format: "y4m", live: false, timeoutMs: 60_000 });
     const played = play(source);
     await until("the end", () => played.ended, 60_000);
@@ -166,7 +166,7 @@ needs("ffmpeg").suite("ffmpeg", () => {
 
 needs("gstreamer").suite("GStreamer", () => {
   test("every pixel of a recording, as frames without headers", async () => {
-    const [left, right] = [gstreamerOf("left"), gstreamerOf("right")];
+    const [left, right] = [gstreamerCommand("left"), gstreamerCommand("right")];
     const source = await openCommandSource({
       left,
       right,

@@ -69,16 +69,16 @@ test("a bare wall is reported as unsure, whatever the disparity is", async () =>
   const [width, height] = [320, 120];
   const { left, right, regions } = room(width, height);
   const { confidence, disparityQ4 } = await computed(left, right, width, height);
-  const meanOf = ({ x0, x1, y0, y1 }: { x0: number; x1: number; y0: number; y1: number }) => {
+  const areaMean = ({ x0, x1, y0, y1 }: { x0: number; x1: number; y0: number; y1: number }) => {
     let sum = 0;
     for (let y = y0; y < y1; ++y) for (let x = x0; x < x1; ++x) sum += confidence[y * width + x]!;
     return sum / ((x1 - x0) * (y1 - y0));
   };
   const inner = (r: typeof regions.wall) => ({ x0: r.x0 + 10, x1: r.x1 - 10, y0: r.y0 + 5, y1: r.y1 - 5 });
   const textured = { x0: 260, x1: 310, y0: 10, y1: 110 };
-  expect(meanOf(textured)).toBeGreaterThan(240);
+  expect(areaMean(textured)).toBeGreaterThan(240);
   expect(Math.abs(disparityQ4[60 * width + 285]! / 16 - 20)).toBeLessThan(1);
-  expect(meanOf(inner(regions.wall))).toBeLessThan(5);
+  expect(areaMean(inner(regions.wall))).toBeLessThan(5);
 });
 
 /** Nearly normal noise: twelve even numbers added up. */

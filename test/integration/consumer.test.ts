@@ -28,7 +28,7 @@ async function setUp(options: { websockets?: boolean } = {}) {
   return mosquitto;
 }
 
-async function publisherOf(url: string, device = "test"): Promise<Publisher> {
+async function openPublisher(url: string, device = "test"): Promise<Publisher> {
   const publisher = createPublisher({ broker: url, base: "depthwatt", device });
   cleanups.push(() => publisher.close());
   await publisher.firstAttempt;
@@ -83,7 +83,7 @@ function folder(): string {
 needs("mosquitto").suite("consumer against Mosquitto", () => {
   test("frames, documents, gaps and latency, by URL and through a client that was given", async () => {
     const mosquitto = await setUp({ websockets: true });
-    const publisher = await publisherOf(mosquitto.url);
+    const publisher = await openPublisher(mosquitto.url);
     publisher.state("online", "running");
     publisher.info({ version: "x" });
     const client = await mqtt.connectAsync(mosquitto.url);
@@ -172,7 +172,7 @@ needs("mosquitto").suite("consumer against Mosquitto", () => {
 
   test("depthwatt consume finds the device, counts to --frames, saves, and prints one line of JSON", async () => {
     const mosquitto = await setUp();
-    const publisher = await publisherOf(mosquitto.url, "found");
+    const publisher = await openPublisher(mosquitto.url, "found");
     const out = join(folder(), "new", "folder");
     const words = ["consume", mosquitto.url, "--frames", "5", "--json", "--save", out, "--timeout", "20"];
     let ended = false;
@@ -250,7 +250,7 @@ needs("mosquitto").suite("consumer against Mosquitto", () => {
 
   test("saves disparities as PFM, or raw where asked", async () => {
     const mosquitto = await setUp();
-    const publisher = await publisherOf(mosquitto.url);
+    const publisher = await openPublisher(mosquitto.url);
     for (const [format, ending] of [
       ["auto", "pfm"],
       ["raw", "raw"],
@@ -295,7 +295,7 @@ needs("mosquitto").suite("consumer against Mosquitto", () => {
     const out = folder();
     const writer = await mqtt.connectAsync(mosquitto.url);
     cleanups.push(() => writer.endAsync(true));
-    const messageOf = (frameNumber: number, damage: boolean) => {
+    const encodeMessage = (frameNumber: number, damage: boolean) => {
       const { buffer, bodyBytes, frame } = makeFrame(frameNumber);
       // A header and CRC that are right around RVL words that are none.
       if (damage) buffer.fill(0xff, FRAME_HEADROOM_BYTES, FRAME_HEADROOM_BYTES + bodyBytes);
@@ -308,7 +308,7 @@ needs("mosquitto").suite("consumer against Mosquitto", () => {
       ended = true;
     });
     for (let i = 0; !ended; i++) {
-      await writer.publishAsync("depthwatt/d/depth", messageOf(i, i % 2 === 1));
+      await writer.publishAsync("depthwatt/d/depth", encodeMessage(i, i % 2 === 1));
       await sleep(20);
     }
     const run = await running;

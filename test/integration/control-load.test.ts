@@ -267,7 +267,7 @@ test("every live setting is in this file", () => {
 });
 
 /** Set to the defaults again; those without one are unset. */
-function defaultsOf(values: Values, base: Values): Values {
+function baseValues(values: Values, base: Values): Values {
   return Object.fromEntries(
     Object.keys(values).map((key) => {
       const fallback = SETTINGS.find((setting) => setting.key === key)!.facts.default;
@@ -346,7 +346,7 @@ needs("mosquitto").suite("every live setting", () => {
         "source.mcap.loop": true,
       };
       const back: Values = {
-        ...defaultsOf({ ...there, "match.algorithm": null }, base),
+        ...baseValues({ ...there, "match.algorithm": null }, base),
         "source.synthetic.width": 160,
         "source.synthetic.height": 96,
         // Both are paths of a source that is not in use.
@@ -435,7 +435,7 @@ needs("mosquitto").suite("every live setting", () => {
         });
         const depth = values["outputs.mqtt.depth.enabled"] !== false ? ["depth"] : [];
         const topics = [...depth, ...on];
-        const pictures = await hashesOf(client);
+        const pictures = await readHashes(client);
         return { ...pictures, ...(topics.length > 0 && (await messageHashes(client, topics))) };
       };
       const wrong: string[] = [];
@@ -458,7 +458,7 @@ needs("mosquitto").suite("every live setting", () => {
           wrong.push(`${key} is not as if started with it`);
         if ((JSON.stringify(now) === JSON.stringify(before)) !== (change.unseen ?? false))
           wrong.push(`${key} is ${change.unseen ? "" : "not "}seen`);
-        expect(await ask(changed, "set", { values: defaultsOf(values, base) }), key).toMatchObject({
+        expect(await ask(changed, "set", { values: baseValues(values, base) }), key).toMatchObject({
           ok: true,
         });
       }
@@ -468,7 +468,7 @@ needs("mosquitto").suite("every live setting", () => {
   );
 });
 
-async function hashesOf(client: TestClient): Promise<Record<string, string>> {
+async function readHashes(client: TestClient): Promise<Record<string, string>> {
   for (;;) {
     try {
       return await hashes(client);

@@ -92,7 +92,7 @@ async function broker(options: MosquittoOptions = {}) {
   return mosquitto;
 }
 
-async function clientOf(url: string, device: string, version: 4 | 5 = 5): Promise<TestClient> {
+async function connectClient(url: string, device: string, version: 4 | 5 = 5): Promise<TestClient> {
   const client = await TestClient.connect(url, device, version);
   cleanups.push(() => client.close());
   return client;
@@ -118,7 +118,7 @@ needs("mosquitto").suite("control over MQTT", () => {
       );
       const sent = () =>
         (runtime.parts.outputs.figures("run").outputs.mcap as unknown as { sent: number }).sent;
-      const client = await clientOf(url, "good", 5);
+      const client = await connectClient(url, "good", 5);
       await pause(300);
       expect(readdirSync(folder)).toEqual([]);
       expect(await client.ask("record", { file: "/tmp/other.mcap" })).toMatchObject({
@@ -160,7 +160,7 @@ needs("mosquitto").suite("control over MQTT", () => {
     async (_, version) => {
       const { url } = await broker();
       const { runtime, notices } = await start(url, "good", `outputs.mqtt.protocolVersion=${version}`);
-      const client = await clientOf(url, "good", version);
+      const client = await connectClient(url, "good", version);
       expect(await client.ask("get", { keys: ["match.numDisparities"] }, "a")).toEqual({
         id: "a",
         ok: true,
@@ -213,7 +213,7 @@ needs("mosquitto").suite("control over MQTT", () => {
   test("MQTT 5: the answer goes where it is asked for, with the correlation data, but only below response/", async () => {
     const { url } = await broker();
     await start(url, "five");
-    const client = await clientOf(url, "five");
+    const client = await connectClient(url, "five");
     const ask = async (id: string, responseTopic: string) => {
       const properties = { responseTopic, correlationData: Buffer.from(`c-${id}`) };
       await client.send("get", client.payload("get", { keys: ["match.sgm.paths"] }, id), { properties });
@@ -244,7 +244,7 @@ needs("mosquitto").suite("control over MQTT", () => {
       const { url } = await broker();
       const { runtime, stop } = await start(url, "wary", `outputs.mqtt.protocolVersion=${version}`);
       const before = runtime.config;
-      const client = await clientOf(url, "wary", version);
+      const client = await connectClient(url, "wary", version);
       const refused = async (command: string, payload: string | Buffer) => {
         await pause(110); // refusals have their own limit
         await client.send(command, payload);
@@ -256,7 +256,7 @@ needs("mosquitto").suite("control over MQTT", () => {
         "CONTROL_SECRET",
       );
       expect(await refused("get", good())).toBe("CONTROL_SECRET"); // signed for set
-      const other = await clientOf(url, "another", version);
+      const other = await connectClient(url, "another", version);
       expect(await refused("set", other.payload("set", change, "1"))).toBe("CONTROL_SECRET");
       expect(await refused("set", JSON.stringify({ id: "1", body: change }))).toBe("CONTROL_SECRET");
       const now = Date.now;
@@ -296,7 +296,7 @@ needs("mosquitto").suite("control over MQTT", () => {
 
   test("a request that the broker kept is not carried out at the next start", async () => {
     const { url } = await broker();
-    const client = await clientOf(url, "kept");
+    const client = await connectClient(url, "kept");
     const trusting = ["control.authentication=broker"];
     await client.send("set", JSON.stringify({ id: "1", body: { values: { "match.sgm.paths": 8 } } }), {
       retain: true,
@@ -314,7 +314,7 @@ needs("mosquitto").suite("control over MQTT", () => {
   test("changes under load: captured = published + drops exactly, whatever else asks at the same time", async () => {
     const { url } = await broker();
     const run = await start(url, "load", "source.synthetic.rateHz=1000", "match.numDisparities=128");
-    const client = await clientOf(url, "load");
+    const client = await connectClient(url, "load");
     const changes = [
       { "match.numDisparities": 64 },
       { "match.algorithm": "cbca" },
@@ -370,7 +370,7 @@ needs("mosquitto").suite("control over MQTT", () => {
       return names.map((name) => createHash("sha256").update(zip[name]!).digest("hex"));
     };
     await start(url, "changed", ...still, calibration);
-    const changed = await clientOf(url, "changed");
+    const changed = await connectClient(url, "changed");
     const seen = [await maps("changed", changed)];
     const changes = [
       { "match.numDisparities": 48 },
@@ -385,7 +385,7 @@ needs("mosquitto").suite("control over MQTT", () => {
       const device = `fresh-${index}`;
       const set = Object.entries(all).map(([key, value]) => `${key}=${value}`);
       const fresh = await start(url, device, ...still, calibration, ...set);
-      const client = await clientOf(url, device);
+      const client = await connectClient(url, device);
       const now = await maps("changed", changed);
       expect(now, JSON.stringify(values)).toEqual(await maps(device, client));
       // And each change is seen.
@@ -398,7 +398,7 @@ needs("mosquitto").suite("control over MQTT", () => {
   test("a request while the run ends is answered; one in work is finished", async () => {
     const { url } = await broker();
     const { stop } = await start(url, "ending");
-    const client = await clientOf(url, "ending");
+    const client = await connectClient(url, "ending");
     const payloads = ["1", "2", "3"].map((id) =>
       client.payload("set", { values: { "match.sgm.paths": 8 } }, id),
     );
@@ -419,7 +419,7 @@ needs("mosquitto").suite("control over MQTT", () => {
   test("a snapshot that waits for a frame when the run ends is told so", async () => {
     const { url } = await broker();
     const { starve, stop } = await start(url, "starving");
-    const client = await clientOf(url, "starving");
+    const client = await connectClient(url, "starving");
     await starve();
     const snapshot = client.ask("snapshot", {});
     // Requests come in their order: the one before is in work when this one is answered.

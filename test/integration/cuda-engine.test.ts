@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createEngine, type EngineInfo, type EngineOptions } from "../../cuda/index.js";
 import type { RunFigures } from "../../edge/run/figures.js";
 import { BadDays } from "../doubles/bad-day.js";
-import { buildEmulatedPlugin, compilePluginOf } from "../doubles/emulated-kernels.js";
+import { buildEmulatedPlugin, compilePlugin } from "../doubles/emulated-kernels.js";
 import { computeFrame, engineOptions } from "../doubles/engine-call.js";
 import { until } from "../doubles/frames.js";
 import { changedMatch, type MatchChange } from "../doubles/match-change.js";
@@ -22,7 +22,7 @@ import { lastJson, runProgram } from "../doubles/program.js";
 import { expectSameImage } from "../doubles/stages.js";
 import { steadyFrames } from "../doubles/steady-frames.mjs";
 import { layeredPair } from "../doubles/stereo-pair.js";
-import { computeHash, engineCases, hashOf } from "../golden/engine-cases.mjs";
+import { computeHash, engineCases, hashResult } from "../golden/engine-cases.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-emulated-"));
 let plugin = "";
@@ -38,7 +38,7 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
   });
 
   test("the plugin that fails on purpose, for test/gpu/faults.mjs, compiles", async () => {
-    expect(await compilePluginOf(folder, "test/doubles/native/faulty_plugin.cu")).toBe("");
+    expect(await compilePlugin(folder, "test/doubles/native/faulty_plugin.cu")).toBe("");
   });
 
   const golden = JSON.parse(readFileSync("test/golden/engine.json", "utf8")) as Record<string, string>;
@@ -67,7 +67,7 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
       );
       for (const slot of engine.slots) colours.push(slot.leftRgb.slice());
       const result = await engine.compute(pair.left, pair.right);
-      expect(hashOf(engine.slots[0]!, result)).toBe(golden[name]);
+      expect(hashResult(engine.slots[0]!, result)).toBe(golden[name]);
       engine.close();
     }
     expect(colours).toHaveLength(4);
@@ -440,7 +440,7 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
     });
 
     /** The stand-in's log of a run of `count` frames: [what, address, bytes]. */
-    function logOf(device: string, count: number) {
+    function readLog(device: string, count: number) {
       const file = join(folder, `log-${device}`);
       const got = frames("cuda", count, { WARP_DEVICE: device, WARP_LOG: file });
       const reference = frames("cpu", count);
@@ -453,7 +453,7 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
     const isInput = ({ bytes }: { bytes: number }) => bytes === 48 * 24;
 
     test("are copied from registered memory on a card; every registration ends before the memory does", () => {
-      const log = logOf("90,register,map", 6);
+      const log = readLog("90,register,map", 6);
       const of = (what: string) => log.filter((line) => line.what === what);
       const registered = of("register").map(({ at }) => at);
       expect(of("upload")).toHaveLength(12);
@@ -465,13 +465,13 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
     });
 
     test("are read where they lie on a coherent board: nothing is copied", () => {
-      const log = logOf("integrated,87,register,map", 6);
+      const log = readLog("integrated,87,register,map", 6);
       expect(log.filter(({ what }) => what === "upload")).toEqual([]);
       expect(log.filter(({ what }) => what === "graph")).toHaveLength(6);
     });
 
     test("are copied on an older board, which registers nothing", () => {
-      const log = logOf("integrated,53", 4);
+      const log = readLog("integrated,53", 4);
       expect(log.filter(({ what }) => what === "upload").filter(isInput)).toHaveLength(8);
       expect(log.filter(({ what }) => what === "register")).toEqual([]);
     });

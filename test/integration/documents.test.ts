@@ -20,7 +20,7 @@ function documented(name: string): Record<string, unknown> {
   return JSON.parse(text ?? "");
 }
 
-const typesOf = (document: Record<string, unknown>) =>
+const valueTypes = (document: Record<string, unknown>) =>
   Object.fromEntries(
     Object.entries(document).map(([key, value]) => [key, Array.isArray(value) ? value.length : typeof value]),
   );
@@ -59,11 +59,11 @@ needs("mosquitto").suite("documents of a run", () => {
       await until("its last word", () => seen.state?.at(-1)?.state === "stopped");
       for (const name of NAMES) {
         const newest = seen[name]?.at(-1) ?? {};
-        const expected = typesOf(documented(name));
+        const expected = valueTypes(documented(name));
         // These are figures on one machine and reasons on another.
         for (const key of ["validPercent", "matchedPercent", "latencyMs", "power"]) delete expected[key];
         expect(Object.keys(newest), name).toEqual(Object.keys(documented(name)));
-        expect(typesOf(newest), name).toMatchObject(expected);
+        expect(valueTypes(newest), name).toMatchObject(expected);
       }
       expect(seen.state?.map(({ state }) => state)).toEqual(["online", "stopped"]);
       // The setting is auto, and the document says what was found.

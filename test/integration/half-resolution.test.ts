@@ -67,7 +67,7 @@ const CASES: Case[] = [
   { name: "one pixel", width: 1, height: 1, match: { numDisparities: 16 } },
 ];
 
-const optionsOf = (
+const caseOptions = (
   pair: ReturnType<typeof layeredPair>,
   changes: Case,
   more: Partial<EngineOptions> = {},
@@ -94,7 +94,7 @@ describe.each(["sgm", "cbca"] as const)(
           (_, i) => image[Math.floor(i / width) * pair.width + (i % width)]!,
         );
       const images = { ...pair, width, height, left: cut(pair.left), right: cut(pair.right) };
-      const options = optionsOf(images, {
+      const options = caseOptions(images, {
         ...changes,
         match: algorithm === "sgm" ? changes.match : { algorithm, ...sharedBy(changes.match) },
       });
@@ -115,7 +115,7 @@ describe.each(["sgm", "cbca"] as const)(
 describe("half resolution", () => {
   test("halves first and upscales after everything else", async () => {
     const pair = layeredPair(120, 40);
-    const { stages } = await computeFrame(pair, optionsOf(pair, CASES[0]!));
+    const { stages } = await computeFrame(pair, caseOptions(pair, CASES[0]!));
     const refinement = ["speckle", "ambiguity", "confidence", "fill", "boundary", "median"];
     expect(stages).toEqual(["rectify", "half", "match", ...refinement, "upscale"]);
     const { stages: whole } = await computeFrame(pair, engineOptions(pair));
@@ -130,7 +130,7 @@ describe("half resolution", () => {
       [4, 26],
       [3, 28],
     ] as const) {
-      const options = optionsOf(pair, { ...CASES[0]!, match: { minDisparity, numDisparities } });
+      const options = caseOptions(pair, { ...CASES[0]!, match: { minDisparity, numDisparities } });
       const { disparityQ4, confidence } = await computeFrame(pair, options);
       let near = 0;
       for (const [i, value] of disparityQ4.entries()) {
@@ -148,7 +148,7 @@ describe("half resolution", () => {
 
   test("too few disparities to halve are refused by name", async () => {
     const pair = layeredPair(64, 16);
-    const options = optionsOf(pair, { ...CASES[0]!, match: { numDisparities: 15 } });
+    const options = caseOptions(pair, { ...CASES[0]!, match: { numDisparities: 15 } });
     await expect(computeFrame(pair, options)).rejects.toMatchObject({
       code: "ENGINE_PARAMETER",
       message: expect.stringContaining("16 to 512 with match.halfResolution, got 15"),

@@ -8,7 +8,7 @@ import { loadConfig } from "../../edge/config/index.js";
 import { openRuntime } from "../../edge/run/main.js";
 import { until } from "../doubles/frames.js";
 import { native, Random, variants } from "../doubles/stages.js";
-import { engineCases, hashOf } from "../golden/engine-cases.mjs";
+import { engineCases, hashResult } from "../golden/engine-cases.mjs";
 
 const rectify = native.stages.rectify as unknown as (call: object) => string;
 
@@ -23,7 +23,7 @@ const CASES = [
   "esaw of grey, in a region at half resolution",
 ] as const;
 
-async function frameOf(name: string, instructionSet: string, leftRgb: boolean) {
+async function computeFrame(name: string, instructionSet: string, leftRgb: boolean) {
   const { options, pair } = engineCases[name]!;
   const engine = createEngine({
     ...options,
@@ -35,7 +35,7 @@ async function frameOf(name: string, instructionSet: string, leftRgb: boolean) {
     let result: FrameResult | undefined;
     for (let i = 0; i < 2; i++) result = await engine.compute(pair.left, pair.right);
     const slot = engine.slots[0]!;
-    return { hash: hashOf(slot, result!), rgb: slot.leftRgb.slice(), left: slot.left.slice() };
+    return { hash: hashResult(slot, result!), rgb: slot.leftRgb.slice(), left: slot.left.slice() };
   } finally {
     engine.close();
   }
@@ -44,8 +44,8 @@ async function frameOf(name: string, instructionSet: string, leftRgb: boolean) {
 describe.each(variants)("an engine, %s", (instructionSet) => {
   test.each(CASES)("%s: colours are the stage's, and nothing else changes", async (name) => {
     const { options, pair } = engineCases[name]!;
-    const plain = await frameOf(name, instructionSet, false);
-    const coloured = await frameOf(name, instructionSet, true);
+    const plain = await computeFrame(name, instructionSet, false);
+    const coloured = await computeFrame(name, instructionSet, true);
     expect(plain.rgb).toHaveLength(0);
     expect(coloured.hash).toBe(plain.hash);
     const expected = new Uint8Array(3 * options.width * options.height);
@@ -122,14 +122,14 @@ test("the stream left has colours where the source has, live, and grey again", a
     streams: ["left"],
   });
   consumer.on("frame", (frame) => newest.set(frame.stream, frame));
-  const leftOf = async (element: string) => {
+  const waitForLeft = async (element: string) => {
     await until(`a left image of ${element}`, () => newest.get("left")?.header.element === element, 20_000);
     return newest.get("left")!;
   };
   try {
-    expect((await leftOf("u8")).counts()).toHaveLength(160 * 96);
+    expect((await waitForLeft("u8")).counts()).toHaveLength(160 * 96);
     await runtime.apply({ "outputs.mqtt.left.colours": true });
-    const colours = await leftOf("rgb8");
+    const colours = await waitForLeft("rgb8");
     expect(colours.header.quantity).toBe("colourValue");
     const counts = colours.counts();
     expect(counts).toHaveLength(3 * 160 * 96);
@@ -138,9 +138,9 @@ test("the stream left has colours where the source has, live, and grey again", a
     expect(coloured).toBeGreaterThan(160);
     await runtime.apply({ "outputs.mqtt.left.encoding": "raw" });
     await until("raw colours", () => newest.get("left")?.header.encoding === "raw", 20_000);
-    expect((await leftOf("rgb8")).body).toHaveLength(3 * 160 * 96);
+    expect((await waitForLeft("rgb8")).body).toHaveLength(3 * 160 * 96);
     await runtime.apply({ "outputs.mqtt.left.colours": false });
-    expect((await leftOf("u8")).header.quantity).toBe("greyValue");
+    expect((await waitForLeft("u8")).header.quantity).toBe("greyValue");
   } finally {
     await consumer.close();
     runtime.stop();

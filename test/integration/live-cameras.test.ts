@@ -91,7 +91,7 @@ const keyed = (place: Place): Values => ({
   "source.v4l2.right": place.right ?? null,
   "source.v4l2.sideBySide": place.sideBySide ?? null,
 });
-const pairOf = ([left, right]: readonly string[]): Values => keyed({ left: left!, right: right! });
+const pairValues = ([left, right]: readonly string[]): Values => keyed({ left: left!, right: right! });
 
 const SMALL: Values = { "source.v4l2.width": 64, "source.v4l2.height": 48 };
 
@@ -150,7 +150,7 @@ needs("mosquitto", "toolchain").suite("cameras while it runs", () => {
       expect(fake.state(path), path).toMatchObject({ opens: 0, mappings: 0 });
   });
 
-  const beginning = (pair: readonly string[]) => ({ "source.kind": "v4l2", ...SMALL, ...pairOf(pair) });
+  const beginning = (pair: readonly string[]) => ({ "source.kind": "v4l2", ...SMALL, ...pairValues(pair) });
   const SETUP = ["match.numDisparities=16"];
 
   test.each(Object.keys(CHANGES))(
@@ -171,7 +171,7 @@ needs("mosquitto", "toolchain").suite("cameras while it runs", () => {
         url,
         "fresh",
         ...SETUP,
-        ...assignments({ ...change, ...pairOf(PAIRS.c) }),
+        ...assignments({ ...change, ...pairValues(PAIRS.c) }),
       );
       expect(await hashes(await bench.client(url, "fresh"))).toEqual(changed);
       const [ours, theirs] = driver.opened.map(({ settings }) => ({ ...settings, left: "", right: "" }));
@@ -195,11 +195,11 @@ needs("mosquitto", "toolchain").suite("cameras while it runs", () => {
     play({ width: 64, height: 48, bytesPerPixel: 1 });
     const run = await bench.run("none", "load", ...SETUP, ...assignments(beginning(PAIRS.a)));
     const places = [
-      pairOf(PAIRS.b),
+      pairValues(PAIRS.b),
       keyed({ sideBySide: WIDE[0] }),
-      pairOf(PAIRS.c),
+      pairValues(PAIRS.c),
       keyed({ sideBySide: WIDE[1] }),
-      pairOf(PAIRS.a),
+      pairValues(PAIRS.a),
     ];
     const changesMs: number[] = [];
     for (let i = 0; i < 100; i++) {
@@ -233,8 +233,8 @@ needs("mosquitto", "toolchain").suite("cameras while it runs", () => {
         /has \/dev\/fake0, and a camera cannot be opened twice/,
       ],
       [{ "source.v4l2.right": PAIRS.c[0]! }, "SETTING_NEEDS_RESTART", /fake0/],
-      [pairOf(PAIRS.b), "DEVICE_UNAVAILABLE", /fake2/],
-      [pairOf(PAIRS.c), "DEVICE_BUSY", /fake5/],
+      [pairValues(PAIRS.b), "DEVICE_UNAVAILABLE", /fake2/],
+      [pairValues(PAIRS.c), "DEVICE_BUSY", /fake5/],
       [keyed({ sideBySide: WIDE[0] }), "DEVICE_", /fake6/],
       [{ ...keyed({ sideBySide: WIDE[1] }), "source.v4l2.width": 40 }, "DEVICE_UNSUITABLE", /40x48|80x48/],
       [

@@ -94,7 +94,7 @@ needs("nats").suite("a JetStream work queue", () => {
       .sort();
   };
   /** The name of a pair from the name of its result. */
-  const pairOf = (result: string) => result.replace(/-[0-9a-f]{16}\.pfm$/, "");
+  const pairName = (result: string) => result.replace(/-[0-9a-f]{16}\.pfm$/, "");
 
   test("three workers, one of them killed twice: every pair once", { timeout: 240_000 }, async () => {
     const plain = await runProgram(["batch", place("archive"), place("plain"), "--json", ...QUICK]);
@@ -125,11 +125,11 @@ needs("nats").suite("a JetStream work queue", () => {
     });
 
     const names = results("out");
-    expect(names.map(pairOf)).toEqual(results("plain").map((name) => name.replace(/\.pfm$/, "")));
+    expect(names.map(pairName)).toEqual(results("plain").map((name) => name.replace(/\.pfm$/, "")));
     expect(new Set(names).size).toBe(PAIRS);
     for (const name of names)
       expect(
-        readFileSync(place("out", name)).equals(readFileSync(place("plain", `${pairOf(name)}.pfm`))),
+        readFileSync(place("out", name)).equals(readFileSync(place("plain", `${pairName(name)}.pfm`))),
         name,
       ).toBe(true);
     // The killed worker's message came again, and no file was left behind.

@@ -22,7 +22,7 @@ const COLUMNS = 70;
 const START = "\r\u001b[K";
 
 /** Returns the successive texts of the terminal's line. */
-const shownOf = (text: string) => text.split(START).slice(1);
+const shownScreens = (text: string) => text.split(START).slice(1);
 
 test.each([
   ["batch", ["scene", "maps"], ["--num-disparities", "16", "--set", "board=none"]],
@@ -31,7 +31,7 @@ test.each([
   const words = [command, ...places.map((name) => join(folder, name)), ...more];
   const run = startInTerminal(words, COLUMNS);
   expect(await run.ended, run.shown()).toBe(0);
-  const bars = shownOf(run.shown()).filter((line) => line.startsWith("["));
+  const bars = shownScreens(run.shown()).filter((line) => line.startsWith("["));
   expect(bars.length, run.shown()).toBeGreaterThan(0);
   const done = bars.map((line) => {
     const [, bar = "", percent, number, total] = /^\[([#-]{24})\] (\d+) % (\d+)\/(\d+)/.exec(line) ?? [];
@@ -42,7 +42,7 @@ test.each([
   });
   expect(done).toEqual(done.toSorted((a, b) => a - b));
   // Taken away before the summary is printed.
-  expect(shownOf(run.shown()).at(-1)).not.toMatch(/^\[/);
+  expect(shownScreens(run.shown()).at(-1)).not.toMatch(/^\[/);
 
   const again = words.map((word) => word.replace(/(maps|scene\.mcap)$/, "piped-$1"));
   const piped = await runProgram(again);

@@ -52,7 +52,7 @@ async function match(out: string, ...more: string[]): Promise<void> {
 }
 
 /** Focal length, baseline and principal point, as Q of the calibrated, rectified pair has them. */
-async function cameraOf(): Promise<Camera> {
+async function rectifiedCamera(): Promise<Camera> {
   const { rectify, parseStereoCalibration } = await import("../../camera/index.js");
   const { calibration: stereo } = parseStereoCalibration(
     readFileSync(calibration, "utf8"),
@@ -83,7 +83,7 @@ needs("vtk").suite("a PLY file opened by VTK", () => {
   test("is the disparity map in space, with the picture's grey", async () => {
     await match(place("cloud.ply"));
     await match(place("map.pfm"));
-    const camera = await cameraOf();
+    const camera = await rectifiedCamera();
     const { data } = await readPfm(place("map.pfm"));
     const grey = await readGreyImage(left);
     const { places, colours } = readByVtk(place("cloud.ply"));
@@ -124,7 +124,7 @@ needs("vtk").suite("a PLY file opened by VTK", () => {
       const ran = await runProgram(["match", ...pair, ...words]);
       expect(ran.code, ran.stderr).toBe(0);
     }
-    const { baselineMetres } = await cameraOf();
+    const { baselineMetres } = await rectifiedCamera();
     const inRobot = readByVtk(place("robot.ply"));
     const inCamera = readByVtk(place("camera.ply"));
     const near = inCamera.places.flatMap(([x, y, z], i) =>

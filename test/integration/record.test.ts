@@ -21,7 +21,7 @@ import type { RunFigures } from "../../edge/run/figures.js";
 import { mountDisk, testThatMounts } from "../doubles/mounts.js";
 import { needs } from "../doubles/needs.js";
 import { lastJson, PROGRAM, runProgram } from "../doubles/program.js";
-import { readIndependently, topicOf } from "../doubles/recordings.js";
+import { findTopic, readIndependently } from "../doubles/recordings.js";
 
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-record-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -53,10 +53,10 @@ needs("zstandard").suite("a recording read by a reader that is not ours", () => 
     const read = readIndependently(first);
     expect(read.profile).toBe("ros2");
     for (const ending of ["left/image_raw", "right/image_raw", "left/image_rect", "confidence/image_rect"])
-      expect(topicOf(read, ending)).toMatchObject({ count: 20, width: 160, height: 120, pixels: "mono8" });
-    expect(topicOf(read, "depth/image_rect")).toMatchObject({ count: 20, pixels: "16UC1", step: 320 });
-    expect(topicOf(read, "depth/image_rect").stamps).toEqual(topicOf(read, "left/image_raw").stamps);
-    expect(new Set(topicOf(read, "depth/image_rect").hashes).size).toBe(20);
+      expect(findTopic(read, ending)).toMatchObject({ count: 20, width: 160, height: 120, pixels: "mono8" });
+    expect(findTopic(read, "depth/image_rect")).toMatchObject({ count: 20, pixels: "16UC1", step: 320 });
+    expect(findTopic(read, "depth/image_rect").stamps).toEqual(findTopic(read, "left/image_raw").stamps);
+    expect(new Set(findTopic(read, "depth/image_rect").hashes).size).toBe(20);
     expect(figures.outputs.mcap).toMatchObject({ sent: 20, problem: null });
     // ROS 2 takes letters, digits and underscores, and a type's whole text.
     for (const topic of Object.keys(read.topics)) expect(topic).toMatch(/^(\/[A-Za-z_][A-Za-z0-9_]*)+$/);
@@ -80,7 +80,7 @@ needs("zstandard").suite("a recording read by a reader that is not ours", () => 
         ...set("outputs.mcap.points=true", `points.frame=${frame}`),
       ]);
       const read = readIndependently(file);
-      const topic = topicOf(read, "/points");
+      const topic = findTopic(read, "/points");
       expect(topic).toMatchObject({
         schema: "sensor_msgs/msg/PointCloud2",
         count: 3,
@@ -91,7 +91,7 @@ needs("zstandard").suite("a recording read by a reader that is not ours", () => 
         ["x", "y", "z", "rgb"].map((name, at) => ({ name, offset: 4 * at, type: 7, count: 1 })),
       );
       expect(topic).toMatchObject({ step: 16, dense: 0 });
-      expect(topic.stamps).toEqual(topicOf(read, "depth/image_rect").stamps);
+      expect(topic.stamps).toEqual(findTopic(read, "depth/image_rect").stamps);
       expect(new Set(topic.hashes).size).toBe(3);
       expect(read.schemas["sensor_msgs/msg/PointCloud2"]!.data).toMatch(
         /\nMSG: sensor_msgs\/PointField\nstring name\n/,
@@ -112,10 +112,10 @@ needs("zstandard").suite("a recording read by a reader that is not ours", () => 
   test("cameras and calibration are those of the scene", () => {
     const read = readIndependently(first);
     const calibration = sceneCalibration({ width: 160, height: 120 });
-    const left = topicOf(read, "left/camera_info");
+    const left = findTopic(read, "left/camera_info");
     expect(left.k).toEqual([...calibration.left.K]);
     expect(left.d).toEqual([...calibration.left.distortion.coefficients]);
-    const right = topicOf(read, "right/camera_info");
+    const right = findTopic(read, "right/camera_info");
     const baseline = Math.hypot(...calibration.T);
     expect(right.p![3]! / -right.p![0]!).toBeCloseTo(baseline, 9);
     const attached = parseStereoCalibration(read.attachments["calibration.json"]!, "attached");
@@ -130,14 +130,14 @@ needs("zstandard").suite("a recording read by a reader that is not ours", () => 
       info: "Info",
       settings: "Settings",
     })) {
-      const topic = topicOf(read, `/${ending}`);
+      const topic = findTopic(read, `/${ending}`);
       expect(topic).toMatchObject({ schema: `depthwatt.${schema}`, encoding: "json" });
       const { data, encoding } = read.schemas[topic.schema]!;
       expect(encoding).toBe("jsonschema");
       expect(JSON.parse(data)).toMatchObject({ type: "object", title: topic.schema });
     }
-    expect(topicOf(read, "/metrics").newest).toMatchObject({ frames: 20 });
-    expect(topicOf(read, "/settings").newest).toMatchObject({ from: "start" });
+    expect(findTopic(read, "/metrics").newest).toMatchObject({ frames: 20 });
+    expect(findTopic(read, "/settings").newest).toMatchObject({ from: "start" });
   });
 
   test("computed again, depth is the same bit for bit", async () => {
@@ -146,8 +146,8 @@ needs("zstandard").suite("a recording read by a reader that is not ours", () => 
     expect(figures).toMatchObject({ frames: 20, drops: {} });
     const [before, after] = [readIndependently(first), readIndependently(again)];
     for (const ending of ["depth/image_rect", "left/image_rect"]) {
-      expect(topicOf(after, ending).hashes).toEqual(topicOf(before, ending).hashes);
-      expect(topicOf(after, ending).stamps).toEqual(topicOf(before, ending).stamps);
+      expect(findTopic(after, ending).hashes).toEqual(findTopic(before, ending).hashes);
+      expect(findTopic(after, ending).stamps).toEqual(findTopic(before, ending).stamps);
     }
   });
 
@@ -165,7 +165,7 @@ needs("zstandard").suite("a recording read by a reader that is not ours", () => 
     expect(files.length).toBeGreaterThanOrEqual(2);
     for (const name of files) expect(name).toMatch(/^night-\d{8}T\d{6}Z-000\d\.mcap$/);
     const reads = files.map((name) => readIndependently(place(name)));
-    const depths = reads.map((read) => topicOf(read, "depth/image_rect/compressedDepth"));
+    const depths = reads.map((read) => findTopic(read, "depth/image_rect/compressedDepth"));
     expect(depths.reduce((sum, { count }) => sum + count, 0)).toBe(60);
     expect(depths[0]).toMatchObject({
       schema: "sensor_msgs/msg/CompressedImage",
@@ -195,7 +195,7 @@ needs("zstandard").suite("a recording in colours", () => {
     const read = readIndependently(place("colours.mcap"));
     const hash = createHash("sha256").update(pixels).digest("hex");
     for (const ending of ["left/image_rect", "left/image_raw", "right/image_raw"])
-      expect(topicOf(read, ending), ending).toMatchObject({
+      expect(findTopic(read, ending), ending).toMatchObject({
         count: 3,
         width,
         height,
@@ -257,7 +257,7 @@ testThatMounts(
       expect(ran.code).toBe(3);
       expect(ran.stderr).toMatch(/ENOSPC[\s\S]*Free some space/);
       if (needs("zstandard").met)
-        expect(topicOf(readIndependently(file, true), "left/image_rect").count).toBe(sent);
+        expect(findTopic(readIndependently(file, true), "left/image_rect").count).toBe(sent);
     } finally {
       unmount();
     }

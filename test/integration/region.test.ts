@@ -23,7 +23,7 @@ const REGIONS: [string, Region][] = [
   ["the whole image", { x: 0, y: 0, width: 171, height: 63 }],
 ];
 
-const optionsOf = (region: Region, match: MatchChange) => {
+const regionOptions = (region: Region, match: MatchChange) => {
   const base = engineOptions(pair);
   const geometry = { focalPixels: 400, baselineMetres: 0.12, disparityOffsetPixels: 0 };
   return { ...base, geometry, region, match: changedMatch(base.match, match) };
@@ -45,7 +45,7 @@ describe.each([
 ] as const)("%s, half resolution %s: a region's result is that of the cropped images", (algorithm, half) => {
   test.each(REGIONS)("%s", async (_, region) => {
     const search = { minDisparity: 2, numDisparities: 37 };
-    const options = optionsOf(region, { algorithm, halfResolution: half, ...search });
+    const options = regionOptions(region, { algorithm, halfResolution: half, ...search });
     const expected = composed(pair, options);
     for (const instructionSet of variants) {
       for (const threads of [1, 3]) {
@@ -59,7 +59,7 @@ describe.each([
   });
 
   test.each([...OFF, Object.assign({}, ...OFF) as (typeof OFF)[number]])("with %j", async (refine) => {
-    const base = optionsOf({ x: 55, y: 9, width: 88, height: 44 }, { algorithm, halfResolution: half });
+    const base = regionOptions({ x: 55, y: 9, width: 88, height: 44 }, { algorithm, halfResolution: half });
     const options = { ...base, refine: { ...base.refine, ...refine } };
     const expected = composed(pair, options);
     const got = await computeFrame(pair, options);
@@ -76,7 +76,7 @@ describe("a region", () => {
   };
 
   test("outside it nothing is known, the left image stays whole, and only its pixels are counted", async () => {
-    const frame = await computeFrame(pair, optionsOf(region, {}));
+    const frame = await computeFrame(pair, regionOptions(region, {}));
     expectSameImage(frame.left, pair.left, pair.width, "left");
     let valid = 0;
     for (const [i, value] of frame.disparityQ4.entries()) {
@@ -93,7 +93,7 @@ describe("a region", () => {
   });
 
   test("its left edge is matched like its middle, because the right image is seen beyond it", async () => {
-    const { disparityQ4 } = await computeFrame(pair, optionsOf(region, {}));
+    const { disparityQ4 } = await computeFrame(pair, regionOptions(region, {}));
     let right = 0;
     for (let y = region.y; y < region.y + region.height; ++y) {
       for (let x = region.x; x < region.x + 8; ++x) {
@@ -113,12 +113,12 @@ describe("a region", () => {
     ["of negative height", { x: 0, y: 0, width: 10, height: -3 }, "for region.height, got -3."],
     ["far outside", { x: 1 << 29, y: 0, width: 1 << 29, height: 10 }, "for region.x, got 536870912."],
   ])("%s is refused with what was expected and what came", async (_, bad, found) => {
-    await expect(computeFrame(pair, optionsOf(bad, {}))).rejects.toMatchObject({
+    await expect(computeFrame(pair, regionOptions(bad, {}))).rejects.toMatchObject({
       code: "ENGINE_PARAMETER",
       message: expect.stringMatching(
         /^Expected (a region inside the rectified images of 171x63,|a whole number)/,
       ),
     });
-    await expect(computeFrame(pair, optionsOf(bad, {}))).rejects.toThrow(found);
+    await expect(computeFrame(pair, regionOptions(bad, {}))).rejects.toThrow(found);
   });
 });

@@ -12,7 +12,7 @@ import { layeredPair } from "../doubles/stereo-pair.js";
 const pair = layeredPair(160, 90, 3);
 const geometry = { focalPixels: 400, baselineMetres: 0.12, disparityOffsetPixels: 0 };
 
-const optionsOf = (halfResolution: boolean, more: Partial<EngineOptions> = {}): EngineOptions => {
+const repeatOptions = (halfResolution: boolean, more: Partial<EngineOptions> = {}): EngineOptions => {
   const base = engineOptions(pair);
   const region = { x: 30, y: 11, width: 100, height: 60 };
   return {
@@ -28,9 +28,12 @@ const optionsOf = (halfResolution: boolean, more: Partial<EngineOptions> = {}): 
 describe.each(STAGE_NAMES)("%s, repeated", (stage) => {
   test("changes nothing in any result", async () => {
     for (const halfResolution of [true, false]) {
-      const once = await computeFrame(pair, optionsOf(halfResolution));
+      const once = await computeFrame(pair, repeatOptions(halfResolution));
       if (!once.stages.includes(stage)) continue;
-      const often = await computeFrame(pair, optionsOf(halfResolution, { repeatStage: { stage, times: 4 } }));
+      const often = await computeFrame(
+        pair,
+        repeatOptions(halfResolution, { repeatStage: { stage, times: 4 } }),
+      );
       for (const image of ["disparityQ4", "confidence", "depthMillimetres", "left"] as const)
         expectSameImage(often[image], once[image], pair.width, `half ${halfResolution}, ${image}`);
       expect(often.result).toEqual(once.result);
@@ -40,7 +43,7 @@ describe.each(STAGE_NAMES)("%s, repeated", (stage) => {
 });
 
 test.each([0, -1, 10_001])("%i runs are refused", async (times) => {
-  const options = optionsOf(false, { repeatStage: { stage: "median", times } });
+  const options = repeatOptions(false, { repeatStage: { stage: "median", times } });
   await expect(computeFrame(pair, options)).rejects.toMatchObject({
     code: "ENGINE_PARAMETER",
     message: `Expected 1 to 10000 runs of a repeated stage, got ${times}.`,

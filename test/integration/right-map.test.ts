@@ -4,8 +4,8 @@ import { expect, test } from "vitest";
 import { SceneRenderer, sceneCalibration, turnMap } from "../../camera/index.js";
 import { createEngine, type EngineOptions } from "../../cuda/index.js";
 import { loadNative } from "../../edge/contracts/native.js";
-import { geometryOf } from "../../edge/pipeline/geometry.js";
-import { rotationOf } from "../../edge/rig/health/correction.js";
+import { rectifiedGeometry } from "../../edge/pipeline/geometry.js";
+import { rotationFromAngles } from "../../edge/rig/health/correction.js";
 
 const SIZE = { width: 240, height: 160 };
 
@@ -13,7 +13,7 @@ test.each(["auto", 0, 0.5] as const)("with a vertical offset of %s", async (vert
   const renderer = new SceneRenderer(loadNative(), { ...SIZE, turnedDegrees: [0.2, 0, 0.4] });
   const { left, right } = await renderer.frame(0);
   renderer.close();
-  const { maps, rig } = geometryOf(sceneCalibration(SIZE), 0);
+  const { maps, rig } = rectifiedGeometry(sceneCalibration(SIZE), 0);
   const { focalPixels, cx, cy } = rig!.rectification;
   const turned = await turnMap({
     ...SIZE,
@@ -23,7 +23,7 @@ test.each(["auto", 0, 0.5] as const)("with a vertical offset of %s", async (vert
     focalPixels,
     cx,
     cy,
-    rotation: rotationOf([0.2, 0, 0.4]),
+    rotation: rotationFromAngles([0.2, 0, 0.4]),
   });
   const options: EngineOptions = {
     ...SIZE,

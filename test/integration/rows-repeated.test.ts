@@ -44,7 +44,7 @@ describe.each([1, 3])("by hand, with %i threads", (threads) => {
 });
 
 /** Blocks of constant disparity in random patches; what the left camera sees at row y, the right one sees `rows(x)` lower. */
-function pairOf(width: number, height: number, rows: (x: number) => number, seed = 4) {
+function shiftedPair(width: number, height: number, rows: (x: number) => number, seed = 4) {
   const random = new Random(seed);
   const [wide, high] = [width + 40, height + 40];
   const picture = random.fill(new Uint8Array(wide * high), 20, 235);
@@ -107,7 +107,7 @@ describe("the maps are those of the definition", () => {
   const images = ["left", "disparityQ4", "confidence"] as const;
 
   test.each(variants)("of captured images, %s", async (instructionSet) => {
-    const pair = pairOf(113, 61, () => 2);
+    const pair = shiftedPair(113, 61, () => 2);
     for (const verticalOffset of [2, -1.75]) {
       const { repeated, ...maps } = movedByHand(pair, 4 * verticalOffset, 0);
       expect(repeated).toBe(2 * 113);
@@ -120,7 +120,7 @@ describe("the maps are those of the definition", () => {
   test.each(variants)(
     "of rectified images, some rows of which were outside before, %s",
     async (instructionSet) => {
-      const pair = pairOf(113, 61, () => 1);
+      const pair = shiftedPair(113, 61, () => 1);
       const leftMap = bentMap(113, 61);
       const rightMap = leftMap.map((place, i) => (i % 2 === 0 ? place : place + 64));
       const { repeated, ...maps } = movedByHand(pair, 6, 0, { leftMap, rightMap });
@@ -135,7 +135,7 @@ describe("the maps are those of the definition", () => {
   );
 
   test.each(variants)("along a line, at both ends of it, %s", async (instructionSet) => {
-    const pair = pairOf(240, 120, (x) => 4 * ((x + 0.5) / 240 - 0.5), 31);
+    const pair = shiftedPair(240, 120, (x) => 4 * ((x + 0.5) / 240 - 0.5), 31);
     // Bands of columns hold enough samples with a search of 24 pixels.
     const match = { ...engineOptions(pair).match, numDisparities: 24 };
     const auto = { match, verticalOffset: "auto", instructionSet } as const;
@@ -180,7 +180,7 @@ test.each([-4, 4])(
   "%i rows cost less at the border that they leave than a border row that is in",
   async (rows) => {
     const [width, height, disparity, outer] = [240, 120, 9, 8];
-    const pair = pairOf(width, height, () => rows);
+    const pair = shiftedPair(width, height, () => rows);
     const wrongAtBorder = async (changes: Partial<EngineOptions>) => {
       // As matched: filling and the median would hide much of it on one plane.
       const { refine } = engineOptions(pair);

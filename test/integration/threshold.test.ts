@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { plyOfPoints } from "../../core/frame/ply.js";
 import { createEngine, type EngineOptions } from "../../cuda/index.js";
 import { pointCloudPrefix, writePointCloud } from "../../edge/mcap/messages.js";
-import { nearestIn, scanOf } from "../../edge/outputs/derived/nearest.js";
+import { nearestIn, nearestScan } from "../../edge/outputs/derived/nearest.js";
 import { computeFrame, engineOptions } from "../doubles/engine-call.js";
 import { changedMatch } from "../doubles/match-change.js";
 import { expectSameImage, native, variants } from "../doubles/stages.js";
@@ -22,7 +22,7 @@ const minConfidence = 0.95;
 /** The pair has layers at 9.6, 2.82 and 1.66 m. */
 const depth = { minMetres: 2, maxMetres: 5 };
 
-function optionsOf(changes: Partial<EngineOptions>, halfResolution = false): EngineOptions {
+function thresholdOptions(changes: Partial<EngineOptions>, halfResolution = false): EngineOptions {
   const base = engineOptions(pair, { geometry, ...changes });
   return { ...base, match: changedMatch(base.match, { halfResolution }) };
 }
@@ -40,7 +40,7 @@ describe.each([
   ["a region at half resolution", true, { region }],
 ] as const)("limits, %s", (_, half, changes) => {
   test("are the definition, applied to the frame without limits", async () => {
-    const free = await computeFrame(pair, optionsOf(changes, half));
+    const free = await computeFrame(pair, thresholdOptions(changes, half));
     expect(free.result.droppedPixels).toEqual(NONE);
     expect(free.stages).not.toContain("threshold");
     const expected = { disparityQ4: free.disparityQ4.slice(), confidence: free.confidence.slice() };
@@ -52,7 +52,7 @@ describe.each([
     for (const count of dropped) expect(count, "the pair has pixels of every cause").toBeGreaterThan(0);
     for (const instructionSet of variants) {
       for (const threads of [1, 3]) {
-        const options = limited(optionsOf({ ...changes, instructionSet, threads }, half));
+        const options = limited(thresholdOptions({ ...changes, instructionSet, threads }, half));
         const got = await computeFrame(pair, options);
         expectSameImage(got.disparityQ4, expected.disparityQ4, pair.width, "disparity");
         expectSameImage(got.confidence, expected.confidence, pair.width, "confidence");
@@ -69,8 +69,8 @@ describe.each([
 });
 
 test("any limit above 0 drops filled pixels, and nothing else where it is small", async () => {
-  const free = await computeFrame(pair, optionsOf({}));
-  const options = optionsOf({});
+  const free = await computeFrame(pair, thresholdOptions({}));
+  const options = thresholdOptions({});
   const got = await computeFrame(pair, { ...options, refine: { ...options.refine, minConfidence: 0.001 } });
   const filled = free.result.validPixels - free.result.matchedPixels;
   expect(filled).toBeGreaterThan(0);
@@ -81,7 +81,7 @@ test("any limit above 0 drops filled pixels, and nothing else where it is small"
 test("PLY files, ROS clouds, zones and scans have the pixels that are left", async () => {
   const [cx, cy] = [pair.width / 2, pair.height / 2];
   const points = { frame: "camera", element: "float32", colours: false, cx, cy } as const;
-  const engine = createEngine(limited(optionsOf({ points })));
+  const engine = createEngine(limited(thresholdOptions({ points })));
   try {
     const { validPixels } = await engine.compute(pair.left, pair.right);
     expect(validPixels).toBeGreaterThan(0);
@@ -109,7 +109,7 @@ test("PLY files, ROS clouds, zones and scans have the pixels that are left", asy
     expect(zone.matched).toBe(validPixels);
     expect(zone.nearestMillimetres).toBeGreaterThanOrEqual(2000);
     const band = { top: 0, bottom: 1, rays: 40, minPixels: 1 };
-    const { ranges } = scanOf(picture, { focalPixels: geometry.focalPixels, centreX: cx }, band);
+    const { ranges } = nearestScan(picture, { focalPixels: geometry.focalPixels, centreX: cx }, band);
     expect(ranges.some((range) => range !== undefined)).toBe(true);
     expect(ranges.every((range) => range === undefined || range >= 2)).toBe(true);
   } finally {
@@ -119,14 +119,14 @@ test("PLY files, ROS clouds, zones and scans have the pixels that are left", asy
 
 describe("limits that are refused", () => {
   const refusal = async (changes: Partial<EngineOptions>) =>
-    expect(computeFrame(pair, optionsOf(changes))).rejects.toMatchObject({ code: "ENGINE_PARAMETER" });
+    expect(computeFrame(pair, thresholdOptions(changes))).rejects.toMatchObject({ code: "ENGINE_PARAMETER" });
 
   test("a confidence beyond 0 to 1", async () => {
     for (const wrong of [-0.1, 1.01, Number.NaN]) await refusal({ refine: { minConfidence: wrong } });
   });
 
   test("a depth without a geometry, and a smallest depth beyond the largest", async () => {
-    const { geometry: _, ...options } = optionsOf({ depth: { minMetres: 1 } });
+    const { geometry: _, ...options } = thresholdOptions({ depth: { minMetres: 1 } });
     await expect(computeFrame(pair, options)).rejects.toMatchObject({
       code: "ENGINE_PARAMETER",
       message: expect.stringContaining("Expected a calibration"),

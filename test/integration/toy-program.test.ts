@@ -56,7 +56,7 @@ function run(...words: string[]) {
   return tree.run("run", ...set, "--frames", "12", "--rate", "40", "--json", ...words);
 }
 
-function figuresOf(...words: string[]): RunFigures & { outputs: { counter: Record<string, unknown> } } {
+function runFigures(...words: string[]): RunFigures & { outputs: { counter: Record<string, unknown> } } {
   const { stdout, stderr, status } = run(...words);
   expect(status, stderr).toBe(0);
   return JSON.parse(stdout.trim().split("\n").at(-1)!);
@@ -68,7 +68,7 @@ describe("an output", () => {
   });
 
   test("counts every frame, and gets the encoding it asks for", () => {
-    const figures = figuresOf("--broker", "none", "--set", "outputs.counter.enabled=true");
+    const figures = runFigures("--broker", "none", "--set", "outputs.counter.enabled=true");
     expect(figures.outputs.counter).toMatchObject({
       sent: 12,
       bytes: 12 * 2 * figures.width * figures.height,
@@ -79,7 +79,7 @@ describe("an output", () => {
   });
 
   test("is off unless asked for, and its settings are checked like all others", () => {
-    expect(figuresOf("--broker", "none").outputs.counter).toEqual({
+    expect(runFigures("--broker", "none").outputs.counter).toEqual({
       available: false,
       reason: "outputs.counter.enabled is false",
     });
@@ -93,7 +93,7 @@ describe("an output", () => {
     ["rejects", "failed", 12, "frame failed: it counts later"],
     ["holds", "held", 10, "it holds 2 frames and releases none"],
   ])("one that %s is counted beside MQTT, which gets every frame", (manner, cause, count, problem) => {
-    const figures = figuresOf(
+    const figures = runFigures(
       "--set",
       "outputs.counter.enabled=true",
       "--set",
@@ -159,7 +159,7 @@ describe("a setting", () => {
 describe("a power sensor", () => {
   test("measures a run when it is chosen, and automatically as a board's sensor", () => {
     for (const sensor of ["toy", "auto"]) {
-      const { power } = figuresOf("--broker", "none", "--frames", "90", "--set", `power.sensor=${sensor}`);
+      const { power } = runFigures("--broker", "none", "--frames", "90", "--set", `power.sensor=${sensor}`);
       expect(power).toMatchObject({ available: true, sensor: "toy", watts: expect.closeTo(2.5, 6) });
     }
     expect(changed.sensor).toEqual(["power/sensors.ts"]);

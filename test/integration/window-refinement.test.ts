@@ -21,7 +21,7 @@ const { width, height } = pair;
 const stage = (name: string) => native.stages[name] as unknown as (call: object) => string;
 const NOTHING = { speckleSize: 0, fill: "off", boundary: false, median: false } as const;
 
-function optionsOf(
+function refinementOptions(
   algorithm: Algorithm,
   more: Partial<EngineOptions["refine"]>,
   half = false,
@@ -40,7 +40,7 @@ describe.each(ALGORITHMS)("%s", (algorithm) => {
   test("each measure of confidence and the repair after it are the stages'", async () => {
     const zeroIsEstimated = algorithm === "cbca";
     const frame = (confidence: ConfidenceMeasure, repair: boolean) =>
-      computeFrame(pair, optionsOf(algorithm, { confidence, repair }));
+      computeFrame(pair, refinementOptions(algorithm, { confidence, repair }));
     // The peak ratio is the matcher's certainty, but 1 where that is 0; either makes a product of 1.
     const { disparityQ4, confidence: certainty } = await frame("peakRatio", false);
     for (const measure of CONFIDENCE_MEASURES) {
@@ -61,7 +61,7 @@ describe.each(ALGORITHMS)("%s", (algorithm) => {
 });
 
 test("a confidence that does not exist is refused with those that do", async () => {
-  const options = optionsOf("sad", { confidence: "entropy" as never });
+  const options = refinementOptions("sad", { confidence: "entropy" as never });
   await expect(computeFrame(pair, options)).rejects.toMatchObject({
     code: "ENGINE_PARAMETER",
     message: expect.stringMatching(/peakRatio, featureDensity, matchingScore or product .* 'entropy'/),
@@ -91,7 +91,7 @@ describe.each(LOCAL)(
       { leftRight: true, boundary: true, median: true },
       { leftRight: true, boundary: true, median: true, repair: true, confidence: "product" as const },
     ])("with %j", async (refine) => {
-      const options = optionsOf(algorithm, refine, half);
+      const options = refinementOptions(algorithm, refine, half);
       // Wider and flatter than the defaults.
       const match = { ...options.match, parameters: { windowWidth: 11, windowHeight: 3 } };
       const whole = await computeFrame(pair, { ...options, match });

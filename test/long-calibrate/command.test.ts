@@ -7,7 +7,7 @@ import sharp from "sharp";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Board, encodePng, loadStereoCalibration, type StereoCalibration } from "../../camera/index.js";
 import { boardPicture } from "../doubles/board-pictures.js";
-import { posesOf, rigOf } from "../doubles/calibration-rig.js";
+import { createPoses, createRig } from "../doubles/calibration-rig.js";
 import { lastJson, runProgram } from "../doubles/program.js";
 import { Random } from "../doubles/random.js";
 
@@ -58,13 +58,13 @@ function calibrate(place: string, ...words: string[]) {
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "depthwatt-calibrate-"));
-  rig = rigOf("radtan", SIZE);
+  rig = createRig("radtan", SIZE);
   const random = new Random(9);
-  for (const pose of posesOf(rig, BOARD, PAIRS, random, 0.6)) {
+  for (const pose of createPoses(rig, BOARD, PAIRS, random, 0.6)) {
     for (const side of ["left", "right"] as const)
       pictures[side].push(boardPicture(rig, BOARD, pose, side, { noise: 2, random }));
   }
-  const [pose] = posesOf(rig, BOARD, PAIRS, new Random(9), 0.6).slice(2);
+  const [pose] = createPoses(rig, BOARD, PAIRS, new Random(9), 0.6).slice(2);
   const t = [pose!.t[0] + 0.006, pose!.t[1] + 0.005, pose!.t[2]] as const;
   movedOn = boardPicture(rig, BOARD, { ...pose!, t }, "right", { noise: 2, random });
   await stills("good", plain);

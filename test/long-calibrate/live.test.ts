@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { StereoCalibration } from "../../camera/index.js";
 import { type Board, loadStereoCalibration } from "../../camera/index.js";
 import { type BoardStream, boardStream } from "../doubles/board-stream.js";
-import { type BoardPose, posesOf, rigOf } from "../doubles/calibration-rig.js";
+import { type BoardPose, createPoses, createRig } from "../doubles/calibration-rig.js";
 import { until } from "../doubles/frames.js";
 import { startProgram } from "../doubles/program.js";
 import { Random } from "../doubles/random.js";
@@ -24,9 +24,9 @@ let camera: BoardStream;
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "depthwatt-live-calibration-"));
-  rig = rigOf("radtan", SIZE);
+  rig = createRig("radtan", SIZE);
   const random = new Random(77);
-  poses = posesOf(rig, BOARD, 36, random, 0.75);
+  poses = createPoses(rig, BOARD, 36, random, 0.75);
   // Held for 1.2 s: a machine with much to do has its two looks all the same.
   camera = boardStream(join(folder, "boards.grey"), rig, BOARD, poses, random, { rateHz: 10, hold: 12 });
 }, 120_000);

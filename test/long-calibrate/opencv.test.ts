@@ -9,7 +9,7 @@ import sharp from "sharp";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Board, encodePng, type StereoCalibration } from "../../camera/index.js";
 import { boardPicture } from "../doubles/board-pictures.js";
-import { normalPair, posesOf, rigOf } from "../doubles/calibration-rig.js";
+import { createPoses, createRig, normalPair } from "../doubles/calibration-rig.js";
 import { needs, PYTHON } from "../doubles/needs.js";
 import { lastJson, runProgram } from "../doubles/program.js";
 import { Random } from "../doubles/random.js";
@@ -49,9 +49,9 @@ async function picture(
 }
 
 async function writeSet(place: string, board: Board, pairs: number, look: Look): Promise<StereoCalibration> {
-  const rig = rigOf("radtan", look);
+  const rig = createRig("radtan", look);
   const random = new Random(123);
-  for (const [at, pose] of posesOf(rig, board, pairs, random, 0.6).entries()) {
+  for (const [at, pose] of createPoses(rig, board, pairs, random, 0.6).entries()) {
     for (const side of ["left", "right"] as const) {
       mkdirSync(join(place, side), { recursive: true });
       const one = boardPicture(rig, board, pose, side, { noise: 0, random, subsamples: 6 });

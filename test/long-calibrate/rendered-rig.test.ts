@@ -5,7 +5,7 @@ import { multiply, rotationVector, transpose, type Vector3 } from "../../camera/
 import { type Board, calibratePairs, detectIn, type SeenPair } from "../../camera/index.js";
 import { loadNative } from "../../edge/contracts/native.js";
 import { boardPicture } from "../doubles/board-pictures.js";
-import { posesOf, rigOf } from "../doubles/calibration-rig.js";
+import { createPoses, createRig } from "../doubles/calibration-rig.js";
 import { Random } from "../doubles/random.js";
 
 const native = loadNative();
@@ -26,10 +26,10 @@ const TURNS: readonly Vector3[] = [
 test.each(TURNS)(
   "a right camera that is turned by %f, %f, %f degrees",
   async (...degrees) => {
-    const rig = rigOf("radtan", imageSize, degrees.map((angle) => angle * RADIANS) as unknown as Vector3);
+    const rig = createRig("radtan", imageSize, degrees.map((angle) => angle * RADIANS) as unknown as Vector3);
     const random = new Random(31);
     const pairs: SeenPair[] = [];
-    for (const [at, pose] of posesOf(rig, board, 30, random, 0.7).entries()) {
+    for (const [at, pose] of createPoses(rig, board, 30, random, 0.7).entries()) {
       const look = (side: "left" | "right") =>
         detectIn(native, boardPicture(rig, board, pose, side, { noise: 2, random, subsamples: 10 }), board);
       const [left, right] = [await look("left"), await look("right")];

@@ -14,8 +14,8 @@ import {
 } from "../../camera/index.js";
 import { loadConfig } from "../../edge/config/index.js";
 import { loadNative } from "../../edge/contracts/native.js";
-import { geometryOf, type PipelineGeometry } from "../../edge/pipeline/geometry.js";
-import { rotationOf } from "../../edge/rig/health/correction.js";
+import { type PipelineGeometry, rectifiedGeometry } from "../../edge/pipeline/geometry.js";
+import { rotationFromAngles } from "../../edge/rig/health/correction.js";
 import { type CapturedPair, Examiner } from "../../edge/rig/health/examine.js";
 import { lookGeometryFrom } from "../../edge/rig/health/look-options.js";
 import { openRuntime } from "../../edge/run/main.js";
@@ -23,7 +23,7 @@ import { until } from "../doubles/frames.js";
 
 const SIZE = { width: 640, height: 480 };
 const LIMITS = { maxRows: 0.75, maxDegrees: 0.08 };
-const geometry = geometryOf(sceneCalibration(SIZE), 0);
+const geometry = rectifiedGeometry(sceneCalibration(SIZE), 0);
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-correction-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -44,7 +44,7 @@ const turned = (angles: readonly [number, number, number]) => {
   const { focalPixels, cx, cy } = geometry.rig!.rectification;
   const map = geometry.maps!.rightMap;
   const shape = { ...SIZE, inputWidth: SIZE.width, inputHeight: SIZE.height };
-  return turnMap({ ...shape, map, focalPixels, cx, cy, rotation: rotationOf(angles) });
+  return turnMap({ ...shape, map, focalPixels, cx, cy, rotation: rotationFromAngles(angles) });
 };
 
 test("a map that is turned by nothing is the same map", async () => {

@@ -12,8 +12,8 @@ import {
   turnMap,
   withHash,
 } from "../../camera/index.js";
-import { geometryOf, type PipelineGeometry } from "../../edge/pipeline/geometry.js";
-import { rotationOf } from "../../edge/rig/health/correction.js";
+import { type PipelineGeometry, rectifiedGeometry } from "../../edge/pipeline/geometry.js";
+import { rotationFromAngles } from "../../edge/rig/health/correction.js";
 import { type CapturedPair, Examiner } from "../../edge/rig/health/examine.js";
 import { lookGeometryFrom } from "../../edge/rig/health/look-options.js";
 import { needsData } from "../doubles/needs.js";
@@ -49,7 +49,7 @@ needsData("seq/euroc_raw").suite("euroc_raw", (folder) => {
   }
 
   test("as it was published", async () => {
-    const { problem, figures } = await examine(geometryOf(calibration, 0));
+    const { problem, figures } = await examine(rectifiedGeometry(calibration, 0));
     expect(problem).toBeUndefined();
     expect(figures!.rows.p95).toBeLessThan(0.3);
   });
@@ -62,7 +62,7 @@ needsData("seq/euroc_raw").suite("euroc_raw", (folder) => {
     ["left", [0.3, -0.2, 0.25]],
     ["right", [1, 0, 0]],
   ] as const)("the %s camera turned by %j degrees", async (which, degrees) => {
-    const geometry = geometryOf(perturbed(degrees, which), 0);
+    const geometry = rectifiedGeometry(perturbed(degrees, which), 0);
     const { problem, figures } = await examine(geometry);
     expect(problem?.code).toBe("RIG_MOVED");
     const { pitch, yaw, roll } = figures!.rotationDegrees;
@@ -78,7 +78,7 @@ needsData("seq/euroc_raw").suite("euroc_raw", (folder) => {
       focalPixels,
       cx,
       cy,
-      rotation: rotationOf(found),
+      rotation: rotationFromAngles(found),
     });
     const after = await examine({ ...geometry, maps: { ...geometry.maps!, rightMap } });
     expect(after.problem).toBeUndefined();

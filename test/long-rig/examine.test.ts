@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { greyPairLayout, type SceneOptions, SceneRenderer, sceneCalibration } from "../../camera/index.js";
 import { loadNative } from "../../edge/contracts/native.js";
-import { geometryOf, uncalibrated } from "../../edge/pipeline/geometry.js";
+import { rectifiedGeometry, uncalibrated } from "../../edge/pipeline/geometry.js";
 import { type CapturedPair, Examiner } from "../../edge/rig/health/examine.js";
 import { lookGeometryFrom } from "../../edge/rig/health/look-options.js";
 
@@ -25,7 +25,7 @@ async function scenePairs(
   return pairs;
 }
 
-const calibrated = geometryOf(sceneCalibration({ width: WIDTH, height: HEIGHT }), 0);
+const calibrated = rectifiedGeometry(sceneCalibration({ width: WIDTH, height: HEIGHT }), 0);
 
 function examine(pairs: readonly CapturedPair[], geometry = calibrated) {
   const examiner = new Examiner(greyPairLayout(WIDTH, HEIGHT), lookGeometryFrom(geometry));
@@ -85,7 +85,7 @@ describe("a camera that has turned", () => {
     const [fx, , cx, , fy, cy] = calibration.right.K;
     const K = [fx / 1.01, 0, cx, 0, fy / 1.01, cy, 0, 0, 1] as const;
     const shorter = { ...calibration, right: { ...calibration.right, K } };
-    const { figures } = examine(await scenePairs({}), geometryOf(shorter, 0));
+    const { figures } = examine(await scenePairs({}), rectifiedGeometry(shorter, 0));
     expect(figures!.scalePercent).toBeGreaterThan(0.85);
     expect(figures!.scalePercent).toBeLessThan(1.15);
   });

@@ -89,14 +89,14 @@ describe("depthwatt-consumer", () => {
   });
 
   test("its browser module asks for nothing outside itself, its Node module for its dependencies only", () => {
-    const importsOf = (file: string) =>
+    const listImports = (file: string) =>
       [...readFileSync(join(installed, "dist", file), "utf8").matchAll(/^import .*?from "([^"]+)"/gm)].map(
         ([, name]) => name,
       );
-    expect(importsOf("browser.js")).toEqual([]);
-    expect(new Set(importsOf("node.js"))).toEqual(new Set(["mqtt", "fflate"]));
+    expect(listImports("browser.js")).toEqual([]);
+    expect(new Set(listImports("node.js"))).toEqual(new Set(["mqtt", "fflate"]));
     // Users with their own MQTT client do not need ours.
-    expect(new Set(importsOf("frames.js"))).toEqual(new Set(["fflate"]));
+    expect(new Set(listImports("frames.js"))).toEqual(new Set(["fflate"]));
   });
 
   test("depthwatt-consumer/frames reads golden frames without a connection", () => {

@@ -21,7 +21,7 @@ import { startInTerminal } from "../doubles/terminal.js";
 
 const DEVICES = 50;
 const SECONDS = Number(process.env.FLEET_SECONDS ?? 6);
-const nameOf = (index: number) => `robot-${String(index).padStart(2, "0")}`;
+const robotName = (index: number) => `robot-${String(index).padStart(2, "0")}`;
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -42,7 +42,7 @@ class SimulatedDevice {
 
   constructor(url: string, index: number) {
     this.#index = index;
-    this.publisher = createPublisher({ broker: url, base: "depthwatt", device: nameOf(index) });
+    this.publisher = createPublisher({ broker: url, base: "depthwatt", device: robotName(index) });
     this.publisher.state(
       index % 10 === 3 ? "degraded" : "online",
       index % 10 === 3 ? "one camera is late" : "runs",
@@ -115,7 +115,7 @@ async function other(made: typeof natsWithMqtt): Promise<Site> {
   };
 }
 
-async function tableOf(site: Site): Promise<FleetDevice[]> {
+async function readTable(site: Site): Promise<FleetDevice[]> {
   const ran = await runProgram(["fleet", site.readers, "--seconds", "4", "--json"]);
   expect(ran.code, ran.stderr).toBe(0);
   return lastJson<{ devices: FleetDevice[] }>(ran).devices;
@@ -125,7 +125,7 @@ async function tableOf(site: Site): Promise<FleetDevice[]> {
 async function rightTable(site: Site): Promise<FleetDevice[]> {
   for (const deadline = performance.now() + 60_000; ; await sleep(500)) {
     try {
-      const devices = await tableOf(site);
+      const devices = await readTable(site);
       checkTable(devices);
       return devices;
     } catch (error) {
@@ -136,7 +136,7 @@ async function rightTable(site: Site): Promise<FleetDevice[]> {
 
 function checkTable(devices: readonly FleetDevice[]): void {
   expect(devices.map(({ device }) => device)).toEqual(
-    Array.from({ length: DEVICES }, (_, index) => nameOf(index)),
+    Array.from({ length: DEVICES }, (_, index) => robotName(index)),
   );
   for (const [index, device] of devices.entries()) {
     const degraded = index % 10 === 3;
@@ -160,7 +160,7 @@ async function retainedAt(url: string): Promise<Map<string, Record<string, unkno
   client.on("message", (topic, payload) => {
     kept.set(topic, JSON.parse(payload.toString()));
   });
-  const names = Array.from({ length: DEVICES }, (_, index) => nameOf(index));
+  const names = Array.from({ length: DEVICES }, (_, index) => robotName(index));
   await client.subscribeAsync(names.flatMap((name) => [`depthwatt/${name}/state`, `depthwatt/${name}/info`]));
   await until("retained messages of all devices", () => kept.size === 2 * DEVICES, 20_000);
   return kept;
@@ -208,7 +208,7 @@ async function exercise(site: Site): Promise<string> {
   clearInterval(timer);
   const seen = await retainedAt(site.readers);
   await Promise.all(devices.map(({ publisher }) => publisher.close()));
-  const stopped = (index: number) => seen.get(`depthwatt/${nameOf(index)}/state`)?.state === "stopped";
+  const stopped = (index: number) => seen.get(`depthwatt/${robotName(index)}/state`)?.state === "stopped";
   await until(
     "the readers' broker has their last states",
     () => devices.every((_, index) => stopped(index)),
@@ -218,8 +218,8 @@ async function exercise(site: Site): Promise<string> {
   await site.restart();
   const kept = await retainedAt(site.readers);
   for (let index = 0; index < DEVICES; index++) {
-    expect(kept.get(`depthwatt/${nameOf(index)}/state`)).toMatchObject({ state: "stopped" });
-    expect(kept.get(`depthwatt/${nameOf(index)}/info`)).toMatchObject({ version: `1.0.${index}` });
+    expect(kept.get(`depthwatt/${robotName(index)}/state`)).toMatchObject({ state: "stopped" });
+    expect(kept.get(`depthwatt/${robotName(index)}/info`)).toMatchObject({ version: `1.0.${index}` });
   }
   return `${before.length} devices, ${[...frames.values()].reduce((sum, count) => sum + count, 0)} frames, at least ${least} of each`;
 }

@@ -195,9 +195,9 @@ needs("prometheus").suite("Prometheus", () => {
       socket.write("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(200));
       return socket;
     });
-    const framesOf = async () => Number((await query("depthwatt_frames_total"))[0]?.value[1]);
-    const before = await framesOf();
-    await until("frames", async () => ((await framesOf()) > before + 20 ? true : undefined));
+    const queryFrames = async () => Number((await query("depthwatt_frames_total"))[0]?.value[1]);
+    const before = await queryFrames();
+    await until("frames", async () => ((await queryFrames()) > before + 20 ? true : undefined));
     for (const socket of sockets) socket.destroy();
     expect(await metrics()).toContain("depthwatt_frames_total");
   });

@@ -131,14 +131,14 @@ needs("mosquitto").suite("a run at Mosquitto", () => {
         await run.ended;
       });
       const heard = new Map<string, Map<bigint, Buffer>>();
-      const stampOf = (payload: Buffer) =>
+      const readStamp = (payload: Buffer) =>
         BigInt(payload.readInt32LE(4)) * 1_000_000_000n + BigInt(payload.readUInt32LE(8));
       const client = await mqtt.connectAsync(broker.url);
       cleanups.push(() => client.endAsync(true));
       client.on("message", (topic, payload) => {
         const name = topic.split("/").at(-1)!;
         if (!heard.has(name)) heard.set(name, new Map());
-        heard.get(name)!.set(stampOf(payload), payload);
+        heard.get(name)!.set(readStamp(payload), payload);
       });
       await client.subscribeAsync("depthwatt/robot/ros/+");
       const consumer = connectConsumer(broker.url, { streams: ["depth"] });

@@ -47,9 +47,9 @@ export function lifeTests(architecture: Architecture, lived: () => Life): void {
     expect(found.status === 0, `${name}: ${found.said}`).toBe(ok);
     return found.said;
   };
-  const jsonOf = (name: string) => JSON.parse(step(name).trim().split("\n").at(-1)!);
+  const stepJson = (name: string) => JSON.parse(step(name).trim().split("\n").at(-1)!);
   const other = architecture === "amd64" ? "arm64" : "amd64";
-  const cudaOf = (name: string): { text: string } => {
+  const cudaFinding = (name: string): { text: string } => {
     const doctor = JSON.parse(step(name)) as { findings: { name: string; text: string }[] };
     return doctor.findings.find((finding) => finding.name === "cuda")!;
   };
@@ -68,9 +68,9 @@ export function lifeTests(architecture: Architecture, lived: () => Life): void {
     test("runs: version, a pair of pictures, frames as the service's user", () => {
       expect(step("version").trim()).toBe(VERSION);
       step("scene");
-      expect(jsonOf("match")).toMatchObject({ width: 320, height: 180, backend: "cpu" });
-      expect(jsonOf("match").validPercent).toBeGreaterThan(50);
-      expect(jsonOf("run").frames).toBe(3);
+      expect(stepJson("match")).toMatchObject({ width: 320, height: 180, backend: "cpu" });
+      expect(stepJson("match").validPercent).toBeGreaterThan(50);
+      expect(stepJson("run").frames).toBe(3);
     });
 
     test("an upgrade keeps the settings that were changed, and lays the new ones next to them", () => {
@@ -79,7 +79,7 @@ export function lifeTests(architecture: Architecture, lived: () => Life): void {
       const after = step("upgraded");
       expect(after).toContain("config.yaml.dpkg-dist");
       expect(after.replace("config.yaml\nconfig.yaml.dpkg-dist\nmqtt-password\n", "")).toBe(before);
-      expect(jsonOf("upgraded-run").frames).toBe(2);
+      expect(stepJson("upgraded-run").frames).toBe(2);
     });
 
     test("settings that do not fit the new version: installed, the key named, the way back named and gone", () => {
@@ -113,21 +113,21 @@ export function lifeTests(architecture: Architecture, lived: () => Life): void {
     test("a disk that is full at an upgrade: the version before stays and runs", () => {
       expect(step("full-upgrade", false)).toContain("No space left on device");
       expect(step("full-upgrade-state").trim()).toBe(`${VERSION}-1`);
-      expect(jsonOf("full-upgrade-run").frames).toBe(1);
+      expect(stepJson("full-upgrade-run").frames).toBe(1);
       step("full-upgrade-again");
       expect(step("full-upgrade-done").trim()).toBe(`${NEW_VERSION}-1`);
     });
 
     test("the plugin's package wants this very version, is found by doctor, and its removal leaves the CPU", () => {
       expect(step("cuda-alone", false)).toContain(`depthwatt (= ${VERSION}-1)`);
-      expect(cudaOf("cuda-before").text).toContain("is not built");
+      expect(cudaFinding("cuda-before").text).toContain("is not built");
       step("cuda");
-      expect(cudaOf("cuda-doctor").text).toBe("CUDA unavailable: a stand-in says so.");
+      expect(cudaFinding("cuda-doctor").text).toBe("CUDA unavailable: a stand-in says so.");
       expect(step("cuda-forced", false)).toContain("a stand-in says so");
       expect(step("cuda-other-version", false)).toContain(`depthwatt (= ${VERSION}-1)`);
       step("cuda-remove");
-      expect(jsonOf("cuda-removed")).toMatchObject({ frames: 1, backend: "cpu" });
-      expect(jsonOf("cuda-removed").backendReason).toContain("is not built");
+      expect(stepJson("cuda-removed")).toMatchObject({ frames: 1, backend: "cpu" });
+      expect(stepJson("cuda-removed").backendReason).toContain("is not built");
     });
 
     test(`the plugin's package for ${other}: refused by dpkg, and what was installed stays`, () => {
@@ -141,12 +141,12 @@ export function lifeTests(architecture: Architecture, lived: () => Life): void {
       const sentence =
         `libdepthwatt_cuda.so is built for ${ARCHITECTURES[other]}, this program for ${ARCHITECTURES[architecture]}. ` +
         "Install or build the one for this machine.";
-      expect(cudaOf("foreign-doctor").text).toContain(sentence);
+      expect(cudaFinding("foreign-doctor").text).toContain(sentence);
       expect(step("foreign-forced", false)).toContain(sentence);
-      expect(jsonOf("foreign-run")).toMatchObject({ frames: 1, backend: "cpu" });
-      expect(jsonOf("foreign-run").backendReason).toContain(sentence);
+      expect(stepJson("foreign-run")).toMatchObject({ frames: 1, backend: "cpu" });
+      expect(stepJson("foreign-run").backendReason).toContain(sentence);
       step("foreign-mended");
-      expect(cudaOf("foreign-mended-doctor").text).toBe("CUDA unavailable: a stand-in says so.");
+      expect(cudaFinding("foreign-mended-doctor").text).toBe("CUDA unavailable: a stand-in says so.");
       step("foreign-purge");
       expect(step("foreign-purged")).toBe("");
     });

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cachedDebian } from "../../packaging/debian-compilers.mjs";
-import { checkSymbolVersions, machineOf } from "../../packaging/elf.mjs";
+import { checkSymbolVersions, elfMachine } from "../../packaging/elf.mjs";
 import { needs } from "../doubles/needs.js";
 import { cachedCleanRoot } from "../setup/clean-roots.mjs";
 import { buildElsewhere, buildPackages, layOut, run, sha256, VERSION } from "./build.js";
@@ -58,12 +58,12 @@ needs("binutils", "aarch64", "lintian", "debootstrap").suite(TITLE, () => {
 
       test("addons and Node are for that machine, and ask for no newer glibc and libstdc++ than promised", () => {
         for (const path of ADDONS) {
-          expect(machineOf(join(tree, path))).toBe(machine);
+          expect(elfMachine(join(tree, path))).toBe(machine);
           const asked = checkSymbolVersions(join(tree, path), { GLIBC: "2.17", GLIBCXX: "3.4.22" });
           expect(asked.GLIBC, path).toBeDefined();
         }
         const node = join(tree, "usr/lib/depthwatt/bin/node");
-        expect(machineOf(node)).toBe(machine);
+        expect(elfMachine(node)).toBe(machine);
         checkSymbolVersions(node, { GLIBC: "2.28", GLIBCXX: "3.4.22" });
         expect(firstBuild).toMatch(
           new RegExp(`^${architecture}: depthwatt\\.node asks for GLIBC_2\\.\\d+, GLIBCXX_`, "m"),
@@ -79,7 +79,7 @@ needs("binutils", "aarch64", "lintian", "debootstrap").suite(TITLE, () => {
         const list = execFileSync("find", [tree, "-type", "f"], { encoding: "utf8" });
         const files = list.split("\n").filter((path) => /\.node$|\.so(\.\d+)*$/.test(path));
         expect(files.length).toBeGreaterThanOrEqual(4);
-        for (const file of files) expect(machineOf(file), file).toBe(machine);
+        for (const file of files) expect(elfMachine(file), file).toBe(machine);
       });
 
       test("units with the package's own Node, the helper's units, a udev rule, pages, completions, one conffile", () => {

@@ -12,7 +12,7 @@ export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 export const SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"];
 const isVectors = (source) => /isa_(avx|neon)/.test(source);
 /** UBSan takes minutes to compile the bodies of the matchers in vectors. The scalar form of each has both. */
-const sanitizersOf = (source) => (isVectors(source) ? ["-fsanitize=address"] : SANITIZERS);
+const chooseSanitizers = (source) => (isVectors(source) ? ["-fsanitize=address"] : SANITIZERS);
 
 /** Addon -> where it lies, its sources and what they include next to their own folder and Node. */
 export const ADDONS = {
@@ -88,7 +88,7 @@ export async function buildAddon(copy, addon, { quick = false } = {}) {
     for (let one = waiting.shift(); one !== undefined; one = waiting.shift())
       await promisify(execFile)(
         "g++",
-        [...flags, ...sanitizersOf(one.source), "-c", one.source, "-o", one.object],
+        [...flags, ...chooseSanitizers(one.source), "-c", one.source, "-o", one.object],
         { cwd: join(copy, base), maxBuffer: 1 << 26 },
       );
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The settings of a soak: every output and every stream is on, and every second a live setting that leaves them on changes.
-export function settingsOf({ port, folder, device, source }) {
+export function soakSettings({ port, folder, device, source }) {
   return [
     "board=none",
     `device=${device}`,

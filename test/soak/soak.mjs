@@ -17,7 +17,7 @@ import { accounts, growth, verdict } from "./judge.mjs";
 import { Page, scraper, sluggishSubscriber } from "./other-consumers.mjs";
 import { Random, sleep } from "./random.mjs";
 import { percentiles, writeReport } from "./report.mjs";
-import { nextChange, SCENE, settingsOf } from "./settings.mjs";
+import { nextChange, SCENE, soakSettings } from "./settings.mjs";
 
 const { values: words } = scriptArguments({
   options: {
@@ -118,7 +118,7 @@ async function soak() {
 
   const cameras = await openCameras();
   const source = cameras === undefined ? SCENE : await cameras.settings(folder);
-  const settings = settingsOf({ port: link.port, folder: recordings, device, source });
+  const settings = soakSettings({ port: link.port, folder: recordings, device, source });
   const shown = cameras === undefined ? "scene" : "bars";
   const FAULTS = cameras === undefined ? SCENE_FAULTS : CAMERA_FAULTS;
   const run = start("watched-run.mjs", settings, ["--expose-gc"]);

@@ -81,7 +81,7 @@ describe.each(forms)("ambiguity, %s: signal, by hand", (variant) => {
   // One block: its samples are in row 2, columns 0, 2, 4 and 6.
   const [width, height] = [8, 4];
   const image = (row: number[]) => Uint8Array.from({ length: width * height }, (_, i) => row[i % width]!);
-  const limitOf = (left: number[], right: number[], disparity = 0) =>
+  const ambiguityLimit = (left: number[], right: number[], disparity = 0) =>
     ambiguity(variant, width, height, {
       left: image(left),
       right: image(right),
@@ -91,13 +91,13 @@ describe.each(forms)("ambiguity, %s: signal, by hand", (variant) => {
   test("changes that both images have are believed, those of noise are not", () => {
     // l = 0, 2, 2, 2 in columns 0, 2, 4, 6.
     const left = [10, 10, 12, 12, 14, 14, 16, 16];
-    expect(limitOf(left, left)).toBe(255);
+    expect(ambiguityLimit(left, left)).toBe(255);
     // r = 0, 2, -2, 0: S = 4 - 4 = 0, A = 12, n = 4: the larger of -255 and 255 (12 - 20) / 4, below 1.
     const noise = [10, 10, 12, 12, 10, 10, 10, 10];
-    expect(limitOf(left, noise)).toBe(1);
+    expect(ambiguityLimit(left, noise)).toBe(1);
     // l = 0, 4, 4, 4: S = 0, A = 48. Of l = 0, 4, -2, 1 with r = 0, 1, 2, 0: S = 0, A = 21: 255 (21 - 20) / 4 = 63.
-    expect(limitOf([10, 10, 14, 14, 18, 18, 22, 22], noise)).toBe(255);
-    expect(limitOf([10, 10, 14, 14, 12, 12, 13, 13], [10, 10, 11, 11, 13, 13, 13, 13])).toBe(63);
+    expect(ambiguityLimit([10, 10, 14, 14, 18, 18, 22, 22], noise)).toBe(255);
+    expect(ambiguityLimit([10, 10, 14, 14, 12, 12, 13, 13], [10, 10, 11, 11, 13, 13, 13, 13])).toBe(63);
     // One row of blocks more, of three rows, so n = 8: l = 0, 2, 3, 1 and r = 0, 1, -1, 2 in the first, S = 2 - 3 + 2 = 1 and E = 14 + 6;
     // in the second l = 0, 0, 0, 2, and r = 0 but for -1 in the last: S = -2, E = 5. Together S = -1, A = 18: 1. With r = 1 there S = 3 and
     // E = 25.
@@ -131,15 +131,15 @@ describe.each(forms)("ambiguity, %s: signal, by hand", (variant) => {
     const left = [10, 10, 10, 10, 14, 14, 14, 14];
     // Column 4 changes by 4; at a disparity of 2 the right image's column 2 counts: with 24 / 16 rounded, 8 / 16 is 1 and 7 / 16 is 0.
     const atTwo = [10, 10, 14, 14, 14, 14, 14, 14];
-    expect(limitOf(left, atTwo, 24)).toBe(255);
-    expect(limitOf(left, atTwo, 39)).toBe(255);
+    expect(ambiguityLimit(left, atTwo, 24)).toBe(255);
+    expect(ambiguityLimit(left, atTwo, 39)).toBe(255);
     // S = 0, A = 16: 255 (16 - 20) / 4 is below 1.
-    expect(limitOf(left, atTwo, 23)).toBe(1);
-    expect(limitOf(left, atTwo, 40)).toBe(1);
+    expect(ambiguityLimit(left, atTwo, 23)).toBe(1);
+    expect(ambiguityLimit(left, atTwo, 40)).toBe(1);
     // Below zero: -24 / 16 is -1 and -25 / 16 is -2.
     const atMinusTwo = [10, 10, 10, 10, 10, 10, 14, 14];
-    expect(limitOf(left, atMinusTwo, -25)).toBe(255);
-    expect(limitOf(left, atMinusTwo, -24)).toBe(1);
+    expect(ambiguityLimit(left, atMinusTwo, -25)).toBe(255);
+    expect(ambiguityLimit(left, atMinusTwo, -24)).toBe(1);
   });
 
   test("what was not matched has no change in the right image", () => {
@@ -153,7 +153,7 @@ describe.each(forms)("ambiguity, %s: signal, by hand", (variant) => {
   });
 
   test("where nothing changes in either image nothing is limited", () => {
-    expect(limitOf([9, 9, 9, 9, 9, 9, 9, 9], [9, 9, 9, 9, 9, 9, 9, 9])).toBe(255);
+    expect(ambiguityLimit([9, 9, 9, 9, 9, 9, 9, 9], [9, 9, 9, 9, 9, 9, 9, 9])).toBe(255);
   });
 
   test("a window is 7 x 13 blocks, and who lies within 5 x 11 of a window of noise is limited", () => {

@@ -34,7 +34,7 @@ const millimetres = (variant: string, geometry: Geometry, disparityQ4: Int16Arra
   depth(variant, geometry, disparityQ4, new Uint16Array(disparityQ4.length));
 const metres = (variant: string, geometry: Geometry, disparityQ4: Int16Array) =>
   depth(variant, geometry, disparityQ4, new Float32Array(disparityQ4.length));
-const bitsOf = (image: Float32Array) => new Uint32Array(image.buffer);
+const floatBits = (image: Float32Array) => new Uint32Array(image.buffer);
 
 const plain = { focalPixels: 500, baselineMetres: 0.1, disparityOffsetPixels: 0 };
 const forms = ["reference", ...variants];
@@ -119,8 +119,8 @@ describe.each(variants)("depth, %s: the same bits as the reference", (variant) =
         what,
       );
       expectSameImage(
-        bitsOf(metres(variant, geometry, every)),
-        bitsOf(metres("reference", geometry, every)),
+        floatBits(metres(variant, geometry, every)),
+        floatBits(metres("reference", geometry, every)),
         256,
         what,
       );
@@ -132,7 +132,8 @@ describe.each(variants)("depth, %s: the same bits as the reference", (variant) =
     const image = random.fill(new Int16Array(width * 5), -20, 2000);
     for (let i = 0; i < image.length; i += 3) image[i] = INVALID;
     const whole = (form: string) => depth(form, plain, image, new Uint16Array(image.length), width);
-    const float = (form: string) => bitsOf(depth(form, plain, image, new Float32Array(image.length), width));
+    const float = (form: string) =>
+      floatBits(depth(form, plain, image, new Float32Array(image.length), width));
     expectSameImage(whole(variant), whole("reference"), width, `seed ${random.seed}`);
     expectSameImage(float(variant), float("reference"), width, `seed ${random.seed}`);
   });

@@ -26,7 +26,7 @@ interface Call {
 /** f B = 50 m px; the principal point is the pixel (2, 1). */
 const RIG = { focalPixels: 500, baselineMetres: 0.1, disparityOffsetPixels: 0, cx: 2, cy: 1 };
 
-function bytesOf(variant: string, call: Call): Uint8Array {
+function encodeBytes(variant: string, call: Call): Uint8Array {
   const { width, disparityQ4 } = call;
   const form = { frame: "camera" as const, element: "float32" as const };
   const whole = { ...RIG, ...form, grey: new Uint8Array(disparityQ4.length), ...call };
@@ -39,8 +39,8 @@ function bytesOf(variant: string, call: Call): Uint8Array {
 }
 
 /** Coordinates of each point, three by three. */
-function placesOf(variant: string, call: Call): number[][] {
-  const bytes = bytesOf(variant, call);
+function encodePlaces(variant: string, call: Call): number[][] {
+  const bytes = encodeBytes(variant, call);
   const view = new DataView(bytes.buffer);
   const size = bytes.length / call.disparityQ4.length;
   const value = (at: number, axis: number) =>
@@ -57,7 +57,7 @@ describe.each(forms)("points, %s: by hand", (variant) => {
   const NONE = [Number.NaN, Number.NaN, Number.NaN];
 
   test("in the camera's frame x goes right, y down, z ahead", () => {
-    const places = placesOf(variant, { width: 4, disparityQ4 });
+    const places = encodePlaces(variant, { width: 4, disparityQ4 });
     const step = fround(1 / 500);
     expect(places).toEqual([
       NONE,
@@ -72,7 +72,7 @@ describe.each(forms)("points, %s: by hand", (variant) => {
   });
 
   test("in the robot's frame x goes ahead, y left, z up, from the middle of the baseline", () => {
-    const places = placesOf(variant, { width: 4, disparityQ4, frame: "robot" });
+    const places = encodePlaces(variant, { width: 4, disparityQ4, frame: "robot" });
     const [step, half] = [fround(1 / 500), fround(0.05)];
     expect(places).toEqual([
       NONE,
@@ -89,7 +89,7 @@ describe.each(forms)("points, %s: by hand", (variant) => {
   test("Prehn's triangulation: both images' columns lead to the point", () => {
     // y = b/2 - x_l x / f = -b/2 - x_r x / f, with columns from the middle of each picture (eq. 2.3 and 2.4).
     const at = 7;
-    const [x, y] = placesOf(variant, { width: 4, disparityQ4, frame: "robot" })[at]! as [number, number];
+    const [x, y] = encodePlaces(variant, { width: 4, disparityQ4, frame: "robot" })[at]! as [number, number];
     const [left, disparity] = [1, 25];
     expect(x).toBeCloseTo((0.1 * 500) / disparity, 6);
     expect(y).toBeCloseTo(0.05 - (left * x) / 500, 6);
@@ -98,7 +98,7 @@ describe.each(forms)("points, %s: by hand", (variant) => {
 
   test("int16 is whole millimetres, halves up, and nothing beyond 32.767 m", () => {
     // 1.5 px: 33333 mm, too far. 50 px at the left edge: x = -2 / 500 of 1000 mm.
-    const places = placesOf(variant, {
+    const places = encodePlaces(variant, {
       width: 4,
       disparityQ4: Int16Array.of(800, INVALID, 24, 390),
       element: "int16",
@@ -108,14 +108,14 @@ describe.each(forms)("points, %s: by hand", (variant) => {
     // 390/16 px: z = 800000 / 390 = 2051.28 mm, x = z / 500 = 4.10 mm.
     expect(places).toEqual([[-4, 0, 1000], none, none, [4, 0, 2051]]);
     // z = 250 mm: x is -1, -0.5, 0 and 0.5 mm, and halves go up.
-    const halves = placesOf(variant, {
+    const halves = encodePlaces(variant, {
       width: 4,
       disparityQ4: Int16Array.of(3200, 3200, 3200, 3200),
       element: "int16",
       cy: 0,
     });
     expect(halves.map(([x]) => x)).toEqual([-1, 0, 0, 1]);
-    const robot = placesOf(variant, {
+    const robot = encodePlaces(variant, {
       width: 4,
       disparityQ4: Int16Array.of(800, 24, 800, 800),
       element: "int16",
@@ -130,7 +130,7 @@ describe.each(forms)("points, %s: by hand", (variant) => {
     const grey = Uint8Array.of(7, 200);
     const rgb = Uint8Array.of(1, 2, 3, 250, 251, 252);
     const tail = (call: object) => {
-      const bytes = bytesOf(variant, { width: 2, disparityQ4: disparities, grey, ...call });
+      const bytes = encodeBytes(variant, { width: 2, disparityQ4: disparities, grey, ...call });
       const size = bytes.length / 2;
       const from = size === 16 ? 12 : 6;
       return [0, size].map((at) => [...bytes.subarray(at + from, at + size)]);
@@ -161,7 +161,7 @@ describe.each(forms)("points, %s: by hand", (variant) => {
       cx: 0,
       cy: 0,
     };
-    expect(placesOf(variant, shifted)).toEqual([[0, 0, 1], NONE, NONE]);
+    expect(encodePlaces(variant, shifted)).toEqual([[0, 0, 1], NONE, NONE]);
   });
 });
 
@@ -177,8 +177,8 @@ describe.each(forms)("points, %s: properties", (variant) => {
       cx: 18.3,
       cy: 5.6,
     };
-    const camera = placesOf(variant, { width, disparityQ4, ...rig });
-    const robot = placesOf(variant, { width, disparityQ4, ...rig, frame: "robot" });
+    const camera = encodePlaces(variant, { width, disparityQ4, ...rig });
+    const robot = encodePlaces(variant, { width, disparityQ4, ...rig, frame: "robot" });
     const metres = new Float32Array(disparityQ4.length);
     depthStage({ variant, width, height: 11, disparityQ4, depth: metres, ...rig });
     for (const [i, [x, y, z]] of camera.entries()) {
@@ -221,8 +221,8 @@ describe.each(variants)("points, %s: the same bits as the reference", (variant) 
       };
       const { disparityQ4: _, grey: __, rgb: ___, ...told } = { rgb: undefined, ...call };
       const what = `seed ${random.seed}, ${JSON.stringify(told)}`;
-      const got = bytesOf(variant, { ...call, threads: random.whole(1, 3) });
-      expectSameImage(got, bytesOf("reference", call), got.length / height, what);
+      const got = encodeBytes(variant, { ...call, threads: random.whole(1, 3) });
+      expectSameImage(got, encodeBytes("reference", call), got.length / height, what);
     }
   });
 });
@@ -235,7 +235,7 @@ describe("points: bad calls", () => {
     [{ element: "float64" }, "float32 or int16"],
     [{ rgb: new Uint8Array(2) }, "rgb"],
   ])("%j is refused by name", (wrong, name) => {
-    expect(() => bytesOf("scalar", { ...call, ...(wrong as object) })).toThrow(
+    expect(() => encodeBytes("scalar", { ...call, ...(wrong as object) })).toThrow(
       expect.objectContaining({ code: "ENGINE_PARAMETER", message: expect.stringContaining(name) }),
     );
   });

@@ -21,12 +21,13 @@ const MOSAICS = ["RGGB", "GRBG", "GBRG", "BGGR"].flatMap((order) =>
   [8, 10, 12, 16].map((bits) => `BAYER_${order}${bits}`),
 );
 const FORMATS = ["RGB8", "YUYV", "UYVY", "NV12", ...MOSAICS];
-const bytesOf = (format: string) => (format === "RGB8" ? 3 : /[RBG]8|NV12/.test(format) ? 1 : 2);
+const sampleBytes = (format: string) => (format === "RGB8" ? 3 : /[RBG]8|NV12/.test(format) ? 1 : 2);
 /** Rows of memory: NV12 has those of its chroma behind those of its luma. */
-const rowsOf = (format: string, height: number) => height + (format === "NV12" ? Math.ceil(height / 2) : 0);
+const memoryRows = (format: string, height: number) =>
+  height + (format === "NV12" ? Math.ceil(height / 2) : 0);
 /** Bytes of the last row in memory. */
-const lastRowOf = (format: string, width: number) =>
-  format === "NV12" ? 2 * Math.ceil(width / 2) : width * bytesOf(format);
+const lastRowBytes = (format: string, width: number) =>
+  format === "NV12" ? 2 * Math.ceil(width / 2) : width * sampleBytes(format);
 
 function colours(variant: string, call: Call): Uint8Array {
   const bytes = 3 * call.width * call.height;
@@ -59,7 +60,7 @@ function converted(variant: string, format: string, width: number, height: numbe
     height,
     inputWidth: width,
     inputHeight: height,
-    strideBytes: lastRowOf(format, width),
+    strideBytes: lastRowBytes(format, width),
   };
   return [...colours(variant, { format, ...size, image: Uint8Array.from(image) })];
 }
@@ -139,9 +140,9 @@ describe.each(variants)("colours, %s: twin of the reference", (variant) => {
     }
   }
 
-  function imageOf(random: Random, format: string, width: number, height: number, gap: number) {
-    const strideBytes = lastRowOf(format, width) + gap;
-    const bytes = strideBytes * (rowsOf(format, height) - 1) + lastRowOf(format, width);
+  function randomImage(random: Random, format: string, width: number, height: number, gap: number) {
+    const strideBytes = lastRowBytes(format, width) + gap;
+    const bytes = strideBytes * (memoryRows(format, height) - 1) + lastRowBytes(format, width);
     const image = random.fill(new Uint8Array(bytes), 0, 255);
     return { format, inputWidth: width, inputHeight: height, strideBytes, image };
   }
@@ -154,7 +155,7 @@ describe.each(variants)("colours, %s: twin of the reference", (variant) => {
         random.whole(1, 12),
       ];
       const height = random.whole(1, 9);
-      const call = imageOf(random, format, inputWidth, inputHeight, random.whole(0, 3));
+      const call = randomImage(random, format, inputWidth, inputHeight, random.whole(0, 3));
       const map = Int32Array.from({ length: 2 * width * height }, (_, i) =>
         random.whole(-70, 32 * (i % 2 === 0 ? inputWidth : inputHeight) + 70),
       );
@@ -166,7 +167,7 @@ describe.each(variants)("colours, %s: twin of the reference", (variant) => {
 
   test.each(FORMATS)("%s: through a lens, where neighbours come from neighbouring places", (format) => {
     const random = new Random();
-    const call = imageOf(random, format, 213, 121, 0);
+    const call = randomImage(random, format, 213, 121, 0);
     const [width, height] = [197, 119];
     const map = Int32Array.from({ length: 2 * width * height }, (_, i) => {
       const [x, y] = [(i >> 1) % width, Math.trunc((i >> 1) / width)];

@@ -70,7 +70,11 @@ const convert = (
   height,
 });
 
-function mapOf(width: number, height: number, place: (x: number, y: number) => [number, number]): Int32Array {
+function createMap(
+  width: number,
+  height: number,
+  place: (x: number, y: number) => [number, number],
+): Int32Array {
   const map = new Int32Array(2 * width * height);
   for (let y = 0; y < height; ++y) {
     for (let x = 0; x < width; ++x) map.set(place(x, y), 2 * (y * width + x));
@@ -227,7 +231,7 @@ describe.each(forms)("rectify, %s: properties", (variant) => {
       const strideBytes = width * BYTES[format] + random.whole(0, 7);
       const image = random.fill(new Uint8Array((height - 1) * strideBytes + width * BYTES[format]), 0, 255);
       const call = convert(format, width, height, image, strideBytes);
-      const map = mapOf(width, height, (x, y) => [32 * x, 32 * y]);
+      const map = createMap(width, height, (x, y) => [32 * x, 32 * y]);
       const what = `${width} x ${height}, seed ${random.seed}`;
       expectSameImage(rectify(variant, { ...call, map }), rectify(variant, call), width, what);
     }
@@ -241,7 +245,7 @@ describe.each(forms)("rectify, %s: properties", (variant) => {
     const grey = rectify(variant, call);
     const moved = rectify(variant, {
       ...call,
-      map: mapOf(width, height, (x, y) => [32 * (x + dx), 32 * (y + dy)]),
+      map: createMap(width, height, (x, y) => [32 * (x + dx), 32 * (y + dy)]),
     });
     const clamp = (i: number, n: number): number => Math.min(Math.max(i, 0), n - 1);
     const expected = grey.map((_, i) => {
@@ -270,10 +274,13 @@ describe.each(forms)("rectify, %s: properties", (variant) => {
     const random = new Random();
     const [width, height] = [67, 19];
     const image = random.fill(new Uint8Array(width * height), 0, 255);
-    const map = mapOf(width, height, () => [random.whole(-40, 32 * width), random.whole(-40, 32 * height)]);
+    const map = createMap(width, height, () => [
+      random.whole(-40, 32 * width),
+      random.whole(-40, 32 * height),
+    ]);
     const mirror = <T extends Uint8Array>(from: T): Uint8Array =>
       from.map((_, i) => from[Math.floor(i / width) * width + width - 1 - (i % width)]!);
-    const mirroredMap = mapOf(width, height, (x, y) => {
+    const mirroredMap = createMap(width, height, (x, y) => {
       const at = 2 * (y * width + width - 1 - x);
       return [32 * (width - 1) - map[at]!, map[at + 1]!];
     });
@@ -298,7 +305,7 @@ describe.each(variants)("rectify, %s: twin of the reference", (variant) => {
       const what = `${width} x ${height}, stride ${strideBytes}, seed ${random.seed}`;
       expectTwins(call, `${what}, converted`);
       const out = { width: random.pick(AWKWARD_WIDTHS), height: random.whole(1, 7) };
-      const wild = mapOf(out.width, out.height, () => [
+      const wild = createMap(out.width, out.height, () => [
         random.whole(-90, 32 * width + 90),
         random.whole(-90, 32 * height + 90),
       ]);
@@ -315,7 +322,7 @@ describe.each(variants)("rectify, %s: twin of the reference", (variant) => {
       [0, 1],
     ] as const) {
       const image = random.fill(new Uint8Array(width * height * BYTES[format]), low, high);
-      const map = mapOf(197, 119, (x, y) => {
+      const map = createMap(197, 119, (x, y) => {
         const [dx, dy] = [x - 98, y - 60];
         const bend = 1 + 2e-6 * (dx * dx + dy * dy);
         return [Math.floor(32 * (106 + dx * bend)), Math.floor(32 * (60 + dy * bend + 0.02 * dx))];
@@ -343,7 +350,7 @@ describe.each(variants)("rectify, %s: memory", (variant) => {
       const converted = convert(format, width, height, image, strideBytes);
       // Every source pixel and the places half-way, and one pixel around: the corners are where a load goes too far.
       const size = { width: 2 * width + 3, height: 2 * height + 3 };
-      const map = mapOf(size.width, size.height, (x, y) => [16 * (x - 1), 16 * (y - 1)]);
+      const map = createMap(size.width, size.height, (x, y) => [16 * (x - 1), 16 * (y - 1)]);
       for (const call of [converted, { ...converted, ...size, map }]) {
         const expected = rectify("reference", call);
         for (const edge of ["start", "end"] as const) {

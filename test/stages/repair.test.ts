@@ -25,7 +25,8 @@ const row = (disparities: number[], sures: number[]): Maps => ({
 });
 
 describe.each(["reference", ...variants])("repair, %s: by hand", (variant) => {
-  const disparitiesOf = (maps: Maps) => Array.from(repaired(variant, maps.sure.length, 1, maps).disparityQ4);
+  const repairedDisparities = (maps: Maps) =>
+    Array.from(repaired(variant, maps.sure.length, 1, maps).disparityQ4);
 
   test("an outlier between two surer pixels that agree", () => {
     const maps = row([5, 9, 5], [110, 100, 200]);
@@ -36,11 +37,11 @@ describe.each(["reference", ...variants])("repair, %s: by hand", (variant) => {
   });
 
   test("not where one side is only 9 percent surer, nor where the sides disagree by more than half a pixel", () => {
-    expect(disparitiesOf(row([5, 9, 5], [109, 100, 200]))).toEqual([80, 144, 80]);
-    expect(disparitiesOf(row([5, 9, 6], [110, 100, 200]))).toEqual([80, 144, 96]);
+    expect(repairedDisparities(row([5, 9, 5], [109, 100, 200]))).toEqual([80, 144, 80]);
+    expect(repairedDisparities(row([5, 9, 6], [110, 100, 200]))).toEqual([80, 144, 96]);
     const half = row([5, 9, 5], [110, 100, 200]);
     half.disparityQ4[2] = 88; // half a pixel
-    expect(disparitiesOf(half)).toEqual([80, 84, 88]);
+    expect(repairedDisparities(half)).toEqual([80, 84, 88]);
   });
 
   test("the nearest surer pixel of each side counts, up to 10 away", () => {
@@ -65,8 +66,8 @@ describe.each(["reference", ...variants])("repair, %s: by hand", (variant) => {
   });
 
   test("a hole stays one, and nobody is repaired from it", () => {
-    expect(disparitiesOf(row([5, INVALID, 5], [200, 0, 200]))).toEqual([80, INVALID, 80]);
-    expect(disparitiesOf(row([INVALID, 9, 5], [0, 100, 200]))).toEqual([INVALID, 144, 80]);
+    expect(repairedDisparities(row([5, INVALID, 5], [200, 0, 200]))).toEqual([80, INVALID, 80]);
+    expect(repairedDisparities(row([INVALID, 9, 5], [0, 100, 200]))).toEqual([INVALID, 144, 80]);
   });
 
   test("rows, columns, rows: what the pass along the columns fixes", () => {

@@ -27,7 +27,7 @@ const rowOffset = (variant: string, pair: Pair) => both(variant, pair).offset;
 const rowLine = (variant: string, pair: Pair) => both(variant, pair).line;
 
 /** The left image sees the right one's row y + rows, 5 pixels further right; rows may differ by the parity of the column. */
-function pairOf(random: Random, width: number, height: number, rows: (x: number) => number): Pair {
+function shiftedPair(random: Random, width: number, height: number, rows: (x: number) => number): Pair {
   const right = Uint32Array.from({ length: width * height }, () => random.whole(0, 0x7fffffff));
   const left = new Uint32Array(width * height);
   for (let y = 0; y < height; ++y) {
@@ -46,7 +46,7 @@ describe.each(forms)("row offset, %s", (variant) => {
     const random = new Random();
     const found = rowOffset(
       variant,
-      pairOf(random, 200, 90, () => rows),
+      shiftedPair(random, 200, 90, () => rows),
     );
     expect(found, `seed ${random.seed}`).toEqual({ known: true, atLimit: false, quarterRows: 4 * rows });
   });
@@ -54,7 +54,7 @@ describe.each(forms)("row offset, %s", (variant) => {
   test("half of the samples at one row, half at none: two quarters", () => {
     const random = new Random();
     // Samples stand at every fifth column from 15 on: 15, 25, ... see row y, 20, 30, ... the row below.
-    const pair = pairOf(random, 415, 90, (x) => (x % 10 === 0 ? 1 : 0));
+    const pair = shiftedPair(random, 415, 90, (x) => (x % 10 === 0 ? 1 : 0));
     const { known, quarterRows } = rowOffset(variant, pair);
     expect(known).toBe(true);
     expect(Math.abs(quarterRows - 2), `seed ${random.seed}: ${quarterRows}`).toBeLessThanOrEqual(1);
@@ -62,7 +62,7 @@ describe.each(forms)("row offset, %s", (variant) => {
 
   test.each([-4, 4])("%i rows are at the limit", (rows) => {
     const random = new Random();
-    const pair = pairOf(random, 200, 90, () => rows);
+    const pair = shiftedPair(random, 200, 90, () => rows);
     expect(rowOffset(variant, pair), `seed ${random.seed}`).toMatchObject({ known: true, atLimit: true });
   });
 
@@ -70,7 +70,7 @@ describe.each(forms)("row offset, %s", (variant) => {
     const random = new Random();
     const { known, atLimit } = rowOffset(
       variant,
-      pairOf(random, 200, 90, () => 9),
+      shiftedPair(random, 200, 90, () => 9),
     );
     expect(known && !atLimit, `seed ${random.seed}`).toBe(false);
   });
@@ -94,7 +94,7 @@ describe.each(forms)("line of rows, %s", (variant) => {
   // 415 columns, samples at 15, 20, ... 410: 80 columns of them, 20 a band, so that bands begin at 15, 115, 215 and 315.
   const WIDTH = 415;
   const band = (x: number) => Math.min(Math.max(Math.floor((x - 15) / 100), 0), 3);
-  const pairWith = (random: Random, rows: number[]) => pairOf(random, WIDTH, 90, (x) => rows[band(x)]!);
+  const pairWith = (random: Random, rows: number[]) => shiftedPair(random, WIDTH, 90, (x) => rows[band(x)]!);
 
   test("by hand: bands at -1, 0, 1 and 2 rows", () => {
     // 3 x 12 + 4 = 40 tenths of a quarter a band of 100 columns: 4 quarters x 4.15. The middle: (-4 + 0 + 4 + 8) / 4.
@@ -121,7 +121,7 @@ describe.each(forms)("line of rows, %s", (variant) => {
     expect(
       rowLine(
         variant,
-        pairOf(new Random(26), 28, 90, () => 0),
+        shiftedPair(new Random(26), 28, 90, () => 0),
       ),
     ).toEqual(none);
   });
@@ -132,7 +132,7 @@ describe.each(variants)("row offset, %s: twin of the reference", (variant) => {
     const random = new Random();
     for (const numDisparities of [8, 9, 15, 16, 17, 31, 33, 64]) {
       const pair = {
-        ...pairOf(random, 260, random.whole(40, 70), () => random.whole(-4, 4)),
+        ...shiftedPair(random, 260, random.whole(40, 70), () => random.whole(-4, 4)),
         numDisparities,
         minDisparity: random.pick([0, 3]),
       };
@@ -147,7 +147,7 @@ describe.each(variants)("row offset, %s: twin of the reference", (variant) => {
       const width = random.whole(300, 420);
       const [first, step] = [random.whole(-2, 2), random.pick([-1, 0, 1])];
       const rows = (x: number) => Math.max(-3, Math.min(3, first + Math.floor((step * 4 * x) / width)));
-      const pair = pairOf(random, width, random.whole(60, 90), rows);
+      const pair = shiftedPair(random, width, random.whole(60, 90), rows);
       const expected = both("reference", pair);
       if (expected.line.known) ++known;
       expect(both(variant, pair), `trial ${trial}`).toEqual(expected);

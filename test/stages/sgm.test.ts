@@ -23,20 +23,20 @@ function twoPixels(height: number, paths: number): SgmCase {
 }
 
 describe("sgm, the definition by hand", () => {
-  const sumsOf = (given: SgmCase) => {
+  const computeSums = (given: SgmCase) => {
     const sums = new Uint16Array(given.width * given.height * given.numDisparities);
     sgm("reference", { ...given, sums });
     return Array.from(sums);
   };
 
   test("two paths: left to right adds its excess, the first pixel of a path adds its cost", () => {
-    expect(sumsOf(twoPixels(1, 2))).toEqual([
+    expect(computeSums(twoPixels(1, 2))).toEqual([
       0, 126, 126, 126, 126, 126, 126, 126, 6, 8, 131, 131, 131, 131, 131, 131,
     ]);
   });
 
   test("four paths: right to left too", () => {
-    expect(sumsOf(twoPixels(1, 4))).toEqual([
+    expect(computeSums(twoPixels(1, 4))).toEqual([
       0, 252, 254, 257, 257, 257, 257, 257, 12, 14, 257, 257, 257, 257, 257, 257,
     ]);
   });
@@ -54,17 +54,17 @@ describe("sgm, the definition by hand", () => {
       censusRight: Uint32Array.of(0, 0),
     };
     const outside = [506, 509, 509, 509, 509, 509, 509];
-    expect(sumsOf(given)).toEqual([8, ...outside, 16, ...outside]);
+    expect(computeSums(given)).toEqual([8, ...outside, 16, ...outside]);
   });
 
   test("adaptive P2: a brightness step of 8 with alpha 6 lowers 5 by 3, a large one to p1", () => {
     // From costs [0, 63...] to [3, 3, 63...]: d >= 2 pays the lowered p2.
     const given = { ...twoPixels(1, 2), adaptiveP2: 6 };
-    expect(sumsOf({ ...given, greyLeft: Uint8Array.of(10, 18) }).slice(8)).toEqual([
+    expect(computeSums({ ...given, greyLeft: Uint8Array.of(10, 18) }).slice(8)).toEqual([
       6, 8, 128, 128, 128, 128, 128, 128,
     ]);
-    expect(sumsOf({ ...given, greyLeft: Uint8Array.of(255, 0) }).slice(10)).toEqual(Array(6).fill(128));
-    expect(sumsOf({ ...given, greyLeft: Uint8Array.of(10, 13) }).slice(10)).toEqual(Array(6).fill(130));
+    expect(computeSums({ ...given, greyLeft: Uint8Array.of(255, 0) }).slice(10)).toEqual(Array(6).fill(128));
+    expect(computeSums({ ...given, greyLeft: Uint8Array.of(10, 13) }).slice(10)).toEqual(Array(6).fill(130));
   });
 
   test("no sum leaves the bounds paths C and paths (C + p2), for every p1 <= p2", () => {
@@ -82,7 +82,7 @@ describe("sgm, the definition by hand", () => {
         p2,
         ...shiftedPair(random, width, height, 4),
       };
-      for (const [i, sum] of sumsOf(given).entries()) {
+      for (const [i, sum] of computeSums(given).entries()) {
         const x = Math.floor(i / numDisparities) % width;
         const y = Math.floor(i / numDisparities / width);
         const d = i % numDisparities;

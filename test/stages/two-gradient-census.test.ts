@@ -14,9 +14,9 @@ function census(variant: string, width: number, height: number, image: Uint8Arra
   return words;
 }
 
-const signsOf = (word: number) => word >>> 23;
-const horizontalOf = (word: number) => (word >>> 11) & 0xfff;
-const verticalOf = (word: number) => word & 0x7ff;
+const signBits = (word: number) => word >>> 23;
+const horizontalBits = (word: number) => (word >>> 11) & 0xfff;
+const verticalBits = (word: number) => word & 0x7ff;
 const reached = (thresholds: number[], gradient: number) =>
   thresholds.reduce((bits, t) => 2 * bits + (gradient >= t ? 1 : 0), 0);
 
@@ -44,9 +44,9 @@ describe.each(forms)("two-gradient census, %s: by hand", (variant) => {
       image[2 * width + 50] = Math.max(0, g);
       image[50] = Math.max(0, -g);
       const words = census(variant, width, 3, image);
-      expect(horizontalOf(words[width + 40]!), `horizontal ${g}`).toBe(reached(HORIZONTAL, g));
-      expect(verticalOf(words[width + 50]!), `vertical ${g}`).toBe(reached(VERTICAL, g));
-      expect(verticalOf(words[width + 40]!), `no vertical gradient beside ${g}`).toBe(reached(VERTICAL, 0));
+      expect(horizontalBits(words[width + 40]!), `horizontal ${g}`).toBe(reached(HORIZONTAL, g));
+      expect(verticalBits(words[width + 50]!), `vertical ${g}`).toBe(reached(VERTICAL, g));
+      expect(verticalBits(words[width + 40]!), `no vertical gradient beside ${g}`).toBe(reached(VERTICAL, 0));
     }
   });
 
@@ -65,7 +65,7 @@ describe.each(forms)("two-gradient census, %s: by hand", (variant) => {
       const image = new Uint8Array(width * 7).fill(50);
       image[(3 - j) * width + 40 - i] = 51; // the pixel opposite to pair n, seen from (40, 3)
       const word = census(variant, width, 7, image)[3 * width + 40]!;
-      expect(signsOf(word), `pair ${i},${j}`).toBe(0xff & ~(1 << (7 - n)));
+      expect(signBits(word), `pair ${i},${j}`).toBe(0xff & ~(1 << (7 - n)));
     }
   });
 
@@ -74,7 +74,7 @@ describe.each(forms)("two-gradient census, %s: by hand", (variant) => {
     expect(census(variant, 1, 1, Uint8Array.of(7))[0]).toBe(
       (0xff << 23) | (0b111111_000000 << 11) | 0b111111_00000,
     );
-    for (const word of census(variant, 2, 1, Uint8Array.of(10, 30))) expect(horizontalOf(word)).toBe(0xfff);
+    for (const word of census(variant, 2, 1, Uint8Array.of(10, 30))) expect(horizontalBits(word)).toBe(0xfff);
   });
 });
 
@@ -88,8 +88,10 @@ describe.each(forms)("two-gradient census, %s: properties", (variant) => {
       thresholds.filter((t) => t > Math.min(a, b) && t <= Math.max(a, b)).length;
     for (const a of words) {
       for (const b of words) {
-        expect(hamming(horizontalOf(a.across), horizontalOf(b.across))).toBe(between(HORIZONTAL, a.g, b.g));
-        expect(hamming(verticalOf(a.down), verticalOf(b.down))).toBe(between(VERTICAL, a.g, b.g));
+        expect(hamming(horizontalBits(a.across), horizontalBits(b.across))).toBe(
+          between(HORIZONTAL, a.g, b.g),
+        );
+        expect(hamming(verticalBits(a.down), verticalBits(b.down))).toBe(between(VERTICAL, a.g, b.g));
       }
     }
   });

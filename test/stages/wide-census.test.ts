@@ -15,7 +15,7 @@ function census(variant: string, width: number, height: number, image: Uint8Arra
 }
 
 const reached = (gradient: number) => THRESHOLDS.reduce((bits, t) => 2 * bits + (gradient >= t ? 1 : 0), 0);
-const gradientOf = (word: number) => word & 0x7ffff;
+const gradientBits = (word: number) => word & 0x7ffff;
 
 describe.each(["reference", ...variants])("wide census, %s: by hand", (variant) => {
   test("a flat image: ties are ones, 0 reaches ten thresholds each way", () => {
@@ -50,8 +50,8 @@ describe.each(["reference", ...variants])("wide census, %s: by hand", (variant) 
       image[2 * width + 50] = Math.max(0, g);
       image[50] = Math.max(0, -g);
       const { first, second } = census(variant, width, 3, image);
-      expect(gradientOf(first[width + 40]!), `horizontal ${g}`).toBe(reached(g));
-      expect(gradientOf(second[width + 50]!), `vertical ${g}`).toBe(reached(g));
+      expect(gradientBits(first[width + 40]!), `horizontal ${g}`).toBe(reached(g));
+      expect(gradientBits(second[width + 50]!), `vertical ${g}`).toBe(reached(g));
     }
   });
 

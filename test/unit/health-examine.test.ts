@@ -10,14 +10,14 @@ import {
   sceneCalibration,
 } from "../../camera/index.js";
 import { loadNative } from "../../edge/contracts/native.js";
-import { geometryOf, type PipelineGeometry, uncalibrated } from "../../edge/pipeline/geometry.js";
+import { type PipelineGeometry, rectifiedGeometry, uncalibrated } from "../../edge/pipeline/geometry.js";
 import { listPairs, lookForBoard } from "../../edge/rig/calibrate/index.js";
 import { Examiner } from "../../edge/rig/health/examine.js";
 import { lookGeometryFrom } from "../../edge/rig/health/look-options.js";
 import { needsData } from "../doubles/needs.js";
 
 const SIZE = { width: 480, height: 360 };
-const calibrated = lookGeometryFrom(geometryOf(sceneCalibration(SIZE), 0));
+const calibrated = lookGeometryFrom(rectifiedGeometry(sceneCalibration(SIZE), 0));
 const examiner = () => new Examiner(greyPairLayout(SIZE.width, SIZE.height), calibrated);
 const LIMITS = { maxRows: 0.75, maxDegrees: 0.08 };
 
@@ -85,7 +85,7 @@ needsData("calib/opencv_chessboard").suite("pairs of a chessboard", (folder) => 
     const wanted = { pattern: "chessboard", squareMetres: 0.025 } as const;
     const { seen, board, imageSize } = await lookForBoard(native, named, wanted, () => {});
     const { calibration } = await calibratePairs(native, seen, { board, lens: "radtan", imageSize });
-    const geometry = geometryOf(calibration, 0);
+    const geometry = rectifiedGeometry(calibration, 0);
     expect(await codes(geometry)).toEqual([undefined]);
     expect(await codes(geometry, true)).toEqual(["PAIR_SWAPPED"]);
   });

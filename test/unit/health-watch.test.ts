@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { greyPairLayout, SceneRenderer, sceneCalibration } from "../../camera/index.js";
 import { loadNative } from "../../edge/contracts/native.js";
-import { geometryOf } from "../../edge/pipeline/geometry.js";
+import { rectifiedGeometry } from "../../edge/pipeline/geometry.js";
 import { RigCorrection } from "../../edge/rig/health/correction.js";
 import { RigWatch } from "../../edge/rig/health/index.js";
 
@@ -15,7 +15,7 @@ test("health.* of a running watch", async () => {
   const images = await renderer.frame(0);
   renderer.close();
   const watch = new RigWatch({ onProblem: () => {}, onCorrection: () => {}, setRightMap: () => {} });
-  const geometry = geometryOf(sceneCalibration(SIZE), 0);
+  const geometry = rectifiedGeometry(sceneCalibration(SIZE), 0);
   // Before it is opened there is nothing to change.
   watch.configure({ health: HEALTH });
   watch.open({ health: HEALTH }, greyPairLayout(SIZE.width, SIZE.height), geometry);

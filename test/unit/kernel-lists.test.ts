@@ -9,14 +9,14 @@ import { KERNELS } from "../../scripts/build-cuda.mjs";
 const script = readFileSync("cuda/check/check.sh", "utf8");
 
 /** The shell's value of that variable of check.sh. */
-function listOf(variable: string): string[] {
+function evaluateList(variable: string): string[] {
   const rule = new RegExp(`^${variable}=\\$\\(.+\\)$`, "m").exec(script)![0];
   const said = execFileSync("bash", ["-c", `${rule}; printf '%s\\n' $${variable}`], { encoding: "utf8" });
   return said.trim().split("\n").sort();
 }
 
 test("check.sh compiles the kernels of build-cuda.mjs, less the backend", () => {
-  const kernels = listOf("kernels");
+  const kernels = evaluateList("kernels");
   expect(kernels.length).toBeGreaterThan(8);
   expect(kernels).toEqual(
     KERNELS.filter((path) => !path.startsWith("cuda/gpu/") && !path.endsWith(".stage.cu")),
@@ -26,7 +26,7 @@ test("check.sh compiles the kernels of build-cuda.mjs, less the backend", () => 
 test("names of kernels and of references differ, for their objects share a folder", () => {
   const kernels = KERNELS.map((path) => basename(path));
   expect(new Set(kernels).size).toBe(kernels.length);
-  const references = listOf("references").map((path) => basename(path));
+  const references = evaluateList("references").map((path) => basename(path));
   expect(references.length).toBeGreaterThan(8);
   expect(new Set(references).size).toBe(references.length);
 });

@@ -2,7 +2,7 @@
 // TypeScript's list of matchers against the native registry, and what the registry says of values it cannot take.
 import { describe, expect, test } from "vitest";
 import { MATCHER_FACTS, STAGE_FACTS } from "../../cuda/facts.js";
-import { engineAddon, parametersOf, qualityWords } from "../../cuda/index.js";
+import { engineAddon, matcherParameters, qualityWords } from "../../cuda/index.js";
 import { loadConfig, matchParameters } from "../../edge/config/index.js";
 import { computeFrame, engineOptions } from "../doubles/engine-call.js";
 import { layeredPair } from "../doubles/stereo-pair.js";
@@ -11,13 +11,13 @@ test("cuda/facts.ts is what the addon says", () => {
   expect(engineAddon().facts()).toEqual({ matchers: MATCHER_FACTS, stages: STAGE_FACTS });
 });
 
-const configOf = (...set: string[]) => loadConfig({ environment: {}, set: ["board=none", ...set] }).config;
+const configWith = (...set: string[]) => loadConfig({ environment: {}, set: ["board=none", ...set] }).config;
 
 describe("settings of a matcher", () => {
   test("only the chosen matcher's reach the engine, and what is auto follows the resolution", () => {
-    const sgm = matchParameters(configOf("match.sgm.paths=8", "match.cbca.armX=5").match);
+    const sgm = matchParameters(configWith("match.sgm.paths=8", "match.cbca.armX=5").match);
     expect(sgm).toMatchObject({ algorithm: "sgm", halfResolution: false });
-    expect(parametersOf(sgm)).toEqual({
+    expect(matcherParameters(sgm)).toEqual({
       cost: "twoGradientCensus",
       paths: 8,
       rightView: "diagonal",
@@ -29,12 +29,12 @@ describe("settings of a matcher", () => {
       subpixel: true,
     });
     expect(qualityWords(sgm)).toEqual(["8 paths"]);
-    const cbca = matchParameters(configOf("match.algorithm=cbca", "match.cbca.armX=5").match);
+    const cbca = matchParameters(configWith("match.algorithm=cbca", "match.cbca.armX=5").match);
     expect(cbca.halfResolution).toBe(true);
     const paper = { armXRight: -1, armYRight: -1, lambdaDifference: 300, lambdaCensus: 23, threshold: 3 };
     expect(cbca.parameters).toEqual({ armX: 5, ...paper });
-    expect(parametersOf(cbca)).toEqual({ armX: 5, armY: 3, similarity: 30, ...paper });
-    const atFull = parametersOf({ ...cbca, halfResolution: false });
+    expect(matcherParameters(cbca)).toEqual({ armX: 5, armY: 3, similarity: 30, ...paper });
+    const atFull = matcherParameters({ ...cbca, halfResolution: false });
     expect(atFull).toEqual({ armX: 5, armY: 9, similarity: 13, ...paper });
     expect(qualityWords(cbca)).toEqual([]);
   });
@@ -48,7 +48,7 @@ describe("settings of a matcher", () => {
     ["match.paths=4", /^match\.paths .*no setting has this name; did you mean "match\.sgm\.paths"\?$/],
     ["match.algorithm=census", /^match\.algorithm .*expected "?sgm"?.*"?esmp"?/],
   ])("%s is refused", (set, message) => {
-    const refused = () => configOf(set);
+    const refused = () => configWith(set);
     expect(refused).toThrow(expect.objectContaining({ message: expect.stringMatching(message) }));
   });
 });

@@ -4,10 +4,10 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { residentWarps } from "../../bench/model/cuda-table.mjs";
-import { isFitted, jobOf } from "../../bench/model/gpu-fit.mjs";
+import { isFitted, modelJob } from "../../bench/model/gpu-fit.mjs";
 import { frameMs, WALKS, walkMs } from "../../bench/model/gpu-model.mjs";
 import { load, page, predictions, tested } from "../../bench/model/predictions.mjs";
-import { costOf, loopsOf, parseSass, slotsOf, turnOf } from "../../bench/model/sass-loops.mjs";
+import { countCost, findIteration, findLoops, issueSlots, parseSass } from "../../bench/model/sass-loops.mjs";
 import { firstTurn, lineTurn, tileTurn } from "../../bench/model/sass-turns.mjs";
 
 const results = () => structuredClone(load());
@@ -104,9 +104,9 @@ describe("predictions of boards", () => {
   });
   test("a kernel that is timed once more with other lanes counts once", () => {
     const row = { what: "kernel selection", width: 640, height: 480, numDisparities: 128, lanes: 32 };
-    expect(jobOf(row)?.family).toBe("walks");
-    expect(jobOf({ ...row, lanes: 8 })).toBeUndefined();
-    expect(jobOf({ ...row, what: "copy" })).toBeUndefined();
+    expect(modelJob(row)?.family).toBe("walks");
+    expect(modelJob({ ...row, lanes: 8 })).toBeUndefined();
+    expect(modelJob({ ...row, what: "copy" })).toBeUndefined();
   });
 });
 
@@ -125,14 +125,19 @@ describe("instructions of a loop", () => {
         /*0090*/                   EXIT ;
 `).get("walk")!;
   test("the loop is what a branch back leads to", () => {
-    expect(loopsOf(code)).toEqual([[1, 8]]);
+    expect(findLoops(code)).toEqual([[1, 8]]);
   });
   test("of two ways the cheaper, unless something is looked for on the other", () => {
-    const cost = (name: string) => slotsOf(name, 87);
-    expect(turnOf(code, [1, 8], [], cost)).toEqual({ "SHFL.IDX": 1, BRA: 3, HADD2: 1, "STG.E.128": 1 });
-    const other = turnOf(code, [1, 8], [/^HMNMX2/], cost);
+    const cost = (name: string) => issueSlots(name, 87);
+    expect(findIteration(code, [1, 8], [], cost)).toEqual({
+      "SHFL.IDX": 1,
+      BRA: 3,
+      HADD2: 1,
+      "STG.E.128": 1,
+    });
+    const other = findIteration(code, [1, 8], [/^HMNMX2/], cost);
     expect(other).toEqual({ "SHFL.IDX": 1, BRA: 2, HMNMX2: 1, IADD3: 1, "STG.E.128": 1 });
-    expect(costOf(other, 87)).toEqual({
+    expect(countCost(other, 87)).toEqual({
       instructions: 6,
       slots: 4 + 2 + 2 + 2 + 16,
       clocks: 20,
@@ -140,18 +145,18 @@ describe("instructions of a loop", () => {
     });
   });
   test("pipes work next to each other: the fullest binds, and on Maxwell multiplications share the arithmetic", () => {
-    expect(costOf({ IADD3: 10, IMAD: 8 }, 87)).toEqual({
+    expect(countCost({ IADD3: 10, IMAD: 8 }, 87)).toEqual({
       instructions: 18,
       slots: 36,
       clocks: 20,
       binds: "arithmetic",
     });
-    expect(costOf({ IADD: 10, XMAD: 8, SHL: 1 }, 53)).toMatchObject({
+    expect(countCost({ IADD: 10, XMAD: 8, SHL: 1 }, 53)).toMatchObject({
       slots: 20,
       clocks: 20,
       binds: "arithmetic",
     });
-    expect(costOf({ HADD2: 12, IADD3: 2 }, 90)).toMatchObject({ clocks: 14, binds: "schedulers" });
+    expect(countCost({ HADD2: 12, IADD3: 2 }, 90)).toMatchObject({ clocks: 14, binds: "schedulers" });
   });
   test("two warps to a walk: a tile of 32 pixels is walked and, in two halves, selected from", () => {
     const line = (address: number, text: string) =>
@@ -173,7 +178,7 @@ describe("instructions of a loop", () => {
     const select = parseSass(
       `\t\tFunction : select\n${text.map((one, i) => line(16 * i, one)).join("")}`,
     ).get("select")!;
-    const { counts, cells } = tileTurn(select, 128, (name) => slotsOf(name, 87), 32);
+    const { counts, cells } = tileTurn(select, 128, (name) => issueSlots(name, 87), 32);
     expect(cells).toBe(32 * 4);
     expect(counts).toMatchObject({
       "SHFL.IDX": 64,
@@ -195,7 +200,7 @@ describe("instructions of a loop", () => {
         /*0050*/                   STG.E [R4], R8 ;
         /*0060*/               @P1 BRA 0x30 ;
 `).get("first")!;
-    const cost = (name: string) => slotsOf(name, 87);
+    const cost = (name: string) => issueSlots(name, 87);
     expect(lineTurn(both, 128, cost, 32).cells).toBe(4);
     const { counts, cells } = firstTurn(both, 128, cost, 32);
     expect(cells).toBe(2);
@@ -214,8 +219,8 @@ describe("instructions of a loop", () => {
         /*0058*/                   EXIT ;
 `).get("old")!;
     expect(maxwell.map((one) => one.name)).toContain("MOV");
-    expect(loopsOf(maxwell)).toEqual([[0, 6]]);
-    expect(turnOf(maxwell, [0, 6], [], (name) => slotsOf(name, 53))).toEqual({
+    expect(findLoops(maxwell)).toEqual([[0, 6]]);
+    expect(findIteration(maxwell, [0, 6], [], (name) => issueSlots(name, 53))).toEqual({
       SSY: 1,
       MOV: 1,
       SYNC: 1,

@@ -121,13 +121,13 @@ describe("pairs by time", () => {
       return state / 2 ** 32;
     };
     for (let round = 0; round < 200; round++) {
-      const cameraOf = () =>
+      const cameraNames = () =>
         [
           ...new Set(
             Array.from({ length: 1 + Math.floor(random() * 30) }, () => Math.floor(random() * 2000)),
           ),
         ].sort((a, b) => a - b);
-      const [left, right] = [entries(...cameraOf()), entries(...cameraOf())];
+      const [left, right] = [entries(...cameraNames()), entries(...cameraNames())];
       const steps = planSteps(left, right, 40n);
       expect(steps.flatMap((step) => step.left ?? [])).toEqual(left);
       expect(new Set(steps.flatMap((step) => step.right ?? []))).toEqual(new Set(right));

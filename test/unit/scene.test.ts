@@ -88,8 +88,8 @@ describe("truth", () => {
     // The cameras look down by atan(1/5); the floor lies 1.3 m below them, the back wall 5.7 m in front.
     const sin = 1 / Math.sqrt(26);
     const cos = 5 / Math.sqrt(26);
-    const expected = (y: number, depthOf: (v: number) => number) =>
-      (view.focalPixels * 0.12) / depthOf((y - view.cy) / view.focalPixels);
+    const expected = (y: number, planeDepth: (v: number) => number) =>
+      (view.focalPixels * 0.12) / planeDepth((y - view.cy) / view.focalPixels);
     const at = (x: number, y: number) => disparity.data[y * size.width + x]!;
     const floor = (v: number) => 1.3 / (cos * v + sin);
     const wall = (v: number) => 5.7 / (cos - sin * v);

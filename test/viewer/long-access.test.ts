@@ -14,7 +14,7 @@ import { type Browser, type BrowserOptions, openBrowser } from "../doubles/brows
 import { sleep, until } from "../doubles/frames.js";
 import { needs } from "../doubles/needs.js";
 import { openPageFeed, type PageFeed, type PageFeedOptions } from "../doubles/page-feed.js";
-import { pixelsOf } from "./shown-page.js";
+import { readPixels } from "./shown-page.js";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const cleanups: (() => unknown)[] = [];
@@ -108,7 +108,7 @@ needs("chromium").suite("access to the live page", () => {
     await page.getByRole("tab", { name: "Plots" }).click();
     for (const fps of [10, 20, 30]) feed.hub.document("bench", "metrics", { fps });
     const grid = async () => {
-      const pixels = await pixelsOf(page, "[data-plot=fps] canvas");
+      const pixels = await readPixels(page, "[data-plot=fps] canvas");
       const opaque = pixels.filter((_, i) => i % 4 < 3 && pixels[i - (i % 4) + 3] === 255);
       return opaque.reduce((sum, value) => sum + value, 0) / opaque.length;
     };

@@ -7,12 +7,12 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Board, loadStereoCalibration, type StereoCalibration } from "../../camera/index.js";
 import { type BoardStream, boardStream } from "../doubles/board-stream.js";
 import { openBrowser } from "../doubles/browser.js";
-import { posesOf, rigOf } from "../doubles/calibration-rig.js";
+import { createPoses, createRig } from "../doubles/calibration-rig.js";
 import { until } from "../doubles/frames.js";
 import { needs } from "../doubles/needs.js";
 import { startProgram } from "../doubles/program.js";
 import { Random } from "../doubles/random.js";
-import { pixelsOf } from "./shown-page.js";
+import { readPixels } from "./shown-page.js";
 
 const SIZE = { width: 400, height: 300 };
 const BOARD: Board = { pattern: "chessboard", columns: 8, rows: 5, squareMetres: 0.03 };
@@ -23,9 +23,9 @@ let camera: BoardStream;
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "depthwatt-calibration-page-"));
-  rig = rigOf("radtan", SIZE);
+  rig = createRig("radtan", SIZE);
   const random = new Random(5);
-  const poses = posesOf(rig, BOARD, 8, random, 0.75);
+  const poses = createPoses(rig, BOARD, 8, random, 0.75);
   camera = boardStream(join(folder, "boards.grey"), rig, BOARD, poses, random, { rateHz: 10, hold: 12 });
 }, 60_000);
 
@@ -65,7 +65,7 @@ needs("chromium").suite("the live page of a calibration", () => {
         expect(await page.locator("rect.covered").count()).toBeGreaterThan(4);
         expect(await page.locator("rect.empty").count()).toBeGreaterThan(0);
         expect(await text(".guidance")).toMatch(/hold|tilt|taken|known|enough|show/);
-        const pixels = await pixelsOf(page, '[data-side="right"] canvas');
+        const pixels = await readPixels(page, '[data-side="right"] canvas');
         expect(pixels.length).toBe(4 * SIZE.width * SIZE.height);
         const reds = pixels.filter((_, at) => at % 4 === 0);
         expect(reds.reduce((max, value) => Math.max(max, value), 0)).toBeGreaterThan(190);

@@ -4,7 +4,7 @@
 import type { CDPSession, Page } from "playwright-core";
 import sharp from "sharp";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { coloursOf } from "../../clients/page/picture/colour-maps.js";
+import { colourTable } from "../../clients/page/picture/colour-maps.js";
 import { type Browser, openBrowser } from "../doubles/browser.js";
 import { sleep } from "../doubles/frames.js";
 import { needs } from "../doubles/needs.js";
@@ -240,7 +240,7 @@ needs("chromium").suite("the point cloud under fingers", () => {
     await colour.selectOption("Height");
     await drawn();
     const { top, bottom, pixel } = await seen();
-    const colours = coloursOf("turbo");
+    const colours = colourTable("turbo");
     const { K } = CAMERA;
     for (const share of [0.1, 0.3, 0.5, 0.7, 0.9]) {
       const row = BOARD.top + share * (BOARD.bottom - BOARD.top);

@@ -7,7 +7,7 @@ import { type Browser, openBrowser } from "../doubles/browser.js";
 import { sleep, until } from "../doubles/frames.js";
 import { needs } from "../doubles/needs.js";
 import { CAMERA, type KnownFrame, knownFrame, openPageFeed, type PageFeed } from "../doubles/page-feed.js";
-import { differing, pixelsOf, showFrame, text } from "./shown-page.js";
+import { differing, readPixels, showFrame, text } from "./shown-page.js";
 
 needs("chromium").suite("the live page in Chromium, all of it", () => {
   let feed: PageFeed;
@@ -36,14 +36,14 @@ needs("chromium").suite("the live page in Chromium, all of it", () => {
 
   test("a frozen page stays as it is and asks for nothing", async () => {
     await page.getByRole("button", { name: "Freeze" }).click();
-    const before = await pixelsOf(page, ".sheet.left canvas");
+    const before = await readPixels(page, ".sheet.left canvas");
     const other = knownFrame(43, feed.width * feed.height);
     for (let i = 0; i < 5; i++) await feed.send(other);
     expect(feed.hub.wanted("bench").size).toBe(0);
-    expect(differing(await pixelsOf(page, ".sheet.left canvas"), before)).toBeUndefined();
+    expect(differing(await readPixels(page, ".sheet.left canvas"), before)).toBeUndefined();
     await page.getByRole("button", { name: "Freeze" }).click();
     await showFrame(page, feed, other);
-    expect(differing(await pixelsOf(page, ".sheet.left canvas"), before)).toBeDefined();
+    expect(differing(await readPixels(page, ".sheet.left canvas"), before)).toBeDefined();
     await showFrame(page, feed, frame);
   });
 
@@ -59,7 +59,7 @@ needs("chromium").suite("the live page in Chromium, all of it", () => {
     }
     await expect.poll(() => text(page, "[data-plot=fps] [data-newest=fps]")).toBe("30.0");
     expect(await text(page, "[data-plot=watts] [data-newest=total]")).toBe("3.00");
-    const pixels = await pixelsOf(page, "[data-plot=fps] canvas");
+    const pixels = await readPixels(page, "[data-plot=fps] canvas");
     let drawn = 0;
     for (let i = 0; i < pixels.length; i += 4)
       if (pixels[i]! < 60 && pixels[i + 2]! > 120 && pixels[i + 3]! > 100) drawn++;
@@ -91,7 +91,7 @@ needs("chromium").suite("the live page in Chromium, all of it", () => {
     // A rail that cannot be read has no line; its reason is in the figures.
     expect(await page.locator('[data-plot=watts] [data-newest="VDD_SOC"]').count()).toBe(0);
     for (const plot of ["watts", "temperature"]) {
-      const pixels = await pixelsOf(page, `[data-plot=${plot}] canvas`);
+      const pixels = await readPixels(page, `[data-plot=${plot}] canvas`);
       // The first two colours of lines: blue, and orange.
       const drawn = { blue: 0, orange: 0 };
       for (let i = 0; i < pixels.length; i += 4) {

@@ -5,13 +5,13 @@ import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import sharp from "sharp";
 import { afterEach, expect, test } from "vitest";
-import { coloursOf } from "../../clients/page/picture/colour-maps.js";
+import { colourTable } from "../../clients/page/picture/colour-maps.js";
 import { openBrowser } from "../doubles/browser.js";
 import { sleep, until } from "../doubles/frames.js";
 import { needs } from "../doubles/needs.js";
 import { CAMERA, knownFrame, openPageFeed } from "../doubles/page-feed.js";
 import { startProgram } from "../doubles/program.js";
-import { pixelsOf, showFrame } from "./shown-page.js";
+import { readPixels, showFrame } from "./shown-page.js";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -70,7 +70,7 @@ needs("chromium").suite("the picture's tools", () => {
     expect(range).toEqual({ min: 0, max: 255 });
     const one = await pixels();
     expect([one.width, one.height]).toEqual([feed.width, feed.height]);
-    const colours = coloursOf("cividis");
+    const colours = colourTable("cividis");
     for (let i = 0; i < frame.confidence.length; i += 997) {
       const [x, y] = [i % feed.width, Math.floor(i / feed.width)];
       const word = colours[frame.confidence[i]!]!;
@@ -144,7 +144,7 @@ needs("chromium").suite("the picture's tools", () => {
 
     await page.getByLabel("Hide below confidence").fill("150");
     await expect.poll(() => figure("matched")).toBe("50.0 %");
-    const shown = await pixelsOf(page, ".sheet.value canvas");
+    const shown = await readPixels(page, ".sheet.value canvas");
     const alphaAt = (x: number) => shown[4 * (60 * feed.width + x) + 3];
     expect([alphaAt(30), alphaAt(130)]).toEqual([0, 255]);
 

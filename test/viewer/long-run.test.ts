@@ -8,7 +8,7 @@ import { openBrowser } from "../doubles/browser.js";
 import { sleep, until } from "../doubles/frames.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";
-import { knownFrame, messageOf, openPageFeed } from "../doubles/page-feed.js";
+import { frameMessage, knownFrame, openPageFeed } from "../doubles/page-feed.js";
 import { type Running, startProgram } from "../doubles/program.js";
 
 const cleanups: (() => unknown)[] = [];
@@ -37,7 +37,7 @@ function started(words: string[]): Running {
   return running;
 }
 
-async function pageOf(running: Running) {
+async function openPage(running: Running) {
   const address = () => /^page +(\S+)$/m.exec(running.stdout())?.[1];
   await until("the program names its page", () => address() !== undefined, 30_000);
   const browser = await openBrowser(address() as string);
@@ -145,7 +145,7 @@ needs("chromium", "mosquitto").suite("the live page of depthwatt view", () => {
     const url = broker.url;
     started(["run", "--broker", url, "--rate", "5", "--device", "robot-7", ...streams]);
     const viewing = started(["view", url, "--port", "auto"]);
-    const { page } = await pageOf(viewing);
+    const { page } = await openPage(viewing);
     await expect.poll(() => shownSets(page), { timeout: 30_000 }).toBeGreaterThan(2);
     expect(await page.locator("[data-device]").innerText()).toBe("robot-7");
     await expect.poll(() => page.locator("[data-figure=state]").innerText()).toMatch(/^online/);
@@ -175,8 +175,11 @@ needs("chromium", "mosquitto").suite("the live page of depthwatt view", () => {
       if (!device.connected) return;
       number++;
       for (const name of ["left", "confidence"] as const)
-        device.publish(`depthwatt/robot-8/${name}`, Buffer.from(messageOf(name, frame[name], size, number)));
-      const depth = messageOf("depth", frame.depth, { ...size, encoding: "rvl" }, number);
+        device.publish(
+          `depthwatt/robot-8/${name}`,
+          Buffer.from(frameMessage(name, frame[name], size, number)),
+        );
+      const depth = frameMessage("depth", frame.depth, { ...size, encoding: "rvl" }, number);
       device.publish("depthwatt/robot-8/depth", Buffer.from(depth));
     }, 50);
     cleanups.push(() => clearInterval(publishing));
@@ -184,7 +187,7 @@ needs("chromium", "mosquitto").suite("the live page of depthwatt view", () => {
       device.publish(`depthwatt/${name}/state`, JSON.stringify({ state: value, reason }), { retain: true });
     state("robot-8", "online", "a test");
     state("robot-9", "offline", "the connection to the device was lost");
-    const { page, complaints } = await pageOf(started(["view", url, "--port", "auto"]));
+    const { page, complaints } = await openPage(started(["view", url, "--port", "auto"]));
     await expect.poll(() => page.getByLabel("Device").locator("option").count(), { timeout: 30_000 }).toBe(2);
 
     // Each device with its last state; frames only of the chosen one.
@@ -202,13 +205,13 @@ needs("chromium", "mosquitto").suite("the live page of depthwatt view", () => {
       const noise = Buffer.from(Array.from({ length: 40 * i }, (_, at) => (at * 167 + i) & 255));
       for (const topic of ["depth", "left", "state", "info", "metrics", "camera_info"])
         for (const name of ["robot-8", "stranger"]) device.publish(`depthwatt/${name}/${topic}`, noise);
-      const real = messageOf("depth", frame.depth, { ...size, encoding: "rvl" }, number);
+      const real = frameMessage("depth", frame.depth, { ...size, encoding: "rvl" }, number);
       real[100 + i]! ^= 0xff;
       device.publish("depthwatt/robot-8/depth", Buffer.from(real));
       // A right frame under a wrong name.
       device.publish(
         "depthwatt/robot-8/confidence",
-        Buffer.from(messageOf("left", frame.left, size, number)),
+        Buffer.from(frameMessage("left", frame.left, size, number)),
       );
     }
     for (const garbage of ["null", "[]", "7", '{"state": {"toString": 1}}', '{"fps": {}, "stages": [null]}'])

@@ -15,7 +15,7 @@ import { type Certificates, makeCertificates } from "../doubles/certificates.js"
 import { sleep, until } from "../doubles/frames.js";
 import { type Mosquitto, startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";
-import { knownFrame, messageOf } from "../doubles/page-feed.js";
+import { frameMessage, knownFrame } from "../doubles/page-feed.js";
 import { startProgram } from "../doubles/program.js";
 
 const SIZE = { width: 64, height: 48 };
@@ -78,7 +78,7 @@ needs("mosquitto").suite("depthwatt view over each way to a broker", () => {
     const publishing = setInterval(() => {
       number++;
       for (const stream of STREAMS) {
-        const message = messageOf(stream, SENT[stream as "left" | "depth"], SIZE, number);
+        const message = frameMessage(stream, SENT[stream as "left" | "depth"], SIZE, number);
         device.publish(`depthwatt/${way}-robot/${stream}`, Buffer.from(message));
       }
     }, 50);

@@ -5,12 +5,12 @@ import { unzipSync } from "fflate";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { decodePng } from "../../clients/javascript/src/png.js";
-import { coloursOf } from "../../clients/page/picture/colour-maps.js";
+import { colourTable } from "../../clients/page/picture/colour-maps.js";
 import { type Browser, openBrowser } from "../doubles/browser.js";
 import { until } from "../doubles/frames.js";
 import { needs } from "../doubles/needs.js";
 import { CAMERA, type KnownFrame, knownFrame, openPageFeed, type PageFeed } from "../doubles/page-feed.js";
-import { differing, pixelsOf, showFrame, text } from "./shown-page.js";
+import { differing, readPixels, showFrame, text } from "./shown-page.js";
 
 needs("chromium").suite("the live page in Chromium", () => {
   let feed: PageFeed;
@@ -50,7 +50,7 @@ needs("chromium").suite("the live page in Chromium", () => {
   });
 
   test("paints the left image and the depth, each pixel by the range and the colours that are chosen", async () => {
-    const left = await pixelsOf(page, ".sheet.left canvas");
+    const left = await readPixels(page, ".sheet.left canvas");
     expect(left.length).toBe(4 * frame.left.length);
     const greys = [...frame.left].flatMap((grey) => [grey, grey, grey, 255]);
     expect(differing(left, greys)).toBeUndefined();
@@ -63,20 +63,20 @@ needs("chromium").suite("the live page in Chromium", () => {
       () => JSON.parse(localStorage.getItem("depthwatt.options") as string).ranges.depth,
     );
     expect(range.max / range.min).toBeCloseTo(660 ** 0.6, 6);
-    const colours = coloursOf("turbo");
+    const colours = colourTable("turbo");
     const expected = [...frame.depth].flatMap((millimetres) => {
       if (millimetres === 0) return [0, 0, 0, 0];
       const share = 1 - (millimetres * 0.001 - range.min) / (range.max - range.min);
       const word = colours[Math.round(255 * Math.min(1, Math.max(0, share)))] as number;
       return [word & 255, (word >> 8) & 255, (word >> 16) & 255, 255];
     });
-    expect(differing(await pixelsOf(page, ".sheet.value canvas"), expected)).toBeUndefined();
+    expect(differing(await readPixels(page, ".sheet.value canvas"), expected)).toBeUndefined();
   });
 
   test("marks filled pixels by stripes and leaves matched ones alone", async () => {
-    const plain = await pixelsOf(page, ".sheet.value canvas");
+    const plain = await readPixels(page, ".sheet.value canvas");
     await page.getByLabel("Mark filled pixels").check();
-    const marked = await pixelsOf(page, ".sheet.value canvas");
+    const marked = await readPixels(page, ".sheet.value canvas");
     let striped = 0;
     const strangers: number[][] = [];
     for (let i = 0; i < frame.depth.length; i++) {

@@ -7,7 +7,7 @@ import type { KnownFrame, PageFeed } from "../doubles/page-feed.js";
 export const text = (page: Page, selector: string) => page.locator(selector).first().innerText();
 
 /** All pixels of a canvas as RGBA; through a copy, since the page's own canvas is made for writing. */
-export async function pixelsOf(page: Page, selector: string): Promise<Uint8Array> {
+export async function readPixels(page: Page, selector: string): Promise<Uint8Array> {
   const pixels = await page.locator(selector).evaluate((canvas: HTMLCanvasElement) => {
     const copy = new OffscreenCanvas(canvas.width, canvas.height);
     const context = copy.getContext("2d", { willReadFrequently: true }) as OffscreenCanvasRenderingContext2D;

@@ -158,8 +158,8 @@ Napi::Value solveCalibration(const Napi::CallbackInfo& info) {
   problem.withoutK3 = readBoolean(call, "withoutK3");
   const int32_t count = readInteger(call, "count", 4, kMaxObservations);
   const auto size = static_cast<size_t>(count);
-  const auto* view = readElements<int32_t>(call, "viewOf", size);
-  const auto* camera = readElements<uint8_t>(call, "cameraOf", size);
+  const auto* view = readElements<int32_t>(call, "viewIndex", size);
+  const auto* camera = readElements<uint8_t>(call, "cameraIndex", size);
   const auto* used = readElements<uint8_t>(call, "used", size);
   const auto* object = readElements<double>(call, "objects", 3 * size);
   const auto* pixel = readElements<double>(call, "pixels", 2 * size);

@@ -19,7 +19,7 @@ import {
   whyRowsApart,
 } from "./quality.js";
 import type { CalibrateOptions, CalibrationResult } from "./result.js";
-import { boardDistances, type Corner, calibrationOf, cornersOf, rms, solve } from "./solve.js";
+import { boardDistances, buildCalibration, type Corner, listCorners, rms, solve } from "./solve.js";
 
 /** Corners with larger residuals belong to something else: five deviations of the noise, estimated from its median. */
 function cornerLimit(distances: readonly number[]): number {
@@ -55,7 +55,7 @@ export async function calibratePairs(
   for (let round = 0; round < 3; round++) {
     const now = good();
     const seen = now.map(({ pair }) => pair);
-    const corners = cornersOf(seen);
+    const corners = listCorners(seen);
     const rough = await solve(native, corners, seen.length, options, { robust: true, cameras: 2 });
     const middle = median(boardDistances(rough));
     const expected = Math.max(...alone.medians);
@@ -73,7 +73,7 @@ export async function calibratePairs(
 
   const final = good();
   const seen = final.map(({ pair }) => pair);
-  const corners = cornersOf(seen);
+  const corners = listCorners(seen);
   const rough = await solve(native, corners, seen.length, options, { robust: true, cameras: 2 });
   const first = boardDistances(rough);
   const limit = cornerLimit(first);
@@ -85,7 +85,7 @@ export async function calibratePairs(
     cameras: 2,
     depths: DEPTH_POINTS,
   });
-  const calibration = calibrationOf(solution, options);
+  const calibration = buildCalibration(solution, options);
   checkCameras(calibration, options);
 
   const distances = boardDistances(solution);

@@ -14,7 +14,7 @@ import {
   whySamePicture,
 } from "./pairs.js";
 import type { CalibrateOptions } from "./result.js";
-import { boardDistances, type Corner, cornersOf, solve } from "./solve.js";
+import { boardDistances, type Corner, listCorners, solve } from "./solve.js";
 
 /** Fewer pairs leave lens and pose to each other. */
 export const LEAST_PAIRS = 5;
@@ -130,7 +130,7 @@ export async function fitAlone(
   const perPair: number[][] = [];
   const medians: number[] = [];
   for (const camera of [0, 1] as const) {
-    const own = cornersOf(pairs).filter((corner) => corner.camera === camera);
+    const own = listCorners(pairs).filter((corner) => corner.camera === camera);
     const solution = await solve(native, own, pairs.length, options, { robust: true, cameras: 1 });
     const distances = boardDistances(solution);
     perPair.push(pairs.map((_, view) => median(distances.filter((_, at) => own[at]!.view === view))));

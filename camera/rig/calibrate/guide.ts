@@ -72,7 +72,7 @@ const SIDES = ["left", "right"] as const;
 type Side = (typeof SIDES)[number];
 
 /** "the upper left", "the middle": where cells lie that no corner was seen in. */
-function placeOf(cell: number): string {
+function describeCell(cell: number): string {
   const column = cell % COVERAGE_COLUMNS;
   const row = Math.floor(cell / COVERAGE_COLUMNS);
   const across = column < 2 ? "left" : column > 2 ? "right" : "";
@@ -96,13 +96,13 @@ function emptiestPlace({ counts }: Coverage, side: Side): string | undefined {
   const places = new Map<string, number>();
   counts.forEach((count, cell) => {
     if (count === 0 && !outOfReach(cell, side))
-      places.set(placeOf(cell), (places.get(placeOf(cell)) ?? 0) + 1);
+      places.set(describeCell(cell), (places.get(describeCell(cell)) ?? 0) + 1);
   });
   return [...places].sort((a, b) => b[1] - a[1])[0]?.[0];
 }
 
 /** The sine of the angle that the board is turned by, roughly: a lens of 64 degrees is assumed. */
-function sinesOf(tilt: Tilt, pair: SeenPair, { width }: ImageSize): Tilt {
+function tiltSines(tilt: Tilt, pair: SeenPair, { width }: ImageSize): Tilt {
   const xs = pair.left.points.filter((_, at) => at % 2 === 0);
   const share = (Math.max(...xs) - Math.min(...xs)) / width;
   const scale = 1.6 / Math.max(share, 0.05);
@@ -245,7 +245,7 @@ export class CaptureGuide {
 
   #boardTilt(pair: SeenPair): Tilt | undefined {
     const tilt = boardTilt(pair.left, this.#board) ?? boardTilt(pair.right, this.#board);
-    return tilt && sinesOf(tilt, pair, this.#size);
+    return tilt && tiltSines(tilt, pair, this.#size);
   }
 
   #whyBlurred(pair: SeenPair): string | undefined {

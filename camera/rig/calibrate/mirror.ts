@@ -5,7 +5,7 @@ import { type Board, boardGrid } from "./board.js";
 import type { CalibrateExports, Detection } from "./native.js";
 import { readFromOtherEnd, type SeenPair } from "./pairs.js";
 import type { CalibrateOptions } from "./result.js";
-import { boardDistances, cornersOf, solve } from "./solve.js";
+import { boardDistances, listCorners, solve } from "./solve.js";
 
 /** A pair mirrored left to right, as a camera that mirrors would have seen it. */
 function mirrored(detection: Detection, board: Board, width: number): Detection {
@@ -18,7 +18,7 @@ function mirrored(detection: Detection, board: Board, width: number): Detection 
 }
 
 /** Returns the camera whose images are mirrored: then the rig fits when they are mirrored back. */
-async function mirrorOf(
+async function checkMirrored(
   native: CalibrateExports,
   pairs: readonly SeenPair[],
   options: CalibrateOptions,
@@ -31,7 +31,7 @@ async function mirrorOf(
         return { ...pair, [side]: turned ? readFromOtherEnd(back, options.board) : back };
       });
       try {
-        const solution = await solve(native, cornersOf(tried), tried.length, options, {
+        const solution = await solve(native, listCorners(tried), tried.length, options, {
           robust: true,
           cameras: 2,
         });
@@ -51,7 +51,7 @@ export async function checkMirrors(
   options: CalibrateOptions,
   medianPixels: number,
 ): Promise<void> {
-  const side = await mirrorOf(native, pairs, options, medianPixels);
+  const side = await checkMirrored(native, pairs, options, medianPixels);
   if (side === undefined) return;
   throw new DepthwattError(
     "CALIBRATION_DOUBTFUL",

@@ -61,8 +61,8 @@ export interface NativeSolveCall {
   withoutK3: boolean;
   /** Corners seen. */
   count: number;
-  viewOf: Int32Array;
-  cameraOf: Uint8Array;
+  viewIndex: Int32Array;
+  cameraIndex: Uint8Array;
   /** 0: the corner decides nothing, its residual is reported all the same. */
   used: Uint8Array;
   /** x y z on the board of each corner, in the unit that the result shall have. */

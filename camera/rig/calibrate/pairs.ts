@@ -109,8 +109,8 @@ function shapeDistance(left: Detection, right: Detection, count: number): number
   const shared: number[] = [];
   for (let i = 0; i < count; i++) if (!Number.isNaN(p[2 * i]!) && !Number.isNaN(q[2 * i]!)) shared.push(i);
   const normal = (points: Float64Array) => {
-    const meanOf = (axis: 0 | 1) => mean(shared.map((i) => points[2 * i + axis]!));
-    const [mx, my] = [meanOf(0), meanOf(1)];
+    const axisMean = (axis: 0 | 1) => mean(shared.map((i) => points[2 * i + axis]!));
+    const [mx, my] = [axisMean(0), axisMean(1)];
     const moved = shared.map((i) => [points[2 * i]! - mx, points[2 * i + 1]! - my] as const);
     const spread = Math.sqrt(moved.reduce((sum, [x, y]) => sum + x * x + y * y, 0) / shared.length);
     return moved.map(([x, y]) => [x / spread, y / spread] as const);

@@ -30,7 +30,7 @@ export interface Corner {
   used: boolean;
 }
 
-export function cornersOf(pairs: readonly SeenPair[]): Corner[] {
+export function listCorners(pairs: readonly SeenPair[]): Corner[] {
   return pairs.flatMap((pair, view) =>
     (["left", "right"] as const).flatMap((side, camera) =>
       Array.from(pair[side].ids, (id, at) => ({
@@ -69,8 +69,8 @@ export async function solve(
       robust: how.robust,
       withoutK3,
       count: corners.length,
-      viewOf: Int32Array.from(corners, ({ view }) => view),
-      cameraOf: Uint8Array.from(corners, ({ camera }) => (how.cameras === 1 ? 0 : camera)),
+      viewIndex: Int32Array.from(corners, ({ view }) => view),
+      cameraIndex: Uint8Array.from(corners, ({ camera }) => (how.cameras === 1 ? 0 : camera)),
       used: Uint8Array.from(corners, ({ used }) => (used ? 1 : 0)),
       objects,
       pixels,
@@ -102,7 +102,7 @@ export const boardDistances = ({ residuals }: NativeSolution): number[] =>
     Math.hypot(residuals[2 * i]!, residuals[2 * i + 1]!),
   );
 
-function cameraOf(name: string, lens: LensModel, numbers: Float64Array): CameraCalibration {
+function buildCamera(name: string, lens: LensModel, numbers: Float64Array): CameraCalibration {
   const [fx, fy, cx, cy, ...coefficients] = numbers as unknown as [
     number,
     number,
@@ -117,14 +117,14 @@ function cameraOf(name: string, lens: LensModel, numbers: Float64Array): CameraC
   };
 }
 
-export function calibrationOf(
+export function buildCalibration(
   solution: NativeSolution,
   { lens, imageSize }: CalibrateOptions,
 ): StereoCalibration {
   return withHash({
     imageSize,
-    left: cameraOf("left", lens, solution.lenses[0]!),
-    right: cameraOf("right", lens, solution.lenses[1]!),
+    left: buildCamera("left", lens, solution.lenses[0]!),
+    right: buildCamera("right", lens, solution.lenses[1]!),
     R: nearestRotation([...solution.rotation] as unknown as Matrix3),
     T: [...solution.translation] as unknown as Vector3,
     files: [],

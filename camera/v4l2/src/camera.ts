@@ -223,11 +223,11 @@ export class V4l2Camera {
 
   start(events: CameraEvents): void {
     this.#events = events;
-    this.native.start(V4l2Camera.#wakerOf(this.#link));
+    this.native.start(V4l2Camera.#createWaker(this.#link));
   }
 
   /** Next to start(), whose variables a function made in it would keep. */
-  static #wakerOf(link: { camera: V4l2Camera | undefined }) {
+  static #createWaker(link: { camera: V4l2Camera | undefined }) {
     return (produced: number, fault: number, action: string | undefined, events: boolean) => {
       const { camera } = link;
       if (camera === undefined) return;

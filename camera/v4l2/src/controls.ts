@@ -57,7 +57,7 @@ export class CameraControls {
   apply(name: string, value: string | number): AppliedControl {
     const path = this.#camera.identity.path;
     const control = this.require(name);
-    const asked = numberOf(control, value, path);
+    const asked = parseNumber(control, value, path);
     try {
       this.#camera.writeControl(control.id, control.wide, asked);
     } catch (error) {
@@ -77,7 +77,7 @@ export class CameraControls {
   }
 }
 
-function numberOf(control: NativeControl, value: string | number, path: string): number {
+function parseNumber(control: NativeControl, value: string | number, path: string): number {
   const text = String(value).trim();
   const choice = control.menu.find((entry) => entry.name.toLowerCase() === text.toLowerCase());
   const words: Record<string, number> = { true: 1, false: 0, on: 1, off: 0 };

@@ -80,7 +80,7 @@ export function cameraError(error: unknown, device: string): unknown {
   let { message } = error;
   let hint: string | undefined;
   if (code === "DEVICE_BUSY") {
-    const user = userOf(device);
+    const user = findUser(device);
     if (user) {
       message += ` It is in use by ${user.name} (process ${user.pid}).`;
       hint = `End it (kill ${user.pid}), or choose another camera.`;
@@ -91,7 +91,7 @@ export function cameraError(error: unknown, device: string): unknown {
 }
 
 /** Another process that has this device open; undefined where none is visible to this user. */
-export function userOf(device: string, proc = "/proc"): { pid: number; name: string } | undefined {
+export function findUser(device: string, proc = "/proc"): { pid: number; name: string } | undefined {
   const target = attempt(() => realpathSync(device));
   if (target === undefined) return undefined;
   for (const entry of attempt(() => readdirSync(proc)) ?? []) {

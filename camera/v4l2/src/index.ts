@@ -22,5 +22,5 @@ export {
 } from "./open-camera.js";
 export type { StampOrigin } from "./pair/device-clock.js";
 export type { PixelFormat } from "./pixel-format.js";
-export { CAPTURE_FORMATS, type CaptureFormat, captureFormatOf } from "./pixel-formats.js";
+export { CAPTURE_FORMATS, type CaptureFormat, captureFormatFrom } from "./pixel-formats.js";
 export { CameraPair, FramePair, type PairOptions, type PairStatistics, pair } from "./stereo.js";

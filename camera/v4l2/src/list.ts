@@ -7,7 +7,7 @@ import { cameraError } from "./errors.js";
 import type { NativeDescription, NativeFormat } from "./native.js";
 import type { Surroundings } from "./open.js";
 import type { Control } from "./open-camera.js";
-import { type CaptureFormat, captureFormatOf } from "./pixel-formats.js";
+import { type CaptureFormat, captureFormatFrom } from "./pixel-formats.js";
 
 export interface OfferedFormat extends NativeFormat {
   /** The name that open() takes; undefined for a format without one, which open() takes by its four letters. */
@@ -25,7 +25,7 @@ export type ListedCamera =
 
 const described = ({ formats, controls, ...identity }: NativeDescription): CameraDescription => ({
   ...identity,
-  formats: formats.map((one) => ({ ...one, format: captureFormatOf(one.fourcc) })),
+  formats: formats.map((one) => ({ ...one, format: captureFormatFrom(one.fourcc) })),
   controls: controls.map(({ id: _, wide: __, name, ...control }) => ({
     ...control,
     name: controlName(name),

@@ -8,7 +8,7 @@ import { CameraError, cameraError } from "./errors.js";
 import type { FrameLayout } from "./frame.js";
 import type { NativeAddon, NativeAgreedFormat, NativeOpenOptions } from "./native.js";
 import { Camera } from "./open-camera.js";
-import { CAPTURE_FORMATS, type CaptureFormat, captureFormatOf, traitOf } from "./pixel-formats.js";
+import { CAPTURE_FORMATS, type CaptureFormat, captureFormatFrom, formatTrait } from "./pixel-formats.js";
 import { SupervisedCamera } from "./supervised-camera.js";
 
 /** What one would like. Everything is optional; what is left out stays as the camera has it. */
@@ -45,8 +45,9 @@ export interface Surroundings {
   folders?: DeviceFolders;
 }
 
-function fourccOf(format: string): string {
-  if ((CAPTURE_FORMATS as readonly string[]).includes(format)) return traitOf(format as CaptureFormat).fourcc;
+function toFourcc(format: string): string {
+  if ((CAPTURE_FORMATS as readonly string[]).includes(format))
+    return formatTrait(format as CaptureFormat).fourcc;
   if (/^[\x20-\x7e]{1,4}(-BE)?$/.test(format)) return format.length < 4 ? format.padEnd(4) : format;
   throw new CameraError(
     "INVALID_ARGUMENT",
@@ -65,7 +66,7 @@ function nativeOptions(path: string, wish: CameraWish, system: unknown): NativeO
     throw new CameraError("INVALID_ARGUMENT", `Expected mmap or userptr for memory, got ${String(memory)}.`);
   return {
     path,
-    ...(format !== undefined && { fourcc: fourccOf(format) }),
+    ...(format !== undefined && { fourcc: toFourcc(format) }),
     ...(width !== undefined && { width }),
     ...(height !== undefined && { height }),
     ...(rateHz !== undefined && { rateHz }),
@@ -78,8 +79,11 @@ function nativeOptions(path: string, wish: CameraWish, system: unknown): NativeO
   };
 }
 
-function layoutOf({ fourcc, width, height, strideBytes }: NativeAgreedFormat, decode: string): FrameLayout {
-  const named = captureFormatOf(fourcc);
+function frameLayout(
+  { fourcc, width, height, strideBytes }: NativeAgreedFormat,
+  decode: string,
+): FrameLayout {
+  const named = captureFormatFrom(fourcc);
   if (named !== "MJPEG") return { width, height, strideBytes, format: named, fourcc };
   // A decoded JPEG has rows that touch.
   if (decode === "grey") return { width, height, strideBytes: width, format: "GREY", fourcc };
@@ -88,8 +92,8 @@ function layoutOf({ fourcc, width, height, strideBytes }: NativeAgreedFormat, de
 }
 
 function checkKept(path: string, kept: NativeAgreedFormat, wish: CameraWish): void {
-  const named = captureFormatOf(kept.fourcc);
-  const rowBytes = named === undefined ? 0 : kept.width * traitOf(named).bytesPerPixel;
+  const named = captureFormatFrom(kept.fourcc);
+  const rowBytes = named === undefined ? 0 : kept.width * formatTrait(named).bytesPerPixel;
   if (kept.strideBytes < rowBytes) {
     throw new CameraError(
       "DEVICE_UNSUITABLE",
@@ -100,7 +104,7 @@ function checkKept(path: string, kept: NativeAgreedFormat, wish: CameraWish): vo
   if (wish.exact !== true) return;
   const text = (fourcc: string, width: number, height: number, rateHz: number) =>
     `${fourcc.trim()} ${width}x${height}${rateHz > 0 ? ` at ${Number(rateHz.toFixed(2))} Hz` : ""}`;
-  const fourcc = wish.format === undefined ? kept.fourcc : fourccOf(wish.format);
+  const fourcc = wish.format === undefined ? kept.fourcc : toFourcc(wish.format);
   const { width = kept.width, height = kept.height, rateHz = kept.rateHz } = wish;
   const sameRate = Math.abs(kept.rateHz - rateHz) <= 0.01 * rateHz;
   if (fourcc === kept.fourcc && width === kept.width && height === kept.height && sameRate) return;
@@ -148,7 +152,7 @@ export async function open(path: string, wish: CameraWish = {}, around: Surround
     reconnect: wish.reconnect !== false,
     ...(around.folders && { folders: around.folders }),
   });
-  const layout = layoutOf(camera.native.format, options.decode ?? "none");
+  const layout = frameLayout(camera.native.format, options.decode ?? "none");
   return new Camera({ supervised, layout, watched, signal });
 }
 

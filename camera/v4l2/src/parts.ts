@@ -20,7 +20,7 @@ export {
   videoNodes,
 } from "./devices.js";
 export { addDrops } from "./drops.js";
-export { cameraError, userOf } from "./errors.js";
+export { cameraError, findUser } from "./errors.js";
 export type * from "./native.js";
 export { type ClockReader, DeviceClock, type StampOrigin } from "./pair/device-clock.js";
 export { driftPpm, FramePeriod } from "./pair/frame-period.js";
@@ -34,5 +34,11 @@ export {
 } from "./pair/pair.js";
 export { type RephaseDecision, Rephaser, wrapPhase } from "./pair/rephase.js";
 export { SkewStatistics } from "./pair/skew.js";
-export { delivered, FORMAT_TRAITS, type FormatTrait, type RawAlignment, traitOf } from "./pixel-formats.js";
+export {
+  delivered,
+  FORMAT_TRAITS,
+  type FormatTrait,
+  formatTrait,
+  type RawAlignment,
+} from "./pixel-formats.js";
 export { SupervisedCamera, type SupervisorEvents, type SupervisorOptions } from "./supervised-camera.js";

@@ -52,11 +52,11 @@ export const CAPTURE_FORMATS = FORMAT_TRAITS.map((trait) => trait.format) as [
   ...CaptureFormat[],
 ];
 
-export const traitOf = (format: CaptureFormat): FormatTrait =>
+export const formatTrait = (format: CaptureFormat): FormatTrait =>
   FORMAT_TRAITS.find((trait) => trait.format === format)!;
 
 /** Our name of V4L2's four letters; undefined for what is not read. */
-export const captureFormatOf = (fourcc: string): CaptureFormat | undefined =>
+export const captureFormatFrom = (fourcc: string): CaptureFormat | undefined =>
   FORMAT_TRAITS.find((trait) => trait.fourcc === fourcc)?.format;
 
 /** Where a driver puts a 10- or 12-bit sample in its 16-bit word: V4L2's rule is the low bits. */
@@ -68,6 +68,6 @@ export type RawAlignment = "low" | "high";
  */
 export function delivered(format: CaptureFormat, alignment: RawAlignment, colours = false): PixelFormat {
   if (format === "MJPEG") return colours ? "RGB8" : "GREY";
-  if (alignment === "low" || traitOf(format).rawBits === undefined) return format;
+  if (alignment === "low" || formatTrait(format).rawBits === undefined) return format;
   return format.replace(/1[02]$/, "16") as PixelFormat;
 }

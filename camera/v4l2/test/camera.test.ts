@@ -8,7 +8,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { type CameraFrame, V4l2Camera } from "../src/camera.js";
 import type { NativeOpenOptions } from "../src/native.js";
 import { type FakeVideo, fakeVideo } from "./fake-video/fake-video.js";
-import { counted, counterOf, rest, until, video } from "./fake-video/helpers.js";
+import { counted, readCounter, rest, until, video } from "./fake-video/helpers.js";
 
 const PATH = "/dev/fake0";
 const { EBUSY, EINVAL, EACCES, ENODEV, EIO } = constants.errno;
@@ -184,7 +184,7 @@ describe("native capture", () => {
         monotonic: false,
         point: "endOfFrame",
       });
-      expect(frames.map((frame) => counterOf(frame.data))).toEqual([777, 778]);
+      expect(frames.map((frame) => readCounter(frame.data))).toEqual([777, 778]);
       expect(camera.sequenceGaps).toBe(2);
       for (const frame of frames) camera.release(frame);
       expect(() => camera.release(frames[0]!)).toThrow(/is not held/);
@@ -214,7 +214,7 @@ describe("native capture", () => {
     expect(fake.deliver(PATH, { timestampNs: 9n, sequence: 5, bytes: counted(5) })).toBe(true);
     await until(() => frames.length === 5, "a fifth");
     expect(frames[4]).toBe(frames[2]);
-    expect(frames.slice(0, 2).map((frame) => counterOf(frame.data))).toEqual([0, 1]);
+    expect(frames.slice(0, 2).map((frame) => readCounter(frame.data))).toEqual([0, 1]);
     await camera.close();
   });
 
@@ -270,7 +270,7 @@ describe("native capture", () => {
     await until(() => faults.length === 1, "a fault");
     expect(faults[0]).toMatch(/unplugged \(ENODEV\)/);
     await camera.close();
-    expect(counterOf(frames[0]!.data)).toBe(99);
+    expect(readCounter(frames[0]!.data)).toBe(99);
     expect(fake.state(PATH).mappings).toBe(1);
     camera.release(frames[0]!);
     expect(fake.state(PATH).mappings).toBe(0);
@@ -343,7 +343,7 @@ describe("native capture", () => {
     fake.deliver(PATH, { timestampNs: 1n, sequence: 0, bytes: counted(5000) });
     await until(() => frames.length === 1, "an image");
     expect(frames[0]!.data).toBe(userBuffers[0]);
-    expect(counterOf(userBuffers[0]!)).toBe(5000 & 0xffff);
+    expect(readCounter(userBuffers[0]!)).toBe(5000 & 0xffff);
     camera.release(frames[0]!);
     await camera.close();
     expect(userBuffers[0]).toHaveLength(64 * 48 * 1.5);
@@ -381,7 +381,7 @@ describe("native capture", () => {
     // No earlier; how soon after it the thread is woken is the machine's affair.
     expect(camera.native.statistics().streamOnNs - at).toBeLessThan(5e9);
     expect(fake.state(PATH).queued).toBe(7);
-    expect(counterOf(frames[0]!.data)).toBe(7);
+    expect(readCounter(frames[0]!.data)).toBe(7);
     camera.release(frames[0]!);
     expect(fake.state(PATH).queued).toBe(8);
     await camera.close();

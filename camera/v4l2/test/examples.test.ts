@@ -23,7 +23,7 @@ async function jpegCamera() {
   return { fake, camera };
 }
 
-const answerOf = (server: Awaited<ReturnType<typeof serve>>, path = "/") =>
+const getResponse = (server: Awaited<ReturnType<typeof serve>>, path = "/") =>
   new Promise<IncomingMessage>((resolve, reject) => {
     const { port } = server.address() as AddressInfo;
     get({ host: "127.0.0.1", port, path }, resolve).on("error", reject);
@@ -33,8 +33,8 @@ test("frames go out as the camera sent them, one part each, until the camera is 
   const { fake, camera } = await jpegCamera();
   const server = await serve(camera);
   expect((server.address() as AddressInfo).address).toBe("127.0.0.1");
-  expect((await answerOf(server, "/else")).statusCode).toBe(404);
-  const answer = await answerOf(server);
+  expect((await getResponse(server, "/else")).statusCode).toBe(404);
+  const answer = await getResponse(server);
   expect(answer.headers["content-type"]).toBe("multipart/x-mixed-replace; boundary=frame");
   const chunks: Buffer[] = [];
   answer.on("data", (chunk) => chunks.push(chunk));

@@ -85,10 +85,10 @@ class BitWriter {
   }
 }
 
-const sizeOf = (value: number) => (value === 0 ? 0 : Math.floor(Math.log2(Math.abs(value))) + 1);
+const bitLength = (value: number) => (value === 0 ? 0 : Math.floor(Math.log2(Math.abs(value))) + 1);
 
 function putNumber(out: BitWriter, table: Huffman, run: number, value: number): void {
-  const size = sizeOf(value);
+  const size = bitLength(value);
   out.put(...table.codes.get((run << 4) | size)!);
   out.put(value < 0 ? value + (1 << size) - 1 : value, size);
 }
@@ -131,7 +131,7 @@ export async function motionJpeg(options: MotionJpeg): Promise<Buffer> {
   const tables = await standardTables();
   const [dc0, ac0, dc1, ac1] = [0x00, 0x10, 0x01, 0x11].map((key) => tables.get(key)!);
   const at = (x: number, y: number) => pixel(Math.min(x, width - 1), Math.min(y, height - 1));
-  const pixelsOf = (left: number, top: number, component: number, stepX: number, stepY: number) =>
+  const blockPixels = (left: number, top: number, component: number, stepX: number, stepY: number) =>
     Array.from({ length: 64 }, (_, i) => at(left + stepX * (i % 8), top + stepY * (i >> 3))[component]!);
   const out = new BitWriter();
   const last = [0, 0, 0];
@@ -144,11 +144,11 @@ export async function motionJpeg(options: MotionJpeg): Promise<Buffer> {
     }
     const [left, top] = [8 * across * (unit % columns), 8 * down * Math.floor(unit / columns)];
     for (let i = 0; i < across * down; i++) {
-      const luma = pixelsOf(left + 8 * (i % across), top + 8 * Math.floor(i / across), 0, 1, 1);
+      const luma = blockPixels(left + 8 * (i % across), top + 8 * Math.floor(i / across), 0, 1, 1);
       last[0] = putBlock(out, dc0!, ac0!, luma, last[0]!);
     }
     for (const c of [1, 2])
-      last[c] = putBlock(out, dc1!, ac1!, pixelsOf(left, top, c, across, down), last[c]!);
+      last[c] = putBlock(out, dc1!, ac1!, blockPixels(left, top, c, across, down), last[c]!);
   }
   out.align();
   const size = [height >> 8, height & 255, width >> 8, width & 255];

@@ -4,7 +4,7 @@ import { constants } from "node:os";
 import { describe, expect, test } from "vitest";
 import { needs } from "../../../test/doubles/needs.js";
 import { type CameraWish, describe as describeCamera, type Frame, listDevices, open } from "../src/index.js";
-import { counted, counterOf, now, rest, until } from "./fake-video/helpers.js";
+import { counted, now, readCounter, rest, until } from "./fake-video/helpers.js";
 import {
   around,
   cameras,
@@ -156,7 +156,7 @@ describe("frames", () => {
     expect(first.arrivalNs).toBeGreaterThan(stamp);
     expect(first.bytesUsed).toBe(80 * 48);
     expect(second).toMatchObject({ sequence: 43, lostBefore: 2, timestampPoint: "endOfFrame" });
-    expect(counterOf(first.data)).toBe(777);
+    expect(readCounter(first.data)).toBe(777);
     // The driver's own memory: what it writes is seen without a copy.
     fake.poke(PATH, 100, 201);
     expect(second.data[100]).toBe(201);
@@ -251,7 +251,7 @@ describe("frames", () => {
     deliver(counted(321));
     await until(() => frames.length === 1, "a frame");
     await camera.close();
-    expect(counterOf(frames[0]!.data)).toBe(321);
+    expect(readCounter(frames[0]!.data)).toBe(321);
     frames[0]!.release();
     expect(frames[0]!.data).toHaveLength(0);
     expect(fake.state(PATH)).toMatchObject({ opens: 0, mappings: 0 });

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Camera, type CameraWish, type Frame, open } from "../src/index.js";
 import { V4l2Camera } from "../src/parts.js";
 import { type FakeCamera, type FakeImage, type FakeVideo, fakeVideo } from "./fake-video/fake-video.js";
-import { counted, counterOf, now, until, video } from "./fake-video/helpers.js";
+import { counted, now, readCounter, until, video } from "./fake-video/helpers.js";
 
 const PATH = "/dev/fake0";
 const NV12M = "NM12";
@@ -62,7 +62,7 @@ describe("an image in several memory planes", () => {
         strides.map((stride, i) => stride * (i === 0 ? 48 : 24)),
       );
       expect(frame.bytesUsed).toBe((LUMA * 3) / 2);
-      expect(counterOf(frame.data)).toBe(sequence);
+      expect(readCounter(frame.data)).toBe(sequence);
       expect(frame.data).toBe(frame.planes[0]!.data);
       for (const [i, plane] of frame.planes.slice(1).entries())
         expect(new Set(plane.data.subarray(0, plane.bytesUsed))).toEqual(new Set([100 + i + 10 * sequence]));
@@ -82,7 +82,7 @@ describe("an image in several memory planes", () => {
     await until(() => frames.length === 1, "a frame");
     await camera.close();
     expect(fake.state(PATH).mappings).toBe(2);
-    expect([counterOf(frames[0]!.data), frames[0]!.planes[1]!.data[100]]).toEqual([5, 9]);
+    expect([readCounter(frames[0]!.data), frames[0]!.planes[1]!.data[100]]).toEqual([5, 9]);
     frames[0]!.release();
     expect(frames[0]!.planes.map(({ data }) => data.length)).toEqual([0, 0]);
   });
@@ -97,7 +97,7 @@ describe("an image in several memory planes", () => {
       expect(deliver(3, { dataOffset: 64, bytes, morePlanes })).toBe(true);
       await until(() => frames.length === 1, "a frame");
       const [frame] = frames;
-      expect(counterOf(frame!.data)).toBe(3);
+      expect(readCounter(frame!.data)).toBe(3);
       expect(frame!.data).toHaveLength(72 * 48 - 64);
       expect(frame!.planes[0]!.bytesUsed).toBe(72 * 47);
       if (planes === 2) expect(frame!.planes[1]!.data.subarray(0, 72 * 23)).toEqual(morePlanes[0]);

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Camera, type FramePair, open, pair } from "../src/index.js";
 import { type FakeVideo, fakeVideo } from "./fake-video/fake-video.js";
-import { counted, counterOf, now, rest, until } from "./fake-video/helpers.js";
+import { counted, now, readCounter, rest, until } from "./fake-video/helpers.js";
 
 const [LEFT, RIGHT] = ["/dev/fake0", "/dev/fake1"] as const;
 let fake: FakeVideo;
@@ -41,7 +41,7 @@ describe("pairs", () => {
     const seen: [number, number, number][] = [];
     const reading = (async () => {
       for await (const { left, right, skewNs } of stereo)
-        seen.push([counterOf(left.data), counterOf(right.data), skewNs / 1e6]);
+        seen.push([readCounter(left.data), readCounter(right.data), skewNs / 1e6]);
     })();
     await streaming();
     for (let i = 0; i < 6; i++) {

@@ -19,7 +19,7 @@ import {
   toValues,
 } from "./decode.js";
 import { Emitter } from "./emitter.js";
-import { latencyMsOf } from "./latency.js";
+import { frameLatencyMs } from "./latency.js";
 
 export interface ConsumerOptions {
   /** Default "depthwatt". */
@@ -190,7 +190,7 @@ export class Consumer extends Emitter<ConsumerEvents> {
         header,
         body,
         messageBytes: payload.length,
-        latencyMs: latencyMsOf(header),
+        latencyMs: frameLatencyMs(header),
         missingBefore,
         counts,
         values: () => toValues(header, counts()),

@@ -14,7 +14,7 @@ function unixNowMs(): number {
 }
 
 /** Milliseconds from the left camera's capture to now; undefined where the capture clock cannot be compared with ours. */
-export function latencyMsOf(header: FrameHeader): number | undefined {
+export function frameLatencyMs(header: FrameHeader): number | undefined {
   const { clock, leftTimestampNs, realtimeOffsetNs, clockDomain } = header;
   if (clock === "monotonic" && clockDomain !== 0 && clockDomain === domain && monotonicNowNs !== undefined) {
     return Number(monotonicNowNs() - leftTimestampNs) / 1e6;

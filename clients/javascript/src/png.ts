@@ -37,7 +37,7 @@ function fail(text: string): never {
   throw new Error(text);
 }
 
-const nameOf = (body: Uint8Array, at: number) => String.fromCharCode(...body.subarray(at, at + 4));
+const chunkName = (body: Uint8Array, at: number) => String.fromCharCode(...body.subarray(at, at + 4));
 
 /** Checks the file's IHDR against `expected`; returns the views of its IDAT chunks. */
 function imageData(body: Uint8Array, { width, height, depth, channels = 1 }: PngKind): Uint8Array[] {
@@ -48,7 +48,7 @@ function imageData(body: Uint8Array, { width, height, depth, channels = 1 }: Png
   for (let first = true; ; first = false) {
     if (at + 12 > body.length) fail("the end of the file inside a chunk");
     const bytes = view.getUint32(at);
-    const name = nameOf(body, at + 4);
+    const name = chunkName(body, at + 4);
     const content = at + 8;
     if (bytes > body.length - content - 4) fail(`a chunk ${name} of ${bytes} bytes that is cut off`);
     if (first !== (name === "IHDR")) fail(`${name} ${first ? "in place of" : "after"} IHDR`);

@@ -9,13 +9,13 @@ const T = S.calibration;
 const SIDES = ["left", "right"] as const;
 
 /** Metres in a unit that suits them. */
-function lengthOf(metres: number): string {
+function formatLength(metres: number): string {
   if (!Number.isFinite(metres)) return S.figures.unknown;
   if (metres < 0.01) return `${(metres * 1000).toPrecision(2)} mm`;
   return metres < 1 ? `${(metres * 100).toPrecision(2)} cm` : `${metres.toPrecision(2)} m`;
 }
 
-function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
+function decodeBase64(base64: string): Uint8Array<ArrayBuffer> {
   const text = atob(base64);
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
@@ -28,7 +28,7 @@ function usePicture(image: CalibrationImage) {
   const newest = useRef(0);
   useEffect(() => {
     const own = ++newest.current;
-    void createImageBitmap(new Blob([bytesOf(image.jpeg)], { type: "image/jpeg" })).then((bitmap) => {
+    void createImageBitmap(new Blob([decodeBase64(image.jpeg)], { type: "image/jpeg" })).then((bitmap) => {
       const element = canvas.current;
       if (element && own === newest.current) {
         element.width = image.width;
@@ -100,7 +100,7 @@ function Worth({ worth }: Pick<CalibrationDocument, "worth">) {
               <dt>
                 {T.depthError} {T.at(depthMetres)}
               </dt>
-              <dd data-depth-error={depthMetres}>{lengthOf(totalMetres)}</dd>
+              <dd data-depth-error={depthMetres}>{formatLength(totalMetres)}</dd>
             </>
           ))}
         </dl>

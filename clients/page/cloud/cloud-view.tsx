@@ -2,24 +2,24 @@
 // The point cloud tab: canvas, pointers, keys and the switches below it.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Choice, Switch } from "../controls.js";
-import { cameraOf } from "../documents.js";
+import { parseCamera } from "../documents.js";
 import type { FrameSet } from "../frame-set.js";
 import { onFrames, shownSet } from "../live.js";
 import { currentOptions, type Options, onOptions, setOptions, useOptions } from "../options.js";
-import { coloursOf } from "../picture/colour-maps.js";
+import { colourTable } from "../picture/colour-maps.js";
 import { download, frameName } from "../picture/save.js";
 import { pageState } from "../store.js";
 import { S } from "../strings.js";
 import { type CloudFrame, CloudScene } from "./cloud-scene.js";
 import { byKey, followPointers, type OrbitState, START, viewProjection } from "./orbit.js";
-import { encodePly, pointsOf } from "./points.js";
+import { buildPoints, encodePly } from "./points.js";
 
 const T = S.cloud;
 
 /** Returns the cloud's part of a set; undefined if there is no depth or no calibration. */
-function cloudFrameOf(set: FrameSet): CloudFrame | undefined {
+function buildCloudFrame(set: FrameSet): CloudFrame | undefined {
   const { depth, left, confidence } = set.pictures;
-  const camera = cameraOf(pageState().documents[set.device]?.cameraInfo);
+  const camera = parseCamera(pageState().documents[set.device]?.cameraInfo);
   if (!depth || !camera || !(depth.counts instanceof Uint16Array)) return undefined;
   const { width, height } = depth.header;
   const same = (picture: typeof left) =>
@@ -58,7 +58,7 @@ export default function CloudView() {
     const draw = () => {
       waiting = 0;
       const look = currentOptions();
-      if (map !== look.map) scene.setColours(coloursOf(look.map));
+      if (map !== look.map) scene.setColours(colourTable(look.map));
       map = look.map;
       const ratio = Math.min(2, devicePixelRatio);
       const [width, height] = [element.clientWidth * ratio, element.clientHeight * ratio].map(Math.round);
@@ -81,7 +81,7 @@ export default function CloudView() {
     request.current = ask;
     const stopFrames = onFrames((set) => {
       const before = performance.now();
-      const frame = cloudFrameOf(set);
+      const frame = buildCloudFrame(set);
       setProblem(frame ? "" : T.noCamera);
       if (!frame) return;
       scene.upload(frame);
@@ -120,11 +120,11 @@ export default function CloudView() {
   };
   const save = () => {
     const set = shownSet();
-    const frame = set && cloudFrameOf(set);
+    const frame = set && buildCloudFrame(set);
     if (!set || !frame) return;
     const { confidence, ...rest } = frame;
     const { ranges, cloudFilled } = currentOptions();
-    const points = pointsOf({ ...rest, range: ranges.depth, ...(!cloudFilled && { confidence }) });
+    const points = buildPoints({ ...rest, range: ranges.depth, ...(!cloudFilled && { confidence }) });
     download(`${frameName(set)}.ply`, [encodePly(points)], "application/octet-stream");
   };
   const { depth } = options.ranges;

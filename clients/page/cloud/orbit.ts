@@ -30,7 +30,7 @@ interface Axes {
 }
 
 // The cloud's own axes are the camera's: Y down, Z away. Seen from behind that camera, up is -Y and back is -Z.
-function axesOf({ yaw, pitch }: OrbitState): Axes {
+function orbitAxes({ yaw, pitch }: OrbitState): Axes {
   const [sinYaw, cosYaw, sinPitch, cosPitch] = [
     Math.sin(yaw),
     Math.cos(yaw),
@@ -48,7 +48,7 @@ const dot = (a: readonly number[], b: readonly number[]) => a[0]! * b[0]! + a[1]
 
 /** Clip = projection x view, for points in the cloud's axes. */
 export function viewProjection(state: OrbitState, aspect: number): Matrix {
-  const { right, up, back } = axesOf(state);
+  const { right, up, back } = orbitAxes(state);
   const viewpoint = state.target.map((value, axis) => value + back[axis]! * state.distance);
   const f = 1 / Math.tan(FIELD_OF_VIEW / 2);
   const [sx, sy] = aspect > 1 ? [f / aspect, f] : [f, f * aspect];
@@ -74,7 +74,7 @@ export function turned(state: OrbitState, yaw: number, pitch: number): OrbitStat
 
 /** In shares of what the view spans. */
 export function moved(state: OrbitState, x: number, y: number): OrbitState {
-  const { right, up } = axesOf(state);
+  const { right, up } = orbitAxes(state);
   const span = 2 * state.distance * Math.tan(FIELD_OF_VIEW / 2);
   const target = state.target.map((value, axis) => value - span * (x * right[axis]! - y * up[axis]!));
   return { ...state, target: target as OrbitState["target"] };

@@ -27,7 +27,7 @@ export interface Points {
   greys: Uint8Array;
 }
 
-export function pointsOf(input: CloudInput): Points {
+export function buildPoints(input: CloudInput): Points {
   const { depth, meaning, width, height, camera, range, grey, confidence, reduction = 1 } = input;
   const positions = new Float32Array(3 * width * height);
   const greys = new Uint8Array(width * height);

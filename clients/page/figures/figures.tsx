@@ -2,7 +2,15 @@
 // The figures tab: what runs where and why, what a frame costs, stage by stage, what was lost.
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { isRecord, member, numberOf, numbersOf, reasonOf, stagesOf, textOf } from "../documents.js";
+import {
+  finiteNumber,
+  isRecord,
+  listStages,
+  member,
+  nonEmptyText,
+  numericEntries,
+  unavailableReason,
+} from "../documents.js";
 import { shownFrames, shownSet } from "../live.js";
 import { useDocuments } from "../store.js";
 import { S } from "../strings.js";
@@ -12,9 +20,9 @@ const MAX_CHARACTERS = 90;
 const SHORT_CHARACTERS = 50;
 
 function figure(value: unknown, unit: string, digits: number, scale = 1): string {
-  const number = numberOf(value);
+  const number = finiteNumber(value);
   if (number !== undefined) return `${(number * scale).toFixed(digits)} ${unit}`.trim();
-  return reasonOf(value) ?? T.unknown;
+  return unavailableReason(value) ?? T.unknown;
 }
 
 /** A long reason folds to its first words. */
@@ -53,9 +61,12 @@ function usePace(): { shown: number; skipped: number } {
 
 /** Only where one is at work. */
 function GovernorRow({ governor }: { governor: unknown }) {
-  const name = textOf(member(governor, "name"));
+  const name = nonEmptyText(member(governor, "name"));
   if (name === undefined) return null;
-  const [budget, reason] = [numberOf(member(governor, "budgetWatts")), textOf(member(governor, "reason"))];
+  const [budget, reason] = [
+    finiteNumber(member(governor, "budgetWatts")),
+    nonEmptyText(member(governor, "reason")),
+  ];
   return (
     <Row label={T.governor} name="governor">
       {budget === undefined ? "" : `${T.budget(String(budget))}, `}
@@ -71,14 +82,14 @@ export function Figures() {
   const pace = usePace();
   const damaged = Object.entries(shownSet()?.damaged ?? {});
   const latency = metrics?.latencyMs;
-  const percentiles = ["p50", "p95", "p99"].map((name) => numberOf(member(latency, name)));
+  const percentiles = ["p50", "p95", "p99"].map((name) => finiteNumber(member(latency, name)));
   const power = metrics?.power;
   const watts = member(power, "watts");
   const rails = member(power, "rails");
-  const drops = numbersOf(metrics?.drops, 32).filter(([, count]) => count > 0);
-  const backend = textOf(metrics?.backend) ?? textOf(info?.backend);
-  const instructions = textOf(metrics?.instructionSet) ?? textOf(info?.instructionSet);
-  const [width, height] = [numberOf(info?.width), numberOf(info?.height)];
+  const drops = numericEntries(metrics?.drops, 32).filter(([, count]) => count > 0);
+  const backend = nonEmptyText(metrics?.backend) ?? nonEmptyText(info?.backend);
+  const instructions = nonEmptyText(metrics?.instructionSet) ?? nonEmptyText(info?.instructionSet);
+  const [width, height] = [finiteNumber(info?.width), finiteNumber(info?.height)];
   return (
     <div class="figures">
       {(state?.state === "offline" || state?.state === "stopped") && metrics !== undefined && (
@@ -97,13 +108,15 @@ export function Figures() {
           {backend ? `${backend}${instructions ? ` (${instructions})` : ""}` : T.unknown}
         </Row>
         <Row label={T.why} name="backendReason">
-          <Words text={textOf(metrics?.backendReason) ?? textOf(info?.backendReason) ?? T.unknown} />
+          <Words
+            text={nonEmptyText(metrics?.backendReason) ?? nonEmptyText(info?.backendReason) ?? T.unknown}
+          />
         </Row>
         <Row label={T.source} name="source">
-          {textOf(info?.source) ?? T.unknown}
+          {nonEmptyText(info?.source) ?? T.unknown}
         </Row>
         <Row label={T.matcher} name="algorithm">
-          {textOf(metrics?.algorithm) ?? textOf(info?.algorithm) ?? T.unknown}
+          {nonEmptyText(metrics?.algorithm) ?? nonEmptyText(info?.algorithm) ?? T.unknown}
         </Row>
         <Row label={T.size} name="size">
           {width && height ? `${width} × ${height} ${S.units.px}` : T.unknown}
@@ -113,7 +126,7 @@ export function Figures() {
         </Row>
         <Row label={T.latency} name="latency">
           {percentiles[0] === undefined
-            ? (reasonOf(latency) ?? T.unknown)
+            ? (unavailableReason(latency) ?? T.unknown)
             : `${percentiles.map((value) => value?.toFixed(1) ?? "–").join(" / ")} ms`}
         </Row>
         <Row label={T.valid} name="valid">
@@ -123,13 +136,13 @@ export function Figures() {
           {figure(metrics?.matchedPercent, "%", 1)}
         </Row>
         <Row label={T.power} name="watts">
-          {numberOf(watts) === undefined ? (
-            <Words text={reasonOf(power) ?? T.unknown} />
+          {finiteNumber(watts) === undefined ? (
+            <Words text={unavailableReason(power) ?? T.unknown} />
           ) : (
             figure(watts, "W", 2)
           )}
         </Row>
-        {numberOf(watts) !== undefined && (
+        {finiteNumber(watts) !== undefined && (
           <>
             <Row label={T.perFrame} name="joules">
               {figure(member(power, "joulesPerFrame"), S.units.mJ, 1, 1000)}
@@ -146,7 +159,7 @@ export function Figures() {
                 .slice(0, 16)
                 .map(([name, rail]) => (
                   <li key={name}>
-                    {name}: {reasonOf(rail) ?? figure(member(rail, "watts"), "W", 2)}
+                    {name}: {unavailableReason(rail) ?? figure(member(rail, "watts"), "W", 2)}
                   </li>
                 ))}
             </ul>
@@ -177,7 +190,7 @@ export function Figures() {
 
 function Stages() {
   const { metrics } = useDocuments();
-  const stages = stagesOf(metrics);
+  const stages = listStages(metrics);
   if (stages.length === 0) return <p class="quiet">{T.waiting}</p>;
   const max = Math.max(...stages.map(([, stage]) => stage.p95Ms), 0.001);
   return (

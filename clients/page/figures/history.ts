@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The newest ten minutes of each device's figures, as the plots want them. Older ones are forgotten.
-import { isRecord, type Metrics, member, numberOf, numbersOf } from "../documents.js";
+import { finiteNumber, isRecord, type Metrics, member, numericEntries } from "../documents.js";
 
 export interface Sample {
   /** Seconds since 1970, when the page received it. */
@@ -24,35 +24,35 @@ const KEPT_SECONDS = 600;
 const MAX_SAMPLES = 6000;
 const histories = new Map<string, Sample[]>();
 
-function railsOf(power: unknown): Map<string, number> {
+function railWatts(power: unknown): Map<string, number> {
   const watts = new Map<string, number>();
-  const total = numberOf(member(power, "watts"));
+  const total = finiteNumber(member(power, "watts"));
   if (total !== undefined) watts.set("total", total);
   const rails = member(power, "rails");
   if (isRecord(rails))
     for (const [name, rail] of Object.entries(rails).slice(0, 16)) {
-      const value = numberOf(member(rail, "watts"));
+      const value = finiteNumber(member(rail, "watts"));
       if (value !== undefined) watts.set(name, value);
     }
   return watts;
 }
 
-export function sampleOf(document: unknown, seconds: number): Sample {
+export function parseSample(document: unknown, seconds: number): Sample {
   const metrics = (isRecord(document) ? document : {}) as Metrics;
   const { power } = metrics;
   const alignment = member(metrics.health, "alignment");
   const turned = member(alignment, "rotationDegrees");
   return {
     seconds,
-    fps: numberOf(metrics.fps),
-    fpsPerWatt: numberOf(member(power, "fpsPerWatt")),
-    joulesPerFrame: numberOf(member(power, "joulesPerFrame")),
-    watts: railsOf(power),
-    latency: new Map(numbersOf(metrics.latencyMs, 8)),
-    drops: new Map(numbersOf(metrics.drops, 32)),
-    temperatures: new Map(numbersOf(member(member(power, "context"), "temperaturesCelsius"), 16)),
-    rotation: new Map(numbersOf(turned, 4).filter(([axis]) => axis !== "total")),
-    rows: numberOf(member(member(alignment, "rows"), "p95")),
+    fps: finiteNumber(metrics.fps),
+    fpsPerWatt: finiteNumber(member(power, "fpsPerWatt")),
+    joulesPerFrame: finiteNumber(member(power, "joulesPerFrame")),
+    watts: railWatts(power),
+    latency: new Map(numericEntries(metrics.latencyMs, 8)),
+    drops: new Map(numericEntries(metrics.drops, 32)),
+    temperatures: new Map(numericEntries(member(member(power, "context"), "temperaturesCelsius"), 16)),
+    rotation: new Map(numericEntries(turned, 4).filter(([axis]) => axis !== "total")),
+    rows: finiteNumber(member(member(alignment, "rows"), "p95")),
   };
 }
 
@@ -62,7 +62,7 @@ export function remember(device: string, document: unknown, seconds = Date.now()
     samples = [];
     histories.set(device, samples);
   }
-  samples.push(sampleOf(document, seconds));
+  samples.push(parseSample(document, seconds));
   const old = samples.findIndex((sample) => sample.seconds > seconds - KEPT_SECONDS);
   if (old > 60 || samples.length > MAX_SAMPLES)
     samples.splice(0, Math.max(old, samples.length - MAX_SAMPLES));

@@ -41,12 +41,12 @@ const clock = (seconds: number) => new Date(seconds * 1000).toLocaleTimeString("
 const styleColour = (element: Element, name: string) =>
   getComputedStyle(element).getPropertyValue(name).trim();
 
-function dataOf(chart: Chart, seconds: number[]): uPlot.AlignedData {
+function plotData(chart: Chart, seconds: number[]): uPlot.AlignedData {
   return [seconds, ...chart.lines.map(({ values }) => values.map((value) => value ?? null))];
 }
 
 /** From 0 on; of what has a sign as far down as up, and never closer than noise. */
-function rangeOf({ signed }: Chart, min: number, max: number): [number, number] {
+function axisRange({ signed }: Chart, min: number, max: number): [number, number] {
   if (!signed) return [0, max > 0 ? max * 1.1 : 1];
   const reach = Math.max(1.1 * Math.abs(min), 1.1 * Math.abs(max), 0.05);
   return [-reach, reach];
@@ -80,7 +80,7 @@ function Plot({ chart, seconds, window, theme }: PlotProps) {
         // All plots show the same moment.
         cursor: { y: false, sync: { key: "plots" } },
         hooks: { setCursor: [({ cursor }) => setHovered(cursor.idx ?? undefined)] },
-        scales: { x: { time: true }, y: { range: (_plot, min, max) => rangeOf(chart, min, max) } },
+        scales: { x: { time: true }, y: { range: (_plot, min, max) => axisRange(chart, min, max) } },
         axes: [
           { ...axis, size: 26, space: 70, values: (_plot, ticks) => ticks.map(clock) },
           { ...axis, size: 48, space: 22, values: (_plot, ticks) => ticks.map(shortened) },
@@ -96,7 +96,7 @@ function Plot({ chart, seconds, window, theme }: PlotProps) {
           })),
         ],
       },
-      dataOf(chart, seconds),
+      plotData(chart, seconds),
       element,
     );
     plot.current = made;
@@ -108,7 +108,7 @@ function Plot({ chart, seconds, window, theme }: PlotProps) {
     };
   }, [key]);
   useEffect(() => {
-    plot.current?.setData(dataOf(chart, seconds), false);
+    plot.current?.setData(plotData(chart, seconds), false);
     const last = seconds.at(-1);
     if (last !== undefined) plot.current?.setScale("x", { min: last - window, max: last });
   }, [seconds.at(-1), seconds.length, window]);

@@ -27,7 +27,7 @@ export type ColourMapName = keyof typeof POINTS;
 export const COLOUR_MAPS = Object.keys(POINTS) as ColourMapName[];
 
 /** 256 colours as RGBA in the byte order of ImageData read as little-endian 32-bit words, opaque. */
-export function coloursOf(name: ColourMapName): Uint32Array {
+export function colourTable(name: ColourMapName): Uint32Array {
   const points = Uint8Array.from(POINTS[name].match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
   const last = points.length / 3 - 1;
   const colours = new Uint32Array(256);

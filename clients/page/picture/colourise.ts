@@ -8,7 +8,7 @@ export interface Range {
 }
 
 export interface Paint {
-  /** 256 colours (coloursOf). */
+  /** 256 colours (colourTable). */
   colours: Uint32Array;
   /** Values at the two ends of the colours, in metres, pixels or plain numbers. */
   range: Range;
@@ -21,7 +21,7 @@ export type Meaning = Pick<FrameHeader, "unitScale" | "valueOffset" | "invalidRu
 /** Transparent: what lies under the picture says "no value". */
 const NO_VALUE = 0;
 
-function colourOf(value: number, { colours, range, reversed }: Paint): number {
+function pickColour(value: number, { colours, range, reversed }: Paint): number {
   const share = (value - range.min) / (range.max - range.min || 1);
   const clamped = Math.min(1, Math.max(0, reversed ? 1 - share : share));
   return colours[Math.round(clamped * 255)]!;
@@ -33,11 +33,11 @@ export function meant({ unitScale, valueOffset, invalidRule }: Meaning, count: n
 }
 
 /** The colour of each count; @param size 256 for u8, 65536 for u16 */
-export function tableOf(meaning: Meaning, paint: Paint, size: number): Uint32Array {
+export function buildTable(meaning: Meaning, paint: Paint, size: number): Uint32Array {
   const table = new Uint32Array(size);
   for (let count = 0; count < size; count++) {
     const value = meant(meaning, count);
-    table[count] = Number.isNaN(value) ? NO_VALUE : colourOf(value, paint);
+    table[count] = Number.isNaN(value) ? NO_VALUE : pickColour(value, paint);
   }
   return table;
 }
@@ -54,7 +54,7 @@ export function colourise(
   if (counts instanceof Float32Array) {
     for (let i = 0; i < pixels; i++) {
       const value = counts[i]! * meaning.unitScale + meaning.valueOffset;
-      out[i] = Number.isNaN(value) ? NO_VALUE : colourOf(value, paint);
+      out[i] = Number.isNaN(value) ? NO_VALUE : pickColour(value, paint);
     }
     return;
   }

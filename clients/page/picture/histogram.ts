@@ -11,7 +11,7 @@ export interface Scale extends Range {
 }
 
 /** 0 to 1 along the scale. */
-export function placeOf({ min, max, logarithmic }: Scale, value: number): number {
+export function scalePosition({ min, max, logarithmic }: Scale, value: number): number {
   const share = logarithmic ? Math.log(value / min) / Math.log(max / min) : (value - min) / (max - min);
   return Math.min(1, Math.max(0, share));
 }
@@ -38,7 +38,7 @@ export function buildHistogram(counts: Counts, meaning: Meaning, scale: Scale, s
       continue;
     }
     values++;
-    bins[Math.min(BINS - 1, Math.floor(placeOf(scale, value) * BINS))]!++;
+    bins[Math.min(BINS - 1, Math.floor(scalePosition(scale, value) * BINS))]!++;
   }
   return { bins, values, invalid };
 }

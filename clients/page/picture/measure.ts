@@ -46,7 +46,7 @@ function fitting({ pictures }: FrameSet): { depth: Picture; confidence: Picture 
   return { depth, confidence: confidence?.counts.length === depth.counts.length ? confidence : undefined };
 }
 
-const rayOf = (x: number, y: number, { centreX, centreY, focalX, focalY }: Camera) => ({
+const pixelRay = (x: number, y: number, { centreX, centreY, focalX, focalY }: Camera) => ({
   u: (x - centreX) / focalX,
   v: (y - centreY) / focalY,
 });
@@ -78,7 +78,7 @@ export function areaFacts(
       depths.push(depthMetres);
       if (confidence !== undefined && confidence.counts[i] === 0) continue;
       matched++;
-      if (camera !== undefined) samples.push({ ...rayOf(x, y, camera), depthMetres });
+      if (camera !== undefined) samples.push({ ...pixelRay(x, y, camera), depthMetres });
     }
   }
   const sorted = sortedDepths(depths);
@@ -111,7 +111,7 @@ export function distanceBetween(
       }
     }
     const z = depths.length === 0 ? Number.NaN : at(sortedDepths(depths), 0.5);
-    const { u, v } = rayOf(point.x, point.y, camera);
+    const { u, v } = pixelRay(point.x, point.y, camera);
     return [u * z, v * z, z] as const;
   });
   return Math.hypot(one![0] - other![0], one![1] - other![1], one![2] - other![2]);

@@ -3,8 +3,9 @@
 import type { PictureStream } from "depthwatt-consumer/frames";
 import type { FrameSet, Picture } from "../frame-set.js";
 import type { Options, Quantity } from "../options.js";
-import { type ColourMapName, coloursOf } from "./colour-maps.js";
+import { type ColourMapName, colourTable } from "./colour-maps.js";
 import {
+  buildTable,
   colourise,
   hideUnsure,
   markFilled,
@@ -12,7 +13,6 @@ import {
   type Paint,
   paintGrey,
   type Range,
-  tableOf,
 } from "./colourise.js";
 import { autoRange, buildHistogram, eased, type Histogram, type Scale } from "./histogram.js";
 
@@ -127,7 +127,7 @@ export class Painter {
   #paint(quantity: Quantity, options: Options): Paint {
     if (this.#map !== options.map || !this.#colours) {
       this.#map = options.map;
-      this.#colours = coloursOf(options.map);
+      this.#colours = colourTable(options.map);
     }
     const range = this.range(options) ?? SCALES[quantity];
     return { colours: this.#colours, range, reversed: quantity === "depth" };
@@ -139,7 +139,7 @@ export class Painter {
     const key = [map, range.min, range.max, reversed, size, unitScale, valueOffset, invalidRule].join(" ");
     if (key !== this.#tableKey && element !== "f32") {
       this.#tableKey = key;
-      this.#table = tableOf(header, { colours: this.#colours as Uint32Array, range, reversed }, size);
+      this.#table = buildTable(header, { colours: this.#colours as Uint32Array, range, reversed }, size);
     }
     return this.#table;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The picture tab: left image and depth next to or over each other, the probe, the region that is drawn.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { cameraOf } from "../documents.js";
+import { parseCamera } from "../documents.js";
 import { onFrames } from "../live.js";
 import { currentOptions, onOptions, useOptions } from "../options.js";
 import { controlNow, useStore } from "../store.js";
@@ -51,7 +51,7 @@ export function PictureView() {
   /** Corners of the zone that is being drawn, in shares of the picture; undefined: none is. */
   const [corners, setCorners] = useState<readonly Point[]>();
   const control = useStore(controlNow);
-  const camera = cameraOf(useStore(({ documents, device }) => documents[device ?? ""]?.cameraInfo));
+  const camera = parseCamera(useStore(({ documents, device }) => documents[device ?? ""]?.cameraInfo));
   const zones = control.state.enabled ? zonesFrom(control) : undefined;
 
   useEffect(() => {

@@ -3,8 +3,8 @@
 import { useEffect, useRef } from "preact/hooks";
 import { type Quantity, setOptions, useOptions } from "../options.js";
 import { S } from "../strings.js";
-import { coloursOf } from "./colour-maps.js";
-import { BINS, type Histogram, placeOf, valueAt } from "./histogram.js";
+import { colourTable } from "./colour-maps.js";
+import { BINS, type Histogram, scalePosition, valueAt } from "./histogram.js";
 import { type Painter, SCALES } from "./painter.js";
 
 const STEPS = 1000;
@@ -37,7 +37,7 @@ export function RangePanel({ painter }: { painter: Painter | undefined }) {
   const histogram = painter?.histogram;
   useEffect(() => {
     if (!histogram || !canvas.current) return;
-    const colours = coloursOf(options.map);
+    const colours = colourTable(options.map);
     drawBars(canvas.current, histogram, (place) => {
       const share = (valueAt(scale, place) - range.min) / (range.max - range.min || 1);
       const clamped = Math.min(1, Math.max(0, quantity === "depth" ? 1 - share : share));
@@ -67,7 +67,7 @@ export function RangePanel({ painter }: { painter: Painter | undefined }) {
         type="range"
         min={0}
         max={STEPS}
-        value={Math.round(placeOf(scale, range[end]) * STEPS)}
+        value={Math.round(scalePosition(scale, range[end]) * STEPS)}
         aria-valuetext={`${range[end].toFixed(digits(range[end]))}${UNITS[quantity]}`}
         onInput={(event) => set(end, Number(event.currentTarget.value))}
       />

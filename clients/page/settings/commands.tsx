@@ -8,7 +8,7 @@ import { S } from "../strings.js";
 
 const T = S.commands;
 
-const bytesOf = (base64: string) => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+const decodeBase64 = (base64: string) => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
 
 export function Commands() {
   const [said, setSaid] = useState<{ ok: boolean; text: string }>();
@@ -20,7 +20,7 @@ export function Commands() {
       return;
     }
     const device = (pageState().device ?? "device").replace(/[^\w.-]/g, "_");
-    download(`${device}-snapshot.zip`, [bytesOf(String(answer.base64))], "application/zip");
+    download(`${device}-snapshot.zip`, [decodeBase64(String(answer.base64))], "application/zip");
     setSaid(undefined);
   };
   const restart = async () => {

@@ -6,12 +6,12 @@ import type { Value } from "./changes.js";
 type Schema = Readonly<Record<string, unknown>>;
 
 const isValue = (value: unknown): value is Value => ["string", "number", "boolean"].includes(typeof value);
-const partsOf = (schema: Schema): Schema[] =>
-  Array.isArray(schema.anyOf) ? schema.anyOf.filter(isRecord).flatMap(partsOf) : [schema];
+const flattenSchema = (schema: Schema): Schema[] =>
+  Array.isArray(schema.anyOf) ? schema.anyOf.filter(isRecord).flatMap(flattenSchema) : [schema];
 
 /** Values to choose from, where the schema lists all of them. */
 export function settingChoices(schema: Schema): Value[] | undefined {
-  const parts = partsOf(schema).map((part): Value[] | undefined => {
+  const parts = flattenSchema(schema).map((part): Value[] | undefined => {
     if (Array.isArray(part.enum)) return part.enum.filter(isValue);
     if (isValue(part.const)) return [part.const];
     return part.type === "boolean" ? [true, false] : undefined;
@@ -26,7 +26,7 @@ export function numberKind(schema: Schema): "integer" | "number" | undefined {
 
 /** A number where the setting takes one and the text is one, else the text. */
 export function typedValue(schema: Schema, text: string): Value {
-  const takesNumbers = partsOf(schema).some((part) => numberKind(part) !== undefined);
+  const takesNumbers = flattenSchema(schema).some((part) => numberKind(part) !== undefined);
   const number = text.trim() === "" ? Number.NaN : Number(text);
   return takesNumbers && Number.isFinite(number) ? number : text;
 }

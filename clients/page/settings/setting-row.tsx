@@ -2,7 +2,7 @@
 // One setting: its control by its schema, the value that is running, what came of a change.
 import { useState } from "preact/hooks";
 import type { SettingDescription } from "../../../edge/outputs/viewer/protocol.js";
-import { numberOf } from "../documents.js";
+import { finiteNumber } from "../documents.js";
 import { S } from "../strings.js";
 import { changeSettings, type Value } from "./changes.js";
 import { numberKind, settingChoices, typedValue } from "./input-value.js";
@@ -68,8 +68,8 @@ export function SettingRow({ setting, value }: SettingRowProps) {
           {...(numeric
             ? {
                 type: "number" as const,
-                min: numberOf(schema.minimum),
-                max: numberOf(schema.maximum),
+                min: finiteNumber(schema.minimum),
+                max: finiteNumber(schema.maximum),
                 step: numeric === "integer" ? 1 : "any",
               }
             : {})}

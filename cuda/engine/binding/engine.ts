@@ -54,7 +54,7 @@ function allocateSlot(options: EngineOptions, encodedBytes: (encoding: "rvl" | "
   };
 }
 
-function viewsOf(memory: SlotMemory): EngineSlot {
+function createViews(memory: SlotMemory): EngineSlot {
   const at = ENCODED_HEADROOM_BYTES;
   return {
     left: new Uint8Array(memory.left, at),
@@ -124,7 +124,7 @@ class SessionEngine implements NativeEngine {
     const memory = Array.from({ length: options.slots }, () =>
       allocateSlot(options, (encoding) => native.encodedBound(encoding, options.width, options.height)),
     );
-    this.slots = memory.map(viewsOf);
+    this.slots = memory.map(createViews);
     this.#waiting = memory.map(() => undefined);
     this.#results = memory.map((_, slot) => ({
       slot,
@@ -138,7 +138,7 @@ class SessionEngine implements NativeEngine {
       this.#session = new native.Session(
         toNative(options),
         memory,
-        SessionEngine.#finisherOf(this.#link),
+        SessionEngine.#createFinisher(this.#link),
         opened,
       );
     } catch (error) {
@@ -187,7 +187,7 @@ class SessionEngine implements NativeEngine {
   }
 
   /** Next to the constructor, whose variables a function made in it would keep. */
-  static #finisherOf(link: Link): (slot: number, error: Error | null) => void {
+  static #createFinisher(link: Link): (slot: number, error: Error | null) => void {
     return (slot, error) => {
       if (link.engine !== undefined) link.engine.#finish(slot, error);
     };

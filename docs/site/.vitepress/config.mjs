@@ -4,7 +4,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, posix, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { anchorOf } from "../../../scripts/checks/tree.mjs";
+import { headingAnchor } from "../../../scripts/checks/tree.mjs";
 
 const docs = fileURLToPath(new URL("../../", import.meta.url));
 const root = dirname(docs.replace(/\/$/, ""));
@@ -19,23 +19,23 @@ const SECTIONS = {
   decisions: "Decisions",
 };
 
-const pagesOf = (folder) =>
+const listPages = (folder) =>
   readdirSync(join(docs, folder), { recursive: true })
     .filter((name) => name.endsWith(".md"))
     .map((name) => `${folder}/${name}`)
     .sort((a, b) => Number(b.endsWith("README.md")) - Number(a.endsWith("README.md")) || (a < b ? -1 : 1));
-const pages = Object.keys(SECTIONS).flatMap(pagesOf);
-const titleOf = (page) =>
+const pages = Object.keys(SECTIONS).flatMap(listPages);
+const pageTitle = (page) =>
   /^# (.+)$/m.exec(readFileSync(join(docs, page), "utf8"))?.[1].replaceAll("`", "") ?? page;
-const addressOf = (page) => page.replace(/README\.md$/, "index.md");
+const pageAddress = (page) => page.replace(/README\.md$/, "index.md");
 
 /** Returns where a link of a page leads on the site; a link to a file that does not exist is returned as it is. */
-function targetOf(link, page) {
+function linkTarget(link, page) {
   if (/^([a-z]+:|#|\/\/)/i.test(link)) return link;
   const [path, anchor] = link.split("#");
   const file = posix.join(posix.dirname(page), path);
   if (!existsSync(join(docs, file))) return link;
-  if (pages.includes(file)) return addressOf(link);
+  if (pages.includes(file)) return pageAddress(link);
   const inRepository = relative(root, join(docs, file));
   const kind = statSync(join(docs, file)).isDirectory() ? "tree" : "blob";
   return `${repository}/${kind}/main/${inRepository}${anchor === undefined ? "" : `#${anchor}`}`;
@@ -46,7 +46,7 @@ function rewriteLinks(markdown) {
   markdown.core.ruler.push("repository-links", ({ tokens, env }) => {
     const page = relative(docs, env.path);
     for (const token of tokens.flatMap(({ children }) => children ?? [])) {
-      if (token.type === "link_open") token.attrSet("href", targetOf(token.attrGet("href"), page));
+      if (token.type === "link_open") token.attrSet("href", linkTarget(token.attrGet("href"), page));
     }
   });
 }
@@ -72,18 +72,18 @@ export default {
   rewrites: {
     "site/index.md": "index.md",
     ...Object.fromEntries(
-      pages.filter((page) => page !== addressOf(page)).map((page) => [page, addressOf(page)]),
+      pages.filter((page) => page !== pageAddress(page)).map((page) => [page, pageAddress(page)]),
     ),
   },
   ignoreDeadLinks: "localhostLinks",
-  markdown: { html: false, config: rewriteLinks, anchor: { slugify: anchorOf } },
+  markdown: { html: false, config: rewriteLinks, anchor: { slugify: headingAnchor } },
   vite: { plugins: [vueOfThisPackage] },
   themeConfig: {
     search: { provider: "local" },
     outline: [2, 3],
     nav: Object.entries(SECTIONS).map(([folder, text]) => {
-      const [first] = pagesOf(folder);
-      return { text, link: `/${addressOf(first)}`, activeMatch: `^/${folder}/` };
+      const [first] = listPages(folder);
+      return { text, link: `/${pageAddress(first)}`, activeMatch: `^/${folder}/` };
     }),
     sidebar: Object.fromEntries(
       Object.entries(SECTIONS).map(([folder, text]) => [
@@ -91,7 +91,10 @@ export default {
         [
           {
             text,
-            items: pagesOf(folder).map((page) => ({ text: titleOf(page), link: `/${addressOf(page)}` })),
+            items: listPages(folder).map((page) => ({
+              text: pageTitle(page),
+              link: `/${pageAddress(page)}`,
+            })),
           },
         ],
       ]),

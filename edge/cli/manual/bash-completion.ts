@@ -5,8 +5,8 @@ import {
   allNodes,
   type CommandNode,
   commandTree,
-  flagsOf,
-  optionsOf,
+  listOptions,
+  optionFlags,
   settingWords,
   type Value,
   valueOfArgument,
@@ -52,16 +52,19 @@ export function bashCompletion(program: Command): string {
   const nodes = allNodes(commandTree(program));
   const name = ({ path }: CommandNode) => path.join(" ");
   const options = nodes.map(
-    (node) => `'${name(node)}') options='${optionsOf(node).flatMap(flagsOf).join(" ")}' ;;`,
+    (node) => `'${name(node)}') options='${listOptions(node).flatMap(optionFlags).join(" ")}' ;;`,
   );
   const children = nodes
     .filter((node) => node.children.length > 0)
     .map((node) => `'${name(node)}') commands='${node.children.map((c) => c.path.at(-1)).join(" ")}' ;;`);
   const values = nodes.flatMap((node) =>
-    optionsOf(node).flatMap((option) => {
+    listOptions(node).flatMap((option) => {
       const value = valueOfOption(option);
       if (value === undefined) return [];
-      return flagsOf(option).map((flag): [string, string] => [`${name(node)} ${flag}`.trim(), action(value)]);
+      return optionFlags(option).map((flag): [string, string] => [
+        `${name(node)} ${flag}`.trim(),
+        action(value),
+      ]);
     }),
   );
   const patterns = grouped(nodes.flatMap(argumentCases)).map((line) => line.replace(/:\*'/g, ":'*"));

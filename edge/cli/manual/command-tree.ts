@@ -85,11 +85,11 @@ export function commandTree(program: Command): CommandNode {
 export const allNodes = (node: CommandNode): CommandNode[] => [node, ...node.children.flatMap(allNodes)];
 
 /** As --help lists them, --help included. */
-export const optionsOf = ({ command }: CommandNode): readonly Option[] =>
+export const listOptions = ({ command }: CommandNode): readonly Option[] =>
   command.createHelp().visibleOptions(command);
 
 /** Both spellings of an option, the short one first. */
-export const flagsOf = ({ short, long }: Option): string[] =>
+export const optionFlags = ({ short, long }: Option): string[] =>
   [short, long].filter((flag) => flag !== undefined);
 
 interface JsonSchema {
@@ -99,8 +99,8 @@ interface JsonSchema {
   anyOf?: JsonSchema[];
 }
 
-function wordsOf(schema: JsonSchema): string[] {
-  if (schema.anyOf) return schema.anyOf.flatMap(wordsOf);
+function schemaWords(schema: JsonSchema): string[] {
+  if (schema.anyOf) return schema.anyOf.flatMap(schemaWords);
   if (schema.const !== undefined) return [String(schema.const)];
   if (schema.enum) return schema.enum.map(String);
   return schema.type === "boolean" ? ["true", "false"] : [];
@@ -118,5 +118,5 @@ export const settingWords = (): SettingWords[] =>
   SETTINGS.map(({ key, schema, facts }) => ({
     key,
     description: facts.description,
-    words: wordsOf(z.toJSONSchema(schema) as JsonSchema),
+    words: schemaWords(z.toJSONSchema(schema) as JsonSchema),
   }));

@@ -71,7 +71,7 @@ function section(title: string, lines: readonly string[]): string[] {
   return lines.length === 0 ? [] : [`.SH ${title}`, ...lines];
 }
 
-function pageOf(node: CommandNode, parent: CommandNode | undefined, facts: ManualFacts): string {
+function renderPage(node: CommandNode, parent: CommandNode | undefined, facts: ManualFacts): string {
   const { command, path, children } = node;
   const help = command.createHelp();
   const name = pageName(path);
@@ -123,6 +123,6 @@ export function manualPages(program: Command, facts: ManualFacts): Map<string, s
   const root = commandTree(program);
   const parents = new Map(allNodes(root).flatMap((node) => node.children.map((child) => [child, node])));
   return new Map(
-    allNodes(root).map((node) => [`${pageName(node.path)}.1`, pageOf(node, parents.get(node), facts)]),
+    allNodes(root).map((node) => [`${pageName(node.path)}.1`, renderPage(node, parents.get(node), facts)]),
   );
 }

@@ -5,8 +5,8 @@ import {
   allNodes,
   type CommandNode,
   commandTree,
-  flagsOf,
-  optionsOf,
+  listOptions,
+  optionFlags,
   settingWords,
   type Value,
   valueOfArgument,
@@ -38,16 +38,16 @@ function optionSpecs(option: Option): string[] {
   const described = `[${escaped(option.description)}]`;
   const argument = value === undefined ? "" : `:value:${action(value)}`;
   const repeated = option.long === "--set" ? "*" : "";
-  return flagsOf(option).map((flag) => {
+  return optionFlags(option).map((flag) => {
     // "=" after the name: the value may follow a blank or the sign.
     const joint = value !== undefined && flag.startsWith("--") ? "=" : "";
     return `'${repeated}${flag}${joint}${described}${argument}'`;
   });
 }
 
-function functionOf(node: CommandNode): string {
+function renderFunction(node: CommandNode): string {
   const { command, children } = node;
-  const specs = optionsOf(node).flatMap(optionSpecs);
+  const specs = listOptions(node).flatMap(optionSpecs);
   if (children.length === 0) {
     for (const [i, argument] of command.registeredArguments.entries()) {
       const place = argument.variadic ? "*" : String(i + 1);
@@ -101,7 +101,7 @@ ${values.join("\n")}
   fi
 }
 
-${allNodes(commandTree(program)).map(functionOf).join("\n")}
+${allNodes(commandTree(program)).map(renderFunction).join("\n")}
 _depthwatt "$@"
 `;
 }

@@ -16,8 +16,8 @@ import { createLog, type Log } from "../log.js";
 import { wholeNumberFrom } from "../numbers.js";
 import {
   type ConfigOptions,
-  configOf,
   kindFlag,
+  loadFlagConfig,
   type PlaceOptions,
   placeFlags,
   withPlaces,
@@ -37,17 +37,17 @@ export interface RunOptions extends ConfigOptions, PlaceOptions, SettingOptions<
 }
 
 /** --source walk.mcap means the kind and the file. */
-const recordingOf = ({ source }: RunOptions) => (source?.endsWith(".mcap") ? source : undefined);
+const recordingFile = ({ source }: RunOptions) => (source?.endsWith(".mcap") ? source : undefined);
 
 function sourceFlag(options: RunOptions): FlagValue {
-  if (recordingOf(options) !== undefined) return { flag: "--source", value: "mcap" };
+  if (recordingFile(options) !== undefined) return { flag: "--source", value: "mcap" };
   return kindFlag(options);
 }
 
-function flagsOf(options: RunOptions): Record<string, FlagValue> {
+function runFlags(options: RunOptions): Record<string, FlagValue> {
   return {
     "source.kind": sourceFlag(options),
-    "source.mcap.file": { flag: "--source", value: recordingOf(options) },
+    "source.mcap.file": { flag: "--source", value: recordingFile(options) },
     ...settingFlags(options),
   };
 }
@@ -84,7 +84,11 @@ function stopOnSignals(
 }
 
 /** Returns the requests that control accepts for this process. `begin`: starts another run after this one. */
-function hostOf(options: RunOptions, load: (file?: string) => LoadedConfig, begin: () => void): RuntimeHost {
+function createHost(
+  options: RunOptions,
+  load: (file?: string) => LoadedConfig,
+  begin: () => void,
+): RuntimeHost {
   const file = options.config ?? process.env.DEPTHWATT_CONFIG;
   const restart = () => {
     load();
@@ -101,9 +105,9 @@ function hostOf(options: RunOptions, load: (file?: string) => LoadedConfig, begi
 export async function run(options: RunOptions, more: Record<string, FlagValue> = {}): Promise<void> {
   const rateHz = { flag: "--rate", value: options.rate };
   const load = (file = options.config) =>
-    configOf(
+    loadFlagConfig(
       { ...options, ...(file !== undefined && { config: file }) },
-      { ...flagsOf(options), ...more },
+      { ...runFlags(options), ...more },
       { ...placeFlags(options), rateHz },
     );
   const log = createLog("info");
@@ -155,7 +159,7 @@ async function runOnce(
     again = true;
     runtime.stop();
   };
-  const host = hostOf(options, load, begin);
+  const host = createHost(options, load, begin);
   const onHangup = () => {
     config = reloadLater(config, load, log);
   };

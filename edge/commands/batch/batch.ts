@@ -49,7 +49,7 @@ export interface PairFiles {
 }
 
 /** From two files to the bytes of a result. @throws DepthwattError of the pair, such as SOURCE_UNREADABLE */
-export async function resultOf(
+export async function matchFiles(
   pair: PairFiles,
   { config, format, note }: Pick<BatchOptions, "config" | "format" | "note">,
   occupancy: Occupancy,
@@ -88,7 +88,7 @@ export async function runBatch(
     else {
       try {
         const files = { name, left: join(input, left), right: join(input, right) };
-        const bytes = await resultOf(files, options, occupancy, turns);
+        const bytes = await matchFiles(files, options, occupancy, turns);
         await occupancy
           .during("write", () => writeResult(path, bytes))
           .catch((cause: Error) => {

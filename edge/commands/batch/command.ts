@@ -7,8 +7,8 @@ import { DepthwattError } from "../../../core/index.js";
 import { numberBetween } from "../../cli/numbers.js";
 import {
   type ConfigOptions,
-  configOf,
   describeArguments,
+  loadFlagConfig,
   withConfig,
   withExamples,
   withJson,
@@ -19,7 +19,7 @@ import { type SettingOptions, settingFlags, withSettingFlags } from "../../cli/s
 import { EXIT_SKIPPED, noteSkipped } from "../../cli/skipped.js";
 import type { BatchCounts, BatchOptions } from "./batch.js";
 import type { ResultFormat } from "./results.js";
-import { parseShard, partOf } from "./shard.js";
+import { parseShard, shardItems } from "./shard.js";
 import type { BatchStage } from "./stages.js";
 
 const SETTINGS = ["calibration", "algorithm", "numDisparities", "minDisparity", "backend"] as const;
@@ -48,7 +48,7 @@ const isSameFolder = (one: string, other: string) =>
   existsSync(one) && existsSync(other) && realpathSync(one) === realpathSync(other);
 
 async function run(input: string, output: string, flags: BatchFlags): Promise<void> {
-  const { config } = configOf(flags, settingFlags(flags));
+  const { config } = loadFlagConfig(flags, settingFlags(flags));
   for (const name of ["enqueue", "ackWait"] as const)
     if (flags.queue === undefined && flags[name] !== undefined)
       throw new DepthwattError("USAGE", `expected --queue beside ${FLAGS[name]}, got nothing`);
@@ -62,7 +62,7 @@ async function run(input: string, output: string, flags: BatchFlags): Promise<vo
   const shard = flags.queue === undefined ? parseShard(flags.shard, process.env) : undefined;
   if (flags.queue !== undefined && flags.shard !== undefined)
     throw new DepthwattError("USAGE", "expected --shard or --queue, got both");
-  const [{ listArchive }, { checkFree, choiceOf, claimFolder }] = await Promise.all([
+  const [{ listArchive }, { checkFree, resultSettings, claimFolder }] = await Promise.all([
     import("./archive.js"),
     import("./results.js"),
   ]);
@@ -74,7 +74,7 @@ async function run(input: string, output: string, flags: BatchFlags): Promise<vo
       output,
       archive.pairs.map(({ name }) => `${name}.${flags.format}`),
     );
-  const key = await claimFolder(output, choiceOf(config, flags.format));
+  const key = await claimFolder(output, resultSettings(config, flags.format));
   const progress = new Progress();
   const options: BatchOptions = {
     config,
@@ -115,7 +115,9 @@ async function run(input: string, output: string, flags: BatchFlags): Promise<vo
   }
   const { runBatch } = await import("./batch.js");
   const { pairs, unmatched } = archive!;
-  const { counts, occupancy } = await runBatch(partOf(pairs, shard), options).finally(() => progress.clear());
+  const { counts, occupancy } = await runBatch(shardItems(pairs, shard), options).finally(() =>
+    progress.clear(),
+  );
   const part = shard && { shard: `${shard.index}/${shard.of}` };
   report(flags, { ...counts, ...part, unmatched, seconds: seconds(), occupancy });
 }

@@ -9,8 +9,8 @@ import type { JsMsg, NatsConnection } from "nats";
 import { z } from "zod";
 import { DepthwattError, isDepthwattError, readRegularFileAsync, redactUrl } from "../../../core/index.js";
 import type { ArchivePair } from "./archive.js";
-import { type BatchCounts, type BatchOptions, resultOf, SKIPPED_CODES, Turns } from "./batch.js";
-import { hashOf, unwritable, writeOnce } from "./results.js";
+import { type BatchCounts, type BatchOptions, matchFiles, SKIPPED_CODES, Turns } from "./batch.js";
+import { hashParts, unwritable, writeOnce } from "./results.js";
 import { type BatchStage, Occupancy } from "./stages.js";
 
 const CONSUMER = "depthwatt-workers";
@@ -54,7 +54,7 @@ export interface QueueCounts extends BatchCounts {
 }
 
 /** nats://host:4222/STREAM: the path names the stream. */
-function placeOf(url: string): { server: string; stream: string } {
+function parseQueueUrl(url: string): { server: string; stream: string } {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   const stream = parsed?.pathname.replace(/^\//, "") || DEFAULT_STREAM;
   if (parsed === undefined || !/^(nats|tls):$/.test(parsed.protocol) || !/^[A-Za-z0-9_-]{1,64}$/.test(stream))
@@ -85,7 +85,7 @@ async function withQueue<T>(
   { url, ackWaitSeconds }: Pick<QueueOptions, "url" | "ackWaitSeconds">,
   use: (connection: NatsConnection, stream: string) => Promise<T>,
 ): Promise<T> {
-  const { server, stream } = placeOf(url);
+  const { server, stream } = parseQueueUrl(url);
   const { AckPolicy, RetentionPolicy, StorageType } = await import("nats");
   const connection = await connected(server);
   try {
@@ -136,7 +136,7 @@ export function enqueue(
       if (done.has(normalize(pair.name))) continue;
       const data = new TextEncoder().encode(JSON.stringify(pair));
       const { duplicate } = await jetstream.publish(`${stream}.pairs`, data, {
-        msgID: hashOf(options.key, data, round),
+        msgID: hashParts(options.key, data, round),
       });
       if (!duplicate) fresh++;
     }
@@ -258,10 +258,10 @@ async function serveOne(
   work: Work,
 ): Promise<"written" | "kept" | "doubled"> {
   const { input, output, format, key } = options;
-  const pair = pairOf(message, input);
-  const path = join(output, `${pair.name}-${await contentOf(pair, key)}.${format}`);
+  const pair = parsePair(message, input);
+  const path = join(output, `${pair.name}-${await hashImages(pair, key)}.${format}`);
   if (existsSync(path)) return "kept";
-  const bytes = await resultOf(pair, options, work.occupancy, work.turns);
+  const bytes = await matchFiles(pair, options, work.occupancy, work.turns);
   const first = await work.occupancy
     .during("write", () => writeOnce(path, bytes))
     .catch((cause: NodeJS.ErrnoException) => {
@@ -286,7 +286,7 @@ const cannotSee = (input: string, cause: DepthwattError) =>
   );
 
 /** @throws DepthwattError SOURCE_UNREADABLE: no pair, or one that lies elsewhere */
-function pairOf(message: JsMsg, input: string): ArchivePair {
+function parsePair(message: JsMsg, input: string): ArchivePair {
   const refuse = (why: string) => {
     throw malformed(message, why);
   };
@@ -309,10 +309,10 @@ function pairOf(message: JsMsg, input: string): ArchivePair {
  * Returns a hash of a result's inputs, in 16 hexadecimal digits: equal names, equal results. @throws DepthwattError
  * SOURCE_UNREADABLE
  */
-async function contentOf({ left, right }: ArchivePair, key: string): Promise<string> {
+async function hashImages({ left, right }: ArchivePair, key: string): Promise<string> {
   try {
     const [first, second] = await Promise.all([readRegularFileAsync(left), readRegularFileAsync(right)]);
-    return hashOf(key, String(first.length), first, second).slice(0, 16);
+    return hashParts(key, String(first.length), first, second).slice(0, 16);
   } catch (cause) {
     throw new DepthwattError("SOURCE_UNREADABLE", `cannot read a pair: ${(cause as Error).message}`, {
       cause,

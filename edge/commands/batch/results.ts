@@ -12,7 +12,7 @@ import {
   makeFolder,
 } from "../../../camera/index.js";
 import { DepthwattError, hasCode, writeBeside } from "../../../core/index.js";
-import { parametersOf } from "../../../cuda/index.js";
+import { matcherParameters } from "../../../cuda/index.js";
 import type { Config } from "../../config/index.js";
 import { VERSION } from "../../contracts/version.js";
 import type { Matched } from "../../match/match-pair.js";
@@ -21,7 +21,7 @@ import { matchParameters } from "../../pipeline/parameters.js";
 export type ResultFormat = "pfm" | "png";
 
 /** All that a result depends on next to its pictures. */
-export function choiceOf(config: Config, format: ResultFormat): object {
+export function resultSettings(config: Config, format: ResultFormat): object {
   const { match, refine, rectify, region, depth, calibration } = config;
   const { file, ...how } = calibration;
   const files = file?.split(",").map((path) => readText(path.trim()));
@@ -30,7 +30,7 @@ export function choiceOf(config: Config, format: ResultFormat): object {
   return {
     version: VERSION,
     format,
-    match: { ...shared, ...parametersOf(used), denoise: match.denoise },
+    match: { ...shared, ...matcherParameters(used), denoise: match.denoise },
     refine,
     rectify,
     region,
@@ -48,7 +48,7 @@ function readText(path: string): string {
   }
 }
 
-export const hashOf = (...parts: readonly (string | Uint8Array)[]): string => {
+export const hashParts = (...parts: readonly (string | Uint8Array)[]): string => {
   const hash = createHash("sha256");
   for (const part of parts) hash.update(part);
   return hash.digest("hex");
@@ -77,7 +77,7 @@ const NOTE = "batch.json";
  */
 export async function claimFolder(folder: string, choice: object): Promise<string> {
   const text = JSON.stringify(choice);
-  const key = hashOf(text);
+  const key = hashParts(text);
   const note = join(folder, NOTE);
   try {
     makeFolder(folder);

@@ -63,5 +63,5 @@ function placeIn(environment: NodeJS.ProcessEnv): { variable: string; index: num
 }
 
 /** The pairs of one part: every n-th, so that parts are alike where pairs grow. */
-export const partOf = <T>(items: readonly T[], shard: Shard | undefined): T[] =>
+export const shardItems = <T>(items: readonly T[], shard: Shard | undefined): T[] =>
   shard === undefined ? [...items] : items.filter((_, index) => index % shard.of === shard.index - 1);

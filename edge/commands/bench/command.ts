@@ -3,7 +3,7 @@
 import { type Command, Option } from "commander";
 import { qualityWords } from "../../../cuda/index.js";
 import { wholeNumber } from "../../cli/numbers.js";
-import { type ConfigOptions, configOf, withConfig, withExamples, withJson } from "../../cli/options.js";
+import { type ConfigOptions, loadFlagConfig, withConfig, withExamples, withJson } from "../../cli/options.js";
 import { printJson, printLine } from "../../cli/output.js";
 import { type SettingOptions, settingFlags, withSettingFlags } from "../../cli/setting-flags.js";
 import { parseRepeatedStage } from "../../profile/repeated-stage.js";
@@ -68,7 +68,7 @@ function lines(figures: BenchFigures): string[] {
 }
 
 async function run(flags: BenchFlags): Promise<void> {
-  const { config } = configOf(flags, settingFlags(flags));
+  const { config } = loadFlagConfig(flags, settingFlags(flags));
   const figures = await timeMatcher({
     config,
     width: wholeNumber("--width", flags.width, 16, 16_384),

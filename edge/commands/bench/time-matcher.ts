@@ -5,9 +5,9 @@ import { quantile } from "../../../core/index.js";
 import {
   type Algorithm,
   createEngine,
+  matcherParameters,
   type NativeEngine,
   type ParameterValue,
-  parametersOf,
   STAGE_NAMES,
   type StageName,
 } from "../../../cuda/index.js";
@@ -162,7 +162,7 @@ export async function timeMatcher(options: BenchOptions): Promise<BenchFigures> 
       halfResolution,
       frames: times.length,
       medianMs,
-      parameters: parametersOf(match),
+      parameters: matcherParameters(match),
       p95Ms: quantile(times, 0.95),
       minMs: quantile(times, 0),
       fps: 1000 / medianMs,

@@ -26,7 +26,7 @@ function preview(image: GreyImage): { data: Uint8Array; width: number; height: n
   return { data, width, height, step };
 }
 
-async function imageOf(image: GreyImage, corners: Float64Array): Promise<CalibrationImage> {
+async function previewImage(image: GreyImage, corners: Float64Array): Promise<CalibrationImage> {
   const { step, ...small } = preview(image);
   return {
     jpeg: Buffer.from(await encodeJpeg(small)).toString("base64"),
@@ -71,8 +71,8 @@ export class CalibrationFeed {
     trouble,
   }: LiveLook): Promise<void> {
     const [left, right] = await Promise.all([
-      imageOf(images.left, seen.left.points),
-      imageOf(images.right, seen.right.points),
+      previewImage(images.left, seen.left.points),
+      previewImage(images.right, seen.right.points),
     ]);
     const focal = result?.calibration.left.K[0];
     const deviation = result?.deviations?.leftFocalPixels;

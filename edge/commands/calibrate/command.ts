@@ -11,7 +11,7 @@ import {
   PATTERNS,
 } from "../../../camera/index.js";
 import { DepthwattError } from "../../../core/index.js";
-import { configOf, withConfig, withExamples, withJson, withPlaces } from "../../cli/options.js";
+import { loadFlagConfig, withConfig, withExamples, withJson, withPlaces } from "../../cli/options.js";
 import { note, printJson } from "../../cli/output.js";
 import { Progress } from "../../cli/progress.js";
 import { loadNative } from "../../contracts/native.js";
@@ -33,7 +33,7 @@ import { printResult } from "./print-result.js";
 
 async function pairsOfStream(flags: CalibrateFlags): Promise<NamedPair[]> {
   const recording = flags.source!;
-  const { config } = configOf(flags, {
+  const { config } = loadFlagConfig(flags, {
     "source.kind": { flag: "--source", value: "mcap" },
     "source.mcap.file": { flag: "--source", value: recording },
     "source.mcap.speed": { flag: "--source", value: "max" },
@@ -49,7 +49,7 @@ async function pairsOfStream(flags: CalibrateFlags): Promise<NamedPair[]> {
   return pairs;
 }
 
-function pairsOf(flags: CalibrateFlags): Promise<NamedPair[]> {
+function readPairs(flags: CalibrateFlags): Promise<NamedPair[]> {
   const { source, left, right, sideBySide } = flags;
   if (source !== undefined) {
     if (source.endsWith(".mcap")) return pairsOfStream(flags);
@@ -81,7 +81,7 @@ async function calibrated(flags: CalibrateFlags, looked: Looked): Promise<Calibr
   return solve({ ...looked.board, squareMetres: baselineMetres! / rough.baselineMetres }, true);
 }
 
-async function exampleOf(
+async function renderExample(
   result: CalibrationResult,
   pairs: readonly NamedPair[],
 ): Promise<{ name: string; left: GreyImage; right: GreyImage } | undefined> {
@@ -96,7 +96,7 @@ async function exampleOf(
 
 /** Images that are at hand: the board is looked for in all of them. */
 async function lookAtImages(flags: CalibrateFlags, wanted: WantedBoard): Promise<Material> {
-  const pairs = await pairsOf(flags);
+  const pairs = await readPairs(flags);
   const progress = new Progress();
   try {
     const looked = await lookForBoard(loadNative(), pairs, wanted, (done, of) =>
@@ -120,7 +120,13 @@ async function make(flags: CalibrateFlags, { pairs, looked }: Material, beganMs:
   const report =
     flags.report === undefined
       ? undefined
-      : await reportPage({ result, seen, example: await exampleOf(result, pairs), notes, date: new Date() });
+      : await reportPage({
+          result,
+          seen,
+          example: await renderExample(result, pairs),
+          notes,
+          date: new Date(),
+        });
   const files = await writeOutputs(flags, result.calibration, report, flags.force === true);
   if (flags.json) {
     const { calibration, ...rest } = result;

@@ -62,7 +62,7 @@ export function checkFlags({ kalibr, lens, k3, baseline }: CalibrateFlags): void
   );
 }
 
-function sizeOf(text: string): { columns: number; rows: number } {
+function parseBoardSize(text: string): { columns: number; rows: number } {
   const [, columns, rows] = /^\s*(\d+)\s*[x×]\s*(\d+)\s*$/.exec(text) ?? [];
   const size = { columns: Number(columns), rows: Number(rows) };
   if (Object.values(size).every((side) => side >= 3 && side <= 64)) return size;
@@ -90,7 +90,7 @@ export function parseBoard(flags: CalibrateFlags): WantedBoard {
       `expected --board COLUMNSxROWS: a board of ${pattern} cannot be guessed`,
     );
   const squareMetres = square === undefined ? 1 : parseMetres("--square", square);
-  const board = { pattern, squareMetres, ...(flags.board === undefined ? {} : sizeOf(flags.board)) };
+  const board = { pattern, squareMetres, ...(flags.board === undefined ? {} : parseBoardSize(flags.board)) };
   if (pattern !== "charuco") return board;
   if (square === undefined || flags.marker === undefined)
     throw new DepthwattError(

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { encodePng, makeFolder, type PairSource, TILTS } from "../../../camera/index.js";
 import { DepthwattError } from "../../../core/index.js";
 import { LiveLine } from "../../cli/live-line.js";
-import { configOf, kindFlag, placeFlags } from "../../cli/options.js";
+import { kindFlag, loadFlagConfig, placeFlags } from "../../cli/options.js";
 import { END_SIGNALS, note, printLine } from "../../cli/output.js";
 import type { Config } from "../../config/index.js";
 import { loadNative } from "../../contracts/native.js";
@@ -118,7 +118,7 @@ export interface LiveRun {
 }
 
 async function openCameras(flags: CalibrateFlags): Promise<{ config: Config; source: PairSource }> {
-  const { config } = configOf(flags, { "source.kind": kindFlag(flags) }, placeFlags(flags));
+  const { config } = loadFlagConfig(flags, { "source.kind": kindFlag(flags) }, placeFlags(flags));
   // The calibration that is to be made need not be there yet, and an old one may be of another size.
   const { file, ...calibration } = config.calibration;
   if (file !== undefined) note(`note: calibration.file (${file}) is not used`);

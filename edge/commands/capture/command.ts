@@ -4,19 +4,19 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Command } from "commander";
 import {
-  coloursOf,
   encodePng,
   type FramePair,
-  greyOf,
   makeFolder,
   type PairSource,
   type RawImage,
+  toGrey,
+  toRgb,
 } from "../../../camera/index.js";
 import { DepthwattError, hasColours } from "../../../core/index.js";
 import { wholeNumberFrom } from "../../cli/numbers.js";
 import {
   type ConfigOptions,
-  configOf,
+  loadFlagConfig,
   type PlaceOptions,
   placeFlags,
   withConfig,
@@ -41,7 +41,7 @@ function save({ save: folder, raw, color }: CaptureOptions, pair: FramePair): Pr
   const write = async (side: "left" | "right", image: RawImage) => {
     const name = join(folder, side, String(image.timestampNs));
     // Both copy before they wait: afterwards the buffer is the camera's again.
-    const picture = () => (color && hasColours(image.format) ? coloursOf(image) : greyOf(image));
+    const picture = () => (color && hasColours(image.format) ? toRgb(image) : toGrey(image));
     if (raw) await writeFile(`${name}.raw`, Buffer.from(image.data));
     else await writeFile(`${name}.png`, await encodePng(picture()));
   };
@@ -72,7 +72,7 @@ function take(source: PairSource, options: CaptureOptions): Promise<void> {
 
 async function run(options: CaptureOptions): Promise<void> {
   const kind = { flag: "capture", value: "v4l2" };
-  const { config } = configOf(options, { "source.kind": kind }, placeFlags(options));
+  const { config } = loadFlagConfig(options, { "source.kind": kind }, placeFlags(options));
   const { source, warnings } = await openSource(config, { colours: options.color === true });
   for (const warning of warnings) note(`note: ${warning}`);
   try {

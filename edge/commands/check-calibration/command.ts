@@ -6,8 +6,8 @@ import { DepthwattError, ERROR_CATALOGUE } from "../../../core/index.js";
 import { wholeNumberFrom } from "../../cli/numbers.js";
 import {
   type ConfigOptions,
-  configOf,
   describeArguments,
+  loadFlagConfig,
   withConfig,
   withExamples,
   withJson,
@@ -15,7 +15,7 @@ import {
 import { note, printJson, printLine } from "../../cli/output.js";
 import { type SettingOptions, settingFlags, withSettingFlags } from "../../cli/setting-flags.js";
 import type { Unavailable } from "../../contracts/availability.js";
-import { geometryOf, uncalibrated } from "../../pipeline/geometry.js";
+import { rectifiedGeometry, uncalibrated } from "../../pipeline/geometry.js";
 import {
   type AlignmentFigures,
   type Examination,
@@ -102,7 +102,7 @@ async function check(
     ...settingFlags(options),
   };
   const fastest = named && kindOfPath(left) === "replay" ? "max" : undefined;
-  const { config } = configOf(options, flags, {
+  const { config } = loadFlagConfig(options, flags, {
     left: { flag: "LEFT", value: left },
     right: { flag: "RIGHT", value: right },
     rateHz: { flag: "LEFT", value: fastest },
@@ -115,7 +115,7 @@ async function check(
     const geometry =
       calibration === undefined
         ? uncalibrated(width, height)
-        : geometryOf(calibration, config.calibration.crop);
+        : rectifiedGeometry(calibration, config.calibration.crop);
     const examiner = new Examiner(source.description, lookGeometryFrom(geometry));
     await take(source, options.pairs, (pair) =>
       examiner.add({ left: pair.left.data, right: pair.right.data }),

@@ -15,8 +15,8 @@ import { positiveNumber } from "../../cli/numbers.js";
 import {
   type ConfigOptions,
   checkOutputs,
-  configOf,
   describeArguments,
+  loadFlagConfig,
   withConfig,
   withExamples,
   withJson,
@@ -95,7 +95,7 @@ async function compare(left: string, right: string, options: CompareOptions): Pr
   // Both presets are known before the first is matched.
   for (const side of sides) findPreset(options[side], nearestName, { what: `--${side}`, code: "USAGE" });
   const configs = sides.map(
-    (side) => configOf({ ...options, preset: options[side] }, settingFlags(options)).config,
+    (side) => loadFlagConfig({ ...options, preset: options[side] }, settingFlags(options)).config,
   );
   for (const config of configs) {
     const pictures = await readPair(left, right, config.match.algorithm, note);

@@ -2,7 +2,7 @@
 // depthwatt config: every value and where it came from, one setting explained, or the schema for editors.
 import type { Command } from "commander";
 import { DepthwattError, redactUrl } from "../../../core/index.js";
-import { type ConfigOptions, configOf, withConfig, withExamples } from "../../cli/options.js";
+import { type ConfigOptions, loadFlagConfig, withConfig, withExamples } from "../../cli/options.js";
 import { columns, paint, printJson, printLine } from "../../cli/output.js";
 import {
   expectedWords,
@@ -27,7 +27,7 @@ function shown(value: unknown): unknown {
 }
 
 function print(options: PrintOptions): void {
-  const { config, origins, board } = configOf(options);
+  const { config, origins, board } = loadFlagConfig(options);
   if (options.json) {
     const settings = SETTINGS.map(({ key }) => {
       const { kind, name } = origins.get(key)!;

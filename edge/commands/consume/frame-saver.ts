@@ -25,7 +25,7 @@ interface Picture {
   meaning: string;
 }
 
-function cloudOf({ header, body }: ReceivedFrame, format: SaveFormat, form: PointsForm): Picture {
+function encodeCloud({ header, body }: ReceivedFrame, format: SaveFormat, form: PointsForm): Picture {
   const { element, width, height } = header;
   const what = `${element === "f32" ? "metres" : "millimetres"}, ${form.frame} frame`;
   if (format === "raw")
@@ -42,11 +42,11 @@ function cloudOf({ header, body }: ReceivedFrame, format: SaveFormat, form: Poin
   return { ending: "ply", bytes, meaning: what };
 }
 
-async function pictureOf(frame: ReceivedFrame, format: SaveFormat): Promise<Picture> {
+async function encodePicture(frame: ReceivedFrame, format: SaveFormat): Promise<Picture> {
   const { header, body } = frame;
   const { width, height, element, stream } = header;
   const scaled = `${header.quantity} = count * ${header.unitScale} + ${header.valueOffset}`;
-  if (header.points !== undefined) return cloudOf(frame, format, header.points);
+  if (header.points !== undefined) return encodeCloud(frame, format, header.points);
   if (header.encoding === "jpeg") return { ending: "jpg", bytes: body, meaning: "grey values" };
   const whole = stream !== "disparity" && element !== "f32";
   const chosen = format === "auto" ? (whole ? "png" : "pfm") : format;
@@ -146,7 +146,7 @@ export class FrameSaver {
     const run = runId.toString(16).padStart(8, "0");
     const number = String(frameNumber).padStart(6, "0");
     const name = join(this.#folder, `${shortName(frame.device)}-${frame.stream}-${run}-${number}`);
-    const { ending, bytes, meaning } = await pictureOf(frame, this.#format);
+    const { ending, bytes, meaning } = await encodePicture(frame, this.#format);
     const metadata = { file: `${name}.${ending}`, meaning, device: frame.device, ...frame.header };
     const text = JSON.stringify(
       metadata,

@@ -31,7 +31,7 @@ const BY_ENDING: Record<string, Format> = {
   ".png": "strip",
 };
 
-function formatOf(from: string, out: string, named: Format | undefined): Format {
+function chooseFormat(from: string, out: string, named: Format | undefined): Format {
   const isFolder = statSync(from, { throwIfNoEntry: false })?.isDirectory() === true;
   if (named === undefined && !isFolder && extname(out).toLowerCase() === ".ply")
     throw new DepthwattError("USAGE", `expected --to ply and a folder, got a single file, ${out}`, {
@@ -92,7 +92,7 @@ async function run(from: string, out: string, options: ConvertOptions): Promise<
       "SOURCE_UNREADABLE",
       `expected a recording or a folder at ${from}, found nothing`,
     );
-  const format = formatOf(from, out, options.to);
+  const format = chooseFormat(from, out, options.to);
   for (const name of ["rate", "calibration"] as const)
     if (format !== "mcap" && options[name] !== undefined)
       throw new DepthwattError(

@@ -15,7 +15,7 @@ import {
 import { type ImageTopic, imageTopics } from "../../mcap/pairs.js";
 import type { Message, Recording } from "../../mcap/recording.js";
 import { type Conversion, type ConversionEvents, Counting } from "./conversion.js";
-import { countLoss, folderOf } from "./to-folders.js";
+import { countLoss, topicFolder } from "./to-folders.js";
 
 interface Pinhole {
   focalPixels: number;
@@ -50,13 +50,13 @@ export function encodePly(
   return file;
 }
 
-function pinholeOf(message: Uint8Array): Pinhole {
+function parsePinhole(message: Uint8Array): Pinhole {
   const k = parseCameraMatrix(message);
   return { focalPixels: k[0]!, cx: k[2]!, cy: k[5]! };
 }
 
 const topicIn = (recording: Recording, folder: string): ImageTopic | undefined =>
-  imageTopics(recording).find(({ channel }) => folderOf(channel.topic) === folder);
+  imageTopics(recording).find(({ channel }) => topicFolder(channel.topic) === folder);
 
 /** @throws DepthwattError SOURCE_EMPTY: a recording without depth or its camera */
 export async function toPly(
@@ -81,7 +81,7 @@ export async function toPly(
   let grey: { stampNs: bigint; data: Uint8Array } | undefined;
   let waiting: RecordedDepth | undefined;
   let pinhole: Pinhole | undefined;
-  const timeOf = (message: Message) => {
+  const captureTime = (message: Message) => {
     const { timeNs, isLogTime } = parseCaptureTime(message);
     if (isLogTime) counting.warnOfLogTime(recording.channels.get(message.channelId)!.topic);
     return timeNs;
@@ -101,16 +101,16 @@ export async function toPly(
     const { channelId, data } = message;
     try {
       if (channelId === camera.id) {
-        pinhole = pinholeOf(data);
-        if (waiting?.stampNs === timeOf(message)) await write();
+        pinhole = parsePinhole(data);
+        if (waiting?.stampNs === captureTime(message)) await write();
       } else if (channelId === left?.channel.id) {
         const image = parseImage(data);
         if (image.encoding === "mono8" && image.strideBytes === image.width)
-          grey = { data: image.data, stampNs: timeOf(message) };
+          grey = { data: image.data, stampNs: captureTime(message) };
       } else {
         await write();
         const map = decodeDepth(depth.kind, data, depth.channel.topic);
-        waiting = { ...map, stampNs: timeOf(message) };
+        waiting = { ...map, stampNs: captureTime(message) };
       }
     } catch (error) {
       counting.skipUnreadable(error);

@@ -6,7 +6,7 @@ import { decodeDepth, decodeDisparity } from "../../mcap/images.js";
 import { type ImageTopic, imageTopics } from "../../mcap/pairs.js";
 import type { Message, Recording } from "../../mcap/recording.js";
 import { type Conversion, type ConversionEvents, Counting } from "./conversion.js";
-import { countLoss, folderOf } from "./to-folders.js";
+import { countLoss, topicFolder } from "./to-folders.js";
 
 const WIDTH = 320;
 const MAX_FRAMES = { webp: 150, strip: 8 };
@@ -16,7 +16,7 @@ function coloured(topic: ImageTopic, { data }: Message): RgbImage {
   const { kind, channel } = topic;
   let values: Float32Array;
   let size: { width: number; height: number };
-  if (folderOf(channel.topic) === "depth") {
+  if (topicFolder(channel.topic) === "depth") {
     const map = decodeDepth(kind, data, channel.topic);
     size = map;
     values = Float32Array.from(map.millimetres, (value) =>
@@ -54,8 +54,8 @@ export async function toPreview(
   events: ConversionEvents,
 ): Promise<Conversion> {
   const topic =
-    imageTopics(recording).find(({ channel }) => folderOf(channel.topic) === "depth") ??
-    imageTopics(recording).find(({ channel }) => folderOf(channel.topic) === "disparity");
+    imageTopics(recording).find(({ channel }) => topicFolder(channel.topic) === "depth") ??
+    imageTopics(recording).find(({ channel }) => topicFolder(channel.topic) === "disparity");
   const { startNs, endNs } = recording;
   if (topic === undefined || startNs === undefined || endNs === undefined)
     throw new DepthwattError(

@@ -6,9 +6,9 @@ import {
   disparityFromQ4,
   encodePfm,
   encodePng,
-  greyOf,
   makeFolder,
   parseStereoCalibration,
+  toGrey,
 } from "../../../camera/index.js";
 import { DepthwattError, forEachLimited, writeBeside } from "../../../core/index.js";
 import { decodeDepth, decodeDisparity, decodeImage, parseCaptureTime } from "../../mcap/images.js";
@@ -30,7 +30,7 @@ const FOLDERS: readonly [ending: RegExp, folder: string][] = [
 ];
 
 /** The folder of a topic's images. */
-export function folderOf(topic: string): string {
+export function topicFolder(topic: string): string {
   const known = FOLDERS.find(([ending]) => ending.test(topic));
   return known?.[1] ?? plainName(topic);
 }
@@ -38,11 +38,11 @@ export function folderOf(topic: string): string {
 const plainName = (topic: string) => topic.replace(/^\//, "").replace(/[^A-Za-z0-9_]+/g, "_");
 
 /** A folder for each topic. Where several topics ask for one name, the first has it. */
-function foldersOf(topics: readonly ImageTopic[]): Map<string, ImageTopic> {
+function assignFolders(topics: readonly ImageTopic[]): Map<string, ImageTopic> {
   const folders = new Map<string, ImageTopic>();
   for (const topic of topics) {
     const { id, topic: name } = topic.channel;
-    const free = [folderOf(name), plainName(name), `${plainName(name)}_${id}`].find(
+    const free = [topicFolder(name), plainName(name), `${plainName(name)}_${id}`].find(
       (one) => !folders.has(one),
     );
     folders.set(free ?? `${id}`, topic);
@@ -50,8 +50,8 @@ function foldersOf(topics: readonly ImageTopic[]): Map<string, ImageTopic> {
   return folders;
 }
 
-const isDisparity = ({ channel }: ImageTopic) => folderOf(channel.topic) === "disparity";
-const isDepth = ({ channel }: ImageTopic) => folderOf(channel.topic) === "depth";
+const isDisparity = ({ channel }: ImageTopic) => topicFolder(channel.topic) === "disparity";
+const isDepth = ({ channel }: ImageTopic) => topicFolder(channel.topic) === "depth";
 
 /** Grey and colours as PNG, depth as PNG of 16 bits in millimetres, disparities as PFM. */
 async function pack(topic: ImageTopic, { data }: Message): Promise<Uint8Array> {
@@ -67,7 +67,7 @@ async function pack(topic: ImageTopic, { data }: Message): Promise<Uint8Array> {
   const { stampNs, format, ...image } = await decodeImage(kind, data, channel);
   if (format === "RGB8")
     return encodePng({ ...image, data: image.data.subarray(0, 3 * image.width * image.height) });
-  return encodePng(greyOf({ ...image, format, timestampNs: stampNs, sequence: 0 }));
+  return encodePng(toGrey({ ...image, format, timestampNs: stampNs, sequence: 0 }));
 }
 
 const CAMERAS: Readonly<Record<string, string>> = { left: "cam0", right: "cam1" };
@@ -83,11 +83,13 @@ export async function toFolders(
   events: ConversionEvents,
 ): Promise<Conversion> {
   const all = imageTopics(recording);
-  const named = [...foldersOf(all)].filter(([name]) => layout === "folder" || Object.hasOwn(CAMERAS, name));
+  const named = [...assignFolders(all)].filter(
+    ([name]) => layout === "folder" || Object.hasOwn(CAMERAS, name),
+  );
   const topics = named.map(([, topic]) => topic);
   if (topics.length === 0)
     throw new DepthwattError("SOURCE_EMPTY", `${recording.file}: expected images, found no topic of them`);
-  const cameras = all.filter(({ channel }) => Object.hasOwn(CAMERAS, folderOf(channel.topic)));
+  const cameras = all.filter(({ channel }) => Object.hasOwn(CAMERAS, topicFolder(channel.topic)));
   if (layout === "euroc" && cameras.length > topics.length) {
     const used = topics.map(({ channel }) => channel.topic).join(" and ");
     events.onWarning(
@@ -159,7 +161,7 @@ async function writeEurocFacts(
   const known =
     calibration && parseStereoCalibration(new TextDecoder().decode(calibration), recording.file).calibration;
   for (const topic of topics) {
-    const camera = CAMERAS[folderOf(topic.channel.topic)] as "cam0" | "cam1";
+    const camera = CAMERAS[topicFolder(topic.channel.topic)] as "cam0" | "cam1";
     const folder = join(out, "mav0", camera);
     const names = readdirSync(join(folder, "data")).filter((name) => /^\d+\.png$/.test(name));
     const stamps = names.map((name) => BigInt(name.slice(0, -4))).sort((a, b) => (a < b ? -1 : 1));

@@ -52,7 +52,7 @@ export interface FolderRecordingOptions {
   rateHz: number;
 }
 
-function leftRightOf(folder: string): { left: string; right: string } {
+function findLeftRight(folder: string): { left: string; right: string } {
   const sides = leftRightIn(folder);
   if (sides !== undefined) return sides;
   throw new DepthwattError(
@@ -61,8 +61,8 @@ function leftRightOf(folder: string): { left: string; right: string } {
   );
 }
 
-async function entriesOf(folder: string, rateHz: number): Promise<Entry[]> {
-  const { left, right } = leftRightOf(folder);
+async function listEntries(folder: string, rateHz: number): Promise<Entry[]> {
+  const { left, right } = findLeftRight(folder);
   const listings = [await listImages(left), await listImages(right)];
   const settled = settleTimes(listings, "auto", BigInt(Math.round(1e9 / rateHz)));
   const entries = settled.flatMap((side, index) =>
@@ -98,16 +98,16 @@ interface Picture {
 }
 
 /** Returns disparityQ4 from a PFM; rounds to multiples of 1/16 px. */
-function q4Of(values: Float32Array): Int16Array {
+function toQ4(values: Float32Array): Int16Array {
   return Int16Array.from(values, (value) => (Number.isFinite(value) ? Math.round(16 * value) : -32768));
 }
 
-async function pictureOf({ topic, file }: Entry): Promise<Picture> {
+async function readPicture({ topic, file }: Entry): Promise<Picture> {
   const raw = (data: Uint8Array | Uint16Array | Int16Array) =>
     new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   if (topic.startsWith("/disparity")) {
     const { data, width, height } = decodePfm(await readImageBytes(file), file);
-    return { encoding: "16SC1", width, height, bytes: raw(q4Of(data)) };
+    return { encoding: "16SC1", width, height, bytes: raw(toQ4(data)) };
   }
   if (topic.startsWith("/depth")) {
     const { data, width, height } = await decodeGreyImage(await readImageBytes(file), file);
@@ -128,7 +128,7 @@ export async function toRecording(
   { calibration, rateHz }: FolderRecordingOptions,
   events: ConversionEvents,
 ): Promise<Conversion> {
-  const entries = await entriesOf(folder, rateHz);
+  const entries = await listEntries(folder, rateHz);
   const counting = new Counting(events, entries.length);
   // Read before there is a file: a wrong one leaves none behind.
   const attached = calibrationText(folder, calibration);
@@ -192,7 +192,7 @@ async function write(
   for (const message of before?.unreadable ?? []) counting.skip("unreadable", message);
   for (const entry of entries.slice(before?.entries ?? 0)) {
     try {
-      add(recording, entry, await pictureOf(entry));
+      add(recording, entry, await readPicture(entry));
       counting.wrote();
     } catch (error) {
       counting.skipUnreadable(error);
@@ -203,7 +203,7 @@ async function write(
 }
 
 /** The message of an entry, as it is in the recording. */
-function messageOf({ topic, stampNs }: Entry, { encoding, width, height, bytes }: Picture): Uint8Array {
+function encodeMessage({ topic, stampNs }: Entry, { encoding, width, height, bytes }: Picture): Uint8Array {
   const head = imagePrefix({
     frameId: topic.split("/")[1]!,
     width,
@@ -220,7 +220,7 @@ function add(recording: RecordingFile, entry: Entry, picture: Picture): void {
   const { topic, stampNs, sequence } = entry;
   const metadata = topic.startsWith("/disparity") ? { unit: "1/16 px", invalid: "-32768" } : {};
   const channelId = recording.channel({ topic, schema: IMAGE, metadata });
-  const data = messageOf(entry, picture);
+  const data = encodeMessage(entry, picture);
   recording.message({ channelId, sequence, logTime: stampNs, publishTime: stampNs, data });
 }
 
@@ -278,7 +278,7 @@ async function nextReadable(
 ): Promise<(Entry & { message: Uint8Array }) | undefined> {
   for (let entry = entries[before.entries++]; entry !== undefined; entry = entries[before.entries++]) {
     try {
-      return { ...entry, message: messageOf(entry, await pictureOf(entry)) };
+      return { ...entry, message: encodeMessage(entry, await readPicture(entry)) };
     } catch (error) {
       if (!isDepthwattError(error)) throw error;
       before.unreadable.push(error.message);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { loadImageLibrary } from "../../../camera/index.js";
 import { hasCode, isDepthwattError, packageRoot } from "../../../core/index.js";
 import { type BoardEvidence, gatherEvidence } from "../../boards/index.js";
-import { type ConfigOptions, configOf } from "../../cli/options.js";
+import { type ConfigOptions, loadFlagConfig } from "../../cli/options.js";
 import type { LoadedConfig } from "../../config/index.js";
 import { loadNative, type NativeAddon } from "../../contracts/native.js";
 import type { Finding } from "./finding.js";
@@ -29,7 +29,7 @@ export function lookAtSettings(options: ConfigOptions): {
   loaded: LoadedConfig | undefined;
 } {
   try {
-    const loaded = configOf(options);
+    const loaded = loadFlagConfig(options);
     const given = [...loaded.origins.values()].filter((origin) => origin.kind !== "default");
     const places = [...new Set(given.map((origin) => origin.name))];
     const text = places.length === 0 ? "all defaults" : `${given.length} given, by ${places.join(", ")}`;

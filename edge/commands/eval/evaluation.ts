@@ -4,7 +4,7 @@ import { basename, resolve } from "node:path";
 import { DepthwattError } from "../../../core/index.js";
 import { type Algorithm, createEngine, readsColours, withoutColours } from "../../../cuda/index.js";
 import { positiveNumber } from "../../cli/numbers.js";
-import { configOf } from "../../cli/options.js";
+import { loadFlagConfig } from "../../cli/options.js";
 import { note } from "../../cli/output.js";
 import { settingFlags } from "../../cli/setting-flags.js";
 import { type LoadedConfig, loadConfig } from "../../config/index.js";
@@ -19,7 +19,7 @@ import {
 } from "../../eval/index.js";
 import type { EvalOptions } from "./options.js";
 
-export const load = (options: EvalOptions): LoadedConfig => configOf(options, settingFlags(options));
+export const load = (options: EvalOptions): LoadedConfig => loadFlagConfig(options, settingFlags(options));
 
 /** Loads the settings with one value of each swept parameter. It does not note that a preset has other values. */
 export function loadSwept(options: EvalOptions, values: Readonly<Record<string, number>>): LoadedConfig {
@@ -79,5 +79,5 @@ export function evaluateWith(
 }
 
 /** The names of the folders, for the title of a plot. */
-export const titleOf = (folders: readonly string[]): string =>
+export const folderTitle = (folders: readonly string[]): string =>
   folders.map((folder) => basename(resolve(folder))).join(", ");

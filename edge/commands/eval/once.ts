@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One matcher at one setting: a table of the scenes.
-import { parametersOf } from "../../../cuda/index.js";
+import { matcherParameters } from "../../../cuda/index.js";
 import { matchParameters } from "../../config/index.js";
 import { evaluationTable } from "../../eval/index.js";
 import { evaluateWith, load, readScenes } from "./evaluation.js";
@@ -18,7 +18,11 @@ export async function evaluateOnce(folders: readonly string[], options: EvalOpti
   const summary =
     twelve === null ? [] : [`Middlebury v2, mean of nonocc, all and disc: ${twelve.toFixed(3)} %`];
   return {
-    json: { algorithm, ...evaluation, parameters: { match: { ...shared, ...parametersOf(used) }, refine } },
+    json: {
+      algorithm,
+      ...evaluation,
+      parameters: { match: { ...shared, ...matcherParameters(used) }, refine },
+    },
     lines: [...tableLines(evaluationTable(evaluation)), ...summary],
     notes: [MISSING_IS_WRONG],
     plots: [],

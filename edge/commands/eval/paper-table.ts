@@ -22,7 +22,7 @@ const shown = (value: number | null | undefined, digits: number) =>
   value == null ? "-" : value.toFixed(digits);
 
 /** The masks of a scene that are reported: those of Middlebury v2 where it has them, else all that has a ground truth. */
-function masksOf(masks: Evaluation["scenes"][number]["masks"]): string[] {
+function publishedMasks(masks: Evaluation["scenes"][number]["masks"]): string[] {
   const known = PUBLISHED_MASKS.filter((name) => name in masks);
   return known.length > 0 ? known : ["valid"];
 }
@@ -30,7 +30,7 @@ function masksOf(masks: Evaluation["scenes"][number]["masks"]): string[] {
 /** Rows for a person, headings first; each preset has a row of ours, and one of the paper's where that prints any of it. */
 export function paperTable(rows: readonly PaperRow[]): string[][] {
   const { scenes } = rows[0]!.evaluation;
-  const places = scenes.flatMap(({ name, masks }) => masksOf(masks).map((mask) => ({ name, mask })));
+  const places = scenes.flatMap(({ name, masks }) => publishedMasks(masks).map((mask) => ({ name, mask })));
   const heading = [
     "preset",
     "of",

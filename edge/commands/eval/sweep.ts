@@ -16,7 +16,7 @@ const LARGEST_SWEEP = 1000;
 const FORM = "--sweep PARAM=FIRST:LAST:STEP or PARAM=VALUE,VALUE,..., such as --sweep match.sgm.p2=40:120:20";
 
 /** A name without a group is looked for in match, in its matchers and in refine. */
-function keyOf(name: string): string {
+function resolveKey(name: string): string {
   const key = [name, ...GROUPS.map((group) => `${group}.${name}`)].find((candidate) =>
     SETTING_BY_KEY.has(candidate),
   );
@@ -43,7 +43,7 @@ function listedValues(list: string, text: string): number[] {
  */
 export function parseSweep(text: string): Sweep {
   const listed = /^([^=]+)=([^=:]+)$/.exec(text);
-  if (listed !== null) return { key: keyOf(listed[1]!.trim()), values: listedValues(listed[2]!, text) };
+  if (listed !== null) return { key: resolveKey(listed[1]!.trim()), values: listedValues(listed[2]!, text) };
   const match = /^([^=]+)=([^:]+):([^:]+):([^:]+)$/.exec(text);
   const [first, last, step] = (match?.slice(2) ?? []).map((word) =>
     word.trim() === "" ? Number.NaN : Number(word),
@@ -57,7 +57,7 @@ export function parseSweep(text: string): Sweep {
   }
   // Rounded, so that 0:1:0.1 gives 0.3 and not 0.30000000000000004.
   return {
-    key: keyOf(match[1]!.trim()),
+    key: resolveKey(match[1]!.trim()),
     values: Array.from({ length: count }, (_, i) => Number((first! + i * step!).toPrecision(12))),
   };
 }

@@ -3,7 +3,7 @@
 import { DepthwattError } from "../../../core/index.js";
 import { checkOutputs } from "../../cli/options.js";
 import { note } from "../../cli/output.js";
-import { evaluateWith, load, loadSwept, readScenes, titleOf } from "./evaluation.js";
+import { evaluateWith, folderTitle, load, loadSwept, readScenes } from "./evaluation.js";
 import { type Grid, type GridRow, gridCsv, gridHeatMap, gridPlot, oneNumber } from "./grid.js";
 import type { EvalOptions } from "./options.js";
 import { sweepPlot } from "./plot.js";
@@ -26,14 +26,14 @@ function checkSweeps(options: EvalOptions, [first, second]: readonly [Sweep, Swe
   for (const x of ends(first)) for (const y of second === undefined ? [] : ends(second)) at(x, y);
 }
 
-const scenesOf = (folders: readonly string[], options: EvalOptions) =>
+const loadScenes = (folders: readonly string[], options: EvalOptions) =>
   readScenes(folders, options, load(options).config.match.algorithm);
 
 export async function evaluateSweep(folders: readonly string[], options: EvalOptions): Promise<Report> {
   const sweep = parseSweep(options.sweep![0]!);
   const { key, values } = sweep;
   checkSweeps(options, [sweep]);
-  const scenes = await scenesOf(folders, options);
+  const scenes = await loadScenes(folders, options);
   const rows: SweepRow[] = [];
   for (const value of values) {
     note(`${key} = ${value}`);
@@ -41,7 +41,7 @@ export async function evaluateSweep(folders: readonly string[], options: EvalOpt
     rows.push({ value, evaluation });
   }
   const plot = options.plot ?? `sweep-${key}.svg`;
-  const svg = sweepPlot(`${titleOf(folders)}: % bad over ${key}`, key, rows);
+  const svg = sweepPlot(`${folderTitle(folders)}: % bad over ${key}`, key, rows);
   return {
     json: { parameter: key, plot, rows: rows.map(({ value, evaluation }) => ({ value, ...evaluation })) },
     lines: [sweepCsv(key, rows)],
@@ -56,7 +56,7 @@ export async function evaluateGrid(folders: readonly string[], options: EvalOpti
   const plot = options.plot ?? `sweep-${a.key}-${b.key}.svg`;
   const heatMap = options.heatMap ?? `heat-${a.key}-${b.key}.svg`;
   checkOutputs({}, { "--plot": plot, "--heat-map": heatMap });
-  const scenes = await scenesOf(folders, options);
+  const scenes = await loadScenes(folders, options);
   const rows: GridRow[] = [];
   for (const x of a.values) {
     for (const y of b.values) {
@@ -66,7 +66,7 @@ export async function evaluateGrid(folders: readonly string[], options: EvalOpti
     }
   }
   const grid: Grid = { keys: [a.key, b.key], rows };
-  const title = titleOf(folders);
+  const title = folderTitle(folders);
   const jsonRows = rows.map(({ values, evaluation }) => ({
     values,
     badPercent: oneNumber(evaluation),

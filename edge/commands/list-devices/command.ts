@@ -3,7 +3,7 @@
 import type { Command } from "commander";
 import {
   CAPTURE_FORMATS,
-  captureFormatOf,
+  captureFormatFrom,
   controlName,
   type ListedDevice,
   listDevices,
@@ -34,7 +34,7 @@ function sizeText({ minWidth, maxWidth, minHeight, maxHeight }: Size): string {
 }
 
 function formatRows(format: Format): string[][] {
-  const name = captureFormatOf(format.fourcc) ?? "not read by depthwatt";
+  const name = captureFormatFrom(format.fourcc) ?? "not read by depthwatt";
   const sizes =
     format.sizes.length === 0 ? [["any", ""]] : format.sizes.map((size) => [sizeText(size), ratesText(size)]);
   return sizes.map(([size, rates], i) => [
@@ -69,7 +69,7 @@ function show({ path, description, problem }: ListedDevice, all: boolean): void 
   }
   const { card, bus, driver, multiPlanar } = description;
   printLine(`${paint("bold", path)}  ${card}  (${driver}, ${bus}${multiPlanar ? ", multi-planar" : ""})`);
-  const usable = description.formats.filter((format) => all || captureFormatOf(format.fourcc));
+  const usable = description.formats.filter((format) => all || captureFormatFrom(format.fourcc));
   for (const line of columns(usable.flatMap(formatRows))) printLine(`  ${line}`);
   const others = description.formats.length - usable.length;
   if (others > 0)
@@ -97,7 +97,7 @@ async function run({ json, all }: { json?: boolean; all?: boolean }): Promise<vo
   for (const camera of cameras) show(camera, all === true);
 }
 
-const withName = (format: Format) => ({ ...format, format: captureFormatOf(format.fourcc) ?? null });
+const withName = (format: Format) => ({ ...format, format: captureFormatFrom(format.fourcc) ?? null });
 
 export function define(command: Command): void {
   command.option("--all", "also controls, and formats that depthwatt does not read");

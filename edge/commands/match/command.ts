@@ -12,12 +12,12 @@ import {
 } from "../../../camera/index.js";
 import { plyOfPoints } from "../../../core/frame/ply.js";
 import { DepthwattError, writeBeside } from "../../../core/index.js";
-import { DROP_CAUSES, parametersOf, perCause } from "../../../cuda/index.js";
+import { DROP_CAUSES, matcherParameters, perCause } from "../../../cuda/index.js";
 import {
   type ConfigOptions,
   checkOutputs,
-  configOf,
   describeArguments,
+  loadFlagConfig,
   withConfig,
   withExamples,
   withJson,
@@ -30,8 +30,8 @@ import {
   examinePair,
   isOneImage,
   type Matched,
-  neededDisparitiesOf,
   openPair,
+  pairDisparities,
   readPair,
 } from "../../match/match-pair.js";
 import {
@@ -85,7 +85,7 @@ async function match(leftFile: string, rightFile: string, options: MatchOptions)
     { "the left picture": leftFile, "the right picture": rightFile },
     { "-o": options.output, "--color": options.color },
   );
-  const { config } = configOf(options, settingFlags(options));
+  const { config } = loadFlagConfig(options, settingFlags(options));
   const colours = cloud && config.points.colour === "rgb";
   const pictures = await readPair(leftFile, rightFile, config.match.algorithm, note, colours);
   const opened = await openPair(config, pictures, note, cloud);
@@ -99,7 +99,7 @@ async function match(leftFile: string, rightFile: string, options: MatchOptions)
   const hasFewMatched = matchedBeforeLimits < FEW_MATCHED_PERCENT;
   const problem = hasFewMatched || isOneImage(opened) ? examinePair(opened, config.health) : undefined;
   const isAtRangeEnd = (matched.atRangeEndPercent ?? 0) >= SUSPICIOUS_PERCENT;
-  const needed = problem === undefined && isAtRangeEnd ? await neededDisparitiesOf(opened) : undefined;
+  const needed = problem === undefined && isAtRangeEnd ? await pairDisparities(opened) : undefined;
   if (problem !== undefined) note(`warning: ${problem.code}: ${problem.text}. ${problem.hint}`);
   else if (needed !== undefined)
     note(`warning: ${rangeWarning(matched.atRangeEndPercent!, config.match, needed)}`);
@@ -131,7 +131,7 @@ async function match(leftFile: string, rightFile: string, options: MatchOptions)
       problem: problem ?? null,
       minDisparity,
       numDisparities,
-      parameters: { halfResolution, ...parametersOf(used), refine: config.refine },
+      parameters: { halfResolution, ...matcherParameters(used), refine: config.refine },
     });
     return;
   }

@@ -6,8 +6,8 @@ import { openEngine } from "../../../cuda/index.js";
 import { wholeNumberFrom } from "../../cli/numbers.js";
 import {
   type ConfigOptions,
-  configOf,
   describeArguments,
+  loadFlagConfig,
   withConfig,
   withExamples,
   withJson,
@@ -16,7 +16,7 @@ import { columns, note, printJson, printLine } from "../../cli/output.js";
 import { type SettingOptions, settingFlags, withSettingFlags } from "../../cli/setting-flags.js";
 import type { Config } from "../../config/index.js";
 import { engineOptionsFrom } from "../../pipeline/engine-options.js";
-import { geometryOf } from "../../pipeline/geometry.js";
+import { rectifiedGeometry } from "../../pipeline/geometry.js";
 import { Pipeline } from "../../pipeline/pipeline.js";
 import { openSource } from "../../run/open-source.js";
 import { kindOfPath } from "../../sources/section.js";
@@ -45,7 +45,7 @@ function metres(text: string): number {
 }
 
 /** The region of the settings, or the middle of the image. */
-function areaOf({ region }: Config, width: number, height: number): Area {
+function measuredArea({ region }: Config, width: number, height: number): Area {
   if (region.width > 0 && region.height > 0) {
     return {
       x: region.x,
@@ -68,10 +68,10 @@ async function measureTarget(
   try {
     if (calibration === undefined)
       throw new DepthwattError("CALIBRATION_MISSING", "depth needs a calibration, and there is none");
-    const geometry = geometryOf(calibration, config.calibration.crop);
+    const geometry = rectifiedGeometry(calibration, config.calibration.crop);
     const { width, height, rig } = geometry;
     engine = await openEngine(engineOptionsFrom(config, source, geometry));
-    const area = areaOf(config, width, height);
+    const area = measuredArea(config, width, height);
     const target = new Target(area, geometry.depth!, rig!.rectification);
     const pipeline = new Pipeline({
       source,
@@ -162,7 +162,7 @@ async function measure(
   if (options.tare && options.undo) throw new DepthwattError("USAGE", "expected --tare or --undo, got both");
   const kind = left === undefined ? undefined : kindOfPath(left);
   const flags = { "source.kind": { flag: "LEFT", value: kind }, ...settingFlags(options) };
-  const { config } = configOf(options, flags, {
+  const { config } = loadFlagConfig(options, flags, {
     left: { flag: "LEFT", value: left },
     right: { flag: "RIGHT", value: right },
     rateHz: { flag: "LEFT", value: kind === "replay" ? "max" : undefined },

@@ -10,7 +10,7 @@ import { shortNumber } from "../../plot/index.js";
 import { profileCsv, readProfile, writeWhole } from "../../profile/store.js";
 import type { Profile } from "../../profile/types.js";
 import { compareProfiles } from "./compare.js";
-import { createContribution, kernelTimesOf } from "./contribute.js";
+import { createContribution, parseKernelTimes } from "./contribute.js";
 import { reportHtml } from "./report.js";
 import { type ProfileOptions, runProfile } from "./run.js";
 
@@ -31,7 +31,7 @@ function kernelTimes(file: string) {
       `expected --kernels to be a file that can be read: ${(error as Error).message}`,
     );
   }
-  return kernelTimesOf(text, file);
+  return parseKernelTimes(text, file);
 }
 
 function contribute(folder: string, kernels: ReturnType<typeof kernelTimes> | null): void {

@@ -56,12 +56,12 @@ function compareFigure(
   return { available: true, a: meanA, b: meanB, changePercent: percent(meanA, meanB), significant };
 }
 
-const wattsOf = ({ power }: PointResult) =>
+const pointWatts = ({ power }: PointResult) =>
   power.available
     ? { value: power.watts, relative: power.wattsUncertainty / power.watts }
     : { value: power, relative: 0 };
 
-const joulesOf = ({ power }: PointResult) =>
+const pointJoules = ({ power }: PointResult) =>
   power.available
     ? { value: power.joulesPerFrame, relative: power.wattsUncertainty / power.watts }
     : { value: power, relative: 0 };
@@ -96,8 +96,8 @@ export function compareProfiles(a: Profile, b: Profile): Comparison {
       {
         id,
         fps: { a: fpsA, b: fpsB, changePercent: percent(fpsA, fpsB) },
-        watts: compareFigure("watts", resultsA, resultsB, wattsOf),
-        joulesPerFrame: compareFigure("joules per frame", resultsA, resultsB, joulesOf),
+        watts: compareFigure("watts", resultsA, resultsB, pointWatts),
+        joulesPerFrame: compareFigure("joules per frame", resultsA, resultsB, pointJoules),
       },
     ];
   });

@@ -26,7 +26,7 @@ const kernelTimesSchema = z.object({
 export type KernelTimes = z.infer<typeof kernelTimesSchema>;
 
 /** @throws DepthwattError CONFIG_INVALID: not what `check.sh --model` writes */
-export function kernelTimesOf(text: string, file: string): KernelTimes {
+export function parseKernelTimes(text: string, file: string): KernelTimes {
   const hint =
     "Make it on the board: bash cuda/check/check.sh --model --out OUT, then name OUT/model-half2.json.";
   let value: unknown;

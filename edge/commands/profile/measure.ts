@@ -7,7 +7,7 @@ import type { ContextSnapshot, Figure, Meter } from "../../../power/index.js";
 import { loadConfig, matchParameters } from "../../config/index.js";
 import { RecentValues } from "../../contracts/statistics.js";
 import { engineOptionsFrom } from "../../pipeline/engine-options.js";
-import { geometryOf } from "../../pipeline/geometry.js";
+import { rectifiedGeometry } from "../../pipeline/geometry.js";
 import { expectToRun } from "../../profile/repeated-stage.js";
 import {
   hasPaths,
@@ -41,10 +41,10 @@ const STEADY_DEGREES = 1;
 function openEngine(
   point: ProfilePoint,
   options: Pick<MeasureOptions, "backend" | "threads">,
-  calibration: Parameters<typeof geometryOf>[0],
+  calibration: Parameters<typeof rectifiedGeometry>[0],
 ): NativeEngine {
   const { width, height, without } = point;
-  const depth = geometryOf(calibration, 0).depth;
+  const depth = rectifiedGeometry(calibration, 0).depth;
   const encoded = without !== "depth" && without !== "encode" && depth !== undefined;
   const base = engineOptionsFrom(
     { ...config, engine: { backend: options.backend, threads: options.threads } },
@@ -78,7 +78,7 @@ function hottest(context: ContextSnapshot): Figure {
   return { available: false, reason: "no thermal zone can be read" };
 }
 
-function temperatureOf(halfway: Figure, start: Figure, end: Figure): TemperatureFigures {
+function temperatureFigures(halfway: Figure, start: Figure, end: Figure): TemperatureFigures {
   const steady =
     typeof halfway === "number" && typeof start === "number"
       ? Math.abs(start - halfway) < STEADY_DEGREES
@@ -157,7 +157,7 @@ export async function measurePoint(point: ProfilePoint, options: MeasureOptions)
       validPercent: count === 0 ? 0 : (100 * validPixels) / (count * point.width * point.height),
       stages: stageFigures(stages),
       power: meter.report({ fromNs, toNs, megaDisparitiesPerFrame: megaDisparitiesPerSecond(point) }),
-      temperature: temperatureOf(halfway, start, end),
+      temperature: temperatureFigures(halfway, start, end),
       timeline: {
         binSeconds: BIN_SECONDS,
         watts: timeline.map((watts) => (Number.isNaN(watts) ? null : Number(watts.toFixed(3)))),

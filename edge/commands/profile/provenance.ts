@@ -20,7 +20,7 @@ function cpuName(): string {
   }
 }
 
-function sensorOf(meter: Meter): ProfileProvenance["sensor"] {
+function describeSensor(meter: Meter): ProfileProvenance["sensor"] {
   const { sensor } = meter;
   if (!("rails" in sensor)) return sensor;
   if (!("rails" in sensor.total)) return sensor.total;
@@ -62,7 +62,7 @@ export function collectProvenance(
     node: process.version,
     l4t: evidence.l4t?.version ?? null,
     gpu: gpuName(native),
-    sensor: sensorOf(meter),
+    sensor: describeSensor(meter),
     backend: engine.backend,
     backendReason: engine.backendReason,
   };

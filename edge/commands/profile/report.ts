@@ -192,7 +192,7 @@ function stageCharts(profile: Profile, energies: StageEnergies | undefined): str
   return `<h2>Time of a stage</h2>${time}${energy}`;
 }
 
-const totalRailsOf = ({ provenance: { sensor } }: Profile): readonly string[] =>
+const namedTotalRails = ({ provenance: { sensor } }: Profile): readonly string[] =>
   "available" in sensor ? [] : sensor.totalRails;
 
 /** One HTML page with everything inside. */
@@ -214,7 +214,7 @@ export function reportHtml(profile: Profile): string {
       `${escapeText(provenance.gpu ?? "no NVIDIA GPU")} · backend ${escapeText(provenance.backend)} · depthwatt ${escapeText(provenance.version)}</p>`,
     notice,
     tiles(profile, points),
-    points.length > 0 ? powerCharts(points, totalRailsOf(profile)) : "",
+    points.length > 0 ? powerCharts(points, namedTotalRails(profile)) : "",
     stageCharts(profile, stageEnergies(profile.results)),
     "<h2>All runs</h2>",
     table(profile),

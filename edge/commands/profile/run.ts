@@ -135,7 +135,7 @@ function freshProfile(
   };
 }
 
-function planOf(options: ProfileOptions, modes: readonly (string | undefined)[]): ProfilePoint[] {
+function buildPlan(options: ProfileOptions, modes: readonly (string | undefined)[]): ProfilePoint[] {
   return planPoints({
     modes,
     algorithms: parseAlgorithms(options.algorithms),
@@ -156,7 +156,7 @@ export async function runProfile(folder: string, options: ProfileOptions): Promi
   const idleSeconds = numberBetween("--idle", options.idle, 2, 600);
   const modes = PowerModes.open();
   const wanted = plannedModes(options.modes, modes);
-  const points = planOf(options, wanted);
+  const points = buildPlan(options, wanted);
   const native = loadNative();
   const detection = detectBoard(loadBoards());
   const totalRule = boardTotalRule(detection);

@@ -62,7 +62,7 @@ const STEPS: readonly Step[] = STAGE_NAMES.flatMap((stage) =>
 );
 
 /** How often a stage ran in every frame. depth carries encode with it: without depth there is nothing to encode. */
-function timesOf(stage: Step, { without, repeat }: StageRun): number {
+function stageRepeats(stage: Step, { without, repeat }: StageRun): number {
   if (stage === without || (stage === "encode" && without === "depth")) return 0;
   return stage === repeat?.stage ? repeat.times : 1;
 }
@@ -78,7 +78,7 @@ export function regress(observations: readonly StageRun[]): StageEnergies | unde
   const unknowns = stages.length + 1;
   const degreesOfFreedom = observations.length - unknowns;
   if (stages.length === 0 || degreesOfFreedom < 2) return undefined;
-  const rows = observations.map((run) => [1, ...stages.map((stage) => timesOf(stage, run))]);
+  const rows = observations.map((run) => [1, ...stages.map((stage) => stageRepeats(stage, run))]);
   const normal = Array.from({ length: unknowns }, (_, i) =>
     Array.from({ length: unknowns }, (_, j) => rows.reduce((sum, row) => sum + row[i]! * row[j]!, 0)),
   );

@@ -13,7 +13,7 @@ import {
 import { createLog } from "../../cli/log.js";
 import { describeArguments, withExamples } from "../../cli/options.js";
 import { END_SIGNALS, printLine } from "../../cli/output.js";
-import { gateOf, HttpServer } from "../../http/index.js";
+import { createGate, HttpServer } from "../../http/index.js";
 import { checkBrokerUrl } from "../../mqtt/credentials.js";
 import { servePage } from "../../outputs/viewer/assets.js";
 import { brokerControl } from "../../outputs/viewer/broker-control.js";
@@ -26,7 +26,7 @@ interface ViewOptions extends BrokerOptions {
   pagePasswordFile?: string;
 }
 
-function portOf(text: string): number | "auto" {
+function parsePort(text: string): number | "auto" {
   const port = Number(text);
   if (text === "auto") return text;
   if (!Number.isInteger(port) || port < 0 || port > 65535)
@@ -37,7 +37,7 @@ function portOf(text: string): number | "auto" {
 async function view(url: string, options: ViewOptions): Promise<void> {
   checkBrokerUrl(url, "URL");
   const { base, address, port } = options;
-  const gate = gateOf(address, options.pagePasswordFile, {
+  const gate = createGate(address, options.pagePasswordFile, {
     address: "--address",
     passwordFile: "--page-password-file",
   });
@@ -75,7 +75,7 @@ export function define(command: Command): void {
   describeArguments(command, URL_ARGUMENT);
   command
     .option("--address <address>", "where the page is served", "127.0.0.1")
-    .option("--port <port>", "its port; auto takes 8990 or a free one", portOf, "auto")
+    .option("--port <port>", "its port; auto takes 8990 or a free one", parsePort, "auto")
     .option("--page-password-file <file>", "password of the page; needed beyond loopback")
     .action(view);
   withBrokerAccess(command);

@@ -11,8 +11,8 @@ import type {
   OutputPicture,
 } from "../../contracts/output.js";
 import { SideTopics } from "../../mqtt/side-topics.js";
-import { nearestIn, type ScanGeometry, scanOf } from "./nearest.js";
-import { parseZones, type Span, spansOf, type Zone } from "./polygon.js";
+import { nearestIn, nearestScan, type ScanGeometry } from "./nearest.js";
+import { parseZones, polygonSpans, type Span, type Zone } from "./polygon.js";
 import { gridOver, planeFit, TemporalNoise } from "./quality.js";
 import type { DerivedSettings } from "./settings.js";
 
@@ -96,7 +96,7 @@ class DerivedOutput implements Output {
   #prepare({ width, height }: ComputedFrame): Prepared {
     const there = this.#prepared;
     if (there?.width === width && there.height === height) return there;
-    const whole = this.#zones.map((zone) => ({ ...zone, spans: spansOf(zone.corners, width, height) }));
+    const whole = this.#zones.map((zone) => ({ ...zone, spans: polygonSpans(zone.corners, width, height) }));
     const pixels = whole.reduce(
       (sum, zone) => zone.spans.reduce((all, { from, to }) => all + to - from, sum),
       0,
@@ -105,7 +105,7 @@ class DerivedOutput implements Output {
     const zones =
       step === 1
         ? whole
-        : whole.map((zone) => ({ ...zone, spans: spansOf(zone.corners, width, height, step) }));
+        : whole.map((zone) => ({ ...zone, spans: polygonSpans(zone.corners, width, height, step) }));
     const grid = gridOver(width, height, this.#settings.qualityWindow);
     this.#prepared = { width, height, zones, grid, noise: new TemporalNoise(grid, NOISE_FRAMES) };
     return this.#prepared;
@@ -161,7 +161,7 @@ class DerivedOutput implements Output {
     if (geometry === undefined) return NO_DEPTH;
     const { scanTop: top, scanBottom: bottom, scanRays: rays, scanMinPixels: minPixels } = this.#settings;
     const picture = { width, height, depthMillimetres: slot.depthMillimetres, confidence: slot.confidence };
-    const { ranges, angleMin, angleMax, angleIncrement } = scanOf(picture, geometry, {
+    const { ranges, angleMin, angleMax, angleIncrement } = nearestScan(picture, geometry, {
       top,
       bottom,
       rays,

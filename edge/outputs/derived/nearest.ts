@@ -74,16 +74,17 @@ export interface Scan {
 }
 
 /** Angle of a column's centre. */
-const angleOf = (x: number, { focalPixels, centreX }: ScanGeometry) => Math.atan((centreX - x) / focalPixels);
+const columnAngle = (x: number, { focalPixels, centreX }: ScanGeometry) =>
+  Math.atan((centreX - x) / focalPixels);
 
 /**
  * As a laser scanner at the camera's place would see the band of rows. Each ray has the columns that are nearest to its angle; its
  * range is the minPixels-th smallest of their pixels.
  */
-export function scanOf(picture: DepthPicture, geometry: ScanGeometry, band: ScanBand): Scan {
+export function nearestScan(picture: DepthPicture, geometry: ScanGeometry, band: ScanBand): Scan {
   const { width, height, depthMillimetres, confidence } = picture;
   const { rays, minPixels } = band;
-  const [angleMin, angleMax] = [angleOf(width - 1, geometry), angleOf(0, geometry)];
+  const [angleMin, angleMax] = [columnAngle(width - 1, geometry), columnAngle(0, geometry)];
   const angleIncrement = rays > 1 ? (angleMax - angleMin) / (rays - 1) : 0;
   const [from, to] = [
     Math.floor(band.top * height),
@@ -92,7 +93,7 @@ export function scanOf(picture: DepthPicture, geometry: ScanGeometry, band: Scan
   // The smallest ranges of each ray so far, in order.
   const smallest = new Float64Array(rays * minPixels).fill(Number.POSITIVE_INFINITY);
   for (let x = 0; x < width; x++) {
-    const angle = angleOf(x, geometry);
+    const angle = columnAngle(x, geometry);
     const ray = rays > 1 ? Math.round((angle - angleMin) / angleIncrement) : 0;
     const perMillimetre = 0.001 / Math.cos(angle);
     const first = ray * minPixels;

@@ -104,7 +104,7 @@ export function parseZones(text: string): Zone[] | string {
 }
 
 /** The pixels whose centres are in a polygon, row by row; `step`: only every so many rows. */
-export function spansOf(corners: readonly Point[], width: number, height: number, step = 1): Span[] {
+export function polygonSpans(corners: readonly Point[], width: number, height: number, step = 1): Span[] {
   const spans: Span[] = [];
   for (let y = 0; y < height; y += step) {
     const centre = (y + 0.5) / height;

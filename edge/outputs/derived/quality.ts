@@ -81,7 +81,7 @@ function leastSquares(points: readonly number[], { xs, ys }: Grid, d: Float64Arr
   return [a, b, (sd - a * sx - b * sy) / n];
 }
 
-function rmsOf(points: readonly number[], { xs, ys }: Grid, d: Float64Array, [a, b, c]: Plane): number {
+function planeRms(points: readonly number[], { xs, ys }: Grid, d: Float64Array, [a, b, c]: Plane): number {
   let sum = 0;
   for (const i of points) sum += (d[i]! - a * xs[i]! - b * ys[i]! - c) ** 2;
   return Math.sqrt(sum / points.length);
@@ -97,13 +97,13 @@ export function planeFit({ disparityQ4, confidence }: DisparityPicture, grid: Gr
   if (matched.length < MIN_POINTS) return undefined;
   const first = leastSquares(matched, grid, d);
   if (first === undefined) return undefined;
-  const limit = 3 * rmsOf(matched, grid, d, first);
+  const limit = 3 * planeRms(matched, grid, d, first);
   const [a, b, c] = first;
   const inliers = matched.filter((i) => Math.abs(d[i]! - a * grid.xs[i]! - b * grid.ys[i]! - c) <= limit);
   const plane = leastSquares(inliers, grid, d);
   if (plane === undefined) return undefined;
   return {
-    rmsPixels: rmsOf(inliers, grid, d, plane),
+    rmsPixels: planeRms(inliers, grid, d, plane),
     inlierShare: inliers.length / matched.length,
     disparityPixels: plane[2],
   };

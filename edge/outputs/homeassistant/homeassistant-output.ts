@@ -19,7 +19,7 @@ import type { HomeAssistantSettings } from "./settings.js";
 /** Many devices hear the birth message at the same moment. */
 const MAX_DELAY_MS = 500;
 
-const keysOf = (list: string | undefined): string[] => list?.split(",") ?? [];
+const splitKeys = (list: string | undefined): string[] => list?.split(",") ?? [];
 
 function refuse(key: string, setting: string, expected: string): never {
   const text = `outputs.homeAssistant.${setting}: expected ${expected}, got ${key}`;
@@ -32,18 +32,18 @@ export function controlledSettings(
   { switches, selects }: Pick<HomeAssistantSettings, "switches" | "selects">,
 ): ControlledSetting[] {
   const live = new Map(control.settings().settings.map((setting) => [setting.key, setting]));
-  const schemaOf = (key: string, of: string) => {
+  const liveSchema = (key: string, of: string) => {
     const setting = live.get(key);
     return setting?.schema ?? refuse(key, of, "a setting that takes effect live");
   };
   return [
-    ...keysOf(switches).map((key) => {
-      if (schemaOf(key, "switches").type !== "boolean")
+    ...splitKeys(switches).map((key) => {
+      if (liveSchema(key, "switches").type !== "boolean")
         refuse(key, "switches", "a setting of true and false");
       return { key };
     }),
-    ...keysOf(selects).map((key) => {
-      const options = schemaOf(key, "selects").enum as unknown;
+    ...splitKeys(selects).map((key) => {
+      const options = liveSchema(key, "selects").enum as unknown;
       if (!Array.isArray(options)) return refuse(key, "selects", "a setting with a choice");
       return { key, options: options.map(String) };
     }),

@@ -49,7 +49,7 @@ export interface ChannelContext {
   input: InputLayout;
 }
 
-const bytesOf = (map: Uint8Array | Uint16Array | Int16Array) =>
+const viewBytes = (map: Uint8Array | Uint16Array | Int16Array) =>
   new Uint8Array(map.buffer, map.byteOffset, map.byteLength);
 
 /** ROS 2 allows letters, digits and underscores between slashes, and no digit in front. */
@@ -93,14 +93,14 @@ export function rosEncoding(format: PixelFormat): string {
 }
 
 /** Rows of an image as they are in memory, those of NV12's colours among them. */
-const rowsOf = (format: PixelFormat, height: number) => (format === "NV12" ? (3 * height) / 2 : height);
+const bufferRows = (format: PixelFormat, height: number) => (format === "NV12" ? (3 * height) / 2 : height);
 
 function inputChannel(prefix: string, side: "left" | "right", input: InputLayout): FrameChannel {
   const { width, height } = input;
   const [format, strideBytes] =
     side === "left" ? [input.leftFormat, input.leftStrideBytes] : [input.rightFormat, input.rightStrideBytes];
   const head = imagePrefix({ frameId: side, width, height, encoding: rosEncoding(format), strideBytes });
-  const bytes = strideBytes * rowsOf(format, height);
+  const bytes = strideBytes * bufferRows(format, height);
   return {
     topic: `${prefix}/${side}/image_raw`,
     schema: IMAGE,
@@ -139,17 +139,17 @@ function pointChannel(topic: string, size: { width: number; height: number }): F
     camera: pointCloudPrefix({ frameId: "left_rectified", ...size }),
     robot: pointCloudPrefix({ frameId: ROBOT_FRAME_ID, ...size }),
   };
-  const prefixOf = ({ encodings }: ComputedFrame) => encodings.points && prefixes[encodings.points.frame];
+  const pointsPrefix = ({ encodings }: ComputedFrame) => encodings.points && prefixes[encodings.points.frame];
   return {
     topic,
     schema: POINT_CLOUD,
     metadata: { unit: "m", invalid: "NaN" },
     bytes(frame) {
-      const prefix = prefixOf(frame);
+      const prefix = pointsPrefix(frame);
       return prefix && prefix.length + frame.slot.points.length + 1;
     },
     write(target, at, frame, { leftNs }) {
-      writePointCloud(target, at, prefixOf(frame)!, leftNs, frame.slot.points);
+      writePointCloud(target, at, pointsPrefix(frame)!, leftNs, frame.slot.points);
       return { publishNs: leftNs, sequence: frame.leftSequence };
     },
   };
@@ -225,7 +225,7 @@ export function frameChannels(context: ChannelContext): FrameChannel[] {
     );
   else if (settings.left) channels.push(image("left/image_rect", "mono8", 1, ({ slot }) => slot.left));
   if (hasDepth && settings.depth === "image")
-    channels.push(image("depth/image_rect", "16UC1", 2, ({ slot }) => bytesOf(slot.depthMillimetres)));
+    channels.push(image("depth/image_rect", "16UC1", 2, ({ slot }) => viewBytes(slot.depthMillimetres)));
   if (hasDepth && settings.depth === "compressedDepth") {
     const head = compressedDepthPrefix(rectified("16UC1", 2));
     const body: Body = ({ slot, result }) => slot.encodedDepth.subarray(0, result.encodedDepthBytes);
@@ -234,7 +234,7 @@ export function frameChannels(context: ChannelContext): FrameChannel[] {
   }
   if (settings.disparity || !hasDepth)
     channels.push(
-      image("disparity/image_rect", "16SC1", 2, ({ slot }) => bytesOf(slot.disparityQ4), {
+      image("disparity/image_rect", "16SC1", 2, ({ slot }) => viewBytes(slot.disparityQ4), {
         unit: "1/16 px",
         invalid: "-32768",
       }),

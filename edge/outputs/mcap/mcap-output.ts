@@ -39,7 +39,11 @@ function threadFile(): string {
 }
 
 /** Documents come first: their places stay when another source has other frames. */
-function headOf(prefix: string, channels: readonly FrameChannel[], rig: Rig | undefined): RecordingHead {
+function recordingHead(
+  prefix: string,
+  channels: readonly FrameChannel[],
+  rig: Rig | undefined,
+): RecordingHead {
   const documents = DOCUMENT_NAMES.map((name) => ({ topic: `${prefix}/${name}`, schema: DOCUMENTS[name] }));
   const frames = channels.map(({ topic, schema, metadata = {} }) => ({ topic, schema, metadata }));
   if (rig === undefined) return { channels: [...documents, ...frames], attachments: [] };
@@ -66,7 +70,7 @@ export async function openMcapOutput(context: OutputContext<McapSettings>): Prom
       rotateSeconds: settings.rotateSeconds,
     },
     compression: settings.compression,
-    head: headOf(prefix, channels, rig),
+    head: recordingHead(prefix, channels, rig),
   };
   const worker = new Worker(threadFile(), { workerData: data, name: "depthwatt recording" });
   await new Promise<void>((ready, reject) => {
@@ -208,8 +212,8 @@ class McapOutput implements Output {
   /** @param begins what later files begin with; absent: nothing of this kind */
   #document(name: DocumentName, content: object, begins?: object): void {
     const channel = DOCUMENT_NAMES.indexOf(name);
-    const text = this.#recording ? jsonOf(content) : undefined;
-    const sticky = begins && jsonOf(begins);
+    const text = this.#recording ? toJson(content) : undefined;
+    const sticky = begins && toJson(begins);
     if (text ?? sticky) this.#post({ kind: "document", channel, text, logTime: this.#now(), sticky });
   }
 
@@ -235,13 +239,13 @@ class McapOutput implements Output {
   }
 
   configure(settings: McapSettings, picture: OutputPicture): void {
-    if (!isDeepStrictEqual(shapeOf(picture), shapeOf(this.#picture))) {
+    if (!isDeepStrictEqual(pictureShape(picture), pictureShape(this.#picture))) {
       this.#picture = picture;
       const { base, device } = this.#context;
       const prefix = topicPrefix(base, device);
       this.#channels = frameChannels({ ...picture, settings, prefix });
       // Another source, another file.
-      this.#post({ kind: "head", head: headOf(prefix, this.#channels, picture.rig) });
+      this.#post({ kind: "head", head: recordingHead(prefix, this.#channels, picture.rig) });
     }
     if (settings.recording === this.#recording) return;
     this.#recording = settings.recording;
@@ -276,13 +280,13 @@ class McapOutput implements Output {
 }
 
 /** Removes passwords in URLs before recording. */
-const jsonOf = (value: object) =>
+const toJson = (value: object) =>
   JSON.stringify(value, (_, item) =>
     typeof item === "bigint" ? item.toString() : typeof item === "string" ? redactUrl(item) : item,
   );
 
 /** The properties that the messages of a frame depend on. */
-const shapeOf = ({ width, height, hasDepth, rig, input }: OutputPicture) => [
+const pictureShape = ({ width, height, hasDepth, rig, input }: OutputPicture) => [
   width,
   height,
   hasDepth,

@@ -97,17 +97,17 @@ export class BrokerRefusals {
     if (this.#unused.has(topic)) return;
     const before = this.#topics.get(topic);
     this.#topics.set(topic, { atMs: before?.atMs ?? this.#now(), code });
-    if (code >= FIRST_REFUSAL && code !== before?.code) this.#onRefused(this.#errorOf(topic, code));
+    if (code >= FIRST_REFUSAL && code !== before?.code) this.#onRefused(this.#refusedError(topic, code));
   }
 
   /** The first refusal that holds. */
   get refusal(): DepthwattError | undefined {
     for (const [topic, { code }] of this.#topics)
-      if (code >= FIRST_REFUSAL) return this.#errorOf(topic, code);
+      if (code >= FIRST_REFUSAL) return this.#refusedError(topic, code);
     return undefined;
   }
 
-  #errorOf(topic: string, code: number): DepthwattError {
+  #refusedError(topic: string, code: number): DepthwattError {
     const broker = brokerName(this.#brokerUrl);
     const context = { broker, topic, found: code };
     if (code === UNREADABLE) {

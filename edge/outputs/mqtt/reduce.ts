@@ -18,7 +18,7 @@ export const REDUCTIONS: readonly Reduction[] = [2, 4];
 type Pixels = Uint8Array | Uint16Array | Int16Array;
 
 /** A stream as it is in the slot, and how many of its elements are a pixel. */
-function sourceOf(
+function reductionSource(
   { stream, element, points }: FrameDescription,
   { slot }: ComputedFrame,
 ): { source: Pixels; perPixel: number } {
@@ -76,7 +76,7 @@ export function reducedPixels(
   frame: ComputedFrame,
   reduction: Reduction,
 ): Uint8Array | Uint16Array {
-  const { source, perPixel } = sourceOf(description, frame);
+  const { source, perPixel } = reductionSource(description, frame);
   const { width, height } = reducedSize(frame, reduction);
   const elements = width * height * perPixel;
   const target = source instanceof Uint8Array ? new Uint8Array(elements) : new Uint16Array(elements);
@@ -90,7 +90,7 @@ function fill(
   reduction: Reduction,
   target: Uint8Array | Uint16Array,
 ): void {
-  const { source, perPixel } = sourceOf(description, frame);
+  const { source, perPixel } = reductionSource(description, frame);
   if (description.stream !== "disparity") {
     take(source, perPixel, frame, reduction, target);
     return;
@@ -110,7 +110,7 @@ export class Reducer {
   make(whole: FrameDescription, frame: ComputedFrame, reduction: Reduction): Reduced {
     const size = reducedSize(frame, reduction);
     const description = { ...whole, ...size, reduction };
-    const { source, perPixel } = sourceOf(whole, frame);
+    const { source, perPixel } = reductionSource(whole, frame);
     const elements = size.width * size.height * perPixel;
     const rawBytes = elements * source.BYTES_PER_ELEMENT;
     const packed = this.encoding !== "raw";

@@ -92,11 +92,13 @@ const describer =
     realtimeOffsetNs: offset.of(frame.clock),
     leftSequence: frame.leftSequence,
     rightSequence: frame.rightSequence,
-    ...(stream === "points" && pointsOf(frame)),
+    ...(stream === "points" && describePoints(frame)),
   });
 
 /** Points are what the engine was asked for. */
-function pointsOf({ encodings: { points } }: ComputedFrame): Pick<FrameDescription, "element" | "points"> {
+function describePoints({
+  encodings: { points },
+}: ComputedFrame): Pick<FrameDescription, "element" | "points"> {
   if (points === undefined) throw new DepthwattError("INTERNAL", "expected an engine that makes points");
   return {
     element: points.element === "float32" ? "f32" : "i16",
@@ -155,14 +157,14 @@ const bodySink: MakeSink =
   (stream, encoding, describe, { publisher }) =>
   (frame, done) => {
     const description = describe(frame);
-    const { buffer, bytes } = bodyOf(stream, encoding, description.element, frame);
+    const { buffer, bytes } = encodeBody(stream, encoding, description.element, frame);
     publisher.publish(buffer, ENCODED_HEADROOM_BYTES, bytes, description, done);
   };
 
 const pngSink: MakeSink = (stream, encoding, describe, { publisher, onDropped, onReduced }, fits) => {
   let busy = false;
   const pack = async (frame: ComputedFrame, description: FrameDescription) => {
-    const data = pixelsOf(stream, description.element, frame);
+    const data = streamPixels(stream, description.element, frame);
     const whole = await encodePng({ data, width: frame.width, height: frame.height });
     let made = { png: whole, description };
     for (const reduction of fits ? REDUCTIONS : []) {
@@ -224,7 +226,7 @@ const rawDisparitySink: MakeSink = (stream, encoding, describe, options) => {
 /** A view of the whole ArrayBuffer, headroom included. */
 const whole = (view: Uint8Array | Uint16Array): Uint8Array => new Uint8Array(view.buffer as ArrayBuffer);
 
-function bodyOf(
+function encodeBody(
   stream: StreamName,
   encoding: Encoding,
   element: Element,
@@ -252,10 +254,14 @@ function bodyOf(
 function wholeBytes(stream: StreamName, encoding: Encoding, element: Element, frame: ComputedFrame): number {
   return stream === "disparity" && encoding === "raw"
     ? frame.slot.disparityQ4.byteLength
-    : bodyOf(stream, encoding, element, frame).bytes;
+    : encodeBody(stream, encoding, element, frame).bytes;
 }
 
-function pixelsOf(stream: StreamName, element: Element, { slot }: ComputedFrame): Uint8Array | Uint16Array {
+function streamPixels(
+  stream: StreamName,
+  element: Element,
+  { slot }: ComputedFrame,
+): Uint8Array | Uint16Array {
   if (stream === "depth") return slot.depthMillimetres;
   if (stream === "confidence") return slot.confidence;
   if (stream === "left") return element === "rgb8" ? slot.leftRgb : slot.left;

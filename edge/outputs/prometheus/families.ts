@@ -19,10 +19,10 @@ function byLabel<T>(
   });
 }
 
-const railsOf = (power: PowerFigures | undefined): Record<string, RailFigure | Unavailable> =>
+const powerRails = (power: PowerFigures | undefined): Record<string, RailFigure | Unavailable> =>
   power?.rails ?? {};
 
-const contextOf = ({ recent }: ScrapeFacts) => {
+const powerContext = ({ recent }: ScrapeFacts) => {
   const power = recent?.power;
   return power?.available && !("available" in power.context) ? power.context : undefined;
 };
@@ -254,7 +254,7 @@ export const FAMILIES: readonly Family[] = [
     unit: "watts",
     help: "Mean power of a rail over the last seconds. Rails overlap: their sum is no total.",
     samples: ({ recent }) =>
-      byLabel("rail", railsOf(recent?.power), (rail) => (rail.available ? rail.watts : undefined)),
+      byLabel("rail", powerRails(recent?.power), (rail) => (rail.available ? rail.watts : undefined)),
   },
   {
     name: "depthwatt_idle_power_watts",
@@ -289,7 +289,7 @@ export const FAMILIES: readonly Family[] = [
     unit: "joules",
     help: "Energy of a rail since the start. Rails overlap: their sum is no total.",
     samples: ({ totals }) =>
-      byLabel("rail", railsOf(totals?.power), (rail) => (rail.available ? rail.joules : undefined)),
+      byLabel("rail", powerRails(totals?.power), (rail) => (rail.available ? rail.joules : undefined)),
     panel: {
       title: "Frames a second and watt",
       lines: [
@@ -306,7 +306,7 @@ export const FAMILIES: readonly Family[] = [
     type: "gauge",
     unit: "celsius",
     help: "Temperature of a thermal zone.",
-    samples: (facts) => byLabel("zone", contextOf(facts)?.temperaturesCelsius, (value) => value),
+    samples: (facts) => byLabel("zone", powerContext(facts)?.temperaturesCelsius, (value) => value),
     panel: {
       title: "Temperatures",
       lines: [{ expr: `depthwatt_temperature_celsius${ON}`, legend: "{{instance}} {{zone}}" }],
@@ -326,7 +326,7 @@ export const FAMILIES: readonly Family[] = [
     name: "depthwatt_throttle_events",
     type: "counter",
     help: "Counters of the board that rise when power or heat was limited.",
-    samples: (facts) => byLabel("counter", contextOf(facts)?.throttle, (value) => value),
+    samples: (facts) => byLabel("counter", powerContext(facts)?.throttle, (value) => value),
     alerts: [
       {
         name: "DepthwattThrottled",

@@ -12,7 +12,7 @@ export const METRICS_PATH = "/metrics";
 /** Keys of `info` that do not change with every setting. */
 const BUILD_LABELS = ["version", "board", "backend", "instructionSet", "algorithm"] as const;
 
-function buildOf(info: object): Record<string, string> {
+function buildLabels(info: object): Record<string, string> {
   const values = info as Record<string, unknown>;
   return Object.fromEntries(
     BUILD_LABELS.filter((name) => typeof values[name] === "string").map((name) => [
@@ -59,7 +59,7 @@ export async function openPrometheus(context: OutputContext<unknown>): Promise<O
       warnings++;
     },
     info(info) {
-      build = buildOf(info);
+      build = buildLabels(info);
     },
     metrics(metrics) {
       recent = metrics as ScrapeFacts["recent"];

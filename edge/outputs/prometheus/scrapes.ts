@@ -19,7 +19,7 @@ export interface ScrapeLimits {
 }
 
 export class Scrapes {
-  readonly #textOf: (format: Format) => string;
+  readonly #renderText: (format: Format) => string;
   readonly #limits: Required<ScrapeLimits>;
   readonly #texts = new Map<Format, { body: Buffer; madeMs: number }>();
   readonly #unread = new Map<ServerResponse, NodeJS.Timeout>();
@@ -28,8 +28,8 @@ export class Scrapes {
   #busy = 0;
   #cutOff = 0;
 
-  constructor(textOf: (format: Format) => string, limits: ScrapeLimits = {}) {
-    this.#textOf = textOf;
+  constructor(renderText: (format: Format) => string, limits: ScrapeLimits = {}) {
+    this.#renderText = renderText;
     this.#limits = { freshMs: FRESH_MS, readLimitMs: READ_LIMIT_MS, maxUnread: MAX_UNREAD, ...limits };
   }
 
@@ -62,7 +62,7 @@ export class Scrapes {
     const now = performance.now();
     const made = this.#texts.get(format);
     if (made !== undefined && now - made.madeMs < this.#limits.freshMs) return made.body;
-    const body = Buffer.from(this.#textOf(format));
+    const body = Buffer.from(this.#renderText(format));
     this.#texts.set(format, { body, madeMs: now });
     return body;
   }

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { DepthwattError, isDepthwattError } from "../../../core/index.js";
 import type { ControlAnswer } from "../../contracts/control.js";
-import { refusalOf } from "../../control/answer.js";
+import { refusalFrom } from "../../control/answer.js";
 import { type ControlClientOptions, sendRequest } from "../../control/client.js";
 import type { HubControl } from "./hub.js";
 
@@ -21,7 +21,7 @@ const signedSchema = z.strictObject({ signed: z.string(), signature: z.string() 
 const idSchema = z.object({ id: z.string().min(1).max(64) });
 
 /** @throws DepthwattError CONTROL_SECRET, CONTROL_INVALID */
-function idOf(payload: string): string {
+function requestId(payload: string): string {
   try {
     const signed = signedSchema.safeParse(JSON.parse(payload));
     if (signed.success) return idSchema.parse(JSON.parse(signed.data.signed)).id;
@@ -42,7 +42,7 @@ export function brokerControl(options: BrokerControlOptions): HubControl {
       throw new DepthwattError("CONTROL_BUSY", `expected at most ${MAX_REQUESTS} requests at a time`);
     if (!/^[a-z]{1,32}$/.test(command))
       throw new DepthwattError("CONTROL_INVALID", "expected a command of small letters, got something else");
-    const id = idOf(payload);
+    const id = requestId(payload);
     inWork++;
     try {
       return await sendRequest({ ...options, device }, command, { id, payload });
@@ -62,7 +62,7 @@ export function brokerControl(options: BrokerControlOptions): HubControl {
       try {
         return { type: "answer", id, answer: await pass(device ?? "", command, payload) };
       } catch (error) {
-        if (isDepthwattError(error)) return { type: "answer", id, answer: refusalOf(error) };
+        if (isDepthwattError(error)) return { type: "answer", id, answer: refusalFrom(error) };
         throw error;
       }
     },

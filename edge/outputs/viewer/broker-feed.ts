@@ -25,7 +25,7 @@ interface Assembly {
 }
 
 /** The whole message again: parseFrame cut it in two without a copy. */
-const messageOf = ({ body, messageBytes }: ReceivedFrame): Uint8Array =>
+const wholeMessage = ({ body, messageBytes }: ReceivedFrame): Uint8Array =>
   new Uint8Array(body.buffer, body.byteOffset - FRAME_HEADER_BYTES, messageBytes);
 
 /** JSON.stringify calls itself for each level and ends in an exception where they are some thousand. */
@@ -95,7 +95,7 @@ export class BrokerFeed {
       this.#assemblies.set(device, assembly);
     }
     const moment = assembly as Assembly;
-    moment.frames.set(stream, messageOf(frame));
+    moment.frames.set(stream, wholeMessage(frame));
     moment.seen.add(stream);
     const { seen, expected } = moment;
     if (expected.size > 0 && [...expected].every((name) => seen.has(name))) this.#complete(device, moment);

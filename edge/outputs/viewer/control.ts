@@ -15,7 +15,7 @@ export interface PageControlOptions {
   notice(text: string): void;
 }
 
-export function controlOf({ control, device, gated, notice }: PageControlOptions): HubControl {
+export function createPageControl({ control, device, gated, notice }: PageControlOptions): HubControl {
   const { secret } = control;
   // A topic has no blank, so a signature for the page is invalid at the same device's broker endpoint.
   const signedFor = `page of ${device}`;

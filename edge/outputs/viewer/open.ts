@@ -15,7 +15,7 @@ import { rateSetting } from "../../contracts/rate-setting.js";
 import { type Exact, section, setting } from "../../contracts/setting.js";
 import { CountsByCause } from "../../contracts/statistics.js";
 import { servePage } from "./assets.js";
-import { controlOf } from "./control.js";
+import { createPageControl } from "./control.js";
 import { Hub } from "./hub.js";
 import { FrameMessages } from "./messages.js";
 
@@ -46,7 +46,7 @@ async function openViewer(context: OutputContext<ViewerSettings>): Promise<Outpu
     gate,
     control:
       control &&
-      controlOf({ control, device: `${context.base}/${device}`, gated: gate !== undefined, notice }),
+      createPageControl({ control, device: `${context.base}/${device}`, gated: gate !== undefined, notice }),
   });
   servePage(server, hub);
   return new ViewerOutput(context, hub, server.url as string);

@@ -12,13 +12,13 @@ import {
   type GreyImage,
   type Guidance,
   type GuideProgress,
-  greyOf,
   guessDetection,
   type ImageSize,
   LEAST_PAIRS,
   type LensModel,
   type PairSource,
   type SeenPair,
+  toGrey,
 } from "../../../camera/index.js";
 import { DepthwattError, isDepthwattError } from "../../../core/index.js";
 import type { Looked, WantedBoard } from "./look.js";
@@ -243,7 +243,7 @@ export async function captureLive(
       // The newest pair that comes when there is time for one.
       if (over || work !== undefined || ms < nextMs) return pair.release();
       nextMs = ms + SHORTEST_MS;
-      const images = { left: greyOf(pair.left), right: greyOf(pair.right) };
+      const images = { left: toGrey(pair.left), right: toGrey(pair.right) };
       const at = Number(pair.left.timestampNs) / 1e6;
       pair.release();
       work = capture.look(images, at).then(

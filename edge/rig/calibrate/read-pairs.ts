@@ -4,7 +4,6 @@ import { availableParallelism } from "node:os";
 import { basename } from "node:path";
 import {
   type GreyImage,
-  greyOf,
   listImages,
   medianPeriodNs,
   type PairSource,
@@ -12,6 +11,7 @@ import {
   readGreyImage,
   readStereoSideBySide,
   settleTimes,
+  toGrey,
 } from "../../../camera/index.js";
 import { DepthwattError } from "../../../core/index.js";
 
@@ -112,7 +112,7 @@ export async function takePairs(
         lastNs = timestampNs;
         taken++;
         const seconds = Number(timestampNs - firstNs) / 1e9;
-        const images = { left: greyOf(pair.left), right: greyOf(pair.right) };
+        const images = { left: toGrey(pair.left), right: toGrey(pair.right) };
         const named = { name: `${seconds.toFixed(2)} s`, read: () => Promise.resolve(images) };
         work = work.then(() => onPair(named, images)).finally(() => pair.release());
         work.catch(reject);

@@ -24,14 +24,14 @@ export interface Outputs {
 
 const rosFiles = (folder: string) => [join(folder, "left.yaml"), join(folder, "right.yaml")] as const;
 
-function filesOf({ output, opencv, ros, kalibr, report }: Outputs): string[] {
+function outputFiles({ output, opencv, ros, kalibr, report }: Outputs): string[] {
   const files = [output, opencv, ...(ros === undefined ? [] : rosFiles(ros)), kalibr, report];
   return files.filter((file) => file !== undefined);
 }
 
 /** Before anything is computed: a place that cannot be written is reported now. @throws DepthwattError FILE_EXISTS, OUTPUT_UNWRITABLE, USAGE */
 export function checkPlaces(outputs: Outputs, force: boolean): void {
-  const files = filesOf(outputs);
+  const files = outputFiles(outputs);
   const twice = files.find((file, at) => files.indexOf(file) !== at);
   if (twice !== undefined) {
     throw new DepthwattError("USAGE", `expected every result to have its own file, two go to ${twice}`, {

@@ -47,7 +47,7 @@ const NONE: Angles = [0, 0, 0];
 const length = (angles: readonly number[]) => Math.hypot(...angles);
 
 /** Rodrigues' formula: row-major, of angles in degrees about x, y and z. */
-export function rotationOf(angles: Angles): Float64Array {
+export function rotationFromAngles(angles: Angles): Float64Array {
   const angle = length(angles) / DEGREES;
   if (angle === 0) return Float64Array.of(1, 0, 0, 0, 1, 0, 0, 0, 1);
   const [x, y, z] = angles.map((one) => one / DEGREES / angle) as unknown as Angles;
@@ -145,7 +145,7 @@ export class RigCorrection {
   async #turned(angles: Angles): Promise<Int32Array> {
     const { view, inputWidth, inputHeight, rightMap: map } = this.#rig;
     if (length(angles) === 0) return map;
-    return this.#turn({ ...view, inputWidth, inputHeight, map, rotation: rotationOf(angles) });
+    return this.#turn({ ...view, inputWidth, inputHeight, map, rotation: rotationFromAngles(angles) });
   }
 
   #apply(angles: Angles, map: Int32Array): void {

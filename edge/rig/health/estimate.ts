@@ -43,7 +43,7 @@ export interface Alignment {
 }
 
 /** Inverse of a symmetric positive definite matrix, by Gauss and Jordan; undefined where it is singular. */
-function inverseOf(matrix: readonly (readonly number[])[]): number[][] | undefined {
+function invertMatrix(matrix: readonly (readonly number[])[]): number[][] | undefined {
   const size = matrix.length;
   const rows = matrix.map((row, i) => [...row, ...row.map((_, j) => (i === j ? 1 : 0))]);
   for (let i = 0; i < size; i++) {
@@ -60,7 +60,7 @@ function inverseOf(matrix: readonly (readonly number[])[]): number[][] | undefin
 }
 
 /** Joins looks at the same rig. @returns undefined where they have too few features */
-export function alignmentOf(
+export function estimateAlignment(
   looks: readonly AlignmentLook[],
   { focalPixels }: Pick<AlignmentView, "focalPixels">,
 ): Alignment | undefined {
@@ -84,7 +84,7 @@ export function alignmentOf(
   // Every feature is as sure as the features turn out to be, and no surer than a twentieth of a row.
   const deviation = Math.max(Math.sqrt(squares / weight), 0.05 / focalPixels);
   for (const [i, term] of ALIGNMENT_TERMS.entries()) sums[i]![i]! += (deviation / PRIORS[term]) ** 2;
-  const inverse = inverseOf(sums);
+  const inverse = invertMatrix(sums);
   if (inverse === undefined) return undefined;
   const terms = {} as Record<AlignmentTerm, Quantity>;
   for (const [i, term] of ALIGNMENT_TERMS.entries()) {

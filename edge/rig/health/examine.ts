@@ -4,7 +4,7 @@ import { type AlignmentLook, PairAligner } from "../../../camera/index.js";
 import type { InputLayout } from "../../contracts/rig.js";
 import { type AlignmentFigures, inWords, joined, typicalDisparity } from "./figures.js";
 import { type LookGeometry, lookOptions } from "./look-options.js";
-import { type PairProblem, problem, problemOf } from "./problem.js";
+import { findProblem, type PairProblem, problem } from "./problem.js";
 
 export interface CapturedPair {
   left: Uint8Array;
@@ -96,7 +96,7 @@ export class Examiner {
     this.#aligner.close();
     const { view, calibrated } = this.#geometry;
     const pairs = this.#looks.length;
-    const found = problemOf(this.#looks, this.#geometry);
+    const found = findProblem(this.#looks, this.#geometry);
     if (found !== undefined) {
       return {
         pairs,
@@ -175,7 +175,7 @@ export class Examiner {
       exchanged ? aligner.look(right, left) : aligner.look(left, right),
     );
     aligner.close();
-    const trouble = problemOf(looks, geometry);
+    const trouble = findProblem(looks, geometry);
     if (trouble !== undefined && trouble.code !== "PAIR_SWAPPED") return undefined;
     const rows = looks.reduce((sum, { p95Rows }) => sum + p95Rows / looks.length, 0);
     return { disparity: typicalDisparity(looks), rows };
@@ -183,7 +183,7 @@ export class Examiner {
 }
 
 /** Returns one standard deviation of the total rotation, degrees: that of its angles, each by its share of the total. */
-function deviationOf({ rotationDegrees, deviationDegrees }: AlignmentFigures): number {
+function largestDeviation({ rotationDegrees, deviationDegrees }: AlignmentFigures): number {
   const parts = (["pitch", "yaw", "roll"] as const).flatMap((angle) => {
     const [value, deviation] = [rotationDegrees[angle], deviationDegrees[angle]];
     return typeof value === "number" && typeof deviation === "number" ? [value * deviation] : [];
@@ -197,7 +197,7 @@ function misaligned(
   { maxRows, maxDegrees }: Limits,
   calibrated: boolean,
 ): PairProblem | undefined {
-  const margin = figures.features < FEW_FEATURES ? SURE_DEVIATIONS * deviationOf(figures) : 0;
+  const margin = figures.features < FEW_FEATURES ? SURE_DEVIATIONS * largestDeviation(figures) : 0;
   const turned = figures.rotationDegrees.total - margin;
   if (figures.rows.p95 <= maxRows && turned <= maxDegrees) return undefined;
   const found = inWords(figures);

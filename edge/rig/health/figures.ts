@@ -3,7 +3,7 @@
 import type { AlignmentLook } from "../../../camera/index.js";
 import { mean } from "../../../core/index.js";
 import { orUnavailable, type Unavailable } from "../../contracts/availability.js";
-import { type Alignment, type AlignmentView, alignmentOf, type Quantity, rowsAt } from "./estimate.js";
+import { type Alignment, type AlignmentView, estimateAlignment, type Quantity, rowsAt } from "./estimate.js";
 
 export interface RotationFigures {
   /** The total of all three, as far as they are known. */
@@ -48,7 +48,7 @@ const DEGREES = 180 / Math.PI;
 const round = (value: number, digits: number) => Number(value.toFixed(digits)) + 0;
 
 /** @param calibrated whether the view's focal length is known: otherwise angles that need it are not reported */
-function figuresOf(
+function alignmentFigures(
   looks: readonly AlignmentLook[],
   alignment: Alignment,
   view: AlignmentView,
@@ -116,9 +116,9 @@ export function joined(
   view: AlignmentView,
   calibrated: boolean,
 ): { alignment: Alignment; figures: AlignmentFigures } | undefined {
-  const alignment = alignmentOf(looks, view);
+  const alignment = estimateAlignment(looks, view);
   if (alignment === undefined) return undefined;
-  return { alignment, figures: figuresOf(looks, alignment, view, calibrated) };
+  return { alignment, figures: alignmentFigures(looks, alignment, view, calibrated) };
 }
 
 /** "0.8 rows, rotation 0.12 degrees": what moved, as one clause. */

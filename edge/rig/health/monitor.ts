@@ -5,7 +5,7 @@ import type { Unavailable } from "../../contracts/availability.js";
 import type { Alignment } from "./estimate.js";
 import { type AlignmentFigures, inWords, joined } from "./figures.js";
 import type { LookGeometry } from "./look-options.js";
-import { type PairProblem, problem, problemOf } from "./problem.js";
+import { findProblem, type PairProblem, problem } from "./problem.js";
 
 export interface MonitorLimits {
   maxRows: number;
@@ -111,7 +111,7 @@ export class RigMonitor {
     // The first look says what looks cost.
     this.#nextMs = Math.max(this.#nextMs, now + COST_TIMES * look.cpuMs);
     const { view, calibrated } = this.#geometry;
-    const alone = problemOf([look], this.#geometry);
+    const alone = findProblem([look], this.#geometry);
     if (alone !== undefined) {
       this.#recent = [];
       this.#figures = undefined;

@@ -40,7 +40,7 @@ const SWAPPED_PIXELS = -2;
  * Returns the problem of the images, if any.
  * @param rectification disparityOffset is 0 if both images have one principal point
  */
-export function problemOf(
+export function findProblem(
   looks: readonly AlignmentLook[],
   { disparityOffset, calibrated }: Pick<LookGeometry, "disparityOffset" | "calibrated">,
 ): PairProblem | undefined {

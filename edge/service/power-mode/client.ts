@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { pathToFileURL } from "node:url";
 import { POWER_MODE_SOCKET } from "./socket.js";
 
-function requestOf(words: readonly string[]): string | undefined {
+function parseRequest(words: readonly string[]): string | undefined {
   if (words.length === 1 && words[0] === "-q") return "query\n";
   return words.length === 2 && words[0] === "-m" ? `set ${words[1]}\n` : undefined;
 }
@@ -19,7 +19,7 @@ export interface Answer {
 
 /** Returns nvpmodel's answer. */
 export function ask(words: readonly string[], socketPath = POWER_MODE_SOCKET): Promise<Answer> {
-  const request = requestOf(words);
+  const request = parseRequest(words);
   const failed = (why: string): Answer => ({ status: 1, out: "", err: `${why}\n` });
   if (request === undefined)
     return Promise.resolve(failed(`expected -q or -m NUMBER, got ${words.join(" ")}`));

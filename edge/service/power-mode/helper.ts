@@ -43,7 +43,7 @@ function answer(): string {
   const request = readRequest();
   const program = PROGRAMS.find((path) => existsSync(path));
   if (program === undefined) return "refused this machine has no nvpmodel\n";
-  const { uid } = systemAddon().peerOf(CONNECTION);
+  const { uid } = systemAddon().peerCredentials(CONNECTION);
   return answerTo(
     request,
     { uid, allowed: userNumbers(USER) },

@@ -2,7 +2,7 @@
 // The source "command": any program as a camera.
 import { openCommandSource, splitCommand } from "../../../camera/index.js";
 import { isDepthwattError, printable, redactUrl } from "../../../core/index.js";
-import { brokenPlaces, placesOf } from "../../contracts/image-places.js";
+import { brokenPlaces, pickPlaces } from "../../contracts/image-places.js";
 import { type BrokenSetting, defineSource } from "../../contracts/source.js";
 import { commandSettings } from "./settings.js";
 
@@ -24,7 +24,7 @@ export const command = defineSource({
       const text = `expected ${section}.width and ${section}.height beside ${format}, got ${keys.join(" and ") || "neither"}`;
       return { keys: [`${section}.format`], text };
     }
-    for (const [name, line] of Object.entries(placesOf(settings))) {
+    for (const [name, line] of Object.entries(pickPlaces(settings))) {
       try {
         if (!shell) splitCommand(line);
       } catch (error) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The source "replay": images on disk, played at a rate or as fast as they are taken.
 import { openReplaySource } from "../../../camera/index.js";
-import { brokenPlaces, placesOf } from "../../contracts/image-places.js";
+import { brokenPlaces, pickPlaces } from "../../contracts/image-places.js";
 import { defineSource } from "../../contracts/source.js";
 import { replaySettings } from "./settings.js";
 
@@ -11,6 +11,6 @@ export const replay = defineSource({
   broken: brokenPlaces,
   async open(settings, { colours }) {
     const { rateHz, loop, timestamps } = settings;
-    return { source: await openReplaySource({ ...placesOf(settings), rateHz, loop, timestamps, colours }) };
+    return { source: await openReplaySource({ ...pickPlaces(settings), rateHz, loop, timestamps, colours }) };
   },
 });

@@ -8,13 +8,13 @@ import {
   clocks,
   depthwatt,
   FORMAT_TRAITS,
-  greyOf,
   LEFT,
   mean,
   native,
   openV4l2Source,
   RIGHT,
   setControl,
+  toGrey,
   until,
   V4l2Camera,
   video,
@@ -29,7 +29,7 @@ async function brightness(path, trait) {
     const { fourcc, width, height, strideBytes } = camera.native.format;
     assert.deepEqual([fourcc, width, height], [trait.fourcc, 320, 180]);
     const raw = { data: frames[2].copy, width, height, strideBytes, format: trait.format };
-    const { data } = greyOf({ ...raw, timestampNs: 0n, sequence: 0 });
+    const { data } = toGrey({ ...raw, timestampNs: 0n, sequence: 0 });
     const grey = new Uint8Array(width * height);
     const sizes = { inputWidth: width, inputHeight: height, width, height, strideBytes };
     native.stages.rectify({ variant: "reference", format: trait.format, ...sizes, image: raw.data, grey });
@@ -44,7 +44,7 @@ async function brightness(path, trait) {
 
 const uncompressed = FORMAT_TRAITS.filter(({ format }) => format !== "MJPEG");
 
-async function brightnessOf(path, pattern, traits) {
+async function measureBrightness(path, pattern, traits) {
   const picture = await patternNumber(path, pattern);
   setControl(path, `test_pattern=${picture}`);
   setControl(path, "osd_text_mode=2");
@@ -87,8 +87,8 @@ export const captureCases = {
   },
 
   "every format is bright where the picture is white and dark where it is black, single-planar": async () => {
-    const white = await brightnessOf(LEFT, "100% White", uncompressed);
-    const black = await brightnessOf(LEFT, "100% Black", uncompressed);
+    const white = await measureBrightness(LEFT, "100% White", uncompressed);
+    const black = await measureBrightness(LEFT, "100% Black", uncompressed);
     for (const [format, value] of Object.entries(white)) assert(value > 225, `${format}: white is ${value}`);
     for (const [format, value] of Object.entries(black)) assert(value < 25, `${format}: black is ${value}`);
     return { white, black };
@@ -96,7 +96,7 @@ export const captureCases = {
 
   "the same through the multi-planar interface": async () => {
     const some = uncompressed.filter(({ format }) => !/BAYER_(GR|GB|BG)/.test(format));
-    const white = await brightnessOf(RIGHT, "100% White", some);
+    const white = await measureBrightness(RIGHT, "100% White", some);
     for (const [format, value] of Object.entries(white)) assert(value > 225, `${format}: white is ${value}`);
   },
 

@@ -185,7 +185,7 @@ export const loopBackCases = {
  * Checks order, time stamps and sequence numbers of every frame, and the depth of those between two changes of the
  * image.
  */
-function checkFrames(depths, lefts, truth, cameraInfo, percentOf) {
+function checkFrames(depths, lefts, truth, cameraInfo, badPercent) {
   const percents = [];
   const stepsMs = [];
   for (const [i, { header, missingBefore }] of depths.entries()) {
@@ -201,8 +201,8 @@ function checkFrames(depths, lefts, truth, cameraInfo, percentOf) {
     stepsMs.push(stepMs / (header.leftSequence - before.leftSequence));
     const numbers = [i - 1, i, i + 1].map((at) => lefts.get(depths[at]?.header.leftSequence));
     if (numbers[0] === undefined || numbers.some((number) => number !== numbers[0])) continue;
-    const { focalPixels, baselineMetres } = geometryOf(cameraInfo);
-    percents.push(percentOf(depths[i].values(), truth[numbers[1]], focalPixels * baselineMetres));
+    const { focalPixels, baselineMetres } = parseGeometry(cameraInfo);
+    percents.push(badPercent(depths[i].values(), truth[numbers[1]], focalPixels * baselineMetres));
   }
   // The median: an emulated machine that waits for its host makes single images late.
   const perImage = stepsMs.sort((one, other) => one - other)[stepsMs.length >> 1];
@@ -218,7 +218,7 @@ function checkFrames(depths, lefts, truth, cameraInfo, percentOf) {
   };
 }
 
-function geometryOf(cameraInfo) {
+function parseGeometry(cameraInfo) {
   return {
     focalPixels: cameraInfo.K?.[0] ?? cameraInfo.focalPixels,
     baselineMetres: cameraInfo.baselineMetres,

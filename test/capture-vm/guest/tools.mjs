@@ -18,7 +18,7 @@ export const clocks = () => video.clocks();
 export const { openV4l2Source } = await built("camera/live/open-source.js");
 export const { CameraControls, FORMAT_TRAITS, V4l2Camera, videoNodes } = parts;
 export const { mean } = await built("core/statistics.js");
-export const { greyOf } = await built("camera/recordings/still.js");
+export const { toGrey } = await built("camera/recordings/still.js");
 
 /** The two webcams; the right one is multi-planar. */
 export let LEFT = "/dev/video0";

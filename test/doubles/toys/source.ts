@@ -34,7 +34,7 @@ function camera(shift: number, sequence: number): RawImage {
   return { data, width: WIDTH, height: HEIGHT, strideBytes: WIDTH, format: "GREY", timestampNs, sequence };
 }
 
-function pairsOf(disparity: number): PairSource {
+function toyPairs(disparity: number): PairSource {
   let pairs = 0;
   let held = 0;
   let stopped = false;
@@ -68,7 +68,7 @@ function pairsOf(disparity: number): PairSource {
 export const toy = defineSource({
   summary: "three constructed pairs",
   settings: toySettings,
-  open: async ({ disparity }) => ({ source: pairsOf(disparity) }),
+  open: async ({ disparity }) => ({ source: toyPairs(disparity) }),
 });
 `;
 

@@ -8,7 +8,7 @@ import { assert, mainPid, sh, show, tried, UNIT, until } from "./tools.mjs";
 const page = readFileSync("/opt/service.md", "utf8");
 
 /** Returns the commands below a heading, without their comments. */
-function commandsOf(heading) {
+function listCommands(heading) {
   const [, section] = page.split(new RegExp(`^## ${heading}$`, "m"));
   assert(section !== undefined, `the page has no section ${heading}`);
   return section
@@ -50,7 +50,7 @@ const state = (unit) => tried("systemctl", "is-active", unit).output.trim();
 export const cases = {
   "From Debian packages: both are installed, and nothing is started": () => {
     program("/usr/local/bin/sudo", 'exec "$@"');
-    const lines = commandsOf("From Debian packages");
+    const lines = listCommands("From Debian packages");
     assert.equal(lines.length, 2);
     for (const line of lines) follow(line);
     assert.equal(state(UNIT), "inactive");
@@ -64,7 +64,7 @@ export const cases = {
       "/usr/local/bin/editor",
       `case $1 in */config.yaml) cp /opt/settings.yaml "$1"; cp /opt/scene/calibration.json /etc/depthwatt/ ;; esac`,
     );
-    const lines = commandsOf("Start it");
+    const lines = listCommands("Start it");
     assert.equal(lines.length, 8);
     const said = Object.fromEntries(lines.map((line) => [line, follow(line)]));
     assert.equal(state(UNIT), "active");
@@ -88,7 +88,7 @@ export const cases = {
   },
 
   "Several pairs of cameras: a second service beside the first": () => {
-    const lines = commandsOf("Several pairs of cameras");
+    const lines = listCommands("Several pairs of cameras");
     assert.equal(lines.length, 3);
     for (const line of lines) follow(line);
     assert.deepEqual([state(UNIT), state("depthwatt@front")], ["active", "active"]);
@@ -117,7 +117,7 @@ export const cases = {
   "Upgrade and removal: removed, then purged; no unit, no file, no helper is left": () => {
     sh("depthwatt", "power-modes", "--allow");
     assert.equal(state("depthwatt-power-mode.socket"), "active");
-    const [remove, purge] = commandsOf("Upgrade and removal");
+    const [remove, purge] = listCommands("Upgrade and removal");
     const yes = (line) => line.replace("apt-get ", "apt-get --yes ");
     follow(yes(remove));
     for (const unit of [UNIT, "depthwatt@front.service", "depthwatt-power-mode.socket"])

@@ -10,7 +10,7 @@ import { encodePng } from "../../../camera/index.js";
 import { connectConsumer, type ReceivedFrame } from "../../../clients/javascript/src/consumer.js";
 import { Continuity, ContinuityByStream } from "../../../clients/javascript/src/continuity.js";
 import { decodeBody, toValues } from "../../../clients/javascript/src/decode.js";
-import { latencyMsOf } from "../../../clients/javascript/src/latency.js";
+import { frameLatencyMs } from "../../../clients/javascript/src/latency.js";
 import { StreamStatistics } from "../../../clients/javascript/src/statistics.js";
 import { localClockDomain } from "../../../core/frame/clock-domain.js";
 import { FRAME_HEADROOM_BYTES } from "../../../core/frame/frame-format.js";
@@ -250,7 +250,7 @@ describe("latency", () => {
     const clockDomain = localClockDomain();
     expect(clockDomain).not.toBe(0);
     // An offset that is wrong by a year shows that it is not used.
-    const latency = latencyMsOf(
+    const latency = frameLatencyMs(
       header({ clock: "monotonic", leftTimestampNs, clockDomain, realtimeOffsetNs: 0n }),
     );
     expect(latency).toBeGreaterThanOrEqual(25);
@@ -260,11 +260,11 @@ describe("latency", () => {
   test("goes by UNIX time between hosts, and is unknown for recordings", () => {
     const realtimeOffsetNs = BigInt(Date.now()) * 1_000_000n - 5_000_000_000n;
     const other = { clock: "monotonic", leftTimestampNs: 4_960_000_000n, clockDomain: 1 } as const;
-    const latency = latencyMsOf(header({ ...other, realtimeOffsetNs }));
+    const latency = frameLatencyMs(header({ ...other, realtimeOffsetNs }));
     expect(latency).toBeGreaterThan(35);
     expect(latency).toBeLessThan(40 + 10_000);
-    expect(latencyMsOf(header({ ...other, realtimeOffsetNs: undefined }))).toBeUndefined();
-    expect(latencyMsOf(header({ ...other, clock: "file", realtimeOffsetNs }))).toBeUndefined();
+    expect(frameLatencyMs(header({ ...other, realtimeOffsetNs: undefined }))).toBeUndefined();
+    expect(frameLatencyMs(header({ ...other, clock: "file", realtimeOffsetNs }))).toBeUndefined();
   });
 
   test("follows a clock that is set while the consumer runs", () => {
@@ -274,7 +274,7 @@ describe("latency", () => {
         set.mockReturnValue(ms);
         const captured = { leftTimestampNs: 7_000_000_000n, clock: "monotonic", clockDomain: 1 } as const;
         const realtimeOffsetNs = BigInt(ms - 40) * 1_000_000n - captured.leftTimestampNs;
-        expect(latencyMsOf(header({ ...captured, realtimeOffsetNs }))).toBeCloseTo(40, 6);
+        expect(frameLatencyMs(header({ ...captured, realtimeOffsetNs }))).toBeCloseTo(40, 6);
       }
     } finally {
       set.mockRestore();

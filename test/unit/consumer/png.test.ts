@@ -29,7 +29,7 @@ function header(width: number, height: number, depth: number, changes: Record<nu
 
 const END = chunk("IEND", Buffer.alloc(0));
 const file = (...chunks: Buffer[]) => new Uint8Array(Buffer.concat([SIGNATURE, ...chunks]));
-const rowsOf = (bytes: number) => chunk("IDAT", deflateSync(Buffer.alloc(bytes)));
+const rowChunk = (bytes: number) => chunk("IDAT", deflateSync(Buffer.alloc(bytes)));
 
 test("every filter at both depths gives what fast-png gives", () => {
   for (const depth of [8, 16]) {
@@ -65,7 +65,7 @@ test("colours of 8 bit are read as three channels, and never in place of grey", 
 
 test("a file that inflates to more than its rows is refused before it does", () => {
   // 100 MB in 97 kB, for a picture of 4 x 3.
-  const bomb = file(header(4, 3, 16), rowsOf(100 << 20), END);
+  const bomb = file(header(4, 3, 16), rowChunk(100 << 20), END);
   expect(bomb.length).toBeLessThan(110_000);
   const again = deflateSync(Buffer.alloc(100 << 20));
   const before = performance.now();
@@ -79,12 +79,12 @@ test("a file that inflates to more than its rows is refused before it does", () 
 test("one byte more or less, bytes after the picture and after the file, are refused", () => {
   const size = { width: 4, height: 3, depth: 16 };
   const head = header(4, 3, 16);
-  expect(decodePng(file(head, rowsOf(27), END), size)).toEqual(new Uint16Array(12));
-  expect(() => decodePng(file(head, rowsOf(28), END), size)).toThrow(/28 of the 27 bytes/);
-  expect(() => decodePng(file(head, rowsOf(26), END), size)).toThrow(/26 of the 27 bytes/);
+  expect(decodePng(file(head, rowChunk(27), END), size)).toEqual(new Uint16Array(12));
+  expect(() => decodePng(file(head, rowChunk(28), END), size)).toThrow(/28 of the 27 bytes/);
+  expect(() => decodePng(file(head, rowChunk(26), END), size)).toThrow(/26 of the 27 bytes/);
   const tail = chunk("IDAT", Buffer.concat([deflateSync(Buffer.alloc(27)), Buffer.alloc(5)]));
   expect(() => decodePng(file(head, tail, END), size)).toThrow(/5 bytes after the picture/);
-  expect(() => decodePng(file(head, rowsOf(27), END, END), size)).toThrow(/12 bytes after IEND/);
+  expect(() => decodePng(file(head, rowChunk(27), END, END), size)).toThrow(/12 bytes after IEND/);
   for (const bytes of [26, 28])
     expect(() => inflateByFflate(deflateSync(Buffer.alloc(bytes)), 27)).toThrow(/27 bytes/);
   const whole = deflateSync(Buffer.from(Array.from({ length: 27 }, (_, i) => i)), {
@@ -96,16 +96,16 @@ test("one byte more or less, bytes after the picture and after the file, are ref
 
 test("a colour profile that inflates without end is never inflated", () => {
   const profile = Buffer.concat([Buffer.from("p\0\0", "latin1"), deflateSync(Buffer.alloc(100 << 20))]);
-  const png = file(header(4, 3, 8), chunk("iCCP", profile), chunk("zTXt", profile), rowsOf(15), END);
+  const png = file(header(4, 3, 8), chunk("iCCP", profile), chunk("zTXt", profile), rowChunk(15), END);
   // In CPU time, and against what inflating it once costs on this machine.
-  const costOf = (work: () => void) => {
+  const cpuCost = (work: () => void) => {
     const before = process.cpuUsage();
     work();
     const { user, system } = process.cpuUsage(before);
     return user + system;
   };
-  const inflating = costOf(() => inflateSync(profile.subarray(3)));
-  const decoding = costOf(() =>
+  const inflating = cpuCost(() => inflateSync(profile.subarray(3)));
+  const decoding = cpuCost(() =>
     expect(decodePng(png, { width: 4, height: 3, depth: 8 })).toEqual(new Uint8Array(12)),
   );
   expect(decoding).toBeLessThan(inflating / 2);
@@ -113,7 +113,7 @@ test("a colour profile that inflates without end is never inflated", () => {
 
 test("damage and other kinds are refused in words", () => {
   const size = { width: 4, height: 3, depth: 8 };
-  const good = [rowsOf(15), END];
+  const good = [rowChunk(15), END];
   const cases: [Uint8Array, RegExp][] = [
     [new Uint8Array(0), /no PNG signature/],
     [file(), /end of the file inside a chunk/],

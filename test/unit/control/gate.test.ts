@@ -7,7 +7,7 @@ import { describe, expect, test, vi } from "vitest";
 import { type Config, changedConfig, loadConfig, type SettingsChange } from "../../../edge/config/index.js";
 import { Control, type ControlledRun } from "../../../edge/control/control.js";
 import { MAX_REQUEST_BYTES, RequestGate } from "../../../edge/control/gate.js";
-import { SIGNATURE_WINDOW_MS, signatureOf } from "../../../edge/control/signature.js";
+import { SIGNATURE_WINDOW_MS, signRequest } from "../../../edge/control/signature.js";
 import { PRESETS } from "../../../edge/presets/index.js";
 
 const SECRET = "a secret of enough characters";
@@ -60,7 +60,7 @@ function make(
     clock.ms += 200;
     const nonce = `nonce-of-a-test-${serial++}`;
     const text = JSON.stringify({ id: "7", client: "anna", timeMs: clock.wallMs, nonce, ...request });
-    const signature = signatureOf(secret, { device, command, text });
+    const signature = signRequest(secret, { device, command, text });
     const payload = options.secret === undefined ? text : JSON.stringify({ signed: text, signature });
     return gate.answer(as, Buffer.from(payload));
   };
@@ -70,9 +70,9 @@ function make(
 test("the signature is HMAC-SHA256 over the lines that the reference names", () => {
   const text = '{"id":"1"}';
   const expected = createHmac("sha256", SECRET).update(`depthwatt-control-1\nsite/robot-1\nget\n${text}`);
-  expect(signatureOf(SECRET, { device: DEVICE, command: "get", text })).toBe(expected.digest("hex"));
+  expect(signRequest(SECRET, { device: DEVICE, command: "get", text })).toBe(expected.digest("hex"));
   // A constant, so that a change of the signed text is noticed: python3 -c 'import hmac; ...' gives the same.
-  expect(signatureOf("0123456789abcdef", { device: "depthwatt/robot-1", command: "get", text })).toBe(
+  expect(signRequest("0123456789abcdef", { device: "depthwatt/robot-1", command: "get", text })).toBe(
     "5fd704dc40cbb389da8179d2687b5d4083ddba4d2703054ad31be9dfc0c1aa5e",
   );
 });
@@ -81,7 +81,7 @@ test("the reference's example is signed as it says", () => {
   const page = readFileSync("docs/reference/requests.md", "utf8");
   const example = JSON.parse(/```json signed request\n([\s\S]*?)```/.exec(page)![1]!);
   const request = { device: "depthwatt/robot-1", command: "get", text: example.signed as string };
-  expect(example.signature).toBe(signatureOf("the secret of the manual", request));
+  expect(example.signature).toBe(signRequest("the secret of the manual", request));
 });
 
 test("of two requests to record that come together the later one says when it ends", async () => {

@@ -5,13 +5,13 @@ import { type DepthSample, fitPlane } from "../../../core/index.js";
 import { seededRandom } from "../../doubles/rvl-pictures.js";
 
 /** 1/z = a u + b v + c over a square of rays. */
-function samplesOf(a: number, b: number, c: number, noise = () => 0): DepthSample[] {
+function planeSamples(a: number, b: number, c: number, noise = () => 0): DepthSample[] {
   const steps = [-0.4, -0.3, -0.2, -0.1, 0, 0.1, 0.2, 0.3, 0.4];
   return steps.flatMap((u) => steps.map((v) => ({ u, v, depthMetres: 1 / (a * u + b * v + c + noise()) })));
 }
 
 test("a wall at 2 m, turned by 45 degrees", () => {
-  const plane = fitPlane(samplesOf(0.5, 0, 0.5))!;
+  const plane = fitPlane(planeSamples(0.5, 0, 0.5))!;
   expect(plane.distanceMetres).toBeCloseTo(2, 9);
   expect(plane.angleDegrees).toBeCloseTo(45, 9);
   expect(plane.rmsMetres).toBeCloseTo(0, 9);
@@ -19,7 +19,7 @@ test("a wall at 2 m, turned by 45 degrees", () => {
 
 test("noise of the inverse depth is the RMS", () => {
   const random = seededRandom(3);
-  const plane = fitPlane(samplesOf(0.01, -0.02, 0.5, () => (random() < 0.5 ? -0.001 : 0.001)))!;
+  const plane = fitPlane(planeSamples(0.01, -0.02, 0.5, () => (random() < 0.5 ? -0.001 : 0.001)))!;
   expect(plane.rmsInverse).toBeGreaterThan(0.0009);
   expect(plane.rmsInverse).toBeLessThanOrEqual(0.001);
   // dz = z^2 d(1/z): 4 mm at 2 m.

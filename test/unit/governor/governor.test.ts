@@ -7,7 +7,15 @@ import { qualityLadder, relativeWork } from "../../../edge/governor/ladder.js";
 import type { Observation } from "../../../edge/governor/limits.js";
 import type { BoardModelOptions } from "../../doubles/board-model.js";
 import { seeded } from "../../doubles/constructed-profile.js";
-import { drawRun, govern, LEVELS, profileOf, type Run, SGM, simulate } from "../../doubles/governor-run.js";
+import {
+  drawRun,
+  govern,
+  LEVELS,
+  profileLevels,
+  type Run,
+  SGM,
+  simulate,
+} from "../../doubles/governor-run.js";
 import {
   RecordedBoard,
   type RecordedBoardOptions,
@@ -40,8 +48,8 @@ const BOARDS = Array.from({ length: 60 }, (_, i): BoardModelOptions => {
 });
 
 /** A budget that the board can keep, somewhere inside its ladder. */
-function budgetOf(model: BoardModelOptions, share: number): number {
-  const watts = profileOf(model).map((figures) => figures.watts!);
+function wattBudget(model: BoardModelOptions, share: number): number {
+  const watts = profileLevels(model).map((figures) => figures.watts!);
   const [max, min] = [Math.max(...watts), Math.min(...watts)];
   return Number((min + share * (max - min) + 0.5).toFixed(1));
 }
@@ -107,7 +115,7 @@ describe("a watt budget", () => {
     "board %i, learning: settles and stays, whatever the board",
     (_, model) => {
       for (const share of [0.25, 0.6]) {
-        const budget = budgetOf(model, share);
+        const budget = wattBudget(model, share);
         const run = simulate(model, { budgetWatts: budget }, 1800);
         // Learning may walk the ladder one level at a time, five seconds each.
         const settled = 5 * LEVELS.length;
@@ -124,8 +132,8 @@ describe("a watt budget", () => {
   test.each(BOARDS.slice(0, 20).map((model, i) => [i, model] as const))(
     "board %i, with a profile: right at once, best level that fits",
     (_, model) => {
-      const budget = budgetOf(model, 0.5);
-      const table = profileOf(model);
+      const budget = wattBudget(model, 0.5);
+      const table = profileLevels(model);
       const run = simulate(model, { budgetWatts: budget }, 900, table);
       const best = table.findIndex((figures) => figures.watts! <= 0.97 * budget);
       expect(run.seconds[0]!.level).toBe(best);
@@ -137,10 +145,10 @@ describe("a watt budget", () => {
   test.each(BOARDS.slice(0, 20).map((model, i) => [i, model] as const))(
     "board %i: somebody else's load comes and goes",
     (_, model) => {
-      const budget = budgetOf(model, 0.8);
+      const budget = wattBudget(model, 0.8);
       const load = 0.3 * (budget - (model.idleWatts ?? 4));
       const otherWatts = (t: number): number => (t >= 300 && t < 600 ? load : 0);
-      const run = simulate({ ...model, otherWatts }, { budgetWatts: budget }, 1200, profileOf(model));
+      const run = simulate({ ...model, otherWatts }, { budgetWatts: budget }, 1200, profileLevels(model));
       // With a profile the fall is one step: three readings to confirm and one that the step takes.
       expect(over(run, budget, 306, 600)).toBeLessThanOrEqual(6);
       // When the load has gone, quality comes back automatically.

@@ -8,7 +8,7 @@ import { Governor } from "../../../edge/governor/governor.js";
 import { qualityLadder } from "../../../edge/governor/ladder.js";
 import { GovernorLoop } from "../../../edge/governor/loop.js";
 import { RateGate } from "../../../edge/governor/rate-gate.js";
-import { tableOf } from "../../../edge/governor/table.js";
+import { buildTable } from "../../../edge/governor/table.js";
 import { AdjustableEngine } from "../../../edge/pipeline/adjustable-engine.js";
 import { Meter, type PowerSensor } from "../../../power/index.js";
 import { constructedProfile, MODEL } from "../../doubles/constructed-profile.js";
@@ -297,7 +297,7 @@ describe("what a profile tells the governor", () => {
   test("watts at the camera's rate, from idle power and net energy; unknown levels stay unknown", () => {
     const profile = constructedProfile();
     const levels = qualityLadder({ match: { ...MATCH, numDisparities: 128 }, sourceHz: 15, half: false });
-    const table = tableOf(profile, levels, { width: 640, height: 480, rateHz: 15 });
+    const table = buildTable(profile, levels, { width: 640, height: 480, rateHz: 15 });
     const measured = profile.results.find((r) => r.id === "sgm-640x480-d128-p8-15hz")!;
     if (!measured.power.available) throw new Error("constructed without watts");
     // The profile's own run at 15 Hz checks the prediction from the run at full speed.

@@ -7,7 +7,7 @@ import { qualityLadder } from "../../../edge/governor/ladder.js";
 import type { Observation } from "../../../edge/governor/limits.js";
 import { GovernorLoop } from "../../../edge/governor/loop.js";
 import { RateGate } from "../../../edge/governor/rate-gate.js";
-import { tableOf } from "../../../edge/governor/table.js";
+import { buildTable } from "../../../edge/governor/table.js";
 import { AdjustableEngine } from "../../../edge/pipeline/adjustable-engine.js";
 import { Meter } from "../../../power/index.js";
 import { constructedProfile, MODEL } from "../../doubles/constructed-profile.js";
@@ -135,7 +135,7 @@ describe("the table of a profile", () => {
     const [whole] = ladder(15);
     const level = { ...whole!, parameters: { paths: 2 }, numDisparities: 64 };
     const rates = [undefined, 7.5, 2];
-    const table = tableOf(
+    const table = buildTable(
       profile,
       rates.map((rateHz) => ({ ...level, rateHz })),
       { width: 640, height: 480, rateHz: 15 },

@@ -2,7 +2,7 @@
 // Which requests the HTTP server refuses: foreign names, foreign origins, requests that another site's page caused.
 import { hostname } from "node:os";
 import { expect, test } from "vitest";
-import { isLoopback, refusalOf } from "../../../edge/http/guard.js";
+import { checkRequest, isLoopback } from "../../../edge/http/guard.js";
 
 const plain = { tls: false, names: ["depth.example.org"], socket: false };
 
@@ -16,7 +16,7 @@ test.each([
   `${hostname()}.local:8990`,
   "depth.example.org:8990",
 ])("Host %s is this machine", (host) => {
-  expect(refusalOf({ host }, plain)).toBeUndefined();
+  expect(checkRequest({ host }, plain)).toBeUndefined();
 });
 
 test.each([
@@ -27,11 +27,11 @@ test.each([
   ["a path", "localhost/x", 400],
   ["user info", "user@localhost", 400],
 ])("Host that is %s is refused", (_what, host, status) => {
-  expect(refusalOf({ host }, plain)?.status).toBe(status);
+  expect(checkRequest({ host }, plain)?.status).toBe(status);
 });
 
 test("no Host at all is refused", () => {
-  expect(refusalOf({}, plain)?.status).toBe(400);
+  expect(checkRequest({}, plain)?.status).toBe(400);
 });
 
 test.each([
@@ -43,12 +43,12 @@ test.each([
   ["null", 403],
 ])("Origin %s for Host 127.0.0.1:8990", (origin, status) => {
   for (const socket of [false, true])
-    expect(refusalOf({ host: "127.0.0.1:8990", origin }, { ...plain, socket })?.status).toBe(status);
+    expect(checkRequest({ host: "127.0.0.1:8990", origin }, { ...plain, socket })?.status).toBe(status);
 });
 
 test("another site may link to the page, and its scripts and images get nothing", () => {
   const asked = (site: string, mode: string, socket = false) =>
-    refusalOf({ host: "localhost", "sec-fetch-site": site, "sec-fetch-mode": mode }, { ...plain, socket })
+    checkRequest({ host: "localhost", "sec-fetch-site": site, "sec-fetch-mode": mode }, { ...plain, socket })
       ?.status;
   expect(asked("cross-site", "navigate")).toBeUndefined();
   expect(asked("same-origin", "cors")).toBeUndefined();
@@ -60,8 +60,8 @@ test("another site may link to the page, and its scripts and images get nothing"
 
 test("over TLS the origin is https", () => {
   const headers = { host: "localhost:8990", origin: "https://localhost:8990" };
-  expect(refusalOf(headers, { ...plain, tls: true })).toBeUndefined();
-  expect(refusalOf(headers, plain)?.status).toBe(403);
+  expect(checkRequest(headers, { ...plain, tls: true })).toBeUndefined();
+  expect(checkRequest(headers, plain)?.status).toBe(403);
 });
 
 test.each([

@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-const httpOf = (...set: string[]) => loadConfig({ set, environment: {} }).config.http;
+const httpConfig = (...set: string[]) => loadConfig({ set, environment: {} }).config.http;
 
 function passwordFile(text: string, mode = 0o600): string {
   const folder = mkdtempSync(join(tmpdir(), "depthwatt-http-"));
@@ -28,7 +28,7 @@ function passwordFile(text: string, mode = 0o600): string {
 }
 
 async function access(...set: string[]): Promise<HttpAccess> {
-  const shared = new SharedHttp(httpOf(...set), () => {});
+  const shared = new SharedHttp(httpConfig(...set), () => {});
   cleanups.push(() => shared.close());
   const opened = await shared.access();
   expect(await shared.access()).toBe(opened);
@@ -68,10 +68,10 @@ test("with a password every path of every output asks for it automatically; the 
 });
 
 test("an address that others reach needs a password, or the configuration is refused", () => {
-  expect(() => httpOf("http.address=0.0.0.0")).toThrow(/http.passwordFile or http.clientCaFile/);
-  expect(httpOf("http.address=0.0.0.0", "http.passwordFile=/x").address).toBe("0.0.0.0");
-  expect(() => httpOf("http.certFile=/x")).toThrow(/expected both or none/);
-  expect(() => httpOf("http.clientCaFile=/x")).toThrow(/server certificate/);
+  expect(() => httpConfig("http.address=0.0.0.0")).toThrow(/http.passwordFile or http.clientCaFile/);
+  expect(httpConfig("http.address=0.0.0.0", "http.passwordFile=/x").address).toBe("0.0.0.0");
+  expect(() => httpConfig("http.certFile=/x")).toThrow(/expected both or none/);
+  expect(() => httpConfig("http.clientCaFile=/x")).toThrow(/server certificate/);
 });
 
 test("a password that is short, or that others may read, is refused", async () => {

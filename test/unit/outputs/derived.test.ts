@@ -2,11 +2,11 @@
 // Zones, scan and quality by hand.
 import { expect, test } from "vitest";
 import { loadConfig } from "../../../edge/config/index.js";
-import { nearestIn, scanOf } from "../../../edge/outputs/derived/nearest.js";
-import { parseZones, spansOf } from "../../../edge/outputs/derived/polygon.js";
+import { nearestIn, nearestScan } from "../../../edge/outputs/derived/nearest.js";
+import { parseZones, polygonSpans } from "../../../edge/outputs/derived/polygon.js";
 import { gridOver, planeFit, TemporalNoise } from "../../../edge/outputs/derived/quality.js";
 
-const cornersOf = (text: string) => {
+const zoneCorners = (text: string) => {
   const zones = parseZones(text);
   if (typeof zones === "string") throw new Error(zones);
   return zones[0]!.corners;
@@ -36,13 +36,13 @@ test("a polygon that crosses itself is refused at the start, with its key", () =
 });
 
 test("pixels whose centres are in a polygon, also in one with a dent", () => {
-  expect(spansOf(cornersOf("all 0,0 1,0 1,1 0,1"), 4, 2)).toEqual([
+  expect(polygonSpans(zoneCorners("all 0,0 1,0 1,1 0,1"), 4, 2)).toEqual([
     { y: 0, from: 0, to: 4 },
     { y: 1, from: 0, to: 4 },
   ]);
   // The letter U on 6 x 4 pixels.
-  const u = cornersOf("u 0,0 0.34,0 0.34,0.5 0.66,0.5 0.66,0 1,0 1,1 0,1");
-  expect(spansOf(u, 6, 4)).toEqual([
+  const u = zoneCorners("u 0,0 0.34,0 0.34,0.5 0.66,0.5 0.66,0 1,0 1,1 0,1");
+  expect(polygonSpans(u, 6, 4)).toEqual([
     { y: 0, from: 0, to: 2 },
     { y: 0, from: 4, to: 6 },
     { y: 1, from: 0, to: 2 },
@@ -52,7 +52,7 @@ test("pixels whose centres are in a polygon, also in one with a dent", () => {
   ]);
   // Two triangles of a square share no pixel and leave none out.
   const count = (text: string) =>
-    spansOf(cornersOf(text), 64, 48).reduce((sum, { from, to }) => sum + to - from, 0);
+    polygonSpans(zoneCorners(text), 64, 48).reduce((sum, { from, to }) => sum + to - from, 0);
   expect(count("a 0,0 1,0 1,1") + count("b 0,0 1,1 0,1")).toBe(64 * 48);
 });
 
@@ -83,7 +83,7 @@ test("a scan by hand: a wall at 2 m, straight ahead and to both sides", () => {
   };
   const geometry = { focalPixels: 2, centreX: 2 };
   const band = { top: 0, bottom: 1, rays: 3, minPixels: 1 };
-  const scan = scanOf(picture, geometry, band);
+  const scan = nearestScan(picture, geometry, band);
   expect(scan.angleMin).toBeCloseTo(-Math.PI / 4, 12);
   expect(scan.angleMax).toBeCloseTo(Math.PI / 4, 12);
   expect(scan.angleIncrement).toBeCloseTo(Math.PI / 4, 12);
@@ -95,9 +95,9 @@ test("a scan by hand: a wall at 2 m, straight ahead and to both sides", () => {
   // One near pixel of the middle column, left of it nothing matched.
   picture.depthMillimetres[1 * width + 2] = 1000;
   for (const at of [0, 1, 5, 6, 10, 11]) picture.confidence[at] = 0;
-  expect(scanOf(picture, geometry, band).ranges.slice(1)).toEqual([1, undefined]);
-  expect(scanOf(picture, geometry, { ...band, minPixels: 2 }).ranges[1]).toBe(2);
-  expect(scanOf(picture, geometry, { ...band, top: 0.9 }).ranges[1]).toBe(2);
+  expect(nearestScan(picture, geometry, band).ranges.slice(1)).toEqual([1, undefined]);
+  expect(nearestScan(picture, geometry, { ...band, minPixels: 2 }).ranges[1]).toBe(2);
+  expect(nearestScan(picture, geometry, { ...band, top: 0.9 }).ranges[1]).toBe(2);
 });
 
 function sloped(width: number, height: number, change: (i: number) => number = () => 0) {

@@ -9,7 +9,7 @@ import { HandEngine, HandSource } from "../../doubles/pipeline.js";
 
 const counted = () => ({ sent: 0, bytes: 0, drops: {} });
 
-function outputOf(frame: (lease: FrameLease) => void, more: Partial<Output> = {}): Output {
+function fakeOutput(frame: (lease: FrameLease) => void, more: Partial<Output> = {}): Output {
   return { streams: ["depth"], frame, counters: counted, close: async () => {}, ...more };
 }
 
@@ -35,10 +35,10 @@ function start(...outputs: Output[]) {
 
 test("an output that throws is counted and told once; the others get every frame", () => {
   let good = 0;
-  const bad = outputOf(() => {
+  const bad = fakeOutput(() => {
     throw new Error("no room");
   });
-  const fine = outputOf((lease) => {
+  const fine = fakeOutput((lease) => {
     good++;
     lease.sent();
     lease.release();
@@ -56,7 +56,7 @@ test("an output that throws is counted and told once; the others get every frame
 
 test("an asynchronous frame() that rejects is counted too, and its frame comes back", async () => {
   const { outlets, compute, problems, pipeline, ended } = start(
-    outputOf((async () => {
+    fakeOutput((async () => {
       throw new Error("later");
     }) as () => void),
   );
@@ -71,8 +71,8 @@ test("an output that never releases loses frames by name, and neither the run no
   const kept: FrameLease[] = [];
   let good = 0;
   const { outlets, pipeline, problems, compute } = start(
-    outputOf((lease) => kept.push(lease)),
-    outputOf((lease) => {
+    fakeOutput((lease) => kept.push(lease)),
+    fakeOutput((lease) => {
       good++;
       lease.release();
     }),
@@ -93,7 +93,7 @@ test("an output that never releases loses frames by name, and neither the run no
 
 test("a lease counts once, whatever the output calls twice", () => {
   const { outlets, pipeline, compute } = start(
-    outputOf((lease) => {
+    fakeOutput((lease) => {
       lease.sent();
       lease.sent();
       lease.release();
@@ -108,7 +108,7 @@ test("a lease counts once, whatever the output calls twice", () => {
 test("two frames at rest and a third while it is offered are what newest-wins takes", () => {
   const waiting: FrameLease[] = [];
   const { outlets, compute } = start(
-    outputOf((lease) => {
+    fakeOutput((lease) => {
       waiting.push(lease);
       if (waiting.length > 2) waiting.splice(1, 1)[0]!.release();
     }),
@@ -120,11 +120,11 @@ test("two frames at rest and a third while it is offered are what newest-wins ta
 
 test("a rate limit leaves frames out and counts them; no streams, no frames", () => {
   let offered = 0;
-  const output = outputOf((lease) => {
+  const output = fakeOutput((lease) => {
     offered++;
     lease.release();
   });
-  const none = outputOf(() => expect.unreachable(), { streams: [] });
+  const none = fakeOutput(() => expect.unreachable(), { streams: [] });
   const { outlets, compute } = start(output, none);
   outlets[0]!.limit(0.01);
   compute(4);
@@ -139,7 +139,7 @@ test("a rate limit leaves frames out and counts them; no streams, no frames", ()
 test("what state() or metrics() throws is reported, and forgotten when they work again", () => {
   let broken = true;
   const { outlets, problems } = start(
-    outputOf((lease) => lease.release(), {
+    fakeOutput((lease) => lease.release(), {
       metrics: () => {
         if (broken) throw new Error("disk full");
       },
@@ -155,20 +155,20 @@ test("what state() or metrics() throws is reported, and forgotten when they work
 test("an output that does not close is not waited for longer than the limit", async () => {
   vi.useFakeTimers();
   try {
-    const { outlets } = start(outputOf(() => {}, { close: () => new Promise(() => {}) }));
+    const { outlets } = start(fakeOutput(() => {}, { close: () => new Promise(() => {}) }));
     const closed = outlets[0]!.close();
     await vi.advanceTimersByTimeAsync(3000);
     expect(await closed).toBe("it did not close within 3000 ms");
   } finally {
     vi.useRealTimers();
   }
-  const { outlets } = start(outputOf(() => {}, { close: () => Promise.reject(new Error("EIO")) }));
+  const { outlets } = start(fakeOutput(() => {}, { close: () => Promise.reject(new Error("EIO")) }));
   expect(await outlets[0]!.close()).toBe("it did not close: EIO");
 });
 
 test("an output is closed once, and what went wrong is reported once, however often its end is asked for", async () => {
   const close = vi.fn(() => Promise.reject(new Error("EIO")));
-  const { outlets } = start(outputOf(() => {}, { close }));
+  const { outlets } = start(fakeOutput(() => {}, { close }));
   const both = await Promise.all([outlets[0]!.close(), outlets[0]!.close()]);
   expect([...both, await outlets[0]!.close()]).toEqual(["it did not close: EIO", undefined, undefined]);
   expect(close).toHaveBeenCalledTimes(1);
@@ -177,7 +177,7 @@ test("an output is closed once, and what went wrong is reported once, however of
 test("a frame that an output cannot be lent takes its number; one that its rate leaves out does not", async () => {
   const numbers: number[] = [];
   const kept: FrameLease[] = [];
-  const output = outputOf((lease) => {
+  const output = fakeOutput((lease) => {
     numbers.push(lease.number);
     kept.push(lease);
   });

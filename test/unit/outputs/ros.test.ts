@@ -26,7 +26,7 @@ interface Golden {
 const golden = JSON.parse(readFileSync(new URL("../../golden/ros.json", import.meta.url), "utf8")) as {
   cases: Golden[];
 };
-const bytesOf = (base64: string) => new Uint8Array(Buffer.from(base64, "base64"));
+const decodeBase64 = (base64: string) => new Uint8Array(Buffer.from(base64, "base64"));
 const hex = (text: string) => text.replace(/\s/g, "");
 
 test("an Image of 2 x 1 pixels, by hand", () => {
@@ -76,7 +76,7 @@ test("a PointCloud2 of one point, by hand", () => {
 test.each(golden.cases)(
   "compressedDepth rvl of $name is what ROS writes, byte for byte",
   ({ width, height, pixels, rvlData }) => {
-    const depth = new Uint16Array(bytesOf(pixels).buffer);
+    const depth = new Uint16Array(decodeBase64(pixels).buffer);
     const body = new Uint8Array(rvlMaxBytes(depth.length));
     const packed = body.subarray(0, encodeRvl(depth, body));
     const prefix = compressedDepthPrefix({
@@ -98,7 +98,7 @@ test.each(golden.cases)(
 test.each(golden.cases)(
   "compressedDepth png of $name unpacks to its pixels behind a header of zeros",
   ({ width, height, pixels, pngData }) => {
-    const data = bytesOf(pngData);
+    const data = decodeBase64(pngData);
     const prefix = compressedDepthPngPrefix({ frameId: "cam" });
     expect([...data.subarray(0, 12)]).toEqual([...prefix.subarray(prefix.length - 12)]);
     const depth = decodePng(data.subarray(12), { width, height, depth: 16 });

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { loadConfig } from "../../../edge/config/index.js";
 import { matchParameters, megaDisparities, regionParameters } from "../../../edge/pipeline/parameters.js";
 
-const configOf = (...set: string[]) => loadConfig({ set: ["board=none", ...set], environment: {} }).config;
+const configWith = (...set: string[]) => loadConfig({ set: ["board=none", ...set], environment: {} }).config;
 
 test.each([
   [[], false],
@@ -14,17 +14,17 @@ test.each([
   [["match.halfResolution=true"], true],
   [["match.algorithm=cbca", "match.halfResolution=false"], false],
 ] as const)("%j: half resolution %s", (set, expected) => {
-  expect(matchParameters(configOf(...set).match).halfResolution).toBe(expected);
+  expect(matchParameters(configWith(...set).match).halfResolution).toBe(expected);
 });
 
 test("a region without a size goes to the edges; without anything there is none", () => {
   const image = { width: 640, height: 480 };
-  expect(regionParameters(configOf().region, image)).toEqual({});
-  expect(regionParameters(configOf("region.x=100").region, image)).toEqual({
+  expect(regionParameters(configWith().region, image)).toEqual({});
+  expect(regionParameters(configWith("region.x=100").region, image)).toEqual({
     region: { x: 100, y: 0, width: 540, height: 480 },
   });
   expect(
-    regionParameters(configOf("region.y=10", "region.width=64", "region.height=32").region, image),
+    regionParameters(configWith("region.y=10", "region.width=64", "region.height=32").region, image),
   ).toEqual({
     region: { x: 0, y: 10, width: 64, height: 32 },
   });
@@ -32,7 +32,7 @@ test("a region without a size goes to the edges; without anything there is none"
 
 test.each(["x", "y"])("a region that begins outside names the key: %s", (axis) => {
   const image = { width: 300, height: 300 };
-  expect(() => regionParameters(configOf(`region.${axis}=300`).region, image)).toThrow(
+  expect(() => regionParameters(configWith(`region.${axis}=300`).region, image)).toThrow(
     expect.objectContaining({
       code: "CONFIG_INVALID",
       message: expect.stringMatching(new RegExp(`^region\\.${axis}: expected .* 0 to 299, got 300$`)),

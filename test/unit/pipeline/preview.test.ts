@@ -8,7 +8,7 @@ import type { PublishDropCause } from "../../../edge/outputs/mqtt/index.js";
 import { previewSink } from "../../../edge/outputs/mqtt/preview.js";
 import { until } from "../../doubles/frames.js";
 
-function frameOf(
+function createFrame(
   width: number,
   height: number,
   disparityQ4: (x: number, y: number) => number,
@@ -57,7 +57,7 @@ test("colours stand for disparities, black for none, and a wide picture is thinn
   const { files, show } = setUp("png");
   // Columns of 0 and 63 px side by side: a mean would be a colour that nothing has.
   show(
-    frameOf(960, 6, (x, y) => (y < 3 ? (x % 3 === 1 ? 63 * 16 : 0) : -32_768)),
+    createFrame(960, 6, (x, y) => (y < 3 ? (x % 3 === 1 ? 63 * 16 : 0) : -32_768)),
     1000,
   );
   await until("a picture", () => files.length === 1);
@@ -78,7 +78,7 @@ test.each([
 ])("a picture of %d x %d pixels has one too", async (width, height) => {
   const { files, show, drops } = setUp("jpeg");
   show(
-    frameOf(width, height, () => 16),
+    createFrame(width, height, () => 16),
     1000,
   );
   await until("a picture", () => files.length === 1);
@@ -91,7 +91,7 @@ test.each([
 
 test("at most two a second, and every slot goes back at once", async () => {
   const { files, show, released } = setUp("png");
-  const frame = frameOf(8, 4, () => 160);
+  const frame = createFrame(8, 4, () => 160);
   for (let i = 0; i < 30; i++) {
     show(frame, 1000 + i * 100);
     expect(released()).toBe(i + 1);
@@ -106,7 +106,7 @@ test("at most two a second, and every slot goes back at once", async () => {
 test("a picture that is not sent is counted under its cause", async () => {
   const { drops, show } = setUp("png", "offline");
   show(
-    frameOf(8, 4, () => 160),
+    createFrame(8, 4, () => 160),
     1000,
   );
   await until("counted", () => drops.length === 1);

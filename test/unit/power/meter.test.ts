@@ -85,7 +85,7 @@ class Bench implements PowerSensor {
   }
 }
 
-function meterOf(
+function createTestMeter(
   bench: Bench,
   options: { capacity?: number; readContext?: () => ContextSnapshot } = {},
 ): Meter {
@@ -100,7 +100,7 @@ function available(report: ReturnType<Meter["report"]>): PowerReport {
 describe("energy", () => {
   test("the trapezoid is exact for a ramp, at the samples and between them", () => {
     const bench = new Bench({ main: (t) => 5 + 2 * t });
-    const meter = meterOf(bench);
+    const meter = createTestMeter(bench);
     bench.run(meter, 4, 100);
     // integral of 5 + 2t from 1.234 to 3.071
     const joules = 5 * (3.071 - 1.234) + (3.071 ** 2 - 1.234 ** 2);
@@ -111,7 +111,7 @@ describe("energy", () => {
 
   test("a counter is differenced and interpolated, and a pause in reading it loses nothing", () => {
     const bench = new Bench({ pkg: (t) => 12 * t }, { kind: "energy", step: 61, updateIntervalMs: 1 });
-    const meter = meterOf(bench);
+    const meter = createTestMeter(bench);
     bench.run(meter, 2, 100);
     bench.nowNs += 8n * SECOND;
     bench.run(meter, 2, 100);
@@ -127,7 +127,7 @@ describe("energy", () => {
     const both = { rails: ["a", "b"], reason: "both" };
     const two = new Bench({ a: (t) => 3 + Math.sin(7 * t), b: (t) => 2 + t }, { total: both });
     for (const bench of [one, two]) {
-      const meter = meterOf(bench);
+      const meter = createTestMeter(bench);
       bench.run(meter, 3.03, 70);
       const windows = [{}, { fromNs: bench.at(0.4) }, { fromNs: bench.at(0.4), toNs: bench.at(2.77) }];
       for (const window of windows) {
@@ -141,7 +141,7 @@ describe("energy", () => {
 
   test("uncertainty: the step alone for a steady load, more where the load moves between samples", () => {
     const steady = new Bench({ main: () => 5 }, { step: 152 });
-    const meter = meterOf(steady);
+    const meter = createTestMeter(steady);
     steady.run(meter, 2);
     const figures = available(meter.report({}));
     expect(figures.watts).toBeCloseTo(5, 9);
@@ -153,7 +153,7 @@ describe("energy", () => {
     };
     // White noise of +-1 W: one sigma of the mean of n samples is 2 / sqrt(12 n).
     const moving = new Bench({ main: () => 5 + 2 * noise() });
-    const other = meterOf(moving);
+    const other = createTestMeter(moving);
     moving.run(other, 20);
     const wide = available(other.report({}));
     expect(wide.wattsUncertainty).toBeGreaterThan(0.9 * 2 * (2 / Math.sqrt(12 * 2000)));
@@ -164,7 +164,7 @@ describe("energy", () => {
   test("the total is the rule's sum and nothing else", () => {
     const total = { rails: ["gpu", "cpu"], reason: "two of three" };
     const bench = new Bench({ gpu: () => 3, cpu: () => 2, nested: () => 1 }, { total });
-    const meter = meterOf(bench);
+    const meter = createTestMeter(bench);
     bench.run(meter, 2);
     const figures = available(meter.report({}));
     expect(figures.watts).toBeCloseTo(5, 9);
@@ -176,7 +176,7 @@ describe("energy", () => {
 describe("windows that are refused", () => {
   test("shorter than a second", () => {
     const bench = new Bench({ main: () => 5 });
-    const meter = meterOf(bench);
+    const meter = createTestMeter(bench);
     bench.run(meter, 0.9);
     expect(meter.report({})).toMatchObject({
       available: false,
@@ -188,7 +188,7 @@ describe("windows that are refused", () => {
 
   test("a rail of the total that is lost midway, with its reason, and its way back", () => {
     const bench = new Bench({ main: () => 5, other: () => 1 });
-    const meter = meterOf(bench);
+    const meter = createTestMeter(bench);
     bench.run(meter, 2);
     bench.failing.set("main", "main: the device was removed");
     bench.run(meter, 3);
@@ -211,7 +211,7 @@ describe("windows that are refused", () => {
   test("no total: the rule's own sentence, with the rails that can be read", () => {
     const total = { available: false, reason: "SOC was not found" } as const;
     const bench = new Bench({ gpu: () => 3 }, { total });
-    const meter = meterOf(bench);
+    const meter = createTestMeter(bench);
     bench.run(meter, 2);
     expect(meter.report({})).toMatchObject({
       available: false,
@@ -231,7 +231,7 @@ describe("windows that are refused", () => {
 
   test("a window that begins before what is kept; the sums since the start stay whole", () => {
     const bench = new Bench({ main: (t) => 5 + t });
-    const meter = meterOf(bench, { capacity: 100 });
+    const meter = createTestMeter(bench, { capacity: 100 });
     bench.run(meter, 10);
     const from = bench.at(2);
     expect(meter.report({ fromNs: from })).toMatchObject({
@@ -246,7 +246,7 @@ describe("frames", () => {
   test("gross and net joules per frame, fps per watt, disparities per joule, joined by capture time", async () => {
     // Idle 4 W for 5 s, then 10 W with 30 frames a second.
     const bench = new Bench({ main: (t) => (t < 5 ? 4 : 10) });
-    const meter = meterOf(bench);
+    const meter = createTestMeter(bench);
     bench.run(meter, 5);
     expect(meter.setIdleBaseline(bench.at(0.5), bench.at(4.5))).toBeCloseTo(4, 9);
     for (let i = 0; i < 300; i++) meter.frame(bench.at(6 + i / 30));
@@ -265,7 +265,7 @@ describe("frames", () => {
 
   test("a restart leaves the idle time out of the run and keeps the baseline", () => {
     const bench = new Bench({ main: (t) => (t < 5 ? 4 : 10) });
-    const meter = meterOf(bench);
+    const meter = createTestMeter(bench);
     bench.run(meter, 4.9);
     meter.frame(bench.nowNs);
     meter.setIdleBaseline(bench.at(0.5), bench.at(4.5));
@@ -282,7 +282,7 @@ describe("frames", () => {
 
   test("what cannot be known says why and is never zero", () => {
     const bench = new Bench({ main: () => 5 });
-    const meter = meterOf(bench);
+    const meter = createTestMeter(bench);
     bench.run(meter, 2);
     const none = { available: false, reason: "no frame was captured in the window" };
     expect(available(meter.report({}))).toMatchObject({
@@ -322,7 +322,7 @@ describe("conditions", () => {
   test("a window in which mode, clocks or throttle counters changed is marked, a steady one is not", () => {
     const bench = new Bench({ main: () => 5 });
     let now = steady;
-    const meter = meterOf(bench, { readContext: () => now });
+    const meter = createTestMeter(bench, { readContext: () => now });
     bench.run(meter, 3);
     expect(available(meter.recent(2)).changed).toEqual([]);
     now = { ...steady, powerMode: "7W", gpuMegahertz: 408, throttle: { "ina3221/oc3_event_cnt": 2 } };
@@ -345,7 +345,7 @@ describe("sampling", () => {
 
   test("readings that are not newer are left out", () => {
     const bench = new Bench({ main: (t) => t });
-    const meter = meterOf(bench);
+    const meter = createTestMeter(bench);
     bench.run(meter, 2, 500);
     for (let i = 0; i < 10; i++) meter.sample();
     expect(meter.railEnergy("main", bench.at(0), bench.at(2))).toMatchObject({

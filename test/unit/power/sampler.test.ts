@@ -27,7 +27,7 @@ function opened(options: Parameters<typeof openBestSensor>[0] = {}): PowerSensor
 }
 
 /** Until the newest reading is the wanted one: a busy machine gives the sampling thread its turn when it likes. */
-async function readingOf(reader: SampledReader, wanted: object): Promise<void> {
+async function waitForReading(reader: SampledReader, wanted: object): Promise<void> {
   let last: object = {};
   await vi.waitFor(
     () => {
@@ -74,19 +74,19 @@ describe("native sampling", () => {
     const reader = SampledReader.start(sensor, native, 200);
     if ("available" in reader) throw new Error(reader.reason);
     const energy = tree.path("sys/class/powercap/intel-rapl:0/energy_uj");
-    await readingOf(reader, { energyMicrojoules: 0n });
+    await waitForReading(reader, { energyMicrojoules: 0n });
     tree.write({ "sys/class/powercap/intel-rapl:0/energy_uj": 500 });
-    await readingOf(reader, { available: true, energyMicrojoules: 1500n });
+    await waitForReading(reader, { available: true, energyMicrojoules: 1500n });
     tree.write({ "sys/class/powercap/intel-rapl:0/energy_uj": "NaN\n" });
-    await readingOf(reader, { available: false, reason: expect.stringContaining(energy) });
+    await waitForReading(reader, { available: false, reason: expect.stringContaining(energy) });
     reader.stop();
 
     tree.remove("sys/class/powercap/intel-rapl:0/energy_uj");
     const later = SampledReader.start(sensor, native, 200);
     if ("available" in later) throw new Error(later.reason);
-    await readingOf(later, { available: false, reason: expect.stringContaining("does not exist") });
+    await waitForReading(later, { available: false, reason: expect.stringContaining("does not exist") });
     tree.write({ "sys/class/powercap/intel-rapl:0/energy_uj": 700 });
-    await readingOf(later, { available: true, energyMicrojoules: 1700n });
+    await waitForReading(later, { available: true, energyMicrojoules: 1700n });
     later.stop();
   });
 

@@ -7,7 +7,6 @@ import sharp from "sharp";
 import { FORMAT_TRAITS } from "v4l2-camera/parts";
 import { afterAll, describe, expect, test } from "vitest";
 import {
-  coloursOf,
   type FramePair,
   openCommandSource,
   openReplaySource,
@@ -15,6 +14,7 @@ import {
   type PixelFormat,
   SceneRenderer,
   SyntheticSource,
+  toRgb,
 } from "../../../camera/index.js";
 import { chooseFormat } from "../../../camera/live/choose.js";
 import { ALGORITHMS, type Algorithm, readsColours } from "../../../cuda/index.js";
@@ -211,7 +211,7 @@ test.each(formats)("still pictures have the engine's colours: %s", (format) => {
     timestampNs: 0n,
     sequence: 0,
   };
-  expect(Buffer.compare(coloursOf(still).data, expected)).toBe(0);
+  expect(Buffer.compare(toRgb(still).data, expected)).toBe(0);
 });
 
 const COLOUR_MATCHERS = ALGORITHMS.filter(readsColours);

@@ -11,13 +11,13 @@ import { parseFrame } from "../../../core/frame/payload.js";
 import { BrokerFeed } from "../../../edge/outputs/viewer/broker-feed.js";
 import { Hub } from "../../../edge/outputs/viewer/hub.js";
 import type { ToPage } from "../../../edge/outputs/viewer/protocol.js";
-import { messageOf } from "../../doubles/page-feed.js";
+import { frameMessage } from "../../doubles/page-feed.js";
 
 class FakeConsumer extends Emitter<Record<string, never>> {
   send(device: string, stream: PictureStream, moment: number): Uint8Array {
     const counts =
       stream === "left" || stream === "confidence" ? new Uint8Array(4) : new Uint16Array(4).fill(9);
-    const message = messageOf(stream, counts, { width: 2, height: 2 }, moment);
+    const message = frameMessage(stream, counts, { width: 2, height: 2 }, moment);
     const { header, body } = parseFrame(message);
     const frame = { device, stream, header, body, messageBytes: message.length } as ReceivedFrame;
     this.emit("frame", frame as never);

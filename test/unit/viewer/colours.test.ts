@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The colours of the live page's pictures, and the range that they are spread over automatically.
 import { describe, expect, test } from "vitest";
-import { COLOUR_MAPS, coloursOf } from "../../../clients/page/picture/colour-maps.js";
+import { COLOUR_MAPS, colourTable } from "../../../clients/page/picture/colour-maps.js";
 import { autoRange, buildHistogram, eased, valueAt } from "../../../clients/page/picture/histogram.js";
 
 const rgb = (word: number) => [word & 255, (word >> 8) & 255, (word >> 16) & 255];
@@ -22,7 +22,7 @@ describe("colour maps", () => {
     ["viridis", [68, 1, 84], [253, 231, 37]],
     ["cividis", [0, 34, 78], [254, 232, 56]],
   ] as const)("%s begins and ends as published, opaque", (name, first, last) => {
-    const colours = coloursOf(name);
+    const colours = colourTable(name);
     expect([rgb(colours[0]!), rgb(colours[255]!)]).toEqual([first, last]);
     expect(colours.every((word) => word >>> 24 === 255)).toBe(true);
   });
@@ -30,7 +30,7 @@ describe("colour maps", () => {
   test.each(["viridis", "cividis"] as const)(
     "%s: equal steps are equally much lighter, within 3 of 100",
     (name) => {
-      const levels = [...coloursOf(name)].map(lightness);
+      const levels = [...colourTable(name)].map(lightness);
       const [low, high] = [levels[0]!, levels[255]!];
       for (const [i, level] of levels.entries())
         expect(Math.abs(level - (low + ((high - low) * i) / 255)), `colour ${i}`).toBeLessThan(3);

@@ -4,8 +4,8 @@ import { expect, test } from "vitest";
 import { requestPayload, setSecret } from "../../../clients/page/settings/request.js";
 import type { RunControl } from "../../../edge/contracts/control.js";
 import { requestPayload as clientPayload } from "../../../edge/control/client.js";
-import { signatureOf } from "../../../edge/control/signature.js";
-import { controlOf } from "../../../edge/outputs/viewer/control.js";
+import { signRequest } from "../../../edge/control/signature.js";
+import { createPageControl } from "../../../edge/outputs/viewer/control.js";
 
 const SECRET = "open sesame, at once";
 const FOR = "page of depthwatt/robot-1";
@@ -24,7 +24,7 @@ function opened(changes: Partial<RunControl> = {}, gated = true) {
     },
     ...changes,
   };
-  const door = controlOf({
+  const door = createPageControl({
     control,
     device: "depthwatt/robot-1",
     gated,
@@ -67,7 +67,7 @@ test("with a secret: the page's signature is the device's own, good once, for th
   setSecret(SECRET);
   const good = request(FOR);
   const { signed, signature } = JSON.parse(good);
-  expect(signature).toBe(signatureOf(SECRET, { device: FOR, command: "set", text: signed }));
+  expect(signature).toBe(signRequest(SECRET, { device: FOR, command: "set", text: signed }));
   expect(good).not.toContain("sesame");
   expect(await ask(good)).toMatchObject({ ok: true });
   expect(await ask(good)).toMatchObject({ code: "CONTROL_REPLAYED" });

@@ -59,18 +59,18 @@ export class DeviceClock {
     const isFirst = this.origin === undefined;
     if (isFirst) this.#choose(signed(words, at), signed(words, at + 2), monotonic);
     if (this.origin === "arrival") return 0;
-    let ageNs = this.#ageOf(words, at);
+    let ageNs = this.#readAgeNs(words, at);
     if (!isFirst && Math.abs(ageNs - this.#ageNs[0]!) > JUMP_NS) {
       this.jumps++;
       this.#bridge(signed(words, at), signed(words, at + 2), monotonic);
-      ageNs = this.#ageOf(words, at);
+      ageNs = this.#readAgeNs(words, at);
     }
     this.#ageNs[0] = ageNs;
     return ageNs;
   }
 
   /** Modulo 2^64, so that a counter that passes its top continues as if nothing had happened; exact below 2^53. */
-  #ageOf(words: Uint32Array, at: number): number {
+  #readAgeNs(words: Uint32Array, at: number): number {
     const low = words[at]! + this.#offset[0]!;
     const carry = low >= HIGH ? 1 : 0;
     const high = words[at + 1]! + this.#offset[1]! + carry;

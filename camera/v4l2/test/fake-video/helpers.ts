@@ -25,7 +25,7 @@ export function counted(count: number, bytes = 64 * 48): Uint8Array {
   return data;
 }
 
-export const counterOf = (data: Uint8Array) => data[0]! | (data[1]! << 8);
+export const readCounter = (data: Uint8Array) => data[0]! | (data[1]! << 8);
 
 /** Delivers image after image to one camera at real time. @returns how to stop */
 export function play(fake: FakeVideo, path: string, periodMs = 10, offsetMs = 0) {

@@ -4,17 +4,17 @@ import { expect, test } from "vitest";
 import { multiply, rotationVector, transpose } from "../../../../camera/calibration/matrix.js";
 import { type Board, calibratePairs, LENS_MODELS, type SeenPair } from "../../../../camera/index.js";
 import { loadNative } from "../../../../edge/contracts/native.js";
-import { posesOf, rigOf, seenPair } from "../../../doubles/calibration-rig.js";
+import { createPoses, createRig, seenPair } from "../../../doubles/calibration-rig.js";
 import { Random } from "../../../doubles/random.js";
 
 const native = loadNative();
 const board: Board = { pattern: "chessboard", columns: 9, rows: 6, squareMetres: 0.03 };
 const imageSize = { width: 640, height: 480 };
 
-function pairsOf(lens: (typeof LENS_MODELS)[number], count: number, noise: number, seed = 7) {
-  const rig = rigOf(lens, imageSize);
+function renderPairs(lens: (typeof LENS_MODELS)[number], count: number, noise: number, seed = 7) {
+  const rig = createRig(lens, imageSize);
   const random = new Random(seed);
-  const poses = posesOf(rig, board, count, random);
+  const poses = createPoses(rig, board, count, random);
   const pairs = poses.map((pose, at) => seenPair(`pair ${at}`, rig, board, pose, random, noise));
   return { rig, poses, pairs };
 }
@@ -23,7 +23,7 @@ const turnBetween = (a: readonly number[], b: readonly number[]) =>
   (Math.hypot(...rotationVector(multiply(a as never, transpose(b as never)))) * 180) / Math.PI;
 
 test.each(LENS_MODELS)("exact corners give the exact rig: %s", async (lens) => {
-  const { rig, pairs } = pairsOf(lens, 12, 0);
+  const { rig, pairs } = renderPairs(lens, 12, 0);
   const { calibration, rmsPixels, pairsUsed } = await calibratePairs(native, pairs, {
     board,
     lens,
@@ -44,7 +44,7 @@ test.each(LENS_MODELS)("exact corners give the exact rig: %s", async (lens) => {
 test.each(LENS_MODELS)(
   "noise of 0.1 px moves nothing further than the uncertainty that is reported: %s",
   async (lens) => {
-    const { rig, pairs } = pairsOf(lens, 20, 0.1, 11);
+    const { rig, pairs } = renderPairs(lens, 20, 0.1, 11);
     const result = await calibratePairs(native, pairs, { board, lens, imageSize });
     const { calibration, deviations, rmsPixels } = result;
     // Two coordinates of 0.1 px each, less what the 6 numbers of each pose take up.
@@ -63,7 +63,7 @@ test("the uncertainty is what many calibrations scatter by", async () => {
   const focals: number[] = [];
   const reported: number[] = [];
   for (let seed = 1; seed <= 12; seed++) {
-    const { pairs } = pairsOf("radtan", 10, 0.2, 5);
+    const { pairs } = renderPairs("radtan", 10, 0.2, 5);
     const random = new Random(1000 + seed);
     // The same poses, other noise.
     const noisy = pairs.map((pair) => jittered(pair, random));
@@ -88,7 +88,7 @@ function jittered(pair: SeenPair, random: Random): SeenPair {
 }
 
 test("wrong corners, a board that moved and a pose seen twice are left out with the reason", async () => {
-  const { rig, pairs, poses } = pairsOf("radtan", 14, 0.1, 3);
+  const { rig, pairs, poses } = renderPairs("radtan", 14, 0.1, 3);
   const random = new Random(5);
   const wrong = pairs.map((pair) => ({ ...pair }));
   // One corner caught by something else.
@@ -125,7 +125,7 @@ test("wrong corners, a board that moved and a pose seen twice are left out with 
 const boardCount = () => board.columns * board.rows;
 
 test("exchanged cameras, a mirrored camera, wrong squares and too few pairs are refused with what to do", async () => {
-  const { pairs } = pairsOf("radtan", 12, 0.05, 21);
+  const { pairs } = renderPairs("radtan", 12, 0.05, 21);
   const options = { board, lens: "radtan", imageSize } as const;
   const swapped = pairs.map(({ name, left, right }) => ({ name, left: right, right: left }));
   await expect(calibratePairs(native, swapped, options)).rejects.toMatchObject({
@@ -163,7 +163,7 @@ test("exchanged cameras, a mirrored camera, wrong squares and too few pairs are 
 });
 
 test("without k3 it stays 0", async () => {
-  const { pairs } = pairsOf("radtan", 12, 0.05, 9);
+  const { pairs } = renderPairs("radtan", 12, 0.05, 9);
   const { calibration, deviations } = await calibratePairs(native, pairs, {
     board,
     lens: "radtan",
@@ -179,7 +179,7 @@ test.each([
   ["fisheye", "radtan", /this looks like a wide lens: .* calibrate with --lens fisheye/],
   ["radtan", "fisheye", /this looks like no fisheye lens: .* calibrate with --lens radtan/],
 ] as const)("a %s lens that is calibrated as %s is told by the other's fit", async (lens, as, reported) => {
-  const { pairs } = pairsOf(lens, 14, 0.03, 15);
+  const { pairs } = renderPairs(lens, 14, 0.03, 15);
   const options = { board, imageSize, compareLenses: true } as const;
   const wrong = await calibratePairs(native, pairs, { ...options, lens: as });
   expect(wrong.warnings.join("\n")).toMatch(reported);
@@ -188,7 +188,7 @@ test.each([
 });
 
 test("a lens model that folds back before the border is reported by the rows", async () => {
-  const { pairs } = pairsOf("fisheye", 14, 0.03, 15);
+  const { pairs } = renderPairs("fisheye", 14, 0.03, 15);
   const { warnings } = await calibratePairs(native, pairs, {
     board,
     lens: "radtan",

@@ -4,13 +4,13 @@ import { expect, test } from "vitest";
 import { multiply, rotationMatrix, type Vector3 } from "../../../../camera/calibration/matrix.js";
 import { type Board, CaptureGuide, calibratePairs, type SeenPair } from "../../../../camera/index.js";
 import { loadNative } from "../../../../edge/contracts/native.js";
-import { type BoardPose, posesOf, rigOf, seenPair } from "../../../doubles/calibration-rig.js";
+import { type BoardPose, createPoses, createRig, seenPair } from "../../../doubles/calibration-rig.js";
 import { Random } from "../../../doubles/random.js";
 
 const native = loadNative();
 const board: Board = { pattern: "chessboard", columns: 9, rows: 6, squareMetres: 0.03 };
 const imageSize = { width: 640, height: 480 };
-const rig = rigOf("radtan", imageSize);
+const rig = createRig("radtan", imageSize);
 
 /** The board's middle on the axis between the cameras, `z` metres away. */
 function poseAt(z: number, x = 0, y = 0, turn: Vector3 = [0, 0, 0]): BoardPose {
@@ -102,7 +102,7 @@ test("what is missing is named: the empty part of the image, the tilt that was n
 
 test("poses all over the image end it, with the calibration's own word that it is precise", async () => {
   const guide = new CaptureGuide(board, imageSize);
-  const poses = posesOf(rig, board, 120, new Random(21), 0.7);
+  const poses = createPoses(rig, board, 120, new Random(21), 0.7);
   let ms = 0;
   let enough = false;
   let shares: number[] = [];

@@ -13,7 +13,7 @@ import {
 } from "../../../../camera/index.js";
 import { loadNative } from "../../../../edge/contracts/native.js";
 import { boardPicture } from "../../../doubles/board-pictures.js";
-import { cornersOf, posesOf, rigOf } from "../../../doubles/calibration-rig.js";
+import { createPoses, createRig, projectCorners } from "../../../doubles/calibration-rig.js";
 import { Random } from "../../../doubles/random.js";
 
 const native = loadNative();
@@ -30,9 +30,9 @@ async function rendered(
   count: number,
   turn?: readonly [number, number, number],
 ) {
-  const rig = rigOf(lens, imageSize, turn);
+  const rig = createRig(lens, imageSize, turn);
   const random = new Random(17);
-  const poses = posesOf(rig, board, count, random, 0.6);
+  const poses = createPoses(rig, board, count, random, 0.6);
   const pairs: SeenPair[] = [];
   for (const [at, pose] of poses.entries()) {
     const look = (side: "left" | "right") =>
@@ -58,7 +58,7 @@ test.each([
   for (const [at, pair] of pairs.entries()) {
     for (const side of ["left", "right"] as const) {
       expect(pair[side].absence, `${pair.name} ${side}`).toBe("none");
-      const truth = cornersOf(rig, board, poses[at]!, side);
+      const truth = projectCorners(rig, board, poses[at]!, side);
       const off = [...pair[side].ids].map((id, i) =>
         Math.hypot(pair[side].points[2 * i]! - truth[id]![0], pair[side].points[2 * i + 1]! - truth[id]![1]),
       );
@@ -79,9 +79,9 @@ test.each([
 
 test("the size of a chessboard is seen without being told", async () => {
   const board = BOARDS.chessboard!;
-  const rig = rigOf("radtan", imageSize);
+  const rig = createRig("radtan", imageSize);
   const random = new Random(4);
-  for (const pose of posesOf(rig, board, 2, random, 0.4)) {
+  for (const pose of createPoses(rig, board, 2, random, 0.4)) {
     const picture = boardPicture(rig, board, pose, "left", { noise: 3, random });
     expect(await guessDetection(native, picture)).toMatchObject({ absence: "none", columns: 9, rows: 6 });
   }

@@ -24,14 +24,14 @@ interface RigParameters {
   centre: Vector3;
 }
 
-const matrixOf = ([fx, fy, cx, cy]: RigParameters["left"]): Matrix3 => [fx, 0, cx, 0, fy, cy, 0, 0, 1];
+const cameraMatrix = ([fx, fy, cx, cy]: RigParameters["left"]): Matrix3 => [fx, 0, cx, 0, fy, cy, 0, 0, 1];
 
 export function rig({ size, left, right, distortion, turn, centre }: RigParameters): StereoCalibration {
   const R = rotationMatrix(turn);
   return withHash({
     imageSize: { width: size[0], height: size[1] },
-    left: { name: "left", K: matrixOf(left), distortion: distortion[0] },
-    right: { name: "right", K: matrixOf(right), distortion: distortion[1] },
+    left: { name: "left", K: cameraMatrix(left), distortion: distortion[0] },
+    right: { name: "right", K: cameraMatrix(right), distortion: distortion[1] },
     R,
     T: scale(apply(R, centre), -1),
     files: [],

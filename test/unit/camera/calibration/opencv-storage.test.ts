@@ -66,7 +66,7 @@ needs("opencv").suite("OpenCV's own FileStorage", () => {
     test("puts all of its 702 corners on common rows", () => {
       const { calibration } = loadStereoCalibration(files, { imageSize });
       const { R1, R2, P1, P2 } = rectify(calibration);
-      const rowOf = (side: "left" | "right", [x, y]: number[]): number => {
+      const rectifiedRow = (side: "left" | "right", [x, y]: number[]): number => {
         const { K, distortion } = calibration[side];
         const ray = undistort(distortion, (x! - K[2]) / K[0], (y! - K[5]) / K[4]);
         const [, v, w] = apply(side === "left" ? R1 : R2, [...ray, 1]);
@@ -74,7 +74,9 @@ needs("opencv").suite("OpenCV's own FileStorage", () => {
         return (P[5]! * v) / w + P[6]!;
       };
       expect(found.left).toHaveLength(702);
-      const offsets = found.left.map((corner, i) => rowOf("right", found.right[i]!) - rowOf("left", corner));
+      const offsets = found.left.map(
+        (corner, i) => rectifiedRow("right", found.right[i]!) - rectifiedRow("left", corner),
+      );
       const mean = offsets.reduce((sum, value) => sum + value, 0) / offsets.length;
       const rms = Math.sqrt(offsets.reduce((sum, value) => sum + value * value, 0) / offsets.length);
       expect(Math.abs(mean)).toBeLessThan(0.05);

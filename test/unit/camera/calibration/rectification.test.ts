@@ -50,7 +50,7 @@ const TOLERANCE_PIXELS = 0.02;
 
 type Variant = Pick<Case, "crop" | "commonPrincipalPoint" | "samples"> & { outputSize?: [number, number] };
 
-function caseOf({ imageSize, left, right, R, T }: StereoCalibration, variant: Variant): Case {
+function createCase({ imageSize, left, right, R, T }: StereoCalibration, variant: Variant): Case {
   const size: [number, number] = [imageSize.width, imageSize.height];
   return {
     imageSize: size,
@@ -63,7 +63,7 @@ function caseOf({ imageSize, left, right, R, T }: StereoCalibration, variant: Va
   };
 }
 
-function casesOf(
+function createCases(
   calibrations: Record<string, StereoCalibration>,
   samples: [number, number],
 ): Record<string, Case> {
@@ -71,7 +71,7 @@ function casesOf(
   for (const [name, calibration] of Object.entries(calibrations)) {
     const { width, height } = calibration.imageSize;
     const add = (title: string, variant: Variant): void => {
-      cases[`${name}, ${title}`] = caseOf(calibration, variant);
+      cases[`${name}, ${title}`] = createCase(calibration, variant);
     };
     for (const crop of [0, 0.4, 1]) add(`crop ${crop}`, { crop, commonPrincipalPoint: true, samples });
     add("own principal points", { crop: 0, commonPrincipalPoint: false, samples });
@@ -122,29 +122,29 @@ function expectAgreement(calibration: StereoCalibration, wanted: Case, answer: A
   }
 }
 
-const goldenCases = casesOf(rigs, [7, 5]);
+const goldenCases = createCases(rigs, [7, 5]);
 if (process.env.DEPTHWATT_WRITE_GOLDEN) {
   writeFileSync(GOLDEN, `${JSON.stringify(askOpenCv(goldenCases))}\n`);
 }
 const golden = JSON.parse(readFileSync(GOLDEN, "utf8")) as ReturnType<typeof askOpenCv>;
-const rigOf = (name: string): StereoCalibration => rigs[name.split(",")[0] as keyof typeof rigs];
+const namedRig = (name: string): StereoCalibration => rigs[name.split(",")[0] as keyof typeof rigs];
 
 describe(`rectification agrees with OpenCV's committed numbers to ${TOLERANCE_PIXELS} px`, () => {
   test.each(Object.entries(goldenCases))("%s", (name, wanted) => {
-    expectAgreement(rigOf(name), wanted, golden.answers[name]!, name);
+    expectAgreement(namedRig(name), wanted, golden.answers[name]!, name);
   });
 });
 
 needs("opencv").suite("rectification agrees with OpenCV over the whole image", () => {
   test("constructed rigs, five lens models, every variant", () => {
-    const cases = casesOf(rigs, [101, 77]);
+    const cases = createCases(rigs, [101, 77]);
     const { answers } = askOpenCv(cases);
     for (const [name, wanted] of Object.entries(cases))
-      expectAgreement(rigOf(name), wanted, answers[name]!, name);
+      expectAgreement(namedRig(name), wanted, answers[name]!, name);
   });
 
   test("fisheye lenses whose corners look backwards", () => {
-    const cases = casesOf({ wideFisheye }, [101, 77]);
+    const cases = createCases({ wideFisheye }, [101, 77]);
     // At crop 1 too: the middles of the sides decide, which see 68 degrees.
     const { answers } = askOpenCv(cases);
     for (const [name, wanted] of Object.entries(cases))
@@ -158,7 +158,7 @@ needs("opencv").suite("rectification agrees with OpenCV over the whole image", (
       "ros_camera_info/zed_cpu_ros",
     ])("%s", (path) => {
       const { calibration } = loadStereoCalibration(`${folder}/${path}`);
-      const cases = casesOf({ real: calibration }, [101, 77]);
+      const cases = createCases({ real: calibration }, [101, 77]);
       const { answers } = askOpenCv(cases);
       for (const [name, wanted] of Object.entries(cases)) {
         expectAgreement(calibration, wanted, answers[name]!, `${path}: ${name}`);

@@ -368,8 +368,8 @@ describe("files that are none", () => {
 
   // A parser whose time grows with the square of the size takes up to hours for these, or ends the process.
   const LIMIT = 1 << 18;
-  const keys = (count: number, lineOf: (i: number) => string) =>
-    Array.from({ length: count }, (_, i) => lineOf(i)).join("");
+  const keys = (count: number, formatLine: (i: number) => string) =>
+    Array.from({ length: count }, (_, i) => formatLine(i)).join("");
   test.each<[string, string, RegExp]>([
     ["more than 256 KiB", `a: ${"1".repeat(LIMIT)}`, /262147 bytes, where at most 262144 were/],
     ["YAML of 20001 keys", keys(20_001, (i) => `k${i}: 1\n`), /at most 20000 lines and values, found 20001/],

@@ -124,7 +124,7 @@ describe("histogram", () => {
     fill(data);
     return { data, width: 64, height: 48, strideBytes, format, timestampNs: 0n, sequence: 0 };
   };
-  const greyOf = (raw: RawImage) => {
+  const meanGrey = (raw: RawImage) => {
     const counts = new Uint32Array(256);
     sampleHistogram(raw, counts);
     const used = [...counts.entries()].filter(([, count]) => count > 0);
@@ -139,12 +139,12 @@ describe("histogram", () => {
           data[y * (data.length / 48) + x] = bytes[x % bytes.length]!;
       }
     };
-    expect(greyOf(image("GREY", 70, rows([77])))).toEqual([77]);
-    expect(greyOf(image("NV12", 70, rows([78])))).toEqual([78]);
-    expect(greyOf(image("YUYV", 140, rows([79, 1])))).toEqual([79]);
-    expect(greyOf(image("UYVY", 140, rows([1, 80])))).toEqual([80]);
-    expect(greyOf(image("Y16", 140, rows([3, 81])))).toEqual([81]);
-    expect(greyOf(image("Y10", 140, rows([0x48, 0x01])))).toEqual([0x148 >> 2]);
-    expect(greyOf(image("BAYER_RGGB12", 140, rows([0x50, 0x05])))).toEqual([0x55]);
+    expect(meanGrey(image("GREY", 70, rows([77])))).toEqual([77]);
+    expect(meanGrey(image("NV12", 70, rows([78])))).toEqual([78]);
+    expect(meanGrey(image("YUYV", 140, rows([79, 1])))).toEqual([79]);
+    expect(meanGrey(image("UYVY", 140, rows([1, 80])))).toEqual([80]);
+    expect(meanGrey(image("Y16", 140, rows([3, 81])))).toEqual([81]);
+    expect(meanGrey(image("Y10", 140, rows([0x48, 0x01])))).toEqual([0x148 >> 2]);
+    expect(meanGrey(image("BAYER_RGGB12", 140, rows([0x50, 0x05])))).toEqual([0x55]);
   });
 });

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import type { PixelFormat, RawImage } from "../../../../camera/frame.js";
 import { chooseFormat } from "../../../../camera/live/choose.js";
 import { parseControls } from "../../../../camera/live/requested-controls.js";
-import { greyOf } from "../../../../camera/recordings/still.js";
+import { toGrey } from "../../../../camera/recordings/still.js";
 
 const camera = (path: string, formats: [string, number, number][]): NativeDescription => ({
   path,
@@ -179,12 +179,12 @@ describe("stills", () => {
   });
 
   test("grey of each layout, without the padding", () => {
-    expect([...greyOf(raw("GREY", [1, 2, 9, 3, 4, 9], 3, 2, 2)).data]).toEqual([1, 2, 3, 4]);
-    expect([...greyOf(raw("NV12", [1, 2, 3, 4, 8, 8], 2, 2, 2)).data]).toEqual([1, 2, 3, 4]);
-    expect([...greyOf(raw("YUYV", [1, 9, 2, 9], 4, 2, 1)).data]).toEqual([1, 2]);
-    expect([...greyOf(raw("UYVY", [9, 1, 9, 2], 4, 2, 1)).data]).toEqual([1, 2]);
-    expect([...greyOf(raw("Y10", [0xff, 0x03], 2, 1, 1)).data]).toEqual([0xffc0]);
-    expect([...greyOf(raw("Y16", [0x34, 0x12], 2, 1, 1)).data]).toEqual([0x1234]);
+    expect([...toGrey(raw("GREY", [1, 2, 9, 3, 4, 9], 3, 2, 2)).data]).toEqual([1, 2, 3, 4]);
+    expect([...toGrey(raw("NV12", [1, 2, 3, 4, 8, 8], 2, 2, 2)).data]).toEqual([1, 2, 3, 4]);
+    expect([...toGrey(raw("YUYV", [1, 9, 2, 9], 4, 2, 1)).data]).toEqual([1, 2]);
+    expect([...toGrey(raw("UYVY", [9, 1, 9, 2], 4, 2, 1)).data]).toEqual([1, 2]);
+    expect([...toGrey(raw("Y10", [0xff, 0x03], 2, 1, 1)).data]).toEqual([0xffc0]);
+    expect([...toGrey(raw("Y16", [0x34, 0x12], 2, 1, 1)).data]).toEqual([0x1234]);
   });
 
   test("a mosaic of one colour is flat: (R + 2 G + B) / 4 at every site, border included", () => {
@@ -193,7 +193,7 @@ describe("stills", () => {
       const [x, y] = [i % 6, Math.floor(i / 6)];
       return y % 2 === 0 ? (x % 2 === 0 ? red : green) : x % 2 === 0 ? green : blue;
     });
-    expect(new Set(greyOf(raw("BAYER_RGGB8", mosaic, 6, 6, 6)).data)).toEqual(new Set([110]));
+    expect(new Set(toGrey(raw("BAYER_RGGB8", mosaic, 6, 6, 6)).data)).toEqual(new Set([110]));
   });
 });
 

@@ -28,7 +28,7 @@ const frame = (changes: Partial<MotionJpeg> = {}): Promise<Buffer> =>
   });
 
 /** Bytes of the entropy-coded part: where it begins, and the markers inside it. */
-function scanOf(bytes: Buffer): { start: number; markers: number[] } {
+function findScan(bytes: Buffer): { start: number; markers: number[] } {
   let start = 2;
   for (let scan = false; !scan; start += 2 + bytes.readUInt16BE(start + 2)) scan = bytes[start + 1] === 0xda;
   const markers = [];
@@ -45,10 +45,10 @@ function expectRamp(data: Uint8Array): void {
   expect(worst).toBeLessThan(5);
 }
 
-const formatsOf = (width: number, height: number) => [{ fourcc: "MJPG", width, height, ratesHz: [30] }];
+const jpegFormats = (width: number, height: number) => [{ fourcc: "MJPG", width, height, ratesHz: [30] }];
 
 async function openCamera(width = WIDTH, height = HEIGHT) {
-  fake.plugIn({ path: PATH, formats: formatsOf(width, height) });
+  fake.plugIn({ path: PATH, formats: jpegFormats(width, height) });
   const options = { path: PATH, fourcc: "MJPG", width, height, system: fake.system };
   const camera = await V4l2Camera.open(video, options);
   const frames: CameraFrame[] = [];
@@ -120,7 +120,7 @@ needs("toolchain", "turbojpeg").suite("Motion JPEG", () => {
   test("stray bytes before a marker, which webcams send, cost a warning and no image", async () => {
     const { camera, frames, deliver } = await openCamera();
     const whole = await frame({ restartInterval: 4 });
-    const { markers } = scanOf(whole);
+    const { markers } = findScan(whole);
     for (const at of [markers[2]!, markers.at(-1)!])
       await deliver(
         Buffer.concat([whole.subarray(0, at), Buffer.from([1, 2, 3]), whole.subarray(at), Buffer.alloc(64)]),
@@ -136,7 +136,7 @@ needs("toolchain", "turbojpeg").suite("Motion JPEG", () => {
     const { camera, frames, deliver } = await openCamera();
     const plain = await frame();
     const restarts = await frame({ restartInterval: 4 });
-    const { start, markers } = scanOf(restarts);
+    const { start, markers } = findScan(restarts);
     const middle = Math.floor((start + restarts.length) / 2);
     const end = Buffer.from([0xff, 0xd9]);
     const lacking: [string, Uint8Array][] = [
@@ -156,10 +156,10 @@ needs("toolchain", "turbojpeg").suite("Motion JPEG", () => {
       ["only a beginning", plain.subarray(0, 2)],
       ["no JPEG", Buffer.from("this is no picture at all")],
       ["another size", await frame({ width: 32, height: 24 })],
-      ["a frame header that is cut off", plain.subarray(0, scanOf(plain).start - 25)],
+      ["a frame header that is cut off", plain.subarray(0, findScan(plain).start - 25)],
       [
         "a scan without a frame header",
-        Buffer.concat([plain.subarray(0, 2), plain.subarray(scanOf(plain).start - 14)]),
+        Buffer.concat([plain.subarray(0, 2), plain.subarray(findScan(plain).start - 14)]),
       ],
     ];
     for (const [what, bytes] of lacking) {
@@ -212,7 +212,7 @@ needs("toolchain", "turbojpeg").suite("Motion JPEG", () => {
   });
 
   test("a side-by-side JPEG camera gives both images as grey", async () => {
-    fake.plugIn({ path: PATH, formats: formatsOf(WIDTH, HEIGHT) });
+    fake.plugIn({ path: PATH, formats: jpegFormats(WIDTH, HEIGHT) });
     const source = await openV4l2Source(
       { sideBySide: PATH, width: WIDTH / 2, height: HEIGHT },
       { video, clocks, system: fake.system },
@@ -237,7 +237,7 @@ needs("toolchain", "turbojpeg").suite("Motion JPEG", () => {
 needs("toolchain", "turbojpeg").suite("Motion JPEG in colours", () => {
   test("RGB8 as another decoder of the same library family makes it, side by side", async () => {
     fake = fakeVideo();
-    fake.plugIn({ path: PATH, formats: formatsOf(WIDTH, HEIGHT) });
+    fake.plugIn({ path: PATH, formats: jpegFormats(WIDTH, HEIGHT) });
     const source = await openV4l2Source(
       { sideBySide: PATH, width: WIDTH / 2, height: HEIGHT, colours: true },
       { video, clocks, system: fake.system },
@@ -272,7 +272,7 @@ needs("toolchain", "turbojpeg").suite("Motion JPEG in colours", () => {
 });
 
 /** Decodes with another decoder. */
-async function greyOf(bytes: Buffer): Promise<{ data: Buffer; width: number; height: number }> {
+async function decodeGrey(bytes: Buffer): Promise<{ data: Buffer; width: number; height: number }> {
   const { data, info } = await sharp(bytes).grayscale().raw().toBuffer({ resolveWithObject: true });
   expect(info.channels).toBe(1);
   return { data, width: info.width, height: info.height };
@@ -294,7 +294,7 @@ needs("toolchain", "turbojpeg").suite("Motion JPEG, recorded", () => {
         await deliver(bytes);
         await until(() => frames.length === 1 || camera.native.statistics().decodeFailed > 0, name);
         const image = frames.pop()!;
-        expect(Buffer.compare(Buffer.from(image.data), (await greyOf(bytes)).data), name).toBe(0);
+        expect(Buffer.compare(Buffer.from(image.data), (await decodeGrey(bytes)).data), name).toBe(0);
         camera.release(image);
       }
       expect(camera.native.statistics()).toMatchObject({ decodeFailed: 0, decodeRepaired: 0 });
@@ -304,7 +304,7 @@ needs("toolchain", "turbojpeg").suite("Motion JPEG, recorded", () => {
     test("one cut anywhere in its pixels is dropped and counted", async () => {
       const { camera, frames, deliver } = await openCamera(640, 480);
       const bytes = readFileSync(join(folder, names[0]!));
-      const { start } = scanOf(bytes);
+      const { start } = findScan(bytes);
       const cuts = [0.05, 0.3, 0.6, 0.9].map((part) => Math.floor(start + part * (bytes.length - start)));
       for (const cut of cuts) await deliver(bytes.subarray(0, cut));
       await until(() => camera.native.statistics().decodeFailed === cuts.length, "every cut counted");

@@ -4,7 +4,7 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
-import { CameraControls, findCamera, isSameDevice, userOf, V4l2Camera } from "v4l2-camera/parts";
+import { CameraControls, findCamera, findUser, isSameDevice, V4l2Camera } from "v4l2-camera/parts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openV4l2Source, type V4l2Settings } from "../../../../camera/index.js";
 import { ExposureLoop } from "../../../../camera/live/exposure-loop.js";
@@ -222,9 +222,9 @@ needs("toolchain").suite("before the first image", () => {
     };
     holds(process.pid, device);
     holds(41, "/dev/null");
-    expect(userOf(device, join(folder, "proc"))).toBeUndefined();
+    expect(findUser(device, join(folder, "proc"))).toBeUndefined();
     holds(42, device);
-    expect(userOf(device, join(folder, "proc"))).toEqual({ pid: 42, name: "viewer" });
+    expect(findUser(device, join(folder, "proc"))).toEqual({ pid: 42, name: "viewer" });
   });
 
   test("a camera of the same kind in another place is another camera", async () => {

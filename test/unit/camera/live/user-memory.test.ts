@@ -28,7 +28,7 @@ async function open(settings: Partial<V4l2Settings> = {}) {
   return source;
 }
 
-const memoryOf = (source: PairSource) => source.inputMemory!.map(({ buffer }) => buffer);
+const memoryBuffers = (source: PairSource) => source.inputMemory!.map(({ buffer }) => buffer);
 
 needs("toolchain").suite("cameras that write into the process's memory", () => {
   beforeEach(() => {
@@ -43,7 +43,7 @@ needs("toolchain").suite("cameras that write into the process's memory", () => {
 
   test("images of both cameras arrive in the memory that the source offers, in whole pages", async () => {
     const source = await open();
-    const memory = memoryOf(source);
+    const memory = memoryBuffers(source);
     expect(new Set(memory).size).toBe(10);
     for (const one of memory) expect(one.byteLength).toBe(4096);
     const held: FramePair[] = [];
@@ -69,7 +69,7 @@ needs("toolchain").suite("cameras that write into the process's memory", () => {
 
   test("a camera that comes back writes into the same memory", async () => {
     const source = await open();
-    const memory = memoryOf(source);
+    const memory = memoryBuffers(source);
     const buffers = new Set<ArrayBufferLike>();
     const { seen, degraded, events } = recording();
     source.start({
@@ -86,7 +86,7 @@ needs("toolchain").suite("cameras that write into the process's memory", () => {
     buffers.clear();
     fake.plug(RIGHT);
     await until(() => buffers.size > 0, "pairs again");
-    expect(memoryOf(source)).toEqual(memory);
+    expect(memoryBuffers(source)).toEqual(memory);
     for (const buffer of buffers) expect(memory.slice(5)).toContain(buffer);
   });
 

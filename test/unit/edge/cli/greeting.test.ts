@@ -5,7 +5,7 @@ import { cutToTerminal } from "../../../../edge/cli/live-line.js";
 import { loadConfig } from "../../../../edge/config/index.js";
 import { consumeCommand } from "../../../../edge/outputs/mqtt/consume-command.js";
 
-function commandOf(
+function pageCommand(
   set: string[],
   streams: string[] = ["depth"],
   brokerUrl = "mqtt://127.0.0.1:1883",
@@ -18,13 +18,13 @@ function commandOf(
 
 describe("the command that run prints", () => {
   test("is short for the embedded broker", () => {
-    expect(commandOf([], ["depth", "confidence"], "mqtt://127.0.0.1:1883", true)).toBe(
+    expect(pageCommand([], ["depth", "confidence"], "mqtt://127.0.0.1:1883", true)).toBe(
       "npx depthwatt consume mqtt://127.0.0.1:1883 --device porch",
     );
   });
 
   test("names base and stream where consume would look elsewhere", () => {
-    expect(commandOf(["base=home/robots"], ["disparity"])).toBe(
+    expect(pageCommand(["base=home/robots"], ["disparity"])).toBe(
       "npx depthwatt consume mqtt://127.0.0.1:1883 --device porch --base home/robots --stream disparity",
     );
   });
@@ -36,21 +36,21 @@ describe("the command that run prints", () => {
       "outputs.mqtt.passwordFile=/etc/my pass",
       "outputs.mqtt.caFile=/ca.pem",
     ];
-    expect(commandOf(set)).toBe(
+    expect(pageCommand(set)).toBe(
       "npx depthwatt consume mqtt://127.0.0.1:1883 --device porch " +
         "--username 'o'\\''neil' --password-file '/etc/my pass' --ca-file /ca.pem",
     );
   });
 
   test("never shows the password of the URL", () => {
-    expect(commandOf([], ["depth"], "mqtts://an%20na:secret@host:8883/x?token=secret")).toBe(
+    expect(pageCommand([], ["depth"], "mqtts://an%20na:secret@host:8883/x?token=secret")).toBe(
       "npx depthwatt consume mqtts://host:8883/x --device porch --username 'an na' --password-file FILE",
     );
   });
 
   test("is left out where nothing is sent that consume reads", () => {
-    expect(commandOf([], ["preview"])).toBeUndefined();
-    expect(commandOf([], [])).toBeUndefined();
+    expect(pageCommand([], ["preview"])).toBeUndefined();
+    expect(pageCommand([], [])).toBeUndefined();
   });
 });
 

@@ -7,14 +7,14 @@ import { type Config, changedConfig, loadConfig, SETTINGS } from "../../../../ed
 import { PRESET_NAMES, PRESETS } from "../../../../edge/presets/index.js";
 
 const quiet = { environment: {}, set: ["board=none"] };
-const settingOf = new Map(SETTINGS.map((setting) => [setting.key, setting]));
+const settingByKey = new Map(SETTINGS.map((setting) => [setting.key, setting]));
 
 describe.each(PRESET_NAMES)("preset %s", (preset) => {
   test("sets what exists, within its ranges, and reports it", () => {
     const { config, origins, overruled } = loadConfig({ ...quiet, preset });
     expect(overruled).toEqual([]);
     for (const [key, value] of Object.entries(PRESETS[preset]!.settings)) {
-      expect(settingOf.get(key)?.takesEffect, key).toBe("live");
+      expect(settingByKey.get(key)?.takesEffect, key).toBe("live");
       const got = key
         .split(".")
         .reduce<unknown>((group, part) => (group as Record<string, unknown>)[part], config);

@@ -65,7 +65,7 @@ const watch = new MatchWatch({
 });
 afterAll(() => watch.close());
 
-function frameOf(disparity: number, matchedShare: number): ComputedFrame {
+function createFrame(disparity: number, matchedShare: number): ComputedFrame {
   const pixels = WIDTH * HEIGHT;
   const confidence = new Uint8Array(pixels).fill(200);
   const disparityQ4 = new Int16Array(pixels).fill(16 * disparity);
@@ -80,7 +80,7 @@ function frameOf(disparity: number, matchedShare: number): ComputedFrame {
 
 async function sample(disparity: number, matchedShare: number): Promise<void> {
   now += 1000;
-  watch.frame(frameOf(disparity, matchedShare));
+  watch.frame(createFrame(disparity, matchedShare));
   await watch.close();
 }
 
@@ -88,7 +88,7 @@ test("a run reports each search that is too short once", async () => {
   expect(watch.atRangeEndPercent).toMatchObject({ available: false });
   options = optionsFor(24);
   await sample(23, 1);
-  watch.frame(frameOf(23, 1)); // Before the next sample is due.
+  watch.frame(createFrame(23, 1)); // Before the next sample is due.
   await sample(23, 1);
   expect(watch.atRangeEndPercent).toBe(100);
   expect(warnings.splice(0)).toEqual([

@@ -6,7 +6,7 @@ import { type Box, type Label, type PlacedLabel, placeLabels } from "../../../..
 
 const WITHIN: Box = [0, 0, 500, 300];
 /** As wide and high as a word is taken for. */
-function boxOf({ textX, textY, anchor, text }: PlacedLabel): Box {
+function labelBox({ textX, textY, anchor, text }: PlacedLabel): Box {
   const width = 7 * text.length;
   const left = textX - { start: 0, middle: width / 2, end: width }[anchor];
   return [left, textY - 10, left + width, textY + 3];
@@ -26,9 +26,9 @@ test("at the right border it stands below, in the corner left", () => {
     ],
     WITHIN,
   );
-  expect(boxOf(border!)[2]).toBeLessThanOrEqual(500);
-  expect(boxOf(corner!)[2]).toBeLessThan(495);
-  expect(boxOf(corner!)[3]).toBeLessThanOrEqual(300);
+  expect(labelBox(border!)[2]).toBeLessThanOrEqual(500);
+  expect(labelBox(corner!)[2]).toBeLessThan(495);
+  expect(labelBox(corner!)[3]).toBeLessThanOrEqual(300);
 });
 
 test("words of points that lie together cover neither each other nor a point, and a line leads to those further away", () => {
@@ -38,7 +38,7 @@ test("words of points that lie together cover neither each other nor a point, an
     text: `preset-${i}`,
   }));
   const placed = placeLabels(labels, WITHIN);
-  const boxes = placed.map(boxOf);
+  const boxes = placed.map(labelBox);
   for (const [i, box] of boxes.entries()) {
     for (const other of boxes.slice(i + 1)) expect(meet(box, other)).toBe(false);
     for (const { x, y } of labels) expect(meet(box, [x - 4, y - 4, x + 4, y + 4])).toBe(false);
@@ -56,7 +56,7 @@ test("every word stays within, and each label comes back in its place", () => {
     fc.property(fc.array(label, { maxLength: 40 }), (labels) => {
       const placed = placeLabels(labels, WITHIN);
       expect(placed.map(({ x, y, text }) => ({ x, y, text }))).toEqual(labels);
-      for (const box of placed.map(boxOf)) {
+      for (const box of placed.map(labelBox)) {
         expect(box[0]).toBeGreaterThanOrEqual(-1e-9);
         expect(box[1]).toBeGreaterThanOrEqual(0);
         expect(box[2]).toBeLessThanOrEqual(500 + 1e-9);

@@ -16,7 +16,7 @@ import {
 import { PYTHON } from "../../../doubles/needs.js";
 
 /** One line as the log writes it. */
-function lineOf(write: (log: ReturnType<typeof createLog>) => void): string {
+function capturedLine(write: (log: ReturnType<typeof createLog>) => void): string {
   let line = "";
   const place = {
     write(text: string) {
@@ -29,7 +29,7 @@ function lineOf(write: (log: ReturnType<typeof createLog>) => void): string {
 
 describe("the fields of a line", () => {
   test("are the message, the priority of syslog and each fact under depthwatt's name", () => {
-    const line = lineOf((log) =>
+    const line = capturedLine((log) =>
       log.warn({ event: "waiting", errorCode: "DEVICE_UNAVAILABLE", drops: { late: 2 } }, "no camera"),
     );
     expect(journalFields(line)).toEqual({
@@ -50,18 +50,18 @@ describe("the fields of a line", () => {
     ["debug", "7"],
     ["trace", "7"],
   ] as const)("%s has priority %s", (level, priority) => {
-    expect(journalFields(lineOf((log) => log[level]("x"))).PRIORITY).toBe(priority);
+    expect(journalFields(capturedLine((log) => log[level]("x"))).PRIORITY).toBe(priority);
   });
 
   test("an error's stack is a field, its message the entry's where there is no other", () => {
-    const fields = journalFields(lineOf((log) => log.error(new RangeError("too far"))));
+    const fields = journalFields(capturedLine((log) => log.error(new RangeError("too far"))));
     expect(fields.MESSAGE).toBe("too far");
     expect(fields.DEPTHWATT_STACK).toMatch(/^RangeError: too far\n {4}at /);
   });
 
   test("a name that the journal would refuse is made one that it takes", () => {
     const fields = journalFields(
-      lineOf((log) => log.info({ "outputs.mqtt/größe": 1, [`x${"y".repeat(99)}`]: 2 }, "x")),
+      capturedLine((log) => log.info({ "outputs.mqtt/größe": 1, [`x${"y".repeat(99)}`]: 2 }, "x")),
     );
     for (const name of Object.keys(fields)) expect(name).toMatch(/^[A-Z][A-Z0-9_]{0,63}$/);
   });

@@ -16,7 +16,7 @@ function make(environment: NodeJS.ProcessEnv) {
 const SERVICE = { NOTIFY_SOCKET: "/run/systemd/notify" };
 
 /** Fails in this order, then works. */
-function attemptsOf(...failures: [ErrorCode, string][]) {
+function failingAttempts(...failures: [ErrorCode, string][]) {
   let tries = 0;
   return {
     tries: () => tries,
@@ -30,7 +30,7 @@ function attemptsOf(...failures: [ErrorCode, string][]) {
 
 test("a service tries until it works, is ready meanwhile, and names each reason once", async () => {
   const { notifier, sent } = make(SERVICE);
-  const { attempt, tries } = attemptsOf(
+  const { attempt, tries } = failingAttempts(
     ["DEVICE_UNAVAILABLE", "no camera"],
     ["DEVICE_UNAVAILABLE", "no camera"],
     ["DEVICE_PERMISSION", "not yet"],
@@ -56,7 +56,7 @@ test.each([
   ["and so is a wrong configuration", SERVICE, "CONFIG_INVALID"],
 ] as const)("%s", async (_, environment, code) => {
   const { notifier, sent } = make(environment);
-  const { attempt } = attemptsOf([code, "no"]);
+  const { attempt } = failingAttempts([code, "no"]);
   await expect(whenThere(attempt, notifier, { onWait: () => {} })).rejects.toMatchObject({ code });
   expect(sent).toEqual([]);
 });

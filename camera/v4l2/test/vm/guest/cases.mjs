@@ -77,7 +77,7 @@ const cases = {
 
   "formats of several memory planes: every plane holds what NV12 has in one": async ([, planar]) => {
     const size = { width: 320, height: 180, exact: true };
-    const pictureOf = (format) =>
+    const captureFrame = (format) =>
       withCamera(planar, { ...size, format }, async (camera) => {
         for (let skipped = 0; skipped < 2; skipped++) (await camera.frame()).release();
         const frame = await camera.frame();
@@ -94,22 +94,22 @@ const cases = {
       });
     // Low in the picture, where vivid writes no moving text over its colour bars.
     const row = ({ data, strideBytes }, y, bytes) => data.subarray(y * strideBytes, y * strideBytes + bytes);
-    const [{ data, strideBytes }] = await pictureOf("NV12");
+    const [{ data, strideBytes }] = await captureFrame("NV12");
     const luma = data.subarray(170 * strideBytes, 170 * strideBytes + 320);
     const chroma = data.subarray((180 + 85) * strideBytes, (180 + 85) * strideBytes + 320);
     assert(new Set(luma).size > 4 && new Set(chroma).size > 4, "colour bars");
     const every = (bytes, from) => Buffer.from(bytes.filter((_, i) => i % 2 === from));
-    const nv12m = await pictureOf("NM12");
+    const nv12m = await captureFrame("NM12");
     assert.equal(nv12m.length, 2);
     assert.deepEqual([row(nv12m[0], 170, 320), row(nv12m[1], 85, 320)], [luma, chroma]);
-    const yuv420m = await pictureOf("YM12");
+    const yuv420m = await captureFrame("YM12");
     assert.equal(yuv420m.length, 3);
     assert.deepEqual(
       [row(yuv420m[0], 170, 320), row(yuv420m[1], 85, 160), row(yuv420m[2], 85, 160)],
       [luma, every(chroma, 0), every(chroma, 1)],
     );
     // Chroma of every row; vivid also begins its first plane behind 128 bytes of something else.
-    const nv16m = await pictureOf("NM16");
+    const nv16m = await captureFrame("NM16");
     assert.deepEqual([nv16m.length, row(nv16m[0], 170, 320), row(nv16m[1], 170, 320)], [2, luma, chroma]);
     return { planes: [nv12m, yuv420m, nv16m].map((planes) => planes.map((one) => one.strideBytes)) };
   },

@@ -4,14 +4,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { choiceOf, claimFolder } from "../../../../../edge/commands/batch/results.js";
+import { claimFolder, resultSettings } from "../../../../../edge/commands/batch/results.js";
 import { loadConfig, SETTINGS } from "../../../../../edge/config/index.js";
-import { otherValueOf } from "../../../../doubles/other-value.js";
+import { differentValue } from "../../../../doubles/other-value.js";
 
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-results-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const choice = (...set: string[]) => choiceOf(loadConfig({ set, environment: {} }).config, "pfm");
+const choice = (...set: string[]) => resultSettings(loadConfig({ set, environment: {} }).config, "pfm");
 
 const COMPUTED = SETTINGS.filter(
   ({ key }) => /^(match|refine|rectify|region|depth|calibration)\./.test(key) && key !== "calibration.file",
@@ -20,7 +20,7 @@ const COMPUTED = SETTINGS.filter(
 test.each(COMPUTED.map((setting) => [setting.key, setting] as const))("%s", (key, setting) => {
   const matcher = /^match\.(\w+)\./.exec(key)?.[1];
   const own = matcher === undefined ? [] : [`match.algorithm=${matcher}`];
-  const changed = [...own, `${key}=${otherValueOf(setting)}`];
+  const changed = [...own, `${key}=${differentValue(setting)}`];
   expect(choice(...changed)).not.toEqual(choice(...own));
 });
 

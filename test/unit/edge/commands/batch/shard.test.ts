@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which part of an archive a process works on, and how busy a stage is.
 import { expect, test } from "vitest";
-import { parseShard, partOf } from "../../../../../edge/commands/batch/shard.js";
+import { parseShard, shardItems } from "../../../../../edge/commands/batch/shard.js";
 import { Occupancy } from "../../../../../edge/commands/batch/stages.js";
 
 test.each<[string | undefined, NodeJS.ProcessEnv, unknown]>([
@@ -39,9 +39,9 @@ test.each<[string | undefined, NodeJS.ProcessEnv, RegExp]>([
 
 test("the parts of an archive are all of it, and nothing twice", () => {
   const items = Array.from({ length: 101 }, (_, i) => i);
-  const parts = [1, 2, 3, 4, 5, 6, 7].flatMap((index) => partOf(items, { index, of: 7 }));
+  const parts = [1, 2, 3, 4, 5, 6, 7].flatMap((index) => shardItems(items, { index, of: 7 }));
   expect(parts.sort((a, b) => a - b)).toEqual(items);
-  expect(partOf(items, undefined)).toEqual(items);
+  expect(shardItems(items, undefined)).toEqual(items);
 });
 
 test("a stage is as busy as the time in which something is in work, however much at once", async () => {

@@ -12,7 +12,7 @@ import { parseSweep } from "../../../../../edge/commands/eval/sweep.js";
 import type { Evaluation, Score } from "../../../../../edge/eval/index.js";
 import { PRESETS } from "../../../../../edge/presets/index.js";
 
-const scoreOf = (badPercent: number): Score => ({
+const createScore = (badPercent: number): Score => ({
   badPercent,
   badPercentValidOnly: badPercent,
   density: 100,
@@ -21,7 +21,7 @@ const scoreOf = (badPercent: number): Score => ({
 
 /** One scene of 100 x 50 with 20 disparities in 4 ms. */
 function evaluation(name: string, masks: Record<string, number>): Evaluation {
-  const scores = Object.fromEntries(Object.entries(masks).map(([mask, bad]) => [mask, scoreOf(bad)]));
+  const scores = Object.fromEntries(Object.entries(masks).map(([mask, bad]) => [mask, createScore(bad)]));
   const three = ["nonocc", "all", "disc"].map((mask) => masks[mask]);
   const mean = three.every((value) => value !== undefined)
     ? three.reduce((sum: number, value) => sum + value!, 0) / 3

@@ -11,7 +11,7 @@ class Said extends Emitter<ConsumerEvents> {
   }
 }
 
-function fleetOf() {
+function createFleet() {
   let nowMs = 0;
   const said = new Said();
   const fleet = new Fleet(() => nowMs);
@@ -22,7 +22,7 @@ function fleetOf() {
 const online = { state: "online", reason: "runs", runId: 1 };
 
 test("devices stand in the order of their names with what they say; what they do not say is null", () => {
-  const { said, fleet } = fleetOf();
+  const { said, fleet } = createFleet();
   said.say("state", { device: "b", ...online });
   said.say("metrics", {
     device: "a",
@@ -49,7 +49,7 @@ test("devices stand in the order of their names with what they say; what they do
 });
 
 test("it warns of what is degraded, silent, without frames, and of two runs under one name", () => {
-  const { said, fleet, pass } = fleetOf();
+  const { said, fleet, pass } = createFleet();
   said.say("state", { device: "a", state: "degraded", reason: "one camera is late", runId: 1 });
   said.say("metrics", { device: "a", metrics: { fps: 0, power: { available: false, reason: "no sensor" } } });
   pass(6000);
@@ -70,7 +70,7 @@ test("it warns of what is degraded, silent, without frames, and of two runs unde
 });
 
 test("metrics that come every minute are not late after ten seconds", () => {
-  const { said, fleet, pass } = fleetOf();
+  const { said, fleet, pass } = createFleet();
   said.say("state", { device: "a", ...online });
   for (let times = 0; times < 3; times++) {
     said.say("metrics", { device: "a", metrics: { fps: 5 } });
@@ -82,7 +82,7 @@ test("metrics that come every minute are not late after ten seconds", () => {
 test.each([null, 7, "text", [], { fps: "fast", power: null }, { power: { watts: Number.NaN } }, { fps: {} }])(
   "metrics and info of the form %j are null in the table",
   (form) => {
-    const { said, fleet } = fleetOf();
+    const { said, fleet } = createFleet();
     said.say("metrics", { device: "a", metrics: form });
     said.say("info", { device: "a", info: form });
     expect(fleet.devices()[0]).toMatchObject({
@@ -95,7 +95,7 @@ test.each([null, 7, "text", [], { fps: "fast", power: null }, { power: { watts: 
 );
 
 test("runs of one name are counted up to a bound", () => {
-  const { said, fleet } = fleetOf();
+  const { said, fleet } = createFleet();
   for (let runId = 1; runId <= 15; runId++) said.say("state", { device: "a", ...online, runId });
   expect(fleet.devices()[0]!.warnings).toEqual(["15 runs have this name"]);
   for (let runId = 16; runId <= 1000; runId++) said.say("state", { device: "a", ...online, runId });
@@ -103,7 +103,7 @@ test("runs of one name are counted up to a bound", () => {
 });
 
 test("names are bounded", () => {
-  const { said, fleet } = fleetOf();
+  const { said, fleet } = createFleet();
   for (let index = 0; index < MAX_DEVICES + 5; index++) said.say("state", { device: `d${index}`, ...online });
   expect(fleet.devices()).toHaveLength(MAX_DEVICES);
   expect(fleet.overlooked).toBe(5);

@@ -19,7 +19,7 @@ const AREA = { x: 10, y: 10, width: 20, height: 10 };
 const GEOMETRY = { focalPixels: 400, baselineMetres: 0.1, disparityOffsetPixels: 0 };
 const RAYS = { focalPixels: 400, cx: 19.5, cy: 14.5 };
 
-function frameOf(disparityQ4: (x: number, y: number) => number, confidence = (_x: number) => 255) {
+function createFrame(disparityQ4: (x: number, y: number) => number, confidence = (_x: number) => 255) {
   const pixels = Array.from(
     { length: WIDTH * HEIGHT },
     (_, i) => [i % WIDTH, Math.floor(i / WIDTH)] as const,
@@ -35,7 +35,7 @@ test("a wall at 2 m whose pixels alternate by 1/16 px in space and in time", () 
   for (let frame = 0; frame < 10; ++frame) {
     // A checkerboard, and all of it up and down.
     target.add(
-      frameOf((x, y) => 320 + ((x + y) % 2 === 0 ? 1 : -1) + (frame % 2 === 0 ? 1 : -1)),
+      createFrame((x, y) => 320 + ((x + y) % 2 === 0 ? 1 : -1) + (frame % 2 === 0 ? 1 : -1)),
       WIDTH,
     );
   }
@@ -58,7 +58,7 @@ test("a wall at 2 m whose pixels alternate by 1/16 px in space and in time", () 
 test("filled pixels do not fill, and what one frame or no distance leaves unknown is unavailable", () => {
   const target = new Target(AREA, GEOMETRY, RAYS);
   target.add(
-    frameOf(
+    createFrame(
       () => 320,
       (x) => (x < 20 ? 0 : 200),
     ),
@@ -71,7 +71,7 @@ test("filled pixels do not fill, and what one frame or no distance leaves unknow
   });
   const empty = new Target(AREA, GEOMETRY, RAYS);
   empty.add(
-    frameOf(() => -32_768),
+    createFrame(() => -32_768),
     WIDTH,
   );
   expect(empty.figures(2)).toBeUndefined();

@@ -10,7 +10,7 @@ import { compareProfiles } from "../../../../../edge/commands/profile/compare.js
 import {
   contributionSchema,
   createContribution,
-  kernelTimesOf,
+  parseKernelTimes,
 } from "../../../../../edge/commands/profile/contribute.js";
 import { reportHtml, stageColours } from "../../../../../edge/commands/profile/report.js";
 import { regress, studentQuantile95 } from "../../../../../edge/commands/profile/stage-energy.js";
@@ -231,15 +231,15 @@ describe("contribution", () => {
 
   test("carries the times of kernels that the GPU check wrote, which the model of boards reads", async () => {
     const file = "bench/results/h200/2026-11-22-891b4ca-model-half2.json";
-    const kernels = kernelTimesOf(readFileSync(file, "utf8"), file);
+    const kernels = parseKernelTimes(readFileSync(file, "utf8"), file);
     const contribution = contributionSchema.parse(createContribution(constructedProfile(), kernels));
     expect(contribution.kernels!.rows.length).toBeGreaterThan(100);
-    const { jobOf } = (await import(
+    const { modelJob } = (await import(
       new URL("../../../../../bench/model/gpu-fit.mjs", import.meta.url).href
     )) as {
-      jobOf: (row: object) => { family: string } | undefined;
+      modelJob: (row: object) => { family: string } | undefined;
     };
-    const families = new Set(contribution.kernels!.rows.map((row) => jobOf(row)?.family));
+    const families = new Set(contribution.kernels!.rows.map((row) => modelJob(row)?.family));
     expect(families).toEqual(new Set([undefined, "walks", "pixels", "frames"]));
   });
 
@@ -258,7 +258,7 @@ describe("contribution", () => {
       "rows.0.kind",
     ],
   ])("times of kernels are refused: %s", (_, text, words) => {
-    expect(() => kernelTimesOf(text, "kernels.json")).toThrow(
+    expect(() => parseKernelTimes(text, "kernels.json")).toThrow(
       expect.objectContaining({ code: "CONFIG_INVALID", message: expect.stringContaining(words) }),
     );
   });

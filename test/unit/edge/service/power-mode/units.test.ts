@@ -72,7 +72,7 @@ test("a program that others may write to is not run as root", () => {
 });
 
 test("the kernel says who is at the other end of a socket, and a file has no other end", () => {
-  expect(() => loadNative().peerOf(99_999)).toThrow(/connected Unix socket/);
+  expect(() => loadNative().peerCredentials(99_999)).toThrow(/connected Unix socket/);
 });
 
 describe("the client", () => {

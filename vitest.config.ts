@@ -6,7 +6,16 @@ import { chosenSuites, findSuite, testFiles } from "./test/suites.js";
 
 const files = testFiles();
 
+const source = (path: string) => new URL(path, import.meta.url).pathname;
+
 export default defineConfig({
+  resolve: {
+    // Its sources, so that a test never runs an older build of the package.
+    alias: [
+      { find: /^v4l2-camera$/, replacement: source("camera/v4l2/src/index.ts") },
+      { find: /^v4l2-camera\/parts$/, replacement: source("camera/v4l2/src/parts.ts") },
+    ],
+  },
   test: {
     // The engine's own threads fill the cores; parallel test files would only fight them.
     globalSetup: "test/setup/fresh-build.ts",

@@ -53,13 +53,16 @@ function shims() {
   return folderOfShims;
 }
 
-/** Vitest does not hand a --hookTimeout of its command line on to projects, so a configuration around the copy's own says it. */
+/**
+ * Vitest does not hand a --hookTimeout of its command line on to projects, so a configuration around the copy's own sets it. It
+ * also leaves out the global setup, which would build the addons again without sanitizers.
+ */
 function config() {
   const file = join(folder, "vitest.config.mjs");
   const own = JSON.stringify(join(copy, "vitest.config.ts"));
   writeFileSync(
     file,
-    `import own from ${own};\nexport default { ...own, test: { ...own.test, testTimeout: ${TIMEOUT_MS}, hookTimeout: ${TIMEOUT_MS} } };\n`,
+    `import own from ${own};\nexport default { ...own, test: { ...own.test, testTimeout: ${TIMEOUT_MS}, hookTimeout: ${TIMEOUT_MS}, globalSetup: [] } };\n`,
   );
   return file;
 }

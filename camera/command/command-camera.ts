@@ -20,6 +20,8 @@ export interface CommandCameraOptions extends Omit<IntakeOptions, "onFrame"> {
   timeoutMs: number;
   /** Removes from a line on stderr what must not be shown. */
   clean(line: string): string;
+  /** Asked each time a live command has ended: an error that another start cannot fix, which ends the source. */
+  giveUp?: (() => Promise<Error | undefined>) | undefined;
 }
 
 export interface CommandCameraEvents {
@@ -212,9 +214,18 @@ export class CommandCamera {
     const hint = good && this.#trouble === undefined ? " (a recording needs source.command.live: false)" : "";
     this.#lost = `${error.message}. It is started again in ${waitMs / 1000} s${hint}.`;
     this.#events?.onLost(this.#lost);
-    this.#startAgain = setTimeout(() => {
-      this.#startAgain = undefined;
+    this.#startAgain = setTimeout(() => void this.#again(), waitMs);
+  }
+
+  async #again(): Promise<void> {
+    const error = await this.#options.giveUp?.();
+    this.#startAgain = undefined;
+    if (this.#stopped) return;
+    if (error === undefined) {
       this.#run();
-    }, waitMs);
+      return;
+    }
+    clearInterval(this.#look);
+    this.#events?.onError(error);
   }
 }

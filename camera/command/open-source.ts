@@ -27,6 +27,8 @@ export interface CommandSettings {
   maxSkewMs?: number;
   /** Removes from a line on stderr what must not be shown; default nothing. */
   clean?(line: string): string;
+  /** Asked each time a live command has ended: an error that another start cannot fix, which ends the source. */
+  giveUp?(): Promise<Error | undefined>;
 }
 
 function commandWords(command: string, shell: boolean): [string, ...string[]] {
@@ -53,6 +55,7 @@ export async function openCommandSource(settings: CommandSettings): Promise<Comm
       timeoutMs: settings.timeoutMs,
       rateHz: settings.rateHz,
       clean: settings.clean ?? ((text) => text),
+      giveUp: settings.giveUp,
       nowNs: () => process.hrtime.bigint(),
     });
   });

@@ -22,19 +22,23 @@ export interface WaitOptions {
 /**
  * Tries until it works. The unit counts as started meanwhile, so that a boot does not wait with it; its status names
  * the missing part.
- * @throws errors that do not fix themselves; without a service manager all errors
+ * @throws errors that do not fix themselves, or only in a new process (context.newProcessAfterMs); without a service
+ *   manager all errors
  */
 export async function whenThere<Result>(
   attempt: () => Promise<Result>,
   notifier: ServiceNotifier,
   { onWait, retryMs = RETRY_MS }: WaitOptions,
 ): Promise<Result> {
+  const startedMs = performance.now();
   let reported: string | undefined;
   for (;;) {
     try {
       return await attempt();
     } catch (error) {
       if (!notifier.active || !isDepthwattError(error) || !AWAITED.has(error.code)) throw error;
+      const { newProcessAfterMs = Number.POSITIVE_INFINITY } = error.context;
+      if (performance.now() - startedMs >= Number(newProcessAfterMs)) throw error;
       if (error.message !== reported) onWait(error);
       reported = error.message;
       notifier.waiting(error.message);

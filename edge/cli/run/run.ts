@@ -26,6 +26,7 @@ import { END_SIGNALS, printJson, printLine } from "../output.js";
 import { type SettingOptions, settingFlags, withSettingFlags } from "../setting-flags.js";
 import { greet } from "./greeting.js";
 import { hasTerminal, leaveTerminal, reload, reloadLater, terminalDescriptors } from "./reload.js";
+import { RepeatLimit } from "./repeat-limit.js";
 
 const SETTINGS = ["calibration", "algorithm", "backend", "broker", "base", "device"] as const;
 
@@ -127,17 +128,21 @@ async function runOnce(
 ): Promise<boolean> {
   let { config } = load();
   const live = new LiveLine();
+  const limit = new RepeatLimit();
   log.level = config.log.level;
   const quiet = options.json === true;
   let again = false;
   const events: RuntimeEvents = {
     onNotice: (notice) => {
+      const line = limit.admit(notice);
+      if (line === undefined) return;
       live.finish();
-      log.warn({ event: "notice" }, notice);
+      log.warn({ event: "notice" }, line);
     },
     onState: (state, reason) => {
       // A person sees the notice of it; in the journal it is the way to find when depth went and came.
-      if (notifier.active) log.info({ event: "state", state, reason }, `${state}: ${reason}`);
+      const line = notifier.active ? limit.admit(`${state}: ${reason}`) : undefined;
+      if (line !== undefined) log.info({ event: "state", state, reason }, line);
     },
     onFrame: () => {
       notifier.ready();

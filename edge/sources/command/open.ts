@@ -4,6 +4,7 @@ import { openCommandSource, splitCommand } from "../../../camera/index.js";
 import { isDepthwattError, printable, redactUrl } from "../../../core/index.js";
 import { brokenPlaces, pickPlaces } from "../../contracts/image-places.js";
 import { type BrokenSetting, defineSource } from "../../contracts/source.js";
+import { argusProblem, argusWatch, checkArgus, usesArgus } from "./argus.js";
 import { commandSettings } from "./settings.js";
 
 /** Messages of a camera's program may hold the password of its URL. */
@@ -34,7 +35,15 @@ export const command = defineSource({
     }
     return undefined;
   },
-  open: async (settings, { colours }) => ({
-    source: await openCommandSource({ ...settings, colours, clean }),
-  }),
+  open: async (settings, { colours }) => {
+    const all = { ...settings, colours, clean };
+    if (!settings.live || !Object.values(placesOf(settings)).some(usesArgus))
+      return { source: await openCommandSource(all) };
+    checkArgus();
+    try {
+      return { source: await openCommandSource({ ...all, giveUp: argusWatch() }) };
+    } catch (error) {
+      throw (await argusProblem()) ?? error;
+    }
+  },
 });

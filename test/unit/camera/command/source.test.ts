@@ -374,3 +374,15 @@ describe("what is refused at once", () => {
     ]);
   });
 });
+
+test("a live command that cannot come back ends the source with that error", async () => {
+  const error = new DepthwattError("DEVICE_UNAVAILABLE", "its daemon is gone");
+  const { seen } = await play({
+    ...LIVE,
+    shell: true,
+    sideBySide: `cat ${file("brief.y4m", y4m(count(2)))}; exit 1`,
+    giveUp: async () => error,
+  });
+  await until("the end", () => seen.error !== undefined);
+  expect(seen.error).toBe(error);
+});

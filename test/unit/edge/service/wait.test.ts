@@ -60,3 +60,16 @@ test.each([
   await expect(whenThere(attempt, notifier, { onWait: () => {} })).rejects.toMatchObject({ code });
   expect(sent).toEqual([]);
 });
+
+test("a reason that only a new process can fix ends a service after its time, not before", async () => {
+  const { notifier } = make(SERVICE);
+  let tries = 0;
+  const attempt = (newProcessAfterMs: number) => async () => {
+    if (++tries > 3) return "open";
+    throw new DepthwattError("DEVICE_UNAVAILABLE", "no socket", { context: { newProcessAfterMs } });
+  };
+  const options = { retryMs: 1, onWait: () => {} };
+  await expect(whenThere(attempt(60_000), notifier, options)).resolves.toBe("open");
+  tries = 0;
+  await expect(whenThere(attempt(0), notifier, options)).rejects.toMatchObject({ message: "no socket" });
+});

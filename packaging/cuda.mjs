@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The package depthwatt-cuda-<sm>: the CUDA plugin alone, built where a toolkit is. A board has one of them.
+// The packages depthwatt-cuda-<family> and depthwatt-cuda-<sm>: the CUDA plugin alone, built where a toolkit is. One plugin serves all
+// boards of a JetPack family. A board has one of these packages.
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { makeDeb } from "./deb.mjs";
 import { elfMachine, symbolVersions } from "./elf.mjs";
 import { ARCHITECTURES } from "./node-runtime.mjs";
@@ -11,9 +13,29 @@ import { gzip } from "./tree.mjs";
 
 const PLUGIN = "usr/lib/depthwatt/build/Release/libdepthwatt_cuda.so";
 
-/** Builds the plugin for one architecture of GPUs with this machine's nvcc. */
-function buildPlugin(project, sm, out) {
-  const environment = { ...process.env, DEPTHWATT_CUDA_ARCHS: sm };
+/** Returns what a package is for: a family of JetPack, or one architecture of cards, such as 90. */
+export async function cudaTarget(project, name) {
+  const { JETPACK_FAMILIES } = await import(pathToFileURL(join(project, "dist/edge/boards/l4t.js")).href);
+  const family = JETPACK_FAMILIES[name];
+  if (family !== undefined) return { name, cuda: family.cuda, architectures: family.architectures };
+  if (/^\d{2,3}$/.test(name)) return { name, cuda: undefined, architectures: [name] };
+  const families = Object.keys(JETPACK_FAMILIES).join(", ");
+  throw new Error(`--cuda: expected ${families} or an architecture such as 90, got ${JSON.stringify(name)}`);
+}
+
+/** @throws Error if this machine's nvcc is not of the family's CUDA: its programs would need a newer driver, or lack boards */
+function checkToolkit({ name, cuda }) {
+  if (cuda === undefined) return;
+  const text = execFileSync(process.env.NVCC ?? "nvcc", ["--version"], { encoding: "utf8" });
+  const found = /release (\d+)\./.exec(text)?.[1];
+  if (Number(found) !== cuda)
+    throw new Error(`--cuda ${name}: expected nvcc of CUDA ${cuda}, got ${found}; set NVCC to another one`);
+}
+
+/** Builds the plugin with this machine's nvcc, with code for every architecture of the target. */
+function buildPlugin(project, target, out) {
+  checkToolkit(target);
+  const environment = { ...process.env, DEPTHWATT_CUDA_ARCHS: target.architectures.join(",") };
   execFileSync(process.execPath, [join(project, "scripts/build-cuda.mjs"), "--out", out], {
     stdio: "inherit",
     env: environment,
@@ -30,15 +52,16 @@ function pluginArchitecture(plugin) {
 }
 
 /**
- * @param options.sm such as "87"
+ * @param options.target of cudaTarget()
  * @param options.plugin a plugin that is built already; else nvcc builds it, for this machine's own architecture
  */
 export function makeCudaPackage({
   project,
-  sm,
+  target,
   plugin,
   control,
   version,
+  programVersion,
   epochSeconds,
   compression,
   changelog,
@@ -46,16 +69,22 @@ export function makeCudaPackage({
 }) {
   const tree = mkdtempSync(join(tmpdir(), "depthwatt-cuda-"));
   try {
-    const target = join(tree, PLUGIN);
-    mkdirSync(dirname(target), { recursive: true });
-    if (plugin === undefined) buildPlugin(project, sm, target);
-    else cpSync(plugin, target);
-    const architecture = pluginArchitecture(target);
+    const library = join(tree, PLUGIN);
+    mkdirSync(dirname(library), { recursive: true });
+    if (plugin === undefined) buildPlugin(project, target, library);
+    else {
+      cpSync(plugin, library);
+      // The doctor compares it with the program and the board.
+      const facts = { version: programVersion, nvcc: null, architectures: target.architectures };
+      writeFileSync(library.replace(/\.so$/, ".json"), `${JSON.stringify(facts)}\n`);
+    }
+    const architecture = pluginArchitecture(library);
     // Debian wants no names in a library that nobody links with; what GPUs run stays.
     const foreign = architecture === "arm64" && process.arch !== "arm64" ? "aarch64-linux-gnu-" : "";
-    execFileSync(`${foreign}strip`, ["--strip-unneeded", target]);
-    const { GLIBC = "2.17" } = symbolVersions(target);
-    const name = `depthwatt-cuda-${sm}`;
+    execFileSync(`${foreign}strip`, ["--strip-unneeded", library]);
+    const { GLIBC = "2.17" } = symbolVersions(library);
+    const name = `depthwatt-cuda-${target.name}`;
+    const capabilities = target.architectures.map((sm) => sm.replace(/(\d)$/, ".$1")).join(", ");
     const doc = join(tree, "usr/share/doc", name);
     mkdirSync(doc, { recursive: true });
     writeFileSync(join(doc, "changelog.Debian.gz"), gzip(changelog(name)));
@@ -71,7 +100,7 @@ export function makeCudaPackage({
         Provides: "depthwatt-cuda",
         Conflicts: "depthwatt-cuda",
         Replaces: "depthwatt-cuda",
-        Description: `stereo depth on the GPU, for depthwatt (sm_${sm})\n The CUDA plugin of depthwatt, for GPUs of compute capability ${sm.replace(/(\d)$/, ".$1")}.\n Without it depthwatt computes the same bits on the CPU. 'depthwatt boards'\n says which board has which. The driver comes with the board or the card.`,
+        Description: `stereo depth on the GPU, for depthwatt (${target.name})\n The CUDA plugin of depthwatt, for GPUs of compute capability\n ${capabilities}.\n Without it depthwatt computes the same bits on the CPU. 'depthwatt boards'\n says which board has which. The driver comes with the board or the card.`,
       },
       isProgram: () => false,
       epochSeconds,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `npm run package`: Debian packages for amd64 and arm64, the same bytes for the same commit.
-//   npm run package -- [--arch amd64,arm64] [--out DIR] [--node ARCH=FILE --node-license FILE] [--cuda SM [--plugin FILE]]
+//   npm run package -- [--arch amd64,arm64] [--out DIR] [--node ARCH=FILE --node-license FILE] [--cuda NAME [--plugin FILE]]
 //                      [--addons DIR]
 // packaging/README.md explains each.
 import { execFileSync } from "node:child_process";
@@ -11,7 +11,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { scriptArguments } from "../scripts/arguments.mjs";
 import { buildAddons, COMPILERS } from "./addons.mjs";
-import { makeCudaPackage } from "./cuda.mjs";
+import { cudaTarget, makeCudaPackage } from "./cuda.mjs";
 import { makeDeb } from "./deb.mjs";
 import { fetchDebian } from "./debian-compilers.mjs";
 import { checkSymbolVersions } from "./elf.mjs";
@@ -63,8 +63,6 @@ function readWords() {
   const unknown = architectures.find((one) => COMPILERS[one] === undefined);
   if (unknown !== undefined)
     throw new Error(`--arch: expected amd64, arm64 or none, got ${JSON.stringify(unknown)}`);
-  if (values.cuda !== undefined && !/^\d{2,3}$/.test(values.cuda))
-    throw new Error(`--cuda: expected a compute capability such as 87, got ${JSON.stringify(values.cuda)}`);
   if (!/^[0-9]$/.test(values.compression)) throw new Error("--compression: expected 0 to 9, the level of xz");
   const nodes = Object.fromEntries(
     values.node.map((one) => {
@@ -103,6 +101,7 @@ function addonsFor(architecture, root, folder) {
 
 async function main() {
   const words = readWords();
+  const target = words.cuda === undefined ? undefined : await cudaTarget(project, words.cuda);
   const epochSeconds = sourceDate();
   const common = { Maintainer: maintainer(), Section: "science", Priority: "optional" };
   const at = new Date(1000 * epochSeconds);
@@ -157,11 +156,13 @@ async function main() {
       rmSync(work, { recursive: true, force: true });
     }
   }
-  if (words.cuda !== undefined) {
-    const { cuda: sm, plugin, out } = words;
-    const facts = { control: common, version, epochSeconds, compression, changelog, out };
-    const { file, glibc } = makeCudaPackage({ project, sm, plugin, ...facts });
-    console.error(`depthwatt-cuda-${sm}: needs glibc ${glibc} or newer, as this machine's compiler made it`);
+  if (target !== undefined) {
+    const { plugin, out } = words;
+    const facts = { control: common, version, programVersion, epochSeconds, compression, changelog, out };
+    const { file, glibc } = makeCudaPackage({ project, target, plugin, ...facts });
+    console.error(
+      `depthwatt-cuda-${target.name}: needs glibc ${glibc} or newer, as this machine's compiler made it`,
+    );
     made.push(file);
   }
   for (const file of made) {

@@ -127,6 +127,9 @@ async function putMade(project, tree, { version, date }) {
   const whole = await program.buildProgram();
   put(tree, "lib/systemd/system/depthwatt.service", units.unitFor(paths));
   put(tree, "lib/systemd/system/depthwatt@.service", units.templateFor(paths));
+  const devices = readFileSync(join(project, "edge/service/devices/depthwatt-devices.service"), "utf8");
+  const renew = `/${HOME}/dist/edge/service/devices/renew.js`;
+  put(tree, "lib/systemd/system/depthwatt-devices.service", units.devicesUnitFor(devices, `/${NODE}`, renew));
   // Off until 'depthwatt power-modes --allow' enables the socket.
   const helper = `/${HOME}/dist/edge/service/power-mode/helper.js`;
   for (const [name, text] of Object.entries(powerMode.unitTexts(`/${NODE}`, helper)))

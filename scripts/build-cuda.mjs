@@ -166,6 +166,10 @@ async function main() {
     process.stderr.write(`${error.stdout ?? ""}${error.stderr ?? error}\n`);
     fail("the CUDA plugin did not build", "the compiler's first error above names the file");
   }
+  // The doctor compares it with the program and the board.
+  const { version: program } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const facts = { version: program, nvcc: version, architectures };
+  writeFileSync(library.replace(/\.so$/, ".json"), `${JSON.stringify(facts)}\n`);
   const resources = readResources(log);
   if (values.report !== undefined) {
     writeFileSync(values.report, `${JSON.stringify({ nvcc: version, architectures, kernels: resources })}\n`);

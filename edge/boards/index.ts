@@ -11,7 +11,7 @@ export {
   detectBoard,
   gatherEvidence,
 } from "./detect.js";
-export { L4T_RELEASES, type L4tFinding, readL4t } from "./l4t.js";
+export { JETPACK_FAMILIES, type JetpackFamily, L4T_RELEASES, type L4tFinding, readL4t } from "./l4t.js";
 export { listBoards, loadBoardFile, loadBoards, SHIPPED_BOARDS } from "./load.js";
 export {
   type BoardFile,

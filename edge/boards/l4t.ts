@@ -25,12 +25,31 @@ export const L4T_RELEASES: readonly Release[] = [
   { major: 39, from: 2, to: 2.9, jetpack: "7.2", cuda: "13.2" },
 ];
 
+export interface JetpackFamily {
+  /** Majors of L4T. */
+  l4t: readonly number[];
+  /** Major version of the CUDA toolkit that builds the plugin. */
+  cuda: number;
+  /** Architectures of all boards of the family: one plugin serves all of them. */
+  architectures: readonly string[];
+}
+
+/** JetPack majors. 7.2 is one release for Orin and Thor. */
+export const JETPACK_FAMILIES: Readonly<Record<string, JetpackFamily>> = {
+  jetpack4: { l4t: [32], cuda: 10, architectures: ["53", "62", "72"] },
+  jetpack5: { l4t: [35], cuda: 11, architectures: ["72", "87"] },
+  jetpack6: { l4t: [36], cuda: 12, architectures: ["87"] },
+  jetpack7: { l4t: [38, 39], cuda: 13, architectures: ["87", "110"] },
+};
+
 export interface L4tFinding {
   /** As the file says it, such as "36.4.3". */
   version: string;
   /** Undefined: no release of this major version is known. */
   jetpack: string | undefined;
   cuda: string | undefined;
+  /** Key of JETPACK_FAMILIES, the end of the name of its plugin's package; undefined: no release of this major is known. */
+  family: string | undefined;
   /** Empty where the release line is in the table, else what was assumed. */
   note: string;
 }
@@ -41,7 +60,8 @@ export function readL4t(text: string): L4tFinding | undefined {
   if (match === null) return undefined;
   const major = Number(match[1]);
   const minor = Number(match[2]);
-  const revision = Number(`${minor}.${match[3] ?? 0}`);
+  // A patch of two digits counts as the last of its line: 4.10 is above 4.9.
+  const revision = Number(`${minor}.${Math.min(Number(match[3] ?? 0), 9)}`);
   const version = [match[1], match[2], match[3]].filter((part) => part !== undefined).join(".");
   const same = L4T_RELEASES.filter((release) => release.major === major);
   const [first] = same;
@@ -51,11 +71,13 @@ export function readL4t(text: string): L4tFinding | undefined {
       version,
       jetpack: undefined,
       cuda: undefined,
+      family: undefined,
       note: `L4T ${major} is not known (known: ${majors})`,
     };
   }
   const release = same.filter(({ from }) => from <= revision).at(-1) ?? first;
   const inLine = release.from <= revision && revision <= release.to;
   const assumed = `L4T ${version} is not known; taken for ${major}.${release.from}, the nearest of its major version`;
-  return { version, jetpack: release.jetpack, cuda: release.cuda, note: inLine ? "" : assumed };
+  const [family] = Object.entries(JETPACK_FAMILIES).find(([, { l4t }]) => l4t.includes(major)) ?? [];
+  return { version, jetpack: release.jetpack, cuda: release.cuda, family, note: inLine ? "" : assumed };
 }

@@ -75,7 +75,7 @@ export function makeNewer(from: string, to: string, version = NEW_VERSION): void
   }
 }
 
-/** depthwatt-cuda-87 with a plugin that a compiler of Debian 11 makes: it loads, and its probe says that it is a stand-in. */
+/** depthwatt-cuda-jetpack6 with a plugin that a compiler of Debian 11 makes: it loads, and its probe says that it is a stand-in. */
 export async function makeStandInPackage(architecture: string, compilers: string, to: string): Promise<void> {
   const inside = mkdtempSync(join(compilers, "tmp/depthwatt-plugin-"));
   const out = mkdtempSync(join(tmpdir(), "depthwatt-plugin-"));
@@ -95,8 +95,8 @@ export async function makeStandInPackage(architecture: string, compilers: string
     const place = inside.slice(compilers.length);
     execFileSync("chroot", [compilers, "/bin/sh", "-c", `cd ${place} && ${command}`]);
     const plugin = join(inside, "plugin.so");
-    await buildPackages(out, ["--arch", "none", "--cuda", "87", "--plugin", plugin]);
-    copyFileSync(join(out, `depthwatt-cuda-87_${VERSION}-1_${architecture}.deb`), to);
+    await buildPackages(out, ["--arch", "none", "--cuda", "jetpack6", "--plugin", plugin]);
+    copyFileSync(join(out, `depthwatt-cuda-jetpack6_${VERSION}-1_${architecture}.deb`), to);
   } finally {
     for (const folder of [inside, out]) rmSync(folder, { recursive: true });
   }

@@ -11,7 +11,7 @@ as_service() { runuser -u depthwatt -- "$@"; }
 config=/etc/depthwatt/config.yaml
 facts() { stat -c "%n %U:%G %a" $config /etc/depthwatt/mqtt-password; md5sum $config /etc/depthwatt/mqtt-password; ls /etc/depthwatt; }
 left_behind() { find / -xdev \( -path /proc -o -path /dev -o -path /debs -o -path /tmp \) -prune -o -name "*depthwatt*" -print; }
-purge() { dpkg --purge depthwatt-cuda-87 depthwatt >/dev/null 2>&1; }
+purge() { dpkg --purge depthwatt-cuda-jetpack6 depthwatt >/dev/null 2>&1; }
 
 step machine sh -c 'uname -m; cat /etc/debian_version; dpkg -l | grep -c ^ii'
 step install dpkg -i /debs/old.deb
@@ -75,7 +75,7 @@ step cuda-forced depthwatt run --source synthetic --broker none --backend cuda -
 # dpkg alone takes it; apt does not, and says why.
 dpkg -i /debs/new.deb >/dev/null 2>&1
 step cuda-other-version apt-get check
-step cuda-remove dpkg -r depthwatt-cuda-87
+step cuda-remove dpkg -r depthwatt-cuda-jetpack6
 step cuda-removed depthwatt run --source synthetic --broker none --frames 1 --json
 
 # One for another architecture, as a package and copied into place by hand.
@@ -90,5 +90,5 @@ step foreign-forced depthwatt run --source synthetic --broker none --backend cud
 step foreign-run depthwatt run --source synthetic --broker none --frames 1 --json
 step foreign-mended dpkg -i /debs/cuda.deb
 step foreign-mended-doctor depthwatt doctor --json
-step foreign-purge dpkg --purge depthwatt-cuda-87 depthwatt
+step foreign-purge dpkg --purge depthwatt-cuda-jetpack6 depthwatt
 step foreign-purged left_behind

@@ -85,7 +85,12 @@ needs("binutils", "aarch64", "lintian", "debootstrap").suite(TITLE, () => {
       test("units with the package's own Node, the helper's units, a udev rule, pages, completions, one conffile", () => {
         const text = (path: string) => readFileSync(join(tree, path), "utf8");
         const start = "ExecStart=/usr/lib/depthwatt/bin/node /usr/lib/depthwatt/dist/edge/";
-        for (const unit of ["depthwatt.service", "depthwatt@.service", "depthwatt-power-mode@.service"])
+        for (const unit of [
+          "depthwatt.service",
+          "depthwatt@.service",
+          "depthwatt-devices.service",
+          "depthwatt-power-mode@.service",
+        ])
           expect(text(`lib/systemd/system/${unit}`)).toContain(start);
         expect(text("lib/systemd/system/depthwatt-power-mode.socket")).toContain("SocketGroup=depthwatt");
         expect(text("lib/udev/rules.d/60-depthwatt-power.rules")).toContain("powercap");

@@ -25,7 +25,7 @@ const TITLE = "the service's page (as root; 'npm run test:setup -- --long' fetch
 async function layOut(): Promise<Record<string, string>> {
   await buildPackages(join(folder, "built"), ["--arch", "amd64"]);
   const name = `depthwatt_${VERSION}-1_amd64.deb`;
-  const cudaName = `depthwatt-cuda-87_${VERSION}-1_amd64.deb`;
+  const cudaName = `depthwatt-cuda-jetpack6_${VERSION}-1_amd64.deb`;
   const files = join(folder, "files");
   mkdirSync(files);
   // Not compressed: the emulated machine would take half a minute for it.

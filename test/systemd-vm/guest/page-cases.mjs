@@ -100,7 +100,7 @@ export const cases = {
       const before = mainPid();
       const keep = "-o Dpkg::Options::=--force-confold";
       const upgrade = `cd /opt && DEBIAN_FRONTEND=noninteractive apt-get install -y ${keep} ./newer.deb`;
-      sh("dpkg", "--remove", "depthwatt-cuda-87");
+      sh("dpkg", "--remove", "depthwatt-cuda-jetpack6");
       sh("sh", "-c", upgrade);
       await until(() => mainPid() !== 0 && mainPid() !== before, "the restart");
       await until(() => state(UNIT) === "active" && state("depthwatt@front") === "active", "both services");

@@ -6,6 +6,9 @@ import { describe, expect, test } from "vitest";
 import {
   boardTotalRule,
   detectBoard,
+  JETPACK_FAMILIES,
+  known,
+  L4T_RELEASES,
   listBoards,
   loadBoardFile,
   loadBoards,
@@ -315,4 +318,54 @@ test("the files are formatted as this project's JSON is", () => {
     const text = readFileSync(join(SHIPPED_BOARDS, `${name}.json`), "utf8");
     expect(text).toBe(`${JSON.stringify(JSON.parse(text), null, 2)}\n`);
   }
+});
+
+describe("releases of L4T", () => {
+  const at = (release: string) => {
+    const [major, ...rest] = release.split(".");
+    return readL4t(`# R${major} (release), REVISION: ${rest.join(".")}, GCID: 1, BOARD: generic`);
+  };
+
+  test.each([
+    ["32.3.1", "jetpack4", "10.2"],
+    ["35.9.1", "jetpack5", "11.4"],
+    ["36.4.10", "jetpack6", "12.6"],
+    ["36.8.0", "jetpack6", "12.6"],
+    ["38.7.0", "jetpack7", "13.0"],
+    ["39.2.1", "jetpack7", "13.2"],
+    ["39.5.0", "jetpack7", "13.2"],
+  ])("%s, known or not, is of its major version: %s", (release, family, cuda) => {
+    expect(at(release)).toMatchObject({ family, cuda });
+  });
+
+  test("an unknown one says which release is assumed; an unknown major version is of no JetPack", () => {
+    expect(at("36.8.0")?.note).toBe(
+      "L4T 36.8.0 is not known; taken for 36.5, the nearest of its major version",
+    );
+    expect(at("36.4.10")?.note).toBe("");
+    expect(at("41.1.0")).toMatchObject({ family: undefined, jetpack: undefined, cuda: undefined });
+  });
+
+  test("every major version is of one JetPack, whose plugin has code for all of its boards", () => {
+    for (const { major } of L4T_RELEASES)
+      expect(Object.values(JETPACK_FAMILIES).filter(({ l4t }) => l4t.includes(major))).toHaveLength(1);
+    for (const [name, { architectures, cuda }] of Object.entries(JETPACK_FAMILIES)) {
+      const members = boards.filter((board) =>
+        known(board.software.jetpack)?.some((major) => name === `jetpack${major}`),
+      );
+      const needed = members.flatMap((board) => known(board.gpu.nvccArchitectures) ?? []).map(String);
+      expect([...new Set(needed)].sort()).toEqual([...architectures].sort());
+      for (const board of members)
+        expect(known(board.software.cuda)?.some((version) => Number.parseInt(version, 10) === cuda)).toBe(
+          true,
+        );
+    }
+  });
+
+  test("JetPack 7.2 is one release for Orin and Thor", () => {
+    const withSeven = boards
+      .filter((board) => known(board.software.cuda)?.includes("13.2"))
+      .map(({ name }) => name);
+    expect(withSeven).toEqual(expect.arrayContaining(["orin-nano-8gb", "agx-orin-64gb", "agx-thor-t5000"]));
+  });
 });

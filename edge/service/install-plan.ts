@@ -2,6 +2,7 @@
 // The steps that make depthwatt a service of this machine, and those that take it away again.
 import { dirname } from "node:path";
 import { DepthwattError } from "../../core/index.js";
+import { DROP_INS } from "./devices/drop-ins.js";
 import { POWER_MODE_FILES, planForbidding } from "./power-mode/install.js";
 import type { Step } from "./steps.js";
 import {
@@ -21,10 +22,14 @@ export interface Machine extends UnitPaths {
   hostName: string;
   /** The Debian package has brought user, unit and udev rule. */
   packaged: boolean;
+  /** Text of depthwatt-devices.service with this machine's paths; undefined: others than root may write the program. */
+  devicesUnit: string | undefined;
 }
 
 const USER = "depthwatt";
 export const UNIT_FILE = "/etc/systemd/system/depthwatt.service";
+export const DEVICES_UNIT = "depthwatt-devices.service";
+const DEVICES_FILE = `/etc/systemd/system/${DEVICES_UNIT}`;
 const TEMPLATE_FILE = "/etc/systemd/system/depthwatt@.service";
 const UDEV_FILE = "/etc/udev/rules.d/60-depthwatt-power.rules";
 
@@ -66,6 +71,7 @@ const udevSteps = (): Step[] =>
   ].map((step) => ({ ...step, unlessMissing: "without udev the power rails are for root alone" }));
 
 function programSteps(machine: Machine): Step[] {
+  const { devicesUnit } = machine;
   const groups = ["video", "render", USER].map((name) =>
     run(`group ${name}`, "groupadd", "--system", "--force", name),
   );
@@ -88,7 +94,11 @@ function programSteps(machine: Machine): Step[] {
     ...udevSteps(),
     file("unit", UNIT_FILE, unitFor(machine)),
     file("unit of several pairs", TEMPLATE_FILE, templateFor(machine)),
+    ...(devicesUnit === undefined ? [] : [file("unit of the device rules", DEVICES_FILE, devicesUnit)]),
     run("systemd reads its units", "systemctl", "daemon-reload"),
+    ...(devicesUnit === undefined
+      ? []
+      : [run("rules of this board's GPU", "systemctl", "start", DEVICES_UNIT)]),
   ];
 }
 
@@ -178,6 +188,8 @@ export function planRemoval(
   const removals: Step[] = [
     { kind: "remove", title: "unit", path: UNIT_FILE },
     { kind: "remove", title: "unit of several pairs", path: TEMPLATE_FILE },
+    { kind: "remove", title: "unit of the device rules", path: DEVICES_FILE },
+    ...DROP_INS.map((path): Step => ({ kind: "remove", title: "device rules", path })),
     { kind: "remove", title: "power rails", path: UDEV_FILE },
   ];
   const ends = ["depthwatt.service", ...installed.instances]

@@ -14,13 +14,21 @@ export interface UnitPaths {
   mainScript: string;
 }
 
-/** The shipped unit with this machine's paths. systemd splits ExecStart at blanks, and reads % and $ in its own way. */
+/** A path as a word of ExecStart: systemd splits it at blanks, and reads % and $ in its own way. */
+function execWord(path: string): string {
+  if (/^[\w./@+-]+$/.test(path)) return path;
+  return `"${path.replace(/["\\]/g, "\\$&").replaceAll("%", "%%").replaceAll("$", "$$$$")}"`;
+}
+
+/** The shipped unit with this machine's paths. */
 export function unitFor({ unit, node, mainScript }: UnitPaths): string {
-  const quote = (path: string) =>
-    `"${path.replace(/["\\]/g, "\\$&").replaceAll("%", "%%").replaceAll("$", "$$$$")}"`;
-  const plain = (path: string) => (/^[\w./@+-]+$/.test(path) ? path : quote(path));
-  const line = `ExecStart=${plain(node)} ${plain(mainScript)} run --config ${CONFIG_FILE}`;
+  const line = `ExecStart=${execWord(node)} ${execWord(mainScript)} run --config ${CONFIG_FILE}`;
   return unit.replace(/^ExecStart=.*$/m, () => line);
+}
+
+/** depthwatt-devices.service with this machine's paths. @param script edge/service/devices/renew.js as installed */
+export function devicesUnitFor(unit: string, node: string, script: string): string {
+  return unit.replace(/^ExecStart=.*$/m, () => `ExecStart=${execWord(node)} ${execWord(script)}`);
 }
 
 /** depthwatt@.service: the same unit for its own pair, with settings and folders by the name after the @. */

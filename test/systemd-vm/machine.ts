@@ -56,6 +56,8 @@ function makeRamDisk(kernel: GuestKernel): Buffer {
     "crc32c_generic",
     "ext4",
     "autofs4",
+    // A misc device, used as /dev/nvmap.
+    "fuse",
     "vivid",
   ]);
   const units = readdirSync(GUEST).filter((name) => name.endsWith(".service"));

@@ -2,12 +2,15 @@
 // depthwatt doctor: what this machine has, what it lacks, and what to do about that.
 import { hostname } from "node:os";
 import type { Command } from "commander";
+import { gatherEvidence } from "../../boards/index.js";
 import { type ConfigOptions, withConfig, withExamples, withJson } from "../../cli/options.js";
 import { note, paint, printJson, printLine, terminalWidth, wrap } from "../../cli/output.js";
 import { VERSION } from "../../contracts/version.js";
 import type { Finding } from "./finding.js";
+import { doctorInService } from "./in-service.js";
 import { lookAtControl } from "./look-at-control.js";
-import { lookAtBroker, lookAtCameras, lookAtPower } from "./look-at-devices.js";
+import { lookAtArgus, lookAtBroker, lookAtCameras, lookAtPower } from "./look-at-devices.js";
+import { lookAtGpuNodes } from "./look-at-gpu-nodes.js";
 import {
   lookAtAddon,
   lookAtBoard,
@@ -17,6 +20,7 @@ import {
   lookAtNode,
   lookAtSettings,
 } from "./look-at-program.js";
+import { lookAtCalibration, lookAtPlugin } from "./look-at-upgrade.js";
 
 const MARKS = { ok: ["ok", "green"], absent: ["--", "yellow"], bad: ["BAD", "red"] } as const;
 const INDENT = 18;
@@ -25,9 +29,14 @@ async function examine(options: ConfigOptions): Promise<Finding[]> {
   const { finding: settings, loaded } = lookAtSettings(options);
   const { finding: addon, native } = lookAtAddon();
   const findings = [lookAtNode(), addon, await lookAtImages()];
-  if (native) findings.push(lookAtCpu(native), lookAtCuda(native, loaded?.config.engine.backend ?? "auto"));
-  findings.push(settings);
+  const backend = loaded?.config.engine.backend ?? "auto";
+  if (native) findings.push(lookAtCpu(native), lookAtCuda(native, backend));
+  const evidence = gatherEvidence();
+  const plugin = loaded && lookAtPlugin(backend, loaded, evidence);
+  findings.push(...[plugin, lookAtGpuNodes(backend, evidence)].filter((one) => one !== undefined), settings);
   if (loaded) findings.push(lookAtBoard(loaded), lookAtCameras(loaded.config));
+  const more = loaded ? [await lookAtArgus(loaded.config), await lookAtCalibration(loaded.config)] : [];
+  findings.push(...more.filter((one) => one !== undefined));
   findings.push(lookAtPower(native, loaded?.board.totalRule));
   if (loaded) {
     findings.push(await lookAtBroker(loaded.config));
@@ -66,7 +75,17 @@ export function fixLines(findings: readonly Finding[]): string[] {
   });
 }
 
-async function doctor(options: ConfigOptions & { json?: boolean; fix?: boolean }): Promise<void> {
+interface DoctorFlags extends ConfigOptions {
+  json?: boolean;
+  fix?: boolean;
+  service?: string | true;
+}
+
+async function doctor({ service, ...options }: DoctorFlags): Promise<void> {
+  if (service !== undefined) {
+    process.exitCode = doctorInService({ service, ...options });
+    return;
+  }
   const findings = await examine(options);
   const bad = findings.filter((finding) => finding.state === "bad");
   if (bad.length > 0) process.exitCode = bad[0]!.exitCode ?? 3;
@@ -88,12 +107,17 @@ async function doctor(options: ConfigOptions & { json?: boolean; fix?: boolean }
 
 export function define(command: Command): void {
   withJson(withConfig(command), "print as JSON, with all facts")
+    .option(
+      "--service [name]",
+      "run as the installed service, in its sandbox; the name of one of several pairs",
+    )
     .option("--fix", "print the commands that mend what was found, and nothing else; run none")
     .action(doctor);
   withExamples(
     command,
     "depthwatt doctor",
     "depthwatt doctor --fix",
+    "depthwatt doctor --service",
     "depthwatt doctor --set outputs.mqtt.broker=mqtt://broker.local --json",
   );
 }

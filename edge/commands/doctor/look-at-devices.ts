@@ -6,9 +6,17 @@ import { DepthwattError, isDepthwattError, redactUrl } from "../../../core/index
 import { BrokerConnection, uniqueClientId } from "../../../core/mqtt/connection.js";
 import { openCandidates, type PowerSensor, type TotalRule } from "../../../power/index.js";
 import type { Config } from "../../config/index.js";
+import { placesOf } from "../../contracts/image-places.js";
 import type { NativeAddon } from "../../contracts/native.js";
 import { checkBrokerUrl, readCredentials } from "../../mqtt/credentials.js";
 import { powerNative } from "../../power/open-meter.js";
+import {
+  ARGUS_SOCKET,
+  type ArgusOptions,
+  argusProblem,
+  checkArgus,
+  usesArgus,
+} from "../../sources/command/argus.js";
 import type { Finding } from "./finding.js";
 import { railCommands, secretCommands } from "./fix-commands.js";
 
@@ -61,6 +69,27 @@ export function lookAtCameras({ source }: Config, root = "/"): Finding {
   const commands = ['sudo usermod -aG video "$USER"'];
   const refusedText = `${text}, ${cameras.length - usable} of them refused to this user`;
   return { name: "cameras", state, text: refusedText, hint, commands, details, facts: { cameras }, ...exit };
+}
+
+/** Undefined where no command of the source uses NVIDIA's camera daemon. */
+export async function lookAtArgus(
+  { source }: Config,
+  options: ArgusOptions = {},
+): Promise<Finding | undefined> {
+  if (source.kind !== "command") return undefined;
+  if (!Object.values(placesOf(source.command)).some(usesArgus)) return undefined;
+  const facts = { socket: ARGUS_SOCKET };
+  try {
+    checkArgus(options);
+    const problem = await argusProblem(options);
+    if (problem !== undefined) throw problem;
+    return { name: "argus", state: "ok", text: "NVIDIA's camera daemon answers", facts };
+  } catch (error) {
+    if (!isDepthwattError(error)) throw error;
+    const { message, hint, exitCode } = error;
+    const commands = ["sudo systemctl restart nvargus-daemon"];
+    return { name: "argus", state: "bad", text: message, hint, commands, facts, exitCode };
+  }
 }
 
 /** Describes the total of a sensor's rails, or why there is none. */

@@ -120,7 +120,7 @@ export function lookAtCpu(native: NativeAddon): Finding {
   };
 }
 
-const isJetson = ({ compatible }: BoardEvidence): boolean =>
+export const isJetson = ({ compatible }: BoardEvidence): boolean =>
   (compatible ?? []).some((entry) => entry.startsWith("nvidia,tegra"));
 
 const BUILD_ON_JETSON =
@@ -128,10 +128,10 @@ const BUILD_ON_JETSON =
   "nvcc comes with JetPack (sudo apt-get install nvidia-jetpack).";
 
 /** Returns the hint that puts a Jetson's GPU to use; a Debian package has no sources to build from. */
-function gpuHint(program = packageRoot()): string {
+function gpuHint({ l4t }: BoardEvidence, program = packageRoot()): string {
   return existsSync(join(program, "scripts/build-cuda.mjs"))
     ? BUILD_ON_JETSON
-    : "This Jetson has a GPU: install the package depthwatt-cuda-<sm> of this version; 'depthwatt boards' says which <sm>.";
+    : `This Jetson has a GPU: install the package depthwatt-cuda-${l4t?.family ?? "<JetPack>"} of this version.`;
 }
 
 /** @param evidence distinguishes a Jetson: there the hint describes how to use its GPU */
@@ -150,11 +150,11 @@ export function lookAtCuda(
   const fix = commands && { commands };
   if (wanted === "cuda") {
     const otherwise = "'--backend auto' computes the same bits on the CPU.";
-    const hint = isJetson(evidence) ? `${gpuHint()} Or: ${otherwise}` : `Fix that. Or: ${otherwise}`;
+    const hint = isJetson(evidence) ? `${gpuHint(evidence)} Or: ${otherwise}` : `Fix that. Or: ${otherwise}`;
     return { name: "cuda", state: "bad", text: reason, hint, ...fix, facts, exitCode: 4 };
   }
   const hint = isJetson(evidence)
-    ? gpuHint()
+    ? gpuHint(evidence)
     : "Without an NVIDIA GPU, nothing: the CPU computes the same bits.";
   return { name: "cuda", state: "absent", text: reason, hint, ...fix, facts };
 }

@@ -3,14 +3,16 @@
 import { readFileSync, realpathSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
-import { packageRoot } from "../../../core/index.js";
+import { isDepthwattError, packageRoot } from "../../../core/index.js";
 import { UDEV_RULE } from "../../../power/index.js";
 import { withExamples } from "../../cli/options.js";
 import { printLine } from "../../cli/output.js";
 import { performSteps, withDryRun, withInstance } from "../../cli/service-steps.js";
 import {
   checkInstance,
+  DEVICES_UNIT,
   type Machine,
   planInstallation,
   settingsFile,
@@ -18,7 +20,8 @@ import {
   unitName,
 } from "../../service/install-plan.js";
 import { isPackaged, mainScript } from "../../service/packaged.js";
-import { PASSWORD_FILE, templateFor, unitFor } from "../../service/unit-text.js";
+import { checkRootsOwn } from "../../service/power-mode/install.js";
+import { devicesUnitFor, PASSWORD_FILE, templateFor, unitFor } from "../../service/unit-text.js";
 
 function hasUser(name: string): boolean {
   return readFileSync("/etc/passwd", "utf8")
@@ -26,11 +29,29 @@ function hasUser(name: string): boolean {
     .some((line) => line.startsWith(`${name}:`));
 }
 
+/** Undefined where others than root may write what it would run as root. */
+function devicesUnit(node: string): string | undefined {
+  const script = fileURLToPath(new URL("../../service/devices/renew.js", import.meta.url));
+  try {
+    checkRootsOwn([node, script]);
+  } catch (error) {
+    if (isDepthwattError(error)) return undefined;
+    throw error;
+  }
+  const text = readFileSync(
+    new URL("../../service/devices/depthwatt-devices.service", import.meta.url),
+    "utf8",
+  );
+  return devicesUnitFor(text, node, script);
+}
+
 function thisMachine(): Machine {
   const script = mainScript();
   const packaged = isPackaged(script);
+  const node = realpathSync(process.execPath);
   return {
-    node: realpathSync(process.execPath),
+    node,
+    devicesUnit: packaged ? undefined : devicesUnit(node),
     mainScript: script,
     unit: readFileSync(new URL("../../service/depthwatt.service", import.meta.url), "utf8"),
     // The package has put it where udev looks.
@@ -60,6 +81,10 @@ function install({ dryRun = false, printUnit, instance }: InstallFlags): void {
     return;
   }
   const unit = unitName(instance);
+  if (!machine.packaged && machine.devicesUnit === undefined)
+    printLine(
+      `Left out: ${DEVICES_UNIT}, because others than root may write to Node or depthwatt. 'depthwatt doctor' names device rules that are missing.`,
+    );
   printLine(
     `Next: edit ${settingsFile(instance)}, put the broker's password into ${PASSWORD_FILE} if it has one, then`,
   );

@@ -52,7 +52,7 @@ export function checkRootsOwn(programs: readonly string[], owner = 0): void {
     if (uid === owner && !isOpen) continue;
     throw new DepthwattError(
       "SERVICE_FAILED",
-      `${path} may be written by others than root, and the helper for power modes would run it as root`,
+      `${path} may be written by others than root, and a helper of the service would run it as root`,
       {
         hint: "Install Node and depthwatt as root, in /usr or /opt: sudo npm install -g depthwatt.",
         context: { path },

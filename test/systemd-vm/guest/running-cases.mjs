@@ -2,6 +2,7 @@
 // The first boot: a service from its installation on, faults and how it comes out of them.
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
+import { dirname } from "node:path";
 import {
   assert,
   CONFIG,
@@ -26,6 +27,34 @@ import {
 } from "./tools.mjs";
 
 const SOCKET = "/run/depthwatt-power-mode.socket";
+
+const NVMAP = "/dev/nvmap";
+const EXTRA = "/dev/nvgpu/igpu0/ctrl";
+
+/** A GPU node that leads to /dev/fuse. */
+function placeNode(path) {
+  const [major, minor] = sh("stat", "-c", "%t %T", "/dev/fuse")
+    .trim()
+    .split(" ")
+    .map((digits) => String(Number.parseInt(digits, 16)));
+  mkdirSync(dirname(path), { recursive: true });
+  sh("mknod", "-m", "660", path, "c", major, minor);
+  sh("chgrp", "video", path);
+}
+
+/** Returns the doctor's finding about GPU nodes in the sandbox of the service. */
+function serviceNodes() {
+  const { output } = tried(NODE, MAIN, "doctor", "--service", "--json");
+  const nodes = JSON.parse(output).findings.find(({ name }) => name === "nodes");
+  assert(nodes !== undefined, output);
+  return nodes;
+}
+
+/** A stand-in for NVIDIA's camera daemon. */
+function startArgus() {
+  const serve = `require("net").createServer((c) => c.end("argus answers")).listen("/tmp/argus_socket", () => require("fs").chmodSync("/tmp/argus_socket", 0o777))`;
+  sh("systemd-run", "--unit=nvargus-daemon", NODE, "-e", serve);
+}
 
 /** A broker that accepts only the service and a reader. */
 function guardBroker() {
@@ -60,9 +89,55 @@ export const cases = {
     return { exposure: /Overall exposure level.*: (\S+)/.exec(security)[1] };
   },
 
+  "device rules: a misc device in place of /dev/nvmap is closed to a rule by driver name, and open to its path":
+    () => {
+      // As NVIDIA's nvmap does, fuse shares the major number of "misc" and has no name in /proc/devices.
+      assert.doesNotMatch(readFileSync("/proc/devices", "utf8"), /fuse|nvmap/);
+      placeNode(NVMAP);
+      const open = (...rules) =>
+        tried(
+          "systemd-run",
+          ...["--quiet", "--pipe", "--wait", "--collect", "-p", "User=depthwatt"],
+          ...["-p", "SupplementaryGroups=video", "-p", "DevicePolicy=closed"],
+          ...rules.flatMap((rule) => ["-p", `DeviceAllow=${rule} rw`]),
+          ...["/bin/sh", "-c", `exec 3<>${NVMAP}`],
+        );
+      const byName = open("char-nvmap", "char-nvidia*", "char-nvhost*", "char-nvgpu*");
+      assert.notEqual(byName.status, 0);
+      assert.match(byName.output, /Operation not permitted/);
+      assert.equal(open(NVMAP).status, 0);
+      return { refusal: byName.output };
+    },
+
+  "doctor --service: opens the nodes in the unit's sandbox, and names the rule that is missing until it is renewed":
+    () => {
+      // The unit allows /dev/nvmap; this one is known to the generated rules alone.
+      placeNode(EXTRA);
+      const before = serviceNodes();
+      assert.deepEqual(
+        before.facts.refused.map(({ path, code }) => [path, code]),
+        [[EXTRA, "EPERM"]],
+      );
+      assert.match(before.details.join("\n"), /DeviceAllow=\/dev\/nvgpu\/igpu0\/ctrl rw is missing/);
+      assert.equal(before.commands.join(), "sudo systemctl restart depthwatt-devices depthwatt");
+      sh("systemctl", "start", "depthwatt-devices.service");
+      const rules = readFileSync("/run/systemd/system/depthwatt.service.d/devices.conf", "utf8");
+      assert.deepEqual(rules.match(/^DeviceAllow=.*$/gm), [
+        `DeviceAllow=${EXTRA} rw`,
+        `DeviceAllow=${NVMAP} rw`,
+      ]);
+      const after = serviceNodes();
+      assert.equal(after.state, "ok", JSON.stringify(after));
+      // Nodes go, as after an upgrade: their rules go with them, here with the start of the service below.
+      rmSync(EXTRA);
+      return { details: before.details };
+    },
+
   "starts: READY with the first frame, depth on Mosquitto under a password that systemd hands over":
     async () => {
       guardBroker();
+      startArgus();
+      await until(() => existsSync("/tmp/argus_socket"), "the socket of the daemon");
       writeFileSync(PASSWORD, "the board's secret\n");
       configure();
       const began = uptime();
@@ -101,6 +176,37 @@ export const cases = {
     assert.equal(inside("touch", "/var/lib/depthwatt/x").status, 0);
     assert.notEqual(inside("ls", "/root/.").output, tried("ls", "-a", "/root").output);
   },
+
+  "the rules of GPU nodes were renewed with the start; a node that appears later is opened by the running service":
+    async () => {
+      const rules = "/run/systemd/system/depthwatt.service.d/devices.conf";
+      assert.doesNotMatch(readFileSync(rules, "utf8"), /igpu0/);
+      placeNode(EXTRA);
+      const inGroup = () =>
+        tried(
+          "/bin/sh",
+          "-c",
+          `echo $$ > /sys/fs/cgroup/system.slice/${UNIT}/cgroup.procs && exec 3<>${EXTRA}`,
+        );
+      assert.match(inGroup().output, /Operation not permitted/);
+      sh("systemctl", "start", "depthwatt-devices.service");
+      await until(() => inGroup().status === 0, "the rule of the new node");
+      rmSync(EXTRA);
+      rmSync(NVMAP);
+      sh("systemctl", "start", "depthwatt-devices.service");
+      assert(!existsSync(rules), "rules without a node");
+    },
+
+  "the socket of NVIDIA's camera daemon is in the service's own /tmp, and nothing else of the system's":
+    () => {
+      writeFileSync("/tmp/foreign", "");
+      const pid = String(mainPid());
+      const inside = (...command) => tried("nsenter", "-t", pid, "-m", "--", ...command);
+      assert.equal(inside("ls", "/tmp").output.trim(), "argus_socket");
+      const talk = `require("net").connect("/tmp/argus_socket").on("data", (bytes) => console.log(String(bytes)))`;
+      assert.match(inside(NODE, "-e", talk).output, /argus answers/);
+      sh("systemctl", "stop", "nvargus-daemon.service");
+    },
 
   "kill -9: it returns, and depth with it": async () => {
     const pid = mainPid();

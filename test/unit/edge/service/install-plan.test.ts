@@ -5,10 +5,11 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { DepthwattError } from "../../../../core/index.js";
+import { DROP_INS } from "../../../../edge/service/devices/drop-ins.js";
 import { type Machine, planInstallation, planRemoval } from "../../../../edge/service/install-plan.js";
 import { planAllowing } from "../../../../edge/service/power-mode/install.js";
 import { describeStep, perform } from "../../../../edge/service/steps.js";
-import { templateFor, unitFor } from "../../../../edge/service/unit-text.js";
+import { devicesUnitFor, templateFor, unitFor } from "../../../../edge/service/unit-text.js";
 
 const unit = readFileSync(resolve(import.meta.dirname, "../../../../edge/service/depthwatt.service"), "utf8");
 const machine: Machine = {
@@ -19,6 +20,7 @@ const machine: Machine = {
   hasUser: () => false,
   hostName: "orin",
   packaged: false,
+  devicesUnit: "# devices\n",
 };
 const root = mkdtempSync(join(tmpdir(), "depthwatt-install-"));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -50,6 +52,14 @@ describe("the plan", () => {
     expect(places).not.toContain(-1);
   });
 
+  test("writes the device rules of this board's GPU, unless others may write what root would run", () => {
+    const steps = words();
+    expect(steps.indexOf("run systemctl start depthwatt-devices.service")).toBe(
+      steps.indexOf("run systemctl daemon-reload") + 1,
+    );
+    expect(words({ devicesUnit: undefined }).join("\n")).not.toContain("devices");
+  });
+
   test("leaves a user that is there alone", () => {
     expect(words({ hasUser: (name) => name === "depthwatt" }).join("\n")).not.toContain("useradd");
   });
@@ -73,6 +83,11 @@ describe("the unit", () => {
     expect(differing).toEqual([
       "ExecStart=/usr/bin/node /opt/depthwatt/dist/edge/cli/main.js run --config /etc/depthwatt/config.yaml",
     ]);
+  });
+
+  test("of the device rules runs this machine's Node", () => {
+    const text = devicesUnitFor("[Service]\nExecStart=/old\n", "/opt/node", "/opt/my app/renew.js");
+    expect(text).toBe('[Service]\nExecStart=/opt/node "/opt/my app/renew.js"\n');
   });
 
   test("quotes what systemd would read as its own", () => {
@@ -134,6 +149,8 @@ describe("removal", () => {
       "remove /etc/systemd/system/depthwatt-power-mode@.service",
       "remove /etc/systemd/system/depthwatt.service",
       "remove /etc/systemd/system/depthwatt@.service",
+      "remove /etc/systemd/system/depthwatt-devices.service",
+      ...DROP_INS.map((path) => `remove ${path}`),
       "remove /etc/udev/rules.d/60-depthwatt-power.rules",
       "run systemctl daemon-reload",
       "run udevadm control --reload",
@@ -175,6 +192,8 @@ describe("removal", () => {
       .flatMap((step) => (step.kind === "write" ? [step.path] : []))
       .filter((path) => !path.startsWith("/etc/depthwatt/"));
     const removed = planRemoval(all, {}).flatMap((step) => (step.kind === "remove" ? [step.path] : []));
+    // depthwatt-devices.service has written these.
+    written.push(...DROP_INS);
     expect(removed.sort()).toEqual(written.sort());
   });
 });

@@ -2,7 +2,7 @@
 // doctor --service: runs the doctor in the sandbox of the installed unit, as its user, by systemd-run.
 import { spawnSync } from "node:child_process";
 import { DepthwattError } from "../../../core/index.js";
-import { configOf } from "../../cli/options.js";
+import { loadFlagConfig } from "../../cli/options.js";
 import { checkInstance, settingsFile, unitName } from "../../service/install-plan.js";
 import { mainScript } from "../../service/packaged.js";
 import { installedUnit } from "./look-at-gpu-nodes.js";
@@ -15,7 +15,7 @@ const SANDBOX =
   /^(User|Group|SupplementaryGroups|NoNewPrivileges|UMask|LockPersonality|LoadCredential|Environment|EnvironmentFile|(Private|Protect|Restrict|Device|Bind|SystemCall|Capability|Ambient|Limit|MemoryDeny|ReadOnly|ReadWrite|Inaccessible|TemporaryFile)\w*)$/;
 
 /** Returns the sandbox of a unit's text, drop-ins included, as KEY=VALUE, in order. */
-export function sandboxOf(unit: string): string[] {
+export function sandboxProperties(unit: string): string[] {
   let section = "";
   return unit
     .replace(/\\\n/g, " ")
@@ -33,7 +33,7 @@ const TRANSIENT = "depthwatt-doctor";
 
 /** The flag that reads the broker's password where the transient unit has it. */
 function passwordFlag(file: string, unit: string): string[] {
-  const { passwordFile } = configOf({ config: file }).config.outputs.mqtt;
+  const { passwordFile } = loadFlagConfig({ config: file }).config.outputs.mqtt;
   if (!passwordFile?.startsWith(credentials(unit))) return [];
   const moved = passwordFile.replace(credentials(unit), credentials(TRANSIENT));
   return ["--set", `outputs.mqtt.passwordFile=${moved}`];
@@ -79,7 +79,7 @@ export function doctorInService({ service, config, set = [], json = false }: InS
   const more = [...set.flatMap((one) => ["--set", one]), ...(json ? ["--json"] : [])];
   const words = [process.execPath, mainScript(), "doctor", "--config", file];
   words.push(...passwordFlag(file, unit), ...more);
-  let properties = sandboxOf(text);
+  let properties = sandboxProperties(text);
   for (;;) {
     const { status, stdout, stderr, error } = start(properties, words);
     // An older systemd ignores lines of a unit that it does not know, and systemd-run refuses them.

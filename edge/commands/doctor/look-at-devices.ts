@@ -6,7 +6,7 @@ import { DepthwattError, isDepthwattError, redactUrl } from "../../../core/index
 import { BrokerConnection, uniqueClientId } from "../../../core/mqtt/connection.js";
 import { openCandidates, type PowerSensor, type TotalRule } from "../../../power/index.js";
 import type { Config } from "../../config/index.js";
-import { placesOf } from "../../contracts/image-places.js";
+import { pickPlaces } from "../../contracts/image-places.js";
 import type { NativeAddon } from "../../contracts/native.js";
 import { checkBrokerUrl, readCredentials } from "../../mqtt/credentials.js";
 import { powerNative } from "../../power/open-meter.js";
@@ -77,7 +77,7 @@ export async function lookAtArgus(
   options: ArgusOptions = {},
 ): Promise<Finding | undefined> {
   if (source.kind !== "command") return undefined;
-  if (!Object.values(placesOf(source.command)).some(usesArgus)) return undefined;
+  if (!Object.values(pickPlaces(source.command)).some(usesArgus)) return undefined;
   const facts = { socket: ARGUS_SOCKET };
   try {
     checkArgus(options);

@@ -37,7 +37,7 @@ export const command = defineSource({
   },
   open: async (settings, { colours }) => {
     const all = { ...settings, colours, clean };
-    if (!settings.live || !Object.values(placesOf(settings)).some(usesArgus))
+    if (!settings.live || !Object.values(pickPlaces(settings)).some(usesArgus))
       return { source: await openCommandSource(all) };
     checkArgus();
     try {

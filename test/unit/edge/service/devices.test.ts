@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { gatherEvidence } from "../../../../edge/boards/index.js";
-import { sandboxOf } from "../../../../edge/commands/doctor/in-service.js";
+import { sandboxProperties } from "../../../../edge/commands/doctor/in-service.js";
 import { lookAtGpuNodes } from "../../../../edge/commands/doctor/look-at-gpu-nodes.js";
 import { DROP_INS, renewDropIns } from "../../../../edge/service/devices/drop-ins.js";
 import { gpuNodes, readDrivers } from "../../../../edge/service/devices/nodes.js";
@@ -151,7 +151,7 @@ test("this machine's nodes and drivers can be read", () => {
 
 test("the sandbox is the unit's hardening, without what a second unit would take from the first", () => {
   const dropIn = "# /run/x.conf\n[Service]\nDeviceAllow=/dev/extra rw\n";
-  const lines = sandboxOf(unit + dropIn);
+  const lines = sandboxProperties(unit + dropIn);
   expect(lines).toContain("User=depthwatt");
   expect(lines).toContain("DevicePolicy=closed");
   expect(lines).toContain("PrivateTmp=yes");

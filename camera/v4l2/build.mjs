@@ -92,9 +92,17 @@ function isRunning(pid) {
   }
 }
 
-/** npm may run the script of a package and that of the one that bundles it at the same time: the second waits for the first. */
-async function locked(root, work) {
+/**
+ * Runs work that writes to a folder. A second process waits for the first: npm may run the script of a package and the script of
+ * the package that bundles it at the same time.
+ * @template Result
+ * @param {string} root
+ * @param {() => Result | Promise<Result>} work
+ * @returns {Promise<Result>}
+ */
+export async function locked(root, work) {
   const lock = join(root, "build.lock");
+  mkdirSync(root, { recursive: true });
   for (;;) {
     try {
       writeFileSync(lock, String(process.pid), { flag: "wx" });

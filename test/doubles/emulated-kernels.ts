@@ -2,10 +2,12 @@
 // Builds the GPU check's twins, and the plugin itself, for the CPU: their own sources over the stand-in for CUDA in
 // native/warp/.
 import { execFile } from "node:child_process";
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { promisify } from "node:util";
+import { locked } from "../../camera/v4l2/build.mjs";
 import { HOST_SOURCES, KERNELS } from "../../scripts/build-cuda.mjs";
+import { buildProgram, writeIfChanged } from "./incremental-build.js";
 
 const root = new URL("../../", import.meta.url).pathname;
 const STAND_IN = join(root, "test/doubles/native/warp");
@@ -25,63 +27,48 @@ export function withoutCudaSyntax(text: string): string {
     );
 }
 
-function copySources(folder: string): void {
-  for (const top of ["core", "cuda"]) {
-    for (const name of readdirSync(join(root, top), { recursive: true }) as string[]) {
-      if (!/\.(cuh?|h|cc)$/.test(name)) continue;
-      const to = join(folder, top, name);
-      mkdirSync(dirname(to), { recursive: true });
-      if (/\.cuh?$/.test(name))
-        writeFileSync(to, withoutCudaSyntax(readFileSync(join(root, top, name), "utf8")));
-      else cpSync(join(root, top, name), to);
-    }
-  }
-}
+/** Copies, objects, programs and the library are kept here, so that a change compiles only what it changes. */
+const KEPT = join(root, "build/emulated");
+const COPIES = join(KEPT, "sources");
 
-/** Every source compiled, two at a time. Gives the objects. */
-async function compiled(
-  folder: string,
-  sources: readonly string[],
-  flags: readonly string[],
-): Promise<string[]> {
-  const run = promisify(execFile);
-  const objects = sources.map((path) => join(folder, `${basename(path)}.o`));
-  const jobs = sources.map((path, i) => async () => {
-    await run("g++", [...flags, "-x", "c++", "-c", path, "-o", objects[i]!], { cwd: folder });
+/** Copies the sources, without CUDA syntax, and writes only what has changed. */
+function copySources(): Promise<void> {
+  return locked(COPIES, () => {
+    for (const top of ["core", "cuda"]) {
+      const wanted = new Set<string>();
+      for (const name of readdirSync(join(root, top), { recursive: true }) as string[]) {
+        if (!/\.(cuh?|h|cc)$/.test(name)) continue;
+        const text = readFileSync(join(root, top, name), "utf8");
+        const to = join(COPIES, top, name);
+        writeIfChanged(to, /\.cuh?$/.test(name) ? withoutCudaSyntax(text) : text);
+        wanted.add(to);
+      }
+      for (const name of readdirSync(join(COPIES, top), { recursive: true }) as string[]) {
+        const path = join(COPIES, top, name);
+        if (/\.(cuh?|h|cc)$/.test(name) && !wanted.has(path)) rmSync(path);
+      }
+    }
   });
-  const worker = async () => {
-    for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) await job();
-  };
-  await Promise.all([worker(), worker()]);
-  return objects;
 }
 
 const FLAGS = ["-std=c++17", "-O1", "-w", "-ffp-contract=off", `-I${STAND_IN}`];
 const STAND_IN_SOURCES = ["warp.cc", "host_api.cc"].map((name) => join(STAND_IN, name));
 
-/** `cell`: U16 or HALF2; `architecture`: what __CUDA_ARCH__ says. Gives the path of the program. */
-export async function buildEmulatedTwins(
-  folder: string,
-  cell: string,
-  architecture: number,
-): Promise<string> {
-  copySources(folder);
+/** `cell`: U16 or HALF2; `architecture`: what __CUDA_ARCH__ says. Returns the path of the program. */
+export async function buildEmulatedTwins(cell: string, architecture: number): Promise<string> {
+  await copySources();
   const flags = [...FLAGS, `-D__CUDA_ARCH__=${architecture}`, `-DDEPTHWATT_CELL_${cell}`];
-  const sources = [...STAGE_KERNELS, PROGRAM, ...REFERENCES].map((path) => join(folder, path));
-  const objects = await compiled(folder, [...sources, ...STAND_IN_SOURCES], flags);
-  const program = join(folder, "twins");
-  await promisify(execFile)("g++", ["-o", program, ...objects]);
+  const sources = [...STAGE_KERNELS, PROGRAM, ...REFERENCES].map((path) => join(COPIES, path));
+  const program = join(KEPT, `${cell}-${architecture}`, "twins");
+  await buildProgram(program, [...sources, ...STAND_IN_SOURCES], flags);
   return program;
 }
 
-/**
- * Returns the compiler's messages for another file in place of the plugin's plugin.cu, next to sources that were copied
- * before; "" if there are none.
- */
-export async function compilePlugin(folder: string, source: string): Promise<string> {
-  const copy = join(folder, source);
-  mkdirSync(dirname(copy), { recursive: true });
-  writeFileSync(copy, withoutCudaSyntax(readFileSync(join(root, source), "utf8")));
+/** Returns the compiler's messages for another file in place of the plugin's plugin.cu; "" if there are none. */
+export async function compilePlugin(source: string): Promise<string> {
+  await copySources();
+  const copy = join(COPIES, source);
+  writeIfChanged(copy, withoutCudaSyntax(readFileSync(join(root, source), "utf8")));
   const flags = [...FLAGS, "-D__CUDA_ARCH__=900", "-fsyntax-only", "-x", "c++", copy];
   return promisify(execFile)("g++", flags).then(
     ({ stderr }) => stderr,
@@ -89,9 +76,9 @@ export async function compilePlugin(folder: string, source: string): Promise<str
   );
 }
 
-/** The whole plugin for the CPU: the addon opens it in place of libdepthwatt_cuda.so. Gives the library's path. */
-export async function buildEmulatedPlugin(folder: string): Promise<string> {
-  copySources(folder);
+/** The whole plugin for the CPU: the addon opens it in place of libdepthwatt_cuda.so. Returns the library's path. */
+export async function buildEmulatedPlugin(): Promise<string> {
+  await copySources();
   const flags = [
     ...FLAGS,
     "-fPIC",
@@ -99,16 +86,9 @@ export async function buildEmulatedPlugin(folder: string): Promise<string> {
     "-D__CUDA_ARCH__=900",
     '-DDEPTHWATT_CUDA_ARCHS="the stand-in"',
   ];
-  const sources = [...KERNELS, ...HOST_SOURCES].map((path) => join(folder, path));
-  const objects = await compiled(folder, [...sources, ...STAND_IN_SOURCES], flags);
-  const library = join(folder, "libdepthwatt_emulated.so");
-  await promisify(execFile)("g++", [
-    "-shared",
-    "-Wl,-Bsymbolic",
-    "-Wl,--no-undefined",
-    "-o",
-    library,
-    ...objects,
-  ]);
+  const sources = [...KERNELS, ...HOST_SOURCES].map((path) => join(COPIES, path));
+  const library = join(KEPT, "plugin", "libdepthwatt_emulated.so");
+  const linkFlags = ["-shared", "-Wl,-Bsymbolic", "-Wl,--no-undefined"];
+  await buildProgram(library, [...sources, ...STAND_IN_SOURCES], flags, linkFlags);
   return library;
 }

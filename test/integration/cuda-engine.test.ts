@@ -29,7 +29,7 @@ let plugin = "";
 
 needs("toolchain").suite("the CUDA backend on a CPU", () => {
   beforeAll(async () => {
-    plugin = await buildEmulatedPlugin(folder);
+    plugin = await buildEmulatedPlugin();
     process.env.DEPTHWATT_CUDA_PLUGIN = plugin;
   }, 300_000);
   afterAll(() => {
@@ -38,7 +38,7 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
   });
 
   test("the plugin that fails on purpose, for test/gpu/faults.mjs, compiles", async () => {
-    expect(await compilePlugin(folder, "test/doubles/native/faulty_plugin.cu")).toBe("");
+    expect(await compilePlugin("test/doubles/native/faulty_plugin.cu")).toBe("");
   });
 
   const golden = JSON.parse(readFileSync("test/golden/engine.json", "utf8")) as Record<string, string>;

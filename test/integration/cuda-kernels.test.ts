@@ -77,7 +77,7 @@ needs("toolchain").suite("every kernel against its reference, on the CPU", () =>
   ])(
     "cells in %s as architecture %i computes them",
     async (cell, architecture) => {
-      const program = await buildEmulatedTwins(join(folder, `${cell}-${architecture}`), cell, architecture);
+      const program = await buildEmulatedTwins(cell, architecture);
       const seed = process.env.DEPTHWATT_SEED ?? String(Date.now() % 1_000_000_007);
       const ran = spawnSync(program, ["40", seed, "--small"], { encoding: "utf8", timeout: 250_000 });
       expect(ran.stdout, `seed ${seed}`).toContain("40 cases equal bit for bit");

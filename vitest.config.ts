@@ -6,6 +6,11 @@ import { chosenSuites, findSuite, testFiles } from "./test/suites.js";
 
 const files = testFiles();
 
+// Every random test of a run draws from these seeds; test/doubles/run-report.ts prints them next to a failure.
+const seed = String(Date.now() % 1_000_000_007);
+process.env.DEPTHWATT_SEED ??= seed;
+process.env.V4L2_CAMERA_SEED ??= seed;
+
 const source = (path: string) => new URL(path, import.meta.url).pathname;
 
 export default defineConfig({
@@ -32,7 +37,7 @@ export default defineConfig({
         name: suite.name,
         include: files.filter((path) => findSuite(path) === suite),
         // Emulation and virtual machines are slow where other work shares the cores.
-        testTimeout: suite.name.startsWith("long-") ? 300_000 : 60_000,
+        testTimeout: /^(long|nightly|apart)-/.test(suite.name) ? 300_000 : 60_000,
       },
     })),
   },

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The suites, once: what belongs to each, how long it may take, what it is for. `npm test` runs the short ones, `npm run
-// test:all` the long ones, `npm run test:apart` those that no merge waits for.
+// test:all` the long ones, `npm run test:nightly` these and the nightly ones, `npm run test:apart` those before a release.
 import { readdirSync } from "node:fs";
 
 export interface Suite {
-  /** Its vitest project. Names begin with "long-" or "apart-", or neither, which is how the scripts of package.json choose. */
+  /** Its vitest project. Names begin with "long-", "nightly-", "apart-" or neither, which is how the scripts of package.json choose. */
   name: string;
   /** Beginnings of paths. A file belongs to the suite with the longest one that fits. */
   files: readonly string[];
@@ -169,7 +169,7 @@ export const SUITES: readonly Suite[] = [
     for: "kernels and the CUDA backend on the CPU, every thread a fiber",
   },
   {
-    name: "long-compilers",
+    name: "nightly-compilers",
     files: ["test/compilers/"],
     budgetSeconds: 700,
     for: "the addon with the oldest and newest g++ and clang, the kernels with the oldest nvcc",
@@ -187,7 +187,7 @@ export const SUITES: readonly Suite[] = [
     for: "virtual machines with the kernel's own test cameras",
   },
   {
-    name: "long-packages",
+    name: "nightly-packages",
     files: ["test/packages/"],
     budgetSeconds: 390,
     for: "the Debian packages: judged, packed twice, and lived with in a clean Debian from installation to purge",
@@ -219,12 +219,14 @@ export const SUITES: readonly Suite[] = [
 ];
 
 /**
- * Chooses the suites of a vitest command line. vitest accepts only one negative pattern, so suites apart are left out
- * until the command line names them.
+ * Chooses the suites of a vitest command line. vitest accepts only one negative pattern, so nightly suites and suites apart are
+ * left out until the command line names their kind or one of their files.
  */
 export function chosenSuites(words: readonly string[]): readonly Suite[] {
-  if (words.some((word) => /^(--project=)?apart-/.test(word))) return SUITES;
-  return SUITES.filter(({ name }) => !name.startsWith("apart-"));
+  const isHidden = (name: string) => /^(apart|nightly)-/.test(name);
+  const names = (word: string) =>
+    /^(--project=)?!?(apart|nightly)-/.test(word) || isHidden(findSuite(word)?.name ?? "");
+  return words.some(names) ? SUITES : SUITES.filter(({ name }) => !isHidden(name));
 }
 
 /** Every test file of the project: paths from its root. */

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every test file belongs to one suite, the budgets keep to what `npm test` and `npm run test:all` may take, and a stale build is noticed.
+import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { packageRoot } from "../../core/index.js";
 import { isBuilt, sourcesKey } from "../../scripts/build-stamp.mjs";
-import { overBudget } from "../doubles/run-report.js";
+import { overBudget, repeatLine } from "../doubles/run-report.js";
 import { chosenSuites, findSuite, SUITES, testFiles } from "../suites.js";
 
 const files = testFiles();
 const isLong = ({ name }: { name: string }) => name.startsWith("long-");
+const isNightly = ({ name }: { name: string }) => name.startsWith("nightly-");
 const isApart = ({ name }: { name: string }) => name.startsWith("apart-");
 
 test("every test file belongs to exactly one suite", () => {
@@ -37,7 +39,7 @@ test("the longest beginning decides", () => {
 test("the budgets fit: two files at a time, a minute for build and checks, npm test in five minutes, both in 55", () => {
   const wallSeconds = (suites: typeof SUITES) =>
     60 + suites.reduce((sum, suite) => sum + suite.budgetSeconds, 0) / 2;
-  const short = wallSeconds(SUITES.filter((suite) => !isLong(suite) && !isApart(suite)));
+  const short = wallSeconds(SUITES.filter((suite) => !isLong(suite) && !isNightly(suite) && !isApart(suite)));
   const long = wallSeconds(SUITES.filter(isLong));
   expect(short).toBeLessThanOrEqual(5 * 60);
   expect(short + long).toBeLessThanOrEqual(55 * 60);
@@ -48,19 +50,72 @@ test("the scripts choose by the name, and CI runs both halves once", () => {
   expect(scripts.test).toMatch(/vitest run '--project=!long-\*'$/);
   expect(scripts["test:all"]).toMatch(/vitest run '--project=long-\*'$/);
   expect(scripts["test:apart"]).toMatch(/vitest run '--project=apart-\*' --no-file-parallelism$/);
-  const steps = readFileSync(".ci/run", "utf8").match(/^npm .+$/gm);
+  expect(scripts["test:nightly"]).toMatch(/vitest run '--project=!apart-\*' --sequence.shuffle$/);
+  const ci = readFileSync(".ci/run", "utf8");
+  const steps = ci.match(/^npm .+$/gm);
   expect(steps).toEqual(["npm run test:setup -- --long", "npm ci", "npm test", "npm run test:all"]);
+  const onlyIfChanged = [
+    ...ci.matchAll(/^if \.ci\/changed .+; then\n +npx vitest run --project=(\S+)\nfi$/gm),
+  ];
+  expect(onlyIfChanged.map(([, name]) => name)).toEqual(SUITES.filter(isNightly).map(({ name }) => name));
+});
+
+test("CI leaves a nightly suite out only if its files are surely unchanged", () => {
+  const repository = mkdtempSync(join(tmpdir(), "depthwatt-changed-"));
+  const run = (program: string, ...words: string[]) =>
+    spawnSync(program, words, { cwd: repository, env: { ...process.env, CI_BASE: base } }).status;
+  let base = "";
+  const git = (...words: string[]) => {
+    const identity = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"];
+    expect(run("git", ...identity, ...words)).toBe(0);
+  };
+  const commit = (path: string) => {
+    mkdirSync(dirname(join(repository, path)), { recursive: true });
+    writeFileSync(join(repository, path), "");
+    git("add", "-A");
+    git("commit", "-qm", "change");
+  };
+  const changed = (...patterns: string[]) => run(resolve(".ci/changed"), ...patterns) === 0;
+  git("init", "-q");
+  commit("a.ts");
+  commit("core/b.h");
+  commit("c.ts");
+  // The base of an ordinary commit is unknown.
+  expect(changed("*.h")).toBe(true);
+  base = "HEAD^";
+  expect([changed("*.h"), changed("*.ts")]).toEqual([false, true]);
+  base = "HEAD^^";
+  expect([changed("*.h"), changed("core"), changed("d.ts")]).toEqual([true, true, false]);
+  base = "0123456789012345678901234567890123456789";
+  expect(changed("*.h")).toBe(true);
+  base = "";
+  git("checkout", "-qb", "side", "HEAD^");
+  commit("side.md");
+  git("merge", "-q", "--no-edit", "main");
+  expect([changed("c.ts"), changed("side.md")]).toEqual([true, false]);
+  rmSync(repository, { recursive: true });
 });
 
 const suiteBudget = (name: string) => SUITES.find((suite) => suite.name === name)!.budgetSeconds;
 
-test("a suite apart is there only for those who ask for it", () => {
+test("a suite apart or nightly is there only for those who ask for it", () => {
   const projects = (words: string[]) => chosenSuites(words).map(({ name }) => name);
-  const apart = SUITES.filter(isApart).map(({ name }) => name);
+  const apart = SUITES.filter((suite) => isApart(suite) || isNightly(suite)).map(({ name }) => name);
   expect(apart.length).toBeGreaterThan(0);
   expect(projects(["run", "--project=!long-*"]).filter((name) => apart.includes(name))).toEqual([]);
   expect(projects(["run", "--project=apart-*"])).toEqual(expect.arrayContaining(apart));
+  expect(projects(["run", "--project=!apart-*"])).toEqual(expect.arrayContaining(apart));
   expect(projects(["run", "--project", apart[0]!])).toContain(apart[0]);
+  expect(projects(["run", "test/compilers/addon.test.ts"])).toContain("nightly-compilers");
+});
+
+test("a failure is printed with the command that repeats it", () => {
+  const line = repeatLine("test/a.test.ts", "a suite > draws 3.5 (twice)");
+  expect(line).toContain("npx vitest run test/a.test.ts -t 'a suite draws 3\\.5 \\(twice\\)'");
+  for (const name of ["DEPTHWATT_SEED", "V4L2_CAMERA_SEED"]) {
+    expect(process.env[name]).toMatch(/^\d+$/);
+    expect(line).toContain(`${name}=${process.env[name]} `);
+  }
 });
 
 test("a run says what each suite took, and in CI warns of one beyond its budget", () => {

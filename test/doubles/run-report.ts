@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A vitest reporter that ends the run with one line per skipped test, per test that passed only at the second try, and per
+// A vitest reporter that ends the run with one line per failed test and its seeds, per skipped test, per test that passed only at the second try, and per
 // suite with its seconds against its budget, so that none is ever silent.
 import type { Reporter, TestModule } from "vitest/node";
 import { SUITES } from "../suites.js";
@@ -21,6 +21,14 @@ export function overBudget(took: ReadonlyMap<string, number>, warn: boolean): st
   return [...lines, ...warnings];
 }
 
+/** Returns the command that repeats a failed test with the same random inputs. */
+export function repeatLine(file: string, fullName: string): string {
+  const { DEPTHWATT_SEED, V4L2_CAMERA_SEED } = process.env;
+  const name = fullName.replaceAll(" > ", " ").replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  const seeds = `DEPTHWATT_SEED=${DEPTHWATT_SEED} V4L2_CAMERA_SEED=${V4L2_CAMERA_SEED}`;
+  return `failed   repeat: ${seeds} npx vitest run ${file} -t '${name.replaceAll("'", ".")}'`;
+}
+
 const firstLine = (text: string) => text.split("\n")[0];
 
 /** The topmost place of the stack that is no library's. */
@@ -32,6 +40,8 @@ const ownLine = (stack = "") =>
 export default class RunReport implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
+    const failed = tests.filter((one) => one.result().state === "failed");
+    for (const one of failed) console.log(repeatLine(one.module.relativeModuleId, one.fullName));
     const skipped = tests.filter((one) => one.result().state === "skipped");
     const unsteady = tests.filter((one) => one.diagnostic()?.flaky);
     for (const { fullName } of skipped) console.log(`skipped  ${fullName}`);

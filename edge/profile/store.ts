@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps a profile on disk after every point, whole or not at all, so that an interrupted one continues where it was.
-import { existsSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "../../camera/index.js";
-import { DepthwattError, MAX_TEXT_BYTES, readRegularFile } from "../../core/index.js";
+import { DepthwattError, MAX_TEXT_BYTES, readRegularFile, writeBeside } from "../../core/index.js";
 import { type PointResult, PROFILE_FORMAT, type Profile } from "./types.js";
 
 export const PROFILE_FILE = "profile.json";
@@ -27,14 +27,14 @@ export function readProfile(folder: string): Profile {
   );
 }
 
-/** Writes a file next to its place and moves it there, so that no reader ever sees half of it. */
-export function writeWhole(file: string, text: string): void {
+/** Writes a file completely or not at all. @throws DepthwattError OUTPUT_UNWRITABLE */
+export async function writeWhole(file: string, text: string): Promise<void> {
   try {
-    const temporary = `${file}.part`;
-    writeFileSync(temporary, text);
-    renameSync(temporary, file);
+    await writeBeside(file, text);
   } catch (cause) {
-    throw new DepthwattError("OUTPUT_UNWRITABLE", `${file} cannot be written.`, { cause });
+    throw new DepthwattError("OUTPUT_UNWRITABLE", `cannot write ${file}: ${(cause as Error).message}`, {
+      cause,
+    });
   }
 }
 
@@ -68,8 +68,8 @@ export function resumeProfile(folder: string, fresh: Profile): Profile {
   );
 }
 
-export function saveProfile(folder: string, profile: Profile): void {
-  writeWhole(join(folder, PROFILE_FILE), `${JSON.stringify(profile, null, 1)}\n`);
+export function saveProfile(folder: string, profile: Profile): Promise<void> {
+  return writeWhole(join(folder, PROFILE_FILE), `${JSON.stringify(profile, null, 1)}\n`);
 }
 
 const COLUMNS: [name: string, value: (result: PointResult) => unknown][] = [

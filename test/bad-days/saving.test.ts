@@ -3,13 +3,18 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect } from "vitest";
+import { readGreyImage } from "../../camera/index.js";
+import { savePairs } from "../../edge/commands/capture/command.js";
 import { loadConfig } from "../../edge/config/index.js";
 import { saveSettings } from "../../edge/control/save.js";
 import { BadDays } from "../doubles/bad-day.js";
+import { until } from "../doubles/frames.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
 import { fillDisk, mountDisk, testThatMounts } from "../doubles/mounts.js";
 import { needs } from "../doubles/needs.js";
+import { PacedSource } from "../doubles/paced-source.js";
 import { runProgram, startProgram } from "../doubles/program.js";
+import { Random } from "../doubles/random.js";
 
 const bench = new BadDays();
 afterEach(() => bench.close());
@@ -51,6 +56,29 @@ needs("mosquitto").suite("frames that are saved", () => {
     120_000,
   );
 });
+
+testThatMounts(
+  "capture --save on a disk that fills: an error, and every pair that is there is whole",
+  async () => {
+    const disk = smallDisk();
+    for (const side of ["left", "right"]) mkdirSync(join(disk, side));
+    const random = new Random(5);
+    const image = Uint8Array.from({ length: 160 * 120 }, () => random.whole(0, 255));
+    const source = new PacedSource({ width: 160, height: 120, left: image, right: image });
+    bench.owns(() => source.stop());
+    await expect(savePairs(source, { frames: 50, save: disk, skip: 0 })).rejects.toThrow(/ENOSPC/);
+    await source.stop();
+    await until("all pairs are saved or removed", () => {
+      const [left, right] = ["left", "right"].map((side) => readdirSync(join(disk, side)).sort());
+      return left!.every((name) => !name.endsWith(".part")) && left!.join() === right!.join();
+    });
+    const saved = readdirSync(join(disk, "left"));
+    expect(saved.length).toBeGreaterThan(0);
+    for (const name of saved)
+      for (const side of ["left", "right"])
+        expect((await readGreyImage(join(disk, side, name))).data, name).toEqual(image);
+  },
+);
 
 needs("mosquitto").suite("a running program whose settings are saved", () => {
   testThatMounts(

@@ -205,6 +205,7 @@ testThatMounts("without /proc, /proc/sys, /sys, /dev/shm or /tmp: a run computes
   await Promise.all(ended);
 });
 
+const SHORT = ["--seconds", "2", "--warm-up", "0.5", "--idle", "2"];
 testThatMounts(
   "a disk without room, when results are saved: exit 3, the cause, and no half of a file",
   async () => {
@@ -239,6 +240,7 @@ testThatMounts(
       ...["x.csv", "x.webp"].map((name) => ["convert", recording, out(name)]),
       ["convert", scene, out("x.mcap")],
       ["batch", scene, out("maps")],
+      ["profile", "-o", out("desk"), "--sizes", "160x120", "--disparities", "32", "--paths", "4", ...SHORT],
       ["eval", scene, "--sweep", "p1=8,10", "--plot", out("plot.svg")],
       ["eval", scene, "--sweep", "p1=8,10", "--sweep", "rounds=1,2", "--heat-map", out("map.svg")],
     ]) {

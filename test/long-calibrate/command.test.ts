@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt calibrate as its users run it: what it writes, what it refuses and with which sentence.
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import sharp from "sharp";
@@ -8,6 +16,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Board, encodePng, loadStereoCalibration, type StereoCalibration } from "../../camera/index.js";
 import { boardPicture } from "../doubles/board-pictures.js";
 import { createPoses, createRig } from "../doubles/calibration-rig.js";
+import { fillDisk, mountDisk, testThatMounts } from "../doubles/mounts.js";
 import { lastJson, runProgram } from "../doubles/program.js";
 import { Random } from "../doubles/random.js";
 
@@ -38,6 +47,27 @@ async function stills(
   }
   return place;
 }
+
+testThatMounts("a full disk: exit 3, the cause, and no file or half of one", async () => {
+  const disk = join(folder, "disk");
+  mkdirSync(disk);
+  const unmount = mountDisk(disk, "64k");
+  try {
+    fillDisk(disk);
+    const sides = ["--left", join(folder, "good/left"), "--right", join(folder, "good/right")];
+    for (const output of [
+      ["-o", join(disk, "rig.json")],
+      ["-o", join(folder, "full.json"), "--report", join(disk, "report.html")],
+    ]) {
+      const { code, stderr } = await runProgram(["calibrate", ...sides, "--square", "30mm", ...output]);
+      expect(code, stderr).toBe(3);
+      expect(stderr).toMatch(/^error: .*(ENOSPC|no space)/im);
+      expect(readdirSync(disk)).toEqual(["ballast"]);
+    }
+  } finally {
+    unmount();
+  }
+});
 
 const plain = (side: Side, at: number) => encodePng(pictures[side][at]!);
 const reworked = (

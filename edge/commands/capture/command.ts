@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt capture: still pairs from the cameras as files that `depthwatt run` and a calibration can read.
-import { writeFile } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Command } from "commander";
 import {
@@ -12,7 +12,7 @@ import {
   toGrey,
   toRgb,
 } from "../../../camera/index.js";
-import { DepthwattError, hasColours } from "../../../core/index.js";
+import { DepthwattError, hasColours, writeBeside } from "../../../core/index.js";
 import { wholeNumberFrom } from "../../cli/numbers.js";
 import {
   type ConfigOptions,
@@ -27,44 +27,57 @@ import {
 import { note, printJson, printLine } from "../../cli/output.js";
 import { openSource } from "../../run/open-source.js";
 
-interface CaptureOptions extends ConfigOptions, PlaceOptions {
+interface SaveOptions {
   frames: number;
   save: string;
   skip: number;
   raw?: boolean;
   color?: boolean;
+}
+
+interface CaptureOptions extends ConfigOptions, PlaceOptions, SaveOptions {
   json?: boolean;
 }
 
-/** Writes one pair; the images are copied out of the cameras' buffers at once, so that these go round. */
-function save({ save: folder, raw, color }: CaptureOptions, pair: FramePair): Promise<void> {
-  const write = async (side: "left" | "right", image: RawImage) => {
-    const name = join(folder, side, String(image.timestampNs));
-    // Both copy before they wait: afterwards the buffer is the camera's again.
-    const picture = () => (color && hasColours(image.format) ? toRgb(image) : toGrey(image));
-    if (raw) await writeFile(`${name}.raw`, Buffer.from(image.data));
-    else await writeFile(`${name}.png`, await encodePng(picture()));
-  };
-  const written = [write("left", pair.left), write("right", pair.right)];
+/** Writes both images of a pair, or neither. Copies them out of the cameras' buffers before it returns. */
+async function save({ save: folder, raw, color }: SaveOptions, pair: FramePair): Promise<void> {
+  const files = (["left", "right"] as const).map((side) =>
+    join(folder, side, `${pair[side].timestampNs}.${raw ? "raw" : "png"}`),
+  );
+  const encode = (image: RawImage) =>
+    raw
+      ? Buffer.from(image.data)
+      : encodePng(color && hasColours(image.format) ? toRgb(image) : toGrey(image));
+  const encoded = [encode(pair.left), encode(pair.right)];
   pair.release();
-  return Promise.all(written).then(() => {});
+  try {
+    for (const [at, bytes] of encoded.entries()) await writeBeside(files[at]!, await bytes);
+  } catch (error) {
+    for (const file of files) await rm(file, { force: true });
+    throw error;
+  }
 }
 
-function take(source: PairSource, options: CaptureOptions): Promise<void> {
+/** Saves the pairs that the options ask for. @returns how many were saved before the source ended */
+export function savePairs(source: Pick<PairSource, "start">, options: SaveOptions): Promise<number> {
   const writing: Promise<void>[] = [];
   let seen = 0;
   return new Promise((resolve, reject) => {
+    const finish = () => Promise.all(writing).then(({ length }) => resolve(length), reject);
     source.start({
       onPair: (pair) => {
         const wanted = seen >= options.skip && seen < options.skip + options.frames;
         seen++;
-        if (wanted) writing.push(save(options, pair));
-        else pair.release();
-        if (seen === options.skip + options.frames) Promise.all(writing).then(() => resolve(), reject);
+        if (wanted) {
+          const saving = save(options, pair);
+          saving.catch(reject);
+          writing.push(saving);
+        } else pair.release();
+        if (seen === options.skip + options.frames) finish();
       },
       onDegraded: (reason) => reason !== undefined && note(`note: ${reason}`),
       onWarning: (message) => note(`note: ${message}`),
-      onEnd: resolve,
+      onEnd: finish,
       onError: reject,
     });
   });
@@ -75,10 +88,11 @@ async function run(options: CaptureOptions): Promise<void> {
   const { config } = loadFlagConfig(options, { "source.kind": kind }, placeFlags(options));
   const { source, warnings } = await openSource(config, { colours: options.color === true });
   for (const warning of warnings) note(`note: ${warning}`);
+  let saved: number;
   try {
     for (const side of ["left", "right"]) makeFolder(join(options.save, side));
     if (!options.json) printLine(`source    ${source.description.title}`);
-    await take(source, options);
+    saved = await savePairs(source, options);
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).syscall === undefined) throw cause;
     throw new DepthwattError(
@@ -92,9 +106,8 @@ async function run(options: CaptureOptions): Promise<void> {
     await source.stop();
   }
   const { pairs, ...counters } = source.counters();
-  if (options.json) printJson({ saved: options.frames, folder: options.save, pairs, ...counters });
-  else
-    printLine(`${options.frames} pairs in ${join(options.save, "left")} and ${join(options.save, "right")}`);
+  if (options.json) printJson({ saved, folder: options.save, pairs, ...counters });
+  else printLine(`${saved} pairs in ${join(options.save, "left")} and ${join(options.save, "right")}`);
 }
 
 export function define(command: Command): void {

@@ -14,10 +14,10 @@ import { createContribution, parseKernelTimes } from "./contribute.js";
 import { reportHtml } from "./report.js";
 import { type ProfileOptions, runProfile } from "./run.js";
 
-function writeOutputs(folder: string, profile: Profile): string[] {
+async function writeOutputs(folder: string, profile: Profile): Promise<string[]> {
   const files = [join(folder, "profile.csv"), join(folder, "report.html")];
-  writeWhole(files[0]!, profileCsv(profile.results));
-  writeWhole(files[1]!, reportHtml(profile));
+  await writeWhole(files[0]!, profileCsv(profile.results));
+  await writeWhole(files[1]!, reportHtml(profile));
   return [join(folder, "profile.json"), ...files];
 }
 
@@ -34,9 +34,9 @@ function kernelTimes(file: string) {
   return parseKernelTimes(text, file);
 }
 
-function contribute(folder: string, kernels: ReturnType<typeof kernelTimes> | null): void {
+async function contribute(folder: string, kernels: ReturnType<typeof kernelTimes> | null): Promise<void> {
   const file = join(folder, "contribution.json");
-  writeWhole(file, `${JSON.stringify(createContribution(readProfile(folder), kernels), null, 2)}\n`);
+  await writeWhole(file, `${JSON.stringify(createContribution(readProfile(folder), kernels), null, 2)}\n`);
   note(`${file} is ready to be sent in: see docs/guides/contribute.md.`);
 }
 
@@ -52,8 +52,8 @@ async function profile(
       "expected --contribute beside --kernels, whose times go into that file",
     );
   const result = options.reportOnly ? readProfile(folder) : await runProfile(folder, options);
-  const files = writeOutputs(folder, result);
-  if (options.contribute) contribute(folder, kernels);
+  const files = await writeOutputs(folder, result);
+  if (options.contribute) await contribute(folder, kernels);
   if (options.json) {
     const rows = result.results.map(({ timeline: _drawn, ...rest }) => rest);
     printJson({ files, idleBefore: result.idleBefore, idleAfter: result.idleAfter, results: rows });

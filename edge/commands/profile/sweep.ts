@@ -57,7 +57,7 @@ export async function sweep(options: SweepOptions): Promise<void> {
     if (typeof profile.idleBefore !== "number" && "rails" in meter.sensor) {
       report(todo.length, "idle power");
       profile.idleBefore = await meter.measureIdle(idleSeconds);
-      saveProfile(folder, profile);
+      await saveProfile(folder, profile);
     }
     for (const [index, point] of todo.entries()) {
       if (options.signal?.aborted) return;
@@ -66,7 +66,7 @@ export async function sweep(options: SweepOptions): Promise<void> {
       if (point.mode !== undefined) modes?.set(point.mode);
       const result = await measurePoint(point, options);
       profile.results.push(result);
-      saveProfile(folder, profile);
+      await saveProfile(folder, profile);
       spent += (performance.now() - begin) / 1000;
       perPoint = spent / (index + 1);
     }
@@ -78,7 +78,7 @@ export async function sweep(options: SweepOptions): Promise<void> {
       profile.idleAfter = meter.sensor;
     }
     report(0, "done");
-    saveProfile(folder, profile);
+    await saveProfile(folder, profile);
   } finally {
     modes?.restore();
   }

@@ -121,10 +121,10 @@ describe("continuing after an interruption", () => {
     expect(missingPoints(points, profile.results)).toEqual([]);
   });
 
-  test("a profile in the folder is taken up, one made under other conditions is refused", () => {
+  test("a profile in the folder is taken up, one made under other conditions is refused", async () => {
     const profile = constructedProfile();
     expect(resumeProfile(folder, profile)).toBe(profile);
-    saveProfile(folder, profile);
+    await saveProfile(folder, profile);
     const fresh = { ...profile, results: [] };
     expect(resumeProfile(folder, fresh).results).toHaveLength(profile.results.length);
     const other = refusal(() => resumeProfile(folder, { ...fresh, seconds: 5 }));

@@ -48,6 +48,23 @@ export interface SourceDescription {
   clock: ClockName;
 }
 
+/** What is known about the clock of a camera's stamps. */
+export interface CaptureClock {
+  /** The clock, such as "monotonic" or "tsc". */
+  origin: string;
+  /** Cameras of one bus share the offset. */
+  bus: string;
+  /** Added to the driver's stamps to get CLOCK_MONOTONIC, ms. */
+  offsetMs: number;
+  /** How the offset is known; absent: there is none. */
+  source?: string;
+  /** How well the offset is known; absent: unknown. */
+  uncertaintyMs?: number;
+  driftPpm?: number;
+  /** Times that the driver's clock jumped or wrapped. */
+  jumps: number;
+}
+
 /** Counts since open. Every image that did not become a pair is counted under a cause. */
 export interface SourceCounters {
   /** Pairs delivered. */
@@ -81,6 +98,8 @@ export interface PairSource {
   readonly inputMemory?: readonly Uint8Array[] | undefined;
   /** True while a device of it is not there, so that nothing but its return brings pairs; absent: never. */
   isAway?(): boolean;
+  /** What is known about the clocks that stamp the images, by camera; absent where a source has no stamps of a driver. */
+  captureClocks?(): Record<string, CaptureClock>;
   start(events: SourceEvents): void;
   stop(): Promise<void>;
   counters(): SourceCounters;

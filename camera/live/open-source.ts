@@ -3,12 +3,14 @@
 import type { CaptureFormat } from "v4l2-camera";
 import {
   CameraControls,
+  BusClocks,
   type ClockReader,
   cameraError,
   type DeviceFolders,
   delivered,
   type FormatTrait,
   formatTrait,
+  hostClocks,
   isSameDevice,
   type NativeAddon,
   type NativeDescription,
@@ -57,6 +59,8 @@ export interface V4l2Surroundings {
   video: NativeAddon;
   clocks: ClockReader;
   folders?: DeviceFolders;
+  /** Clocks that cameras of one bus share; absent: those of this machine. */
+  buses?: BusClocks;
   /** A driver in memory, for tests. */
   system?: unknown;
   /** Called with what the driver changed, and with the controls that were made equal; default: not reported. */
@@ -85,9 +89,10 @@ async function openSource(settings: V4l2Settings, around: V4l2Surroundings): Pro
     colours: settings.colours ?? false,
   });
   const cameras: SupervisedCamera[] = [];
+  const buses = around.buses ?? new BusClocks({ ...hostClocks(around.video), clocks: around.clocks });
   try {
     for (const path of paths)
-      cameras.push(await openCamera(path, trait, wish, settings, wishes, around, cameras));
+      cameras.push(await openCamera(path, trait, wish, settings, wishes, { ...around, buses }, cameras));
   } catch (error) {
     await Promise.all(cameras.map((camera) => camera.stop()));
     throw error;
@@ -138,6 +143,7 @@ async function openCamera(
   const options: SupervisorOptions = {
     addon: around.video,
     clocks: around.clocks,
+    ...(around.buses && { buses: around.buses }),
     ...(around.folders && { folders: around.folders }),
     open: {
       path,

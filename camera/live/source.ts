@@ -2,6 +2,7 @@
 // Two cameras, or one that has both images side by side, as a source of pairs. open-source.ts makes one.
 import {
   type CameraFrame,
+  type ClockReport,
   driftPpm,
   Pairer,
   pairWindowNs,
@@ -108,6 +109,11 @@ export class V4l2Source implements PairSource {
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
     return this.#stopping;
+  }
+
+  captureClocks(): Record<string, ClockReport> {
+    const { left, right } = this.#parts.cameras;
+    return { left: left.clock.report, ...(right && { right: right.clock.report }) };
   }
 
   counters(): SourceCounters {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The addon's functions: clocks(), and describe(), identify() and open(), which run off the JavaScript thread and
+// The addon's functions: clocks(), counter(), and describe(), identify() and open(), which run off the JavaScript thread and
 // return promises.
 #include "binding.h"
 
@@ -12,6 +12,7 @@
 #include "status_error.h"
 #include "camera_handle.h"
 #include "convert.h"
+#include "counter.h"
 
 namespace v4l2camera {
 namespace {
@@ -199,6 +200,20 @@ Napi::Value clocks(const Napi::CallbackInfo& info) {
   return now;
 }
 
+Napi::Value counter(const Napi::CallbackInfo& info) {
+  const CounterReading reading = readCounter();
+  auto result = Napi::Object::New(info.Env());
+  result.Set("monotonicNs", Napi::BigInt::New(info.Env(), reading.monotonicNs));
+  result.Set("rawNs", Napi::BigInt::New(info.Env(), reading.rawNs));
+  result.Set("bracketNs", Napi::Number::New(info.Env(), static_cast<double>(reading.bracketNs)));
+  if (reading.unavailable == nullptr) {
+    result.Set("counterNs", Napi::BigInt::New(info.Env(), reading.counterNs));
+  } else {
+    result.Set("unavailable", Napi::String::New(info.Env(), reading.unavailable));
+  }
+  return result;
+}
+
 Napi::Value open(const Napi::CallbackInfo& info) {
   const Napi::Object object = objectAt(info, 0, "options");
   CaptureOptions options = readOptions(object);
@@ -214,6 +229,7 @@ void addVideo(Napi::Env env, Napi::Object exports) {
     exports.Set(name, Napi::Function::New(env, function, name));
   };
   add("clocks", clocks);
+  add("counter", counter);
   add("describe", describe);
   add("identify", identify);
   add("open", open);

@@ -167,9 +167,22 @@ export interface NativeOpenOptions {
   system?: unknown;
 }
 
+/** The processor's counter and the kernel's clocks at one moment, nanoseconds. */
+export interface CounterReading {
+  monotonicNs: bigint;
+  /** CLOCK_MONOTONIC_RAW. */
+  rawNs: bigint;
+  /** The reads took this long: their moment is known to half of it. */
+  bracketNs: number;
+  /** arm64's cntvct_el0 since its reset; undefined: `unavailable` says why. */
+  counterNs?: bigint;
+  unavailable?: string;
+}
+
 export interface NativeAddon {
   /** CLOCK_MONOTONIC and CLOCK_REALTIME read back to back, nanoseconds. */
   clocks(): { monotonicNs: bigint; realtimeNs: bigint };
+  counter(): CounterReading;
   describe(path: string, system?: unknown): Promise<NativeDescription>;
   /** As describe() without formats and controls: one call to the driver. */
   identify(path: string, system?: unknown): Promise<NativeIdentity>;

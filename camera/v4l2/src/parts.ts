@@ -22,7 +22,16 @@ export {
 export { addDrops } from "./drops.js";
 export { cameraError, findUser } from "./errors.js";
 export type * from "./native.js";
-export { type ClockReader, DeviceClock, type StampOrigin } from "./pair/device-clock.js";
+export {
+  BusClocks,
+  type ClockReader,
+  type HostClocks,
+  hostClocks,
+  type MeasuredOffset,
+  measureCounter,
+  type OffsetSource,
+} from "./pair/bus-clock.js";
+export { type ClockReport, DeviceClock, type StampOrigin } from "./pair/device-clock.js";
 export { driftPpm, FramePeriod } from "./pair/frame-period.js";
 export {
   Pairer,

@@ -5,7 +5,8 @@ import { type DeviceFolders, findCamera } from "./devices.js";
 import { addDrops } from "./drops.js";
 import { CameraError } from "./errors.js";
 import type { NativeAddon, NativeCamera, NativeControlEvent, NativeOpenOptions } from "./native.js";
-import { type ClockReader, DeviceClock } from "./pair/device-clock.js";
+import type { BusClocks, ClockReader } from "./pair/bus-clock.js";
+import { DeviceClock } from "./pair/device-clock.js";
 import { FramePeriod } from "./pair/frame-period.js";
 
 /** How often a lost camera is looked for, and a silent one noticed. */
@@ -33,6 +34,8 @@ export interface SupervisorEvents {
 export interface SupervisorOptions {
   addon: NativeAddon;
   clocks: ClockReader;
+  /** Clocks that cameras of one bus share; absent: this camera shares none. */
+  buses?: BusClocks;
   open: NativeOpenOptions;
   folders?: DeviceFolders;
   /** False: a lost camera is not looked for, and onError is called in place of onLost. Default true. */
@@ -75,7 +78,7 @@ export class SupervisedCamera {
     this.#first = camera.native;
     this.#options = options;
     this.#path = options.open.path;
-    this.#clock = new DeviceClock(options.clocks);
+    this.#clock = this.#makeClock();
     const { rateHz } = camera.native.format;
     this.period = new FramePeriod(rateHz > 0 ? 1e9 / rateHz : undefined);
   }
@@ -102,6 +105,11 @@ export class SupervisedCamera {
 
   get clock(): DeviceClock {
     return this.#clock;
+  }
+
+  #makeClock(): DeviceClock {
+    const { clocks, buses } = this.#options;
+    return new DeviceClock(clocks, buses?.of(this.#first.identity.bus));
   }
 
   start(events: SupervisorEvents): void {
@@ -243,7 +251,7 @@ export class SupervisedCamera {
       return;
     }
     this.#path = path;
-    this.#clock = new DeviceClock(this.#options.clocks);
+    this.#clock = this.#makeClock();
     this.#camera = camera;
     this.#run(camera);
   }

@@ -33,12 +33,12 @@ describe("time stamps of drivers", () => {
     expect(times[0]).toBe(500n * SECOND - 5n * MS);
   });
 
-  test("a clock of the device's own keeps its steps and begins at its arrival", () => {
+  test("the device's own clock begins at its arrival and is never younger than it", () => {
     const clock = new DeviceClock(clocks);
-    const times = feed(clock, (i) => 7n * SECOND + BigInt(i) * 41n * MS, false);
+    const times = feed(clock, (i) => 7n * SECOND + BigInt(i) * (40n * MS + 400n), false);
     expect(clock.origin).toBe("device");
     expect(times[0]).toBe(500n * SECOND);
-    expect(steps(times)).toEqual(Array(9).fill(41n * MS));
+    for (const step of steps(times)) expect(Math.abs(Number(step - 40n * MS))).toBeLessThanOrEqual(400);
   });
 
   test("no stamp at all: the arrival is in", () => {

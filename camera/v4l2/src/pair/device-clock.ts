@@ -1,42 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brings a driver's time stamps to CLOCK_MONOTONIC: as they are where they are that already, else by the least that is
-// needed. Wraps and jumps of the driver's clock are bridged by the time of arrival.
-
-/** Both clocks of the machine, read back to back, ns. */
-export type ClockReader = () => { monotonicNs: bigint; realtimeNs: bigint };
+// Brings a driver's time stamps to CLOCK_MONOTONIC: unchanged if they are on it, else by the offset of the camera's bus.
+// The time of arrival bridges wraps and jumps of the driver's clock.
+import { BusClock, type ClockReader, type HostClocks, type OffsetSource, Timeline } from "./bus-clock.js";
 
 export type StampOrigin =
   /** CLOCK_MONOTONIC, untouched. */
   | "monotonic"
   /** CLOCK_REALTIME, shifted by the difference of the two clocks. */
   | "realtime"
-  /** A clock of the device's own, shifted so that its first image is not younger than its arrival. */
+  /** The processor's counter, whatever the buffer's flags say. */
+  | "tsc"
+  /** The device's own clock, shifted so that no image is younger than its arrival. */
   | "device"
-  /** No stamp at all: the time of arrival is in. */
+  /** No stamp at all: the time of arrival is used. */
   | "arrival";
 
-/** A stamp this far from a clock is not of that clock. */
-const NEAR_NS = 10_000_000_000n;
+/** What is known about a camera's stamps. */
+export interface ClockReport {
+  origin: StampOrigin;
+  bus: string;
+  /** Added to the driver's stamps, ms. */
+  offsetMs: number;
+  source?: OffsetSource;
+  /** Absent where it is unknown. */
+  uncertaintyMs?: number;
+  driftPpm?: number;
+  /** Times that the driver's clock jumped or wrapped. */
+  jumps: number;
+}
+
+/** An image is older at its arrival only after a pause of the machine. */
+const OLDEST_NS = 10_000_000_000n;
+/** A driver that predicts the end of the image stamps it in the future, but no further. */
+const YOUNGEST_NS = -1_000_000_000n;
 /** Stamp and arrival may drift apart by this much between two images; more is a jump of the stamp's clock. */
 const JUMP_NS = 1e9;
+/** Cameras of one bus jump together: the other one's bridge fits if the age stays within this. */
+const SAME_JUMP_NS = 50_000_000n;
 
 const HIGH = 2 ** 32;
 const magnitude = (value: bigint) => (value < 0n ? -value : value);
+const isAge = (ageNs: bigint) => ageNs > YOUNGEST_NS && ageNs < OLDEST_NS;
 const signed = (words: Uint32Array, at: number) =>
   BigInt.asIntN(64, (BigInt(words[at + 1]!) << 32n) | BigInt(words[at]!));
 
 export class DeviceClock {
   origin: StampOrigin | undefined;
-  /** Times the driver's clock jumped or wrapped. */
+  /** Times that the driver's clock jumped or wrapped. */
   jumps = 0;
-  readonly #clocks: ClockReader;
-  /** What is added to a stamp, modulo 2^64, in two words. */
+  readonly #bus: BusClock;
+  #line: Timeline | undefined;
+  /** Added to a stamp, modulo 2^64, in two words. */
   readonly #offset = new Uint32Array(2);
-  /** Of the image before, in an array because a field would be a new number each time. */
-  readonly #ageNs = new Float64Array(1);
+  /** Age of the image before, NaN at first; in an array because a field would be a new number each time. */
+  readonly #lastNs = Float64Array.of(Number.NaN);
 
-  constructor(clocks: ClockReader) {
-    this.#clocks = clocks;
+  /** @param bus its own for a camera that shares no clock */
+  constructor(clocks: ClockReader | HostClocks, bus?: BusClock) {
+    this.#bus = bus ?? new BusClock(typeof clocks === "function" ? { clocks } : clocks);
+  }
+
+  get report(): ClockReport {
+    return {
+      origin: this.origin ?? "arrival",
+      bus: this.#bus.name,
+      offsetMs: 0,
+      ...this.#line?.report,
+      jumps: this.jumps,
+    };
   }
 
   /**
@@ -47,7 +78,7 @@ export class DeviceClock {
    */
   toMonotonic(stampNs: bigint, arrivalNs: bigint, monotonic: boolean): bigint {
     const words = new Uint32Array(BigInt64Array.of(stampNs, arrivalNs).buffer);
-    return arrivalNs - BigInt(this.follow(words, 0, monotonic));
+    return arrivalNs - BigInt(Math.round(this.follow(words, 0, monotonic)));
   }
 
   /**
@@ -56,21 +87,25 @@ export class DeviceClock {
    * @returns arrival less capture time, ns
    */
   follow(words: Uint32Array, at: number, monotonic: boolean): number {
-    const isFirst = this.origin === undefined;
-    if (isFirst) this.#choose(signed(words, at), signed(words, at + 2), monotonic);
+    if (this.origin === undefined) this.#choose(signed(words, at), signed(words, at + 2), monotonic);
     if (this.origin === "arrival") return 0;
-    let ageNs = this.#readAgeNs(words, at);
-    if (!isFirst && Math.abs(ageNs - this.#ageNs[0]!) > JUMP_NS) {
+    if (Math.abs(this.#peekAge(words, at) - this.#lastNs[0]!) > JUMP_NS) {
       this.jumps++;
-      this.#bridge(signed(words, at), signed(words, at + 2), monotonic);
-      ageNs = this.#readAgeNs(words, at);
+      this.#bridge(words, at, monotonic);
     }
-    this.#ageNs[0] = ageNs;
+    const rawNs = this.#rawOf(words, at);
+    const ageNs = rawNs - (this.#line?.correctionNs(arrivalOf(words, at), rawNs, this.#lastNs[0]!) ?? 0);
+    this.#lastNs[0] = ageNs;
     return ageNs;
   }
 
+  #peekAge(words: Uint32Array, at: number): number {
+    const rawNs = this.#rawOf(words, at);
+    return rawNs - (this.#line?.peekNs(arrivalOf(words, at), rawNs, this.#lastNs[0]!) ?? 0);
+  }
+
   /** Modulo 2^64, so that a counter that passes its top continues as if nothing had happened; exact below 2^53. */
-  #readAgeNs(words: Uint32Array, at: number): number {
+  #rawOf(words: Uint32Array, at: number): number {
     const low = words[at]! + this.#offset[0]!;
     const carry = low >= HIGH ? 1 : 0;
     const high = words[at + 1]! + this.#offset[1]! + carry;
@@ -82,25 +117,76 @@ export class DeviceClock {
     this.#offset[1] = Number(BigInt.asUintN(32, offsetNs >> 32n));
   }
 
-  /** The image is as old at its arrival as the one before was. */
-  #bridge(stampNs: bigint, arrivalNs: bigint, monotonic: boolean): void {
-    // Back on the machine's own clock, as after a wrap that was only a test: take it as it is again.
-    const isBack = monotonic && magnitude(stampNs - arrivalNs) < NEAR_NS;
-    this.#setOffset(isBack ? 0n : arrivalNs - BigInt(this.#ageNs[0]!) - stampNs);
+  /** Finds the offset after a jump. */
+  #bridge(words: Uint32Array, at: number, monotonic: boolean): void {
+    const [stampNs, arrivalNs] = [signed(words, at), signed(words, at + 2)];
+    // On CLOCK_MONOTONIC again, as after a wrap that was only a test: take stamps unchanged.
+    if (monotonic && isAge(arrivalNs - stampNs) && (this.#line === undefined || this.origin === "device")) {
+      this.origin = "monotonic";
+      this.#line = undefined;
+      this.#setOffset(0n);
+      return;
+    }
+    if (this.#line === undefined) return this.#leaveMonotonic(stampNs, arrivalNs);
+    if (this.#isKnown(this.#line, words, at)) return;
+    // The image is as old at its arrival as the one before.
+    const lastNs = this.#lastNs[0]!;
+    const correctionNs = this.#line.peekNs(arrivalOf(words, at), lastNs, lastNs);
+    this.#line.bridgedNs = arrivalNs - BigInt(Math.round(lastNs + correctionNs)) - stampNs;
+    this.#setOffset(this.#line.bridgedNs);
+  }
+
+  /** Stamps were CLOCK_MONOTONIC until now. Another camera of the bus may have found the offset. */
+  #leaveMonotonic(stampNs: bigint, arrivalNs: bigint): void {
+    const lastNs = this.#lastNs[0]!;
+    const offsetNs = arrivalNs - BigInt(Math.round(lastNs)) - stampNs;
+    const { device } = this.#bus;
+    const isSameClock = device !== undefined && magnitude(device.offsetNs - offsetNs) < SAME_JUMP_NS;
+    if (!isSameClock) this.#bus.device = new Timeline(offsetNs, undefined, lastNs);
+    this.#follow("device", this.#bus.device);
+  }
+
+  /** Tries the offset from before the jump, as after a pause or a step of a clock, then the one of the bus's other camera. */
+  #isKnown(line: Timeline, words: Uint32Array, at: number): boolean {
+    const isMeasured = this.origin !== "device";
+    if (isMeasured) line.renew(arrivalOf(words, at), 0);
+    for (const offsetNs of [line.baseNs, line.bridgedNs]) {
+      this.#setOffset(offsetNs);
+      const ageNs = this.#peekAge(words, at);
+      const isPlausible = isMeasured && offsetNs === line.baseNs && isAge(BigInt(Math.round(ageNs)));
+      if (isPlausible || Math.abs(ageNs - this.#lastNs[0]!) < Number(SAME_JUMP_NS)) return true;
+    }
+    return false;
   }
 
   #choose(stampNs: bigint, arrivalNs: bigint, monotonic: boolean): void {
-    if (magnitude(stampNs - arrivalNs) < NEAR_NS) {
+    const ageNs = arrivalNs - stampNs;
+    const tsc = this.#bus.tsc;
+    const tscAgeNs = tsc && ageNs - tsc.offsetNs;
+    // The flag says CLOCK_MONOTONIC in both cases: the clock that makes the image younger or older by less is the right one.
+    if (tscAgeNs !== undefined && isAge(tscAgeNs) && magnitude(tscAgeNs) < magnitude(ageNs))
+      return this.#follow("tsc", tsc);
+    if (isAge(ageNs)) {
       this.origin = "monotonic";
       return;
     }
-    const now = this.#clocks();
-    if (!monotonic && magnitude(stampNs - now.realtimeNs) < NEAR_NS) {
-      this.origin = "realtime";
-      this.#setOffset(now.monotonicNs - now.realtimeNs);
+    const realtime = this.#bus.realtime;
+    if (!monotonic && isAge(ageNs - realtime.offsetNs)) return this.#follow("realtime", realtime);
+    if (stampNs === 0n) {
+      this.origin = "arrival";
       return;
     }
-    this.origin = stampNs === 0n ? "arrival" : "device";
-    this.#setOffset(arrivalNs - stampNs);
+    const device = this.#bus.device;
+    const isSameClock = device !== undefined && isAge(ageNs - device.offsetNs);
+    if (!isSameClock) this.#bus.device = new Timeline(ageNs);
+    this.#follow("device", this.#bus.device);
+  }
+
+  #follow(origin: StampOrigin, line: Timeline | undefined): void {
+    this.origin = origin;
+    this.#line = line;
+    this.#setOffset(line?.baseNs ?? 0n);
   }
 }
+
+const arrivalOf = (words: Uint32Array, at: number) => words[at + 3]! * HIGH + words[at + 2]!;

@@ -3,7 +3,7 @@
 
 export { CAPTURE_FORMATS, type CaptureFormat, captureFormatFrom, controlName } from "v4l2-camera";
 export type { ListedDevice, NativeControl, NativeDescription } from "v4l2-camera/parts";
-export { Pairer, pairWindowNs, SkewStatistics } from "v4l2-camera/parts";
+export { hostClocks, measureCounter, Pairer, pairWindowNs, SkewStatistics } from "v4l2-camera/parts";
 export * from "./calibration/index.js";
 export { STREAM_FORMATS, type StreamFormat } from "./command/layout.js";
 export { type CommandSettings, openCommandSource } from "./command/open-source.js";

@@ -5,6 +5,10 @@ import { loadAddon } from "./addon.js";
 export interface SystemExports {
   /** CLOCK_MONOTONIC and CLOCK_REALTIME read back to back, nanoseconds. */
   clocks(): { monotonicNs: bigint; realtimeNs: bigint };
+  /** What the kernel says about CLOCK_REALTIME (adjtimex), or why it says nothing. */
+  wallClock():
+    | { synchronised: boolean; maxErrorMs: number; estimatedErrorMs: number; taiOffsetSeconds: number }
+    | string;
   /**
    * One datagram to a Unix socket ("@" in front: abstract namespace), as sd_notify(3) sends it. Never blocks.
    * @returns "" when sent, else the system's words for why not

@@ -24,7 +24,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "v4l2-camera",
     files: ["camera/v4l2/test/"],
-    budgetSeconds: 10,
+    budgetSeconds: 15,
     for: "the package of cameras by itself, against a driver in memory",
   },
   {

@@ -2,8 +2,8 @@
 // From device paths to a source: asks the cameras what they can, chooses, opens, sets controls and reads them back.
 import type { CaptureFormat } from "v4l2-camera";
 import {
-  CameraControls,
   BusClocks,
+  CameraControls,
   type ClockReader,
   cameraError,
   type DeviceFolders,

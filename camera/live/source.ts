@@ -113,7 +113,12 @@ export class V4l2Source implements PairSource {
 
   captureClocks(): Record<string, ClockReport> {
     const { left, right } = this.#parts.cameras;
-    return { left: left.clock.report, ...(right && { right: right.clock.report }) };
+    const reports: Record<string, ClockReport> = {};
+    for (const [side, camera] of Object.entries({ left, right })) {
+      const report = camera?.clock.report;
+      if (report !== undefined) reports[side] = report;
+    }
+    return reports;
   }
 
   counters(): SourceCounters {

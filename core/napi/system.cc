@@ -4,9 +4,12 @@
 
 #include <malloc.h>
 #include <sys/file.h>
+#include <sys/timex.h>
 
 #include <cerrno>
+#include <cstring>
 #include <ctime>
+#include <string>
 
 #include "errors.h"
 #include "notify.h"
@@ -28,6 +31,23 @@ Napi::Value clocks(const Napi::CallbackInfo& info) {
   now.Set("monotonicNs", Napi::BigInt::New(info.Env(), before + (after - before) / 2));
   now.Set("realtimeNs", Napi::BigInt::New(info.Env(), realtime));
   return now;
+}
+
+/// Returns the kernel's answer about CLOCK_REALTIME, or a string that says why there is none.
+Napi::Value wallClock(const Napi::CallbackInfo& info) {
+  timex clock{};  // modes 0: reads only
+  const int state = adjtimex(&clock);
+  if (state < 0) {
+    const std::string reason = std::strerror(errno);
+    return Napi::String::New(info.Env(), "the kernel does not answer adjtimex (" + reason +
+                                             "); the service's sandbox forbids it (ProtectClock)");
+  }
+  auto result = Napi::Object::New(info.Env());
+  result.Set("synchronised", Napi::Boolean::New(info.Env(), state != TIME_ERROR && !(clock.status & STA_UNSYNC)));
+  result.Set("maxErrorMs", Napi::Number::New(info.Env(), static_cast<double>(clock.maxerror) / 1000));
+  result.Set("estimatedErrorMs", Napi::Number::New(info.Env(), static_cast<double>(clock.esterror) / 1000));
+  result.Set("taiOffsetSeconds", Napi::Number::New(info.Env(), clock.tai));
+  return result;
 }
 
 /// Returns freed memory to the system. By default glibc keeps large freed blocks in its arenas, up to 32 MB each.
@@ -56,6 +76,7 @@ Napi::Value lockFile(const Napi::CallbackInfo& info) {
 
 void addSystem(Napi::Env env, Napi::Object exports) {
   exports.Set("clocks", Napi::Function::New(env, clocks, "clocks"));
+  exports.Set("wallClock", Napi::Function::New(env, wallClock, "wallClock"));
   exports.Set("sdNotify", Napi::Function::New(env, sdNotify, "sdNotify"));
   exports.Set("peerCredentials", Napi::Function::New(env, peerCredentials, "peerCredentials"));
   exports.Set("lockFile", Napi::Function::New(env, lockFile, "lockFile"));

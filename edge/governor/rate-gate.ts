@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A source that lets through at most so many pairs a second; the others go straight back and are counted.
 import type {
+  CaptureClock,
   FramePair,
   PairSource,
   SourceCounters,
@@ -32,6 +33,10 @@ export class RateGate implements PairSource {
 
   isAway(): boolean {
     return this.#source.isAway?.() ?? false;
+  }
+
+  captureClocks(): Record<string, CaptureClock> {
+    return this.#source.captureClocks?.() ?? {};
   }
 
   /** @param rateHz pairs per second at most; undefined = every pair */

@@ -2,7 +2,9 @@
 // The retained info of a run: what it is made of and what it computes now.
 import type { PairSource } from "../../camera/index.js";
 import { matcherParameters } from "../../cuda/index.js";
+import { readWallClock } from "../clock/index.js";
 import type { BoardChoice, Config } from "../config/index.js";
+import { loadNative } from "../contracts/native.js";
 import { VERSION } from "../contracts/version.js";
 import type { AdjustableEngine } from "../pipeline/adjustable-engine.js";
 import type { PipelineGeometry } from "../pipeline/geometry.js";
@@ -35,5 +37,7 @@ export function runtimeInfo(config: Config, { board, source, input, engine, heal
     width: input.geometry.width,
     height: input.geometry.height,
     correction: health.correction,
+    captureClocks: source.captureClocks?.() ?? {},
+    wallClock: readWallClock(loadNative()),
   };
 }

@@ -47,6 +47,7 @@ export class Runtime {
   #parts: RuntimeParts | undefined;
   #timer: NodeJS.Timeout | undefined;
   #running = false;
+  #described = false;
   #rowsApart = false;
   readonly #stopping = new AbortController();
   #failure: DepthwattError | undefined;
@@ -127,11 +128,18 @@ export class Runtime {
   }
 
   frameDone(frame: ComputedFrame): void {
+    // Only images tell which clock stamps them.
+    if (!this.#described) this.#describeClocks();
     // Frames are joined to energy by their capture time, where that is on the meter's clock.
     this.parts.meter.frame(frame.clock === "monotonic" ? frame.leftTimestampNs : frame.arrivedNs);
     this.parts.health.frame(frame.images);
     this.parts.matching.frame(frame);
     this.#events.onFrame?.();
+  }
+
+  #describeClocks(): void {
+    this.#described = true;
+    if (Object.keys(this.parts.source.captureClocks?.() ?? {}).length > 0) this.publishInfo();
   }
 
   /** Publishes the run's description after a change. */

@@ -2,6 +2,7 @@
 // A source that can be exchanged for another one while it runs. The other one is started next to it and has to deliver a pair
 // first: one that cannot leaves everything as it was. Counters continue over all of them.
 import type {
+  CaptureClock,
   FramePair,
   PairSource,
   SourceCounters,
@@ -179,6 +180,10 @@ export class ExchangeableSource implements PairSource {
 
   isAway(): boolean {
     return this.#feed.source.isAway?.() ?? false;
+  }
+
+  captureClocks(): Record<string, CaptureClock> {
+    return this.#feed.source.captureClocks?.() ?? {};
   }
 
   start(events: SourceEvents): void {

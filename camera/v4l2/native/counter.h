@@ -8,10 +8,10 @@
 namespace v4l2camera {
 
 struct CounterReading {
-  int64_t monotonicNs = 0;  ///< CLOCK_MONOTONIC
-  int64_t rawNs = 0;        ///< CLOCK_MONOTONIC_RAW at the same moment
-  int64_t counterNs = 0;    ///< the counter since its reset; only if unavailable is null
-  int64_t bracketNs = 0;    ///< the reads took this long: their moment is known to half of it
+  int64_t monotonicNs = 0;            ///< CLOCK_MONOTONIC
+  int64_t rawNs = 0;                  ///< CLOCK_MONOTONIC_RAW at the same moment
+  int64_t counterNs = 0;              ///< the counter since its reset; only if unavailable is null
+  int64_t bracketNs = 0;              ///< the reads took this long: their moment is known to half of it
   const char* unavailable = nullptr;  ///< why there is no counter
 };
 

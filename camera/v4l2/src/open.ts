@@ -8,8 +8,8 @@ import { CameraError, cameraError } from "./errors.js";
 import type { FrameLayout } from "./frame.js";
 import type { NativeAddon, NativeAgreedFormat, NativeOpenOptions } from "./native.js";
 import { Camera } from "./open-camera.js";
-import { CAPTURE_FORMATS, type CaptureFormat, captureFormatFrom, formatTrait } from "./pixel-formats.js";
 import { BusClocks, hostClocks } from "./pair/bus-clock.js";
+import { CAPTURE_FORMATS, type CaptureFormat, captureFormatFrom, formatTrait } from "./pixel-formats.js";
 import { SupervisedCamera } from "./supervised-camera.js";
 
 /** What one would like. Everything is optional; what is left out stays as the camera has it. */
@@ -148,7 +148,7 @@ export async function open(path: string, wish: CameraWish = {}, around: Surround
   const supervised = new SupervisedCamera(camera, {
     addon,
     clocks: () => addon.clocks(),
-    buses: busesOf(addon),
+    buses: sharedBuses(addon),
     open: options,
     prepare,
     reconnect: wish.reconnect !== false,
@@ -161,7 +161,7 @@ export async function open(path: string, wish: CameraWish = {}, around: Surround
 /** Cameras that a program opens one by one share the clocks of their bus too. */
 const buses = new WeakMap<NativeAddon, BusClocks>();
 
-function busesOf(addon: NativeAddon): BusClocks {
+function sharedBuses(addon: NativeAddon): BusClocks {
   const made = buses.get(addon) ?? new BusClocks(hostClocks(addon));
   buses.set(addon, made);
   return made;

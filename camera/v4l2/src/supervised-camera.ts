@@ -109,7 +109,7 @@ export class SupervisedCamera {
 
   #makeClock(): DeviceClock {
     const { clocks, buses } = this.#options;
-    return new DeviceClock(clocks, buses?.of(this.#first.identity.bus));
+    return new DeviceClock(clocks, buses?.forBus(this.#first.identity.bus));
   }
 
   start(events: SupervisorEvents): void {

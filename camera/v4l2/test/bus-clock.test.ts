@@ -43,7 +43,7 @@ function uniform(seed: number): () => number {
 const big = (ns: number) => BigInt(Math.round(ns));
 
 /** @param known how the machine tells of its counter */
-function hostOf(simulated: Machine, known: "counter" | "offset_ns" | "nothing"): HostClocks {
+function simulatedHost(simulated: Machine, known: "counter" | "offset_ns" | "nothing"): HostClocks {
   const { nowNs, tscNs, rawNs } = simulated;
   return {
     clocks: () => ({
@@ -74,7 +74,7 @@ class Camera {
     bus: string,
     readonly monotonic = true,
   ) {
-    this.clock = new DeviceClock(host, buses.of(bus));
+    this.clock = new DeviceClock(host, buses.forBus(bus));
   }
 
   /** An image of `capturedNs` arrives. @returns error of its capture time, ns */
@@ -87,8 +87,8 @@ class Camera {
   }
 }
 
-function pairOf(simulated: Machine, known: "counter" | "offset_ns" | "nothing", stampNs = simulated.tscNs) {
-  const host = hostOf(simulated, known);
+function openPair(simulated: Machine, known: "counter" | "offset_ns" | "nothing", stampNs = simulated.tscNs) {
+  const host = simulatedHost(simulated, known);
   const buses = new BusClocks(host);
   const left = new Camera(simulated, stampNs, host, buses, `${BUS}:0`);
   const right = new Camera(simulated, stampNs, host, buses, `${BUS}:2`);
@@ -103,7 +103,7 @@ describe("stamps of the processor's counter that are flagged CLOCK_MONOTONIC", (
     ["offset_ns", 29],
     ["offset_ns", 400],
   ] as const)("%s known, %i s ahead: recognised at the first image, exact", (known, aheadSeconds) => {
-    const { left, right } = pairOf(machine({ tscNs: (ns) => ns + aheadSeconds * SECOND }), known);
+    const { left, right } = openPair(machine({ tscNs: (ns) => ns + aheadSeconds * SECOND }), known);
     for (let i = 0; i < 100; i++) {
       const at = START + i * 33 * MS;
       expect(Math.abs(left.errorNs(at, at + 21 * MS))).toBeLessThanOrEqual(1);
@@ -121,7 +121,7 @@ describe("stamps of the processor's counter that are flagged CLOCK_MONOTONIC", (
 
   test("stamps that are CLOCK_MONOTONIC stay untouched next to a counter", () => {
     const simulated = machine();
-    const { left } = pairOf(simulated, "counter", (ns) => ns);
+    const { left } = openPair(simulated, "counter", (ns) => ns);
     // 34 ms in the future, as drivers stamp that predict the end of an image.
     expect(left.errorNs(START, START - 34 * MS)).toBe(0);
     expect(left.clock.report).toMatchObject({ origin: "monotonic", offsetMs: 0 });
@@ -129,7 +129,7 @@ describe("stamps of the processor's counter that are flagged CLOCK_MONOTONIC", (
 
   test("a USB camera never stamps with the processor's counter", () => {
     const simulated = machine();
-    const host = hostOf(simulated, "counter");
+    const host = simulatedHost(simulated, "counter");
     const usb = new Camera(simulated, simulated.tscNs, host, new BusClocks(host), "usb-0000:00:14.0-1");
     usb.errorNs(START, START + 20 * MS);
     expect(usb.clock.origin).toBe("device");
@@ -139,83 +139,92 @@ describe("stamps of the processor's counter that are flagged CLOCK_MONOTONIC", (
     ["counter", 0.2],
     ["offset_ns", 0.2],
     ["nothing", 10],
-  ] as const)("%s known: a camera opened before a slew of NTP and one after it stay in step", (known, limitMs) => {
-    // 500 ppm for 100 s, 50 ms in all: CLOCK_MONOTONIC is steered, the counter and CLOCK_MONOTONIC_RAW are not.
-    const lag = (ns: number) => 500e-6 * Math.min(Math.max(ns - START - 10 * SECOND, 0), 100 * SECOND);
-    const simulated = machine({ tscNs: (ns) => ns + 29 * SECOND - lag(ns), rawNs: (ns) => ns - lag(ns) });
-    const { left, right } = pairOf(simulated, known);
-    const random = uniform(3);
-    let [apart, worst] = [0, 0];
-    for (let i = 0; i < 9000; i++) {
-      const at = START + i * 33 * MS;
-      const leftError = left.errorNs(at, at + (2 + 10 * random()) * MS);
-      if (i < 4000) continue;
-      const rightError = right.errorNs(at, at + (12 + 5 * random()) * MS);
-      apart = Math.max(apart, Math.abs(rightError - leftError));
-      worst = Math.max(worst, Math.abs(leftError));
-    }
-    expect(apart).toBeLessThan(1);
-    expect(worst).toBeLessThan(limitMs * MS);
-  });
+  ] as const)(
+    "%s known: a camera opened before a slew of NTP and one after it stay in step",
+    (known, limitMs) => {
+      // 500 ppm for 100 s, 50 ms in all: CLOCK_MONOTONIC is steered, the counter and CLOCK_MONOTONIC_RAW are not.
+      const lag = (ns: number) => 500e-6 * Math.min(Math.max(ns - START - 10 * SECOND, 0), 100 * SECOND);
+      const simulated = machine({ tscNs: (ns) => ns + 29 * SECOND - lag(ns), rawNs: (ns) => ns - lag(ns) });
+      const { left, right } = openPair(simulated, known);
+      const random = uniform(3);
+      let [apart, worst] = [0, 0];
+      for (let i = 0; i < 9000; i++) {
+        const at = START + i * 33 * MS;
+        const leftError = left.errorNs(at, at + (2 + 10 * random()) * MS);
+        if (i < 4000) continue;
+        const rightError = right.errorNs(at, at + (12 + 5 * random()) * MS);
+        apart = Math.max(apart, Math.abs(rightError - leftError));
+        worst = Math.max(worst, Math.abs(leftError));
+      }
+      expect(apart).toBeLessThan(1);
+      expect(worst).toBeLessThan(limitMs * MS);
+    },
+  );
 });
 
 describe("a clock of the device about which nothing is known", () => {
   test("29 s ahead and 50 ppm fast over 24 hours: follows the shortest delays, both cameras in step", () => {
     const simulated = machine({ tscNs: (ns) => ns + 29 * SECOND + 50e-6 * (ns - START) });
-    const { left, right } = pairOf(simulated, "nothing");
+    const { left, right } = openPair(simulated, "nothing");
     const random = uniform(7);
     let worst = 0;
     let apart = 0;
     let lastNs = 0;
-    for (let i = 0; i < 24 * 3600 * 5; i++) {
-      const at = START + i * 200 * MS;
+    for (let i = 0; i < 24 * 3600 * 2; i++) {
+      const at = START + i * 500 * MS;
       // At least 2 ms, seldom 300.
       const delay = () => (2 + 8 * random() + (random() < 0.01 ? 300 : 0)) * MS;
       const leftError = left.errorNs(at, at + delay());
       const rightError = right.errorNs(at, at + delay());
       apart = Math.max(apart, Math.abs(rightError - leftError));
-      if (i > 1000) worst = Math.max(worst, Math.abs(leftError - 2 * MS));
+      if (i > 400) worst = Math.max(worst, Math.abs(leftError - 2 * MS));
       if (at + leftError <= lastNs) throw new Error(`image ${i}: capture times fall`);
       lastNs = at + leftError;
     }
     expect(apart).toBeLessThan(1);
     expect(worst).toBeLessThan(0.6 * MS);
-    const { origin, source, driftPpm, jumps } = left.clock.report;
+    const { origin, source, driftPpm, jumps } = left.clock.report!;
     expect({ origin, source, jumps }).toEqual({ origin: "device", source: "arrival", jumps: 0 });
     expect(driftPpm).toBeCloseTo(-50, 0);
   });
 
-  test.each([0, 29])("32 bits of microseconds, %i s ahead, wrap every 71 minutes: in step", (aheadSeconds) => {
-    const wrap = (ns: number) => (Math.round((ns + aheadSeconds * SECOND) / 1e3) % 2 ** 32) * 1e3;
-    const { left, right } = pairOf(machine(), "nothing", wrap);
-    const random = uniform(5);
-    let [apart, worst] = [0, 0];
-    for (let i = 0; i < 3 * 4300 * 10; i++) {
-      const at = START + i * 100 * MS;
-      const leftError = left.errorNs(at, at + (2 + 8 * random()) * MS);
-      const rightError = right.errorNs(at, at + (2 + 8 * random()) * MS);
-      apart = Math.max(apart, Math.abs(rightError - leftError));
-      worst = Math.max(worst, Math.abs(leftError));
-    }
-    expect(apart).toBeLessThan(2);
-    expect(worst).toBeLessThan(40 * MS);
-    expect(left.clock.jumps).toBe(3);
-  });
+  test.each([0, 29])(
+    "32 bits of microseconds, %i s ahead, wrap every 71 minutes: in step",
+    (aheadSeconds) => {
+      const wrap = (ns: number) => (Math.round((ns + aheadSeconds * SECOND) / 1e3) % 2 ** 32) * 1e3;
+      const { left, right } = openPair(machine(), "nothing", wrap);
+      const random = uniform(5);
+      let [apart, worst] = [0, 0];
+      for (let i = 0; i < 3 * 4300 * 10; i++) {
+        const at = START + i * 100 * MS;
+        const leftError = left.errorNs(at, at + (2 + 8 * random()) * MS);
+        const rightError = right.errorNs(at, at + (2 + 8 * random()) * MS);
+        apart = Math.max(apart, Math.abs(rightError - leftError));
+        worst = Math.max(worst, Math.abs(leftError));
+      }
+      expect(apart).toBeLessThan(2);
+      expect(worst).toBeLessThan(40 * MS);
+      expect(left.clock.jumps).toBe(3);
+    },
+  );
 });
 
-test.each([37, -0.3, 0.004])("CLOCK_REALTIME is set %i s ahead by PTP: capture times do not notice", (bySeconds) => {
-  const setAt = START + 5 * SECOND + 10 * MS;
-  const realtime = (ns: number) => ns + 1_790_000 * SECOND + (ns < setAt ? 0 : bySeconds * SECOND);
-  const simulated = machine({ realtimeNs: realtime });
-  const host = hostOf(simulated, "nothing");
-  const camera = new Camera(simulated, realtime, host, new BusClocks(host), "usb-1", false);
-  for (let i = 0; i < 300; i++) {
-    const at = START + i * 33 * MS;
-    // Images from before the step arrive after it too.
-    expect(Math.abs(camera.errorNs(at, at + 25 * MS)), `image ${i}`).toBeLessThan(2 * MS);
-  }
-  expect(camera.clock.report).toMatchObject({ origin: "realtime", source: "clocks" });
-});
+test.each([37, -0.3, 0.004])(
+  "CLOCK_REALTIME is set %i s ahead by PTP: capture times do not notice",
+  (bySeconds) => {
+    const setAt = START + 5 * SECOND + 10 * MS;
+    const realtime = (ns: number) => ns + 1_790_000 * SECOND + (ns < setAt ? 0 : bySeconds * SECOND);
+    const simulated = machine({ realtimeNs: realtime });
+    const host = simulatedHost(simulated, "nothing");
+    const camera = new Camera(simulated, realtime, host, new BusClocks(host), "usb-1", false);
+    for (let i = 0; i < 300; i++) {
+      const at = START + i * 33 * MS;
+      // Images from before the step arrive after it too.
+      expect(Math.abs(camera.errorNs(at, at + 25 * MS)), `image ${i}`).toBeLessThan(2 * MS);
+    }
+    expect(camera.clock.report).toMatchObject({ origin: "realtime", source: "clocks" });
+  },
+);
 
 test("the kernel's file names the lead of the counter; a machine without it has none", () => {
   const root = mkdtempSync(join(tmpdir(), "clocksource-"));

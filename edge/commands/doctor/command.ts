@@ -8,6 +8,7 @@ import { note, paint, printJson, printLine, terminalWidth, wrap } from "../../cl
 import { VERSION } from "../../contracts/version.js";
 import type { Finding } from "./finding.js";
 import { doctorInService } from "./in-service.js";
+import { lookAtClocks } from "./look-at-clocks.js";
 import { lookAtControl } from "./look-at-control.js";
 import { lookAtArgus, lookAtBroker, lookAtCameras, lookAtPower } from "./look-at-devices.js";
 import { lookAtGpuNodes } from "./look-at-gpu-nodes.js";
@@ -31,6 +32,7 @@ async function examine(options: ConfigOptions): Promise<Finding[]> {
   const findings = [lookAtNode(), addon, await lookAtImages()];
   const backend = loaded?.config.engine.backend ?? "auto";
   if (native) findings.push(lookAtCpu(native), lookAtCuda(native, backend));
+  if (native) findings.push(lookAtClocks(native));
   const evidence = gatherEvidence();
   const plugin = loaded && lookAtPlugin(backend, loaded, evidence);
   findings.push(...[plugin, lookAtGpuNodes(backend, evidence)].filter((one) => one !== undefined), settings);

@@ -60,7 +60,13 @@ export class Timeline {
   bridgedNs: bigint;
   readonly #measure: (() => MeasuredOffset | undefined) | undefined;
   readonly #envelope = new LowerEnvelope();
-  readonly #state = Float64Array.of(0, 0, Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY);
+  readonly #state = Float64Array.of(
+    0,
+    0,
+    Number.NEGATIVE_INFINITY,
+    Number.NEGATIVE_INFINITY,
+    Number.NEGATIVE_INFINITY,
+  );
   #measured: MeasuredOffset | undefined;
 
   readonly #leastAgeNs: number;
@@ -195,7 +201,7 @@ export class BusClock {
 const isShared = (bus: string) => bus.startsWith("platform:");
 
 /** "platform:tegra-capture-vi:1" and ":2" are two ports of one device. */
-const deviceOf = (bus: string) => (isShared(bus) ? bus.replace(/(?<=^platform:.+):\d+$/, "") : bus);
+const deviceName = (bus: string) => (isShared(bus) ? bus.replace(/(?<=^platform:.+):\d+$/, "") : bus);
 
 /** The buses of a machine, each made when its first camera is opened. */
 export class BusClocks {
@@ -207,8 +213,8 @@ export class BusClocks {
   }
 
   /** @param bus as V4L2 names it, such as "usb-0000:00:14.0-1" */
-  of(bus: string): BusClock {
-    const name = deviceOf(bus);
+  forBus(bus: string): BusClock {
+    const name = deviceName(bus);
     const known = this.#buses.get(name) ?? new BusClock(this.#host, name);
     this.#buses.set(name, known);
     return known;
@@ -216,7 +222,10 @@ export class BusClocks {
 }
 
 /** The offset between the processor's counter and CLOCK_MONOTONIC now, or why it is unknown. */
-export function measureCounter({ counter, kernelLeadNs }: HostClocks): MeasuredOffset | { unavailable: string } {
+export function measureCounter({
+  counter,
+  kernelLeadNs,
+}: HostClocks): MeasuredOffset | { unavailable: string } {
   const reading = counter?.();
   if (reading === undefined) return { unavailable: "the addon has no counter()" };
   const { monotonicNs, rawNs, counterNs, bracketNs, unavailable } = reading;
@@ -229,7 +238,11 @@ export function measureCounter({ counter, kernelLeadNs }: HostClocks): MeasuredO
 
 /** @param root what "/" means; another folder in tests */
 export function hostClocks(addon: Pick<NativeAddon, "clocks" | "counter">, root = "/"): HostClocks {
-  return { clocks: () => addon.clocks(), counter: () => addon.counter(), kernelLeadNs: readKernelLeadNs(root) };
+  return {
+    clocks: () => addon.clocks(),
+    counter: () => addon.counter(),
+    kernelLeadNs: readKernelLeadNs(root),
+  };
 }
 
 /** Returns undefined where the kernel has no such file. */

@@ -60,9 +60,11 @@ export class DeviceClock {
     this.#bus = bus ?? new BusClock(typeof clocks === "function" ? { clocks } : clocks);
   }
 
-  get report(): ClockReport {
+  /** Undefined before the first image. */
+  get report(): ClockReport | undefined {
+    if (this.origin === undefined) return undefined;
     return {
-      origin: this.origin ?? "arrival",
+      origin: this.origin,
       bus: this.#bus.name,
       offsetMs: 0,
       ...this.#line?.report,
@@ -93,19 +95,19 @@ export class DeviceClock {
       this.jumps++;
       this.#bridge(words, at, monotonic);
     }
-    const rawNs = this.#rawOf(words, at);
-    const ageNs = rawNs - (this.#line?.correctionNs(arrivalOf(words, at), rawNs, this.#lastNs[0]!) ?? 0);
+    const rawNs = this.#readRawNs(words, at);
+    const ageNs = rawNs - (this.#line?.correctionNs(readArrivalNs(words, at), rawNs, this.#lastNs[0]!) ?? 0);
     this.#lastNs[0] = ageNs;
     return ageNs;
   }
 
   #peekAge(words: Uint32Array, at: number): number {
-    const rawNs = this.#rawOf(words, at);
-    return rawNs - (this.#line?.peekNs(arrivalOf(words, at), rawNs, this.#lastNs[0]!) ?? 0);
+    const rawNs = this.#readRawNs(words, at);
+    return rawNs - (this.#line?.peekNs(readArrivalNs(words, at), rawNs, this.#lastNs[0]!) ?? 0);
   }
 
   /** Modulo 2^64, so that a counter that passes its top continues as if nothing had happened; exact below 2^53. */
-  #rawOf(words: Uint32Array, at: number): number {
+  #readRawNs(words: Uint32Array, at: number): number {
     const low = words[at]! + this.#offset[0]!;
     const carry = low >= HIGH ? 1 : 0;
     const high = words[at + 1]! + this.#offset[1]! + carry;
@@ -127,11 +129,14 @@ export class DeviceClock {
       this.#setOffset(0n);
       return;
     }
-    if (this.#line === undefined) return this.#leaveMonotonic(stampNs, arrivalNs);
+    if (this.#line === undefined) {
+      this.#leaveMonotonic(stampNs, arrivalNs);
+      return;
+    }
     if (this.#isKnown(this.#line, words, at)) return;
     // The image is as old at its arrival as the one before.
     const lastNs = this.#lastNs[0]!;
-    const correctionNs = this.#line.peekNs(arrivalOf(words, at), lastNs, lastNs);
+    const correctionNs = this.#line.peekNs(readArrivalNs(words, at), lastNs, lastNs);
     this.#line.bridgedNs = arrivalNs - BigInt(Math.round(lastNs + correctionNs)) - stampNs;
     this.#setOffset(this.#line.bridgedNs);
   }
@@ -149,7 +154,7 @@ export class DeviceClock {
   /** Tries the offset from before the jump, as after a pause or a step of a clock, then the one of the bus's other camera. */
   #isKnown(line: Timeline, words: Uint32Array, at: number): boolean {
     const isMeasured = this.origin !== "device";
-    if (isMeasured) line.renew(arrivalOf(words, at), 0);
+    if (isMeasured) line.renew(readArrivalNs(words, at), 0);
     for (const offsetNs of [line.baseNs, line.bridgedNs]) {
       this.#setOffset(offsetNs);
       const ageNs = this.#peekAge(words, at);
@@ -161,25 +166,23 @@ export class DeviceClock {
 
   #choose(stampNs: bigint, arrivalNs: bigint, monotonic: boolean): void {
     const ageNs = arrivalNs - stampNs;
-    const tsc = this.#bus.tsc;
+    const { tsc, realtime } = this.#bus;
     const tscAgeNs = tsc && ageNs - tsc.offsetNs;
-    // The flag says CLOCK_MONOTONIC in both cases: the clock that makes the image younger or older by less is the right one.
-    if (tscAgeNs !== undefined && isAge(tscAgeNs) && magnitude(tscAgeNs) < magnitude(ageNs))
-      return this.#follow("tsc", tsc);
-    if (isAge(ageNs)) {
+    // The flag says CLOCK_MONOTONIC in both cases: the clock by which the image is nearer to its arrival is the right one.
+    if (tscAgeNs !== undefined && isAge(tscAgeNs) && magnitude(tscAgeNs) < magnitude(ageNs)) {
+      this.#follow("tsc", tsc);
+    } else if (isAge(ageNs)) {
       this.origin = "monotonic";
-      return;
-    }
-    const realtime = this.#bus.realtime;
-    if (!monotonic && isAge(ageNs - realtime.offsetNs)) return this.#follow("realtime", realtime);
-    if (stampNs === 0n) {
+    } else if (!monotonic && isAge(ageNs - realtime.offsetNs)) {
+      this.#follow("realtime", realtime);
+    } else if (stampNs === 0n) {
       this.origin = "arrival";
-      return;
+    } else {
+      const { device } = this.#bus;
+      const isSameClock = device !== undefined && isAge(ageNs - device.offsetNs);
+      if (!isSameClock) this.#bus.device = new Timeline(ageNs);
+      this.#follow("device", this.#bus.device);
     }
-    const device = this.#bus.device;
-    const isSameClock = device !== undefined && isAge(ageNs - device.offsetNs);
-    if (!isSameClock) this.#bus.device = new Timeline(ageNs);
-    this.#follow("device", this.#bus.device);
   }
 
   #follow(origin: StampOrigin, line: Timeline | undefined): void {
@@ -189,4 +192,4 @@ export class DeviceClock {
   }
 }
 
-const arrivalOf = (words: Uint32Array, at: number) => words[at + 3]! * HIGH + words[at + 2]!;
+const readArrivalNs = (words: Uint32Array, at: number) => words[at + 3]! * HIGH + words[at + 2]!;

@@ -64,12 +64,13 @@ export class LowerEnvelope {
   /** Slope of the lower hull's edge over the middle: the line below all points with the least distance to them. */
   #slope(): number {
     const hull: number[] = [];
-    const slopeOf = (a: number, b: number) =>
+    const slopeBetween = (a: number, b: number) =>
       (this.#delays[b]! - this.#delays[a]!) / (this.#times[b]! - this.#times[a]!);
     let sum = 0;
     for (let i = 0; i < this.#count; i++) {
       sum += this.#times[i]! - this.#times[0]!;
-      while (hull.length > 1 && slopeOf(hull.at(-2)!, hull.at(-1)!) >= slopeOf(hull.at(-1)!, i)) hull.pop();
+      while (hull.length > 1 && slopeBetween(hull.at(-2)!, hull.at(-1)!) >= slopeOf(hull.at(-1)!, i))
+        hull.pop();
       hull.push(i);
     }
     const middle = this.#times[0]! + sum / this.#count;
@@ -77,7 +78,7 @@ export class LowerEnvelope {
       1,
       hull.findIndex((i) => this.#times[i]! >= middle),
     );
-    const slope = slopeOf(hull[end - 1]!, hull[end]!);
+    const slope = slopeBetween(hull[end - 1]!, hull[end]!);
     return Math.max(-MAX_SLOPE, Math.min(MAX_SLOPE, slope));
   }
 }

@@ -8,6 +8,7 @@ import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { gatherEvidence } from "../../../../../edge/boards/index.js";
 import { findingLines, fixLines } from "../../../../../edge/commands/doctor/command.js";
+import { lookAtClocks } from "../../../../../edge/commands/doctor/look-at-clocks.js";
 import {
   brokerCommands,
   lookAtBroker,
@@ -22,6 +23,7 @@ import {
   lookAtSettings,
 } from "../../../../../edge/commands/doctor/look-at-program.js";
 import { loadConfig } from "../../../../../edge/config/index.js";
+import { loadNative } from "../../../../../edge/contracts/native.js";
 import { SENSORS } from "../../../../../power/index.js";
 import { buildBoardTree, CONSTRUCTED_BOARDS } from "../../../../doubles/board-trees.js";
 
@@ -36,6 +38,63 @@ describe("node", () => {
     expect(lookAtNode("24.1.0").state).toBe("ok");
     expect(lookAtNode("20.16.9")).toMatchObject({ state: "bad", exitCode: 4 });
     expect(lookAtNode("18.20.1").hint).toContain("20.17");
+  });
+});
+
+describe("clocks", () => {
+  const KERNEL = { synchronised: true, maxErrorMs: 12.34, estimatedErrorMs: 1, taiOffsetSeconds: 0 };
+  const CLOCKS = { monotonicNs: 500_000_000_000n, realtimeNs: 0n };
+  const READING = { monotonicNs: 500_000_000_000n, rawNs: 500_000_000_000n, bracketNs: 100 };
+  const addon = (counterNs?: bigint) => ({
+    clocks: () => CLOCKS,
+    counter: () => ({
+      ...READING,
+      ...(counterNs === undefined ? { unavailable: "not here" } : { counterNs }),
+    }),
+  });
+  const look = (kernel: typeof KERNEL | string, folder: string, counterNs?: bigint) =>
+    lookAtClocks({ wallClock: () => kernel }, addon(counterNs), join(root, folder));
+
+  test("a steered wall clock names its error, its program, and the counter's lead", () => {
+    mkdirSync(join(root, "steered/proc/77"), { recursive: true });
+    writeFileSync(join(root, "steered/proc/77/comm"), "chronyd\n");
+    const { state, text, details } = look(KERNEL, "steered", 529_000_000_000n);
+    expect(state).toBe("ok");
+    expect(text).toBe("wall clock: synchronised by chronyd, off by 12 ms at most, TAI - UTC 0 s");
+    expect(details![0]).toContain("29.000000 s ahead of CLOCK_MONOTONIC by counter, known to 0.1 us");
+  });
+
+  test("the kernel's own file comes before the counter; without both the reason is given", () => {
+    const folder = join(root, "tegra/sys/devices/system/clocksource/clocksource0");
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, "offset_ns"), "3000000000\n");
+    expect(look(KERNEL, "tegra", 529_000_000_000n).details![0]).toContain("3.000000 s ahead");
+    expect(look(KERNEL, "steered").facts).toMatchObject({
+      counter: { available: false, reason: "not here" },
+    });
+  });
+
+  test("a clock that nothing steers, and PTP without the offset of TAI, are doubtful", () => {
+    expect(look({ ...KERNEL, synchronised: false }, "steered")).toMatchObject({
+      state: "absent",
+      hint: expect.stringContaining("time service"),
+    });
+    mkdirSync(join(root, "ptp/sys/class/ptp/ptp0"), { recursive: true });
+    writeFileSync(join(root, "ptp/sys/class/ptp/ptp0/clock_name"), "mgbe\n");
+    mkdirSync(join(root, "ptp/proc/8"), { recursive: true });
+    writeFileSync(join(root, "ptp/proc/8/comm"), "phc2sys\n");
+    const doubtful = look(KERNEL, "ptp");
+    expect(doubtful).toMatchObject({ state: "absent", hint: expect.stringContaining("utc_offset") });
+    expect(doubtful.details).toContain("PTP hardware clock: ptp0 (mgbe)");
+    expect(look({ ...KERNEL, taiOffsetSeconds: 37 }, "ptp")).toMatchObject({ state: "ok" });
+  });
+
+  test("a kernel that does not answer says why", () => {
+    expect(look("no adjtimex", "steered")).toMatchObject({ state: "ok", text: "wall clock: no adjtimex" });
+  });
+
+  test("this machine's kernel answers", () => {
+    expect(loadNative().wallClock()).toMatchObject({ taiOffsetSeconds: expect.any(Number) });
   });
 });
 
@@ -176,6 +235,7 @@ describe("the command", () => {
       "images",
       "cpu",
       "cuda",
+      "clocks",
       "settings",
       "board",
       "cameras",

@@ -48,7 +48,7 @@ export interface SourceDescription {
   clock: ClockName;
 }
 
-/** What is known about the clock of a camera's stamps. */
+/** Describes the clock of a camera's stamps. */
 export interface CaptureClock {
   /** The clock, such as "monotonic" or "tsc". */
   origin: string;
@@ -98,7 +98,7 @@ export interface PairSource {
   readonly inputMemory?: readonly Uint8Array[] | undefined;
   /** True while a device of it is not there, so that nothing but its return brings pairs; absent: never. */
   isAway?(): boolean;
-  /** What is known about the clocks that stamp the images, by camera; absent where a source has no stamps of a driver. */
+  /** Describes the clocks that stamp the images, by camera; absent if a source has no stamps of a driver. */
   captureClocks?(): Record<string, CaptureClock>;
   start(events: SourceEvents): void;
   stop(): Promise<void>;

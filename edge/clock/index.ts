@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exports what is known about this machine's clocks.
+// Exports the description of this machine's wall clock.
 export { readWallClock, type WallClock, wallClockWords } from "./wall-clock.js";

@@ -31,7 +31,7 @@ export function readWallClock(native: Pick<SystemExports, "wallClock">, root = "
   };
 }
 
-/** The result in words, and what is doubtful about it. */
+/** Returns the result in words, and a doubt about it. */
 export function wallClockWords({ kernel, ptpClocks, steeredBy }: WallClock): {
   text: string;
   doubt?: string;

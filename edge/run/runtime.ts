@@ -128,7 +128,7 @@ export class Runtime {
   }
 
   frameDone(frame: ComputedFrame): void {
-    // Only images tell which clock stamps them.
+    // The clock of the stamps is known from the first image on.
     if (!this.#described) this.#describeClocks();
     // Frames are joined to energy by their capture time, where that is on the meter's clock.
     this.parts.meter.frame(frame.clock === "monotonic" ? frame.leftTimestampNs : frame.arrivedNs);

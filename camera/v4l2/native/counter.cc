@@ -38,7 +38,7 @@ CounterReading readOnce() {
     reading.counterNs = ticksToNanoseconds(counterTicks(), hertz);
   }
 #else
-  reading.unavailable = "only arm64 processors have the counter cntvct_el0";
+  reading.unavailable = "only arm64 CPUs have the counter cntvct_el0";
 #endif
   reading.rawNs = nanoseconds(CLOCK_MONOTONIC_RAW);
   reading.bracketNs = nanoseconds(CLOCK_MONOTONIC) - before;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the processor's counter next to the kernel's clocks. Tegra's capture hardware stamps images with that counter,
-// whatever the buffer's flags say.
+// Reads the CPU's counter next to the kernel's clocks. Tegra's capture hardware stamps images with that counter,
+// although the buffer's flags name CLOCK_MONOTONIC.
 #pragma once
 
 #include <cstdint>

@@ -167,7 +167,7 @@ export interface NativeOpenOptions {
   system?: unknown;
 }
 
-/** The processor's counter and the kernel's clocks at one moment, nanoseconds. */
+/** The CPU's counter and the kernel's clocks at one moment, nanoseconds. */
 export interface CounterReading {
   monotonicNs: bigint;
   /** CLOCK_MONOTONIC_RAW. */

@@ -42,7 +42,7 @@ function uniform(seed: number): () => number {
 
 const big = (ns: number) => BigInt(Math.round(ns));
 
-/** @param known how the machine tells of its counter */
+/** @param known how the machine's counter can be read */
 function simulatedHost(simulated: Machine, known: "counter" | "offset_ns" | "nothing"): HostClocks {
   const { nowNs, tscNs, rawNs } = simulated;
   return {
@@ -95,7 +95,7 @@ function openPair(simulated: Machine, known: "counter" | "offset_ns" | "nothing"
   return { left, right };
 }
 
-describe("stamps of the processor's counter that are flagged CLOCK_MONOTONIC", () => {
+describe("stamps of the CPU's counter that are flagged CLOCK_MONOTONIC", () => {
   test.each([
     ["counter", 29],
     ["counter", 3],
@@ -127,7 +127,7 @@ describe("stamps of the processor's counter that are flagged CLOCK_MONOTONIC", (
     expect(left.clock.report).toMatchObject({ origin: "monotonic", offsetMs: 0 });
   });
 
-  test("a USB camera never stamps with the processor's counter", () => {
+  test("a USB camera never stamps with the CPU's counter", () => {
     const simulated = machine();
     const host = simulatedHost(simulated, "counter");
     const usb = new Camera(simulated, simulated.tscNs, host, new BusClocks(host), "usb-0000:00:14.0-1");
@@ -239,7 +239,7 @@ test("the kernel's file names the lead of the counter; a machine without it has 
   }
 });
 
-test("the addon's counter: what this processor has, or why it has none", () => {
+test("the addon's counter: what this CPU has, or why it has none", () => {
   const { monotonicNs, bracketNs, counterNs, unavailable } = video.counter();
   expect(Math.abs(Number(monotonicNs - video.clocks().monotonicNs))).toBeLessThan(SECOND);
   expect(bracketNs).toBeGreaterThanOrEqual(0);

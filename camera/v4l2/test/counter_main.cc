@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks the arm64 counter: it exists, it runs at the rate of CLOCK_MONOTONIC_RAW, and ticks convert exactly.
-#include "counter.h"
+#include "../native/counter.h"
 
 #include <cinttypes>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks the clocks: the wall clock, and the processor's counter that a Tegra's cameras stamp images with.
+// Checks the clocks: the wall clock, and the CPU's counter that a Tegra's cameras stamp images with.
 import { hostClocks, loadVideo, measureCounter } from "../../../camera/index.js";
 import { readWallClock, wallClockWords } from "../../clock/index.js";
 import type { NativeAddon } from "../../contracts/native.js";

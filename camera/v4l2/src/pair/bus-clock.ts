@@ -12,7 +12,7 @@ export type ClockReader = () => { monotonicNs: bigint; realtimeNs: bigint };
 export type OffsetSource =
   /** The kernel names the counter's lead over CLOCK_MONOTONIC_RAW (clocksource0/offset_ns). */
   | "offset_ns"
-  /** The processor's counter is read next to CLOCK_MONOTONIC. */
+  /** The CPU's counter is read next to CLOCK_MONOTONIC. */
   | "counter"
   /** Both clocks of the kernel are read. */
   | "clocks"
@@ -26,11 +26,11 @@ export interface MeasuredOffset {
   source: OffsetSource;
 }
 
-/** What a machine tells of its clocks. `counter` and `kernelLeadNs` are absent where there is no such clock. */
+/** Readers of a machine's clocks. `counter` and `kernelLeadNs` are absent if there is no such clock. */
 export interface HostClocks {
   clocks: ClockReader;
   counter?: () => CounterReading;
-  /** What clocksource0/offset_ns holds: the counter's lead over CLOCK_MONOTONIC_RAW, ns. */
+  /** The content of clocksource0/offset_ns: the counter's lead over CLOCK_MONOTONIC_RAW, ns. */
   kernelLeadNs?: bigint | undefined;
 }
 
@@ -56,7 +56,7 @@ const RENEWED = 4;
 export class Timeline {
   /** Added to stamps by the cameras; a camera whose counter jumped adds another. */
   readonly baseNs: bigint;
-  /** What a camera adds since its last jump: another camera of the bus jumps by the same. */
+  /** Added by a camera since its last jump: another camera of the bus jumps by the same. */
   bridgedNs: bigint;
   readonly #measure: (() => MeasuredOffset | undefined) | undefined;
   readonly #envelope = new LowerEnvelope();
@@ -102,7 +102,7 @@ export class Timeline {
   /** The same without learning from the image. */
   peekNs(arrivalNs: number, rawNs: number, lastNs: number): number {
     const s = this.#state;
-    // Stamps of a clock that was set may repeat: their age tells whether they are older than that.
+    // Stamps of a clock that was set may repeat: their age shows on which side of the step they are.
     const isNew = this.#isSettable
       ? !(Math.abs(rawNs - s[PREVIOUS]! - lastNs) < Math.abs(rawNs - s[CURRENT]! - lastNs))
       : arrivalNs - rawNs >= s[FROM]!;
@@ -145,7 +145,7 @@ export class Timeline {
     return this.baseNs + BigInt(Math.round(this.#state[CURRENT]!));
   }
 
-  /** What is known of the offset now. */
+  /** Describes the offset as it is now. */
   get report(): { offsetMs: number; source: OffsetSource; uncertaintyMs?: number; driftPpm?: number } {
     const offsetMs = Number(this.offsetNs) / 1e6;
     if (this.#measured !== undefined) {
@@ -175,7 +175,7 @@ export class BusClock {
     this.name = name;
   }
 
-  /** The processor's counter as the capture hardware stamps with it; undefined where it cannot be read or is not meant. */
+  /** The CPU's counter as the capture hardware stamps with it; undefined where it cannot be read or is not meant. */
   get tsc(): Timeline | undefined {
     if (!isShared(this.name)) return undefined;
     const measured = measureCounter(this.host);
@@ -221,7 +221,7 @@ export class BusClocks {
   }
 }
 
-/** The offset between the processor's counter and CLOCK_MONOTONIC now, or why it is unknown. */
+/** The offset between the CPU's counter and CLOCK_MONOTONIC now, or why it is unknown. */
 export function measureCounter({
   counter,
   kernelLeadNs,

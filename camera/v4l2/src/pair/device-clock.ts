@@ -8,14 +8,14 @@ export type StampOrigin =
   | "monotonic"
   /** CLOCK_REALTIME, shifted by the difference of the two clocks. */
   | "realtime"
-  /** The processor's counter, whatever the buffer's flags say. */
+  /** The CPU's counter, although the buffer's flags name CLOCK_MONOTONIC. */
   | "tsc"
   /** The device's own clock, shifted so that no image is younger than its arrival. */
   | "device"
   /** No stamp at all: the time of arrival is used. */
   | "arrival";
 
-/** What is known about a camera's stamps. */
+/** Describes the clock of a camera's stamps. */
 export interface ClockReport {
   origin: StampOrigin;
   bus: string;

@@ -69,7 +69,7 @@ export class LowerEnvelope {
     let sum = 0;
     for (let i = 0; i < this.#count; i++) {
       sum += this.#times[i]! - this.#times[0]!;
-      while (hull.length > 1 && slopeBetween(hull.at(-2)!, hull.at(-1)!) >= slopeOf(hull.at(-1)!, i))
+      while (hull.length > 1 && slopeBetween(hull.at(-2)!, hull.at(-1)!) >= slopeBetween(hull.at(-1)!, i))
         hull.pop();
       hull.push(i);
     }

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recorded and published ROS messages, read by ROS' own definitions: matrices, encodings, layouts, times, frame names.
+import { afterEach, describe, expect, test } from "vitest";
+import { withHash } from "../../../camera/calibration/index.js";
+import type { PixelFormat } from "../../../camera/index.js";
+import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
+import type { FrameLease } from "../../../edge/contracts/output.js";
+import { type ChannelContext, frameChannels } from "../../../edge/outputs/mcap/channels.js";
+import { openRos } from "../../../edge/outputs/ros/ros-output.js";
+import { rectifiedGeometry } from "../../../edge/pipeline/geometry.js";
+import { until } from "../../doubles/frames.js";
+import {
+  readRosCameraInfo,
+  readRosHeader,
+  readRosImage,
+  readRosPoints,
+  rosBrightnessAt,
+  rosRows,
+} from "../../doubles/ros-reader.js";
+import { PUBLISH, startScriptedBroker } from "../../doubles/scripted-broker.js";
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+const [WIDTH, HEIGHT] = [8, 4];
+/** Every number differs, so that none can stand for another. */
+const LEFT_K = [301, 0, 3.1, 0, 302, 1.2, 0, 0, 1];
+const RIGHT_K = [303, 0, 3.3, 0, 304, 1.4, 0, 0, 1];
+const [FX, FY, CX, CY, RIGHT_CX, BASELINE] = [311, 312, 3.5, 1.6, 3.75, 0.12];
+const TURNED = [0, -1, 0, 1, 0, 0, 0, 0, 1];
+const TURNED_BACK = [0, 1, 0, -1, 0, 0, 0, 0, 1];
+const CALIBRATION = withHash({
+  imageSize: { width: WIDTH, height: HEIGHT },
+  left: { name: "a", K: LEFT_K as never, distortion: { model: "plumb_bob", coefficients: [1, 2, 3, 4, 5] } },
+  right: { name: "b", K: RIGHT_K as never, distortion: { model: "none", coefficients: [] } },
+  R: [1, 0, 0, 0, 1, 0, 0, 0, 1],
+  T: [-BASELINE, 0, 0],
+  given: {
+    R1: TURNED as never,
+    R2: TURNED_BACK as never,
+    P1: [FX, 0, CX, 0, 0, FY, CY, 0, 0, 0, 1, 0],
+    P2: [FX, 0, RIGHT_CX, -FX * BASELINE, 0, FY, CY, 0, 0, 0, 1, 0],
+  },
+  files: [],
+});
+const { rig, cameraInfo } = rectifiedGeometry(CALIBRATION, "given");
+
+const LEFT_NS = 1_700_000_000_123_456_789n;
+const RIGHT_NS = LEFT_NS + 7_654_321n;
+const SETTINGS = {
+  inputs: true,
+  left: true,
+  leftColours: true,
+  depth: "image",
+  disparity: true,
+  confidence: true,
+};
+
+/** A frame whose every byte says where it is. */
+function makeFrame(input: { left: Uint8Array; right: Uint8Array }, more: Partial<ComputedFrame> = {}) {
+  const pixels = WIDTH * HEIGHT;
+  const ramp = (start: number, length = pixels) => Array.from({ length }, (_, i) => start + i);
+  const points = new Uint8Array(16 * pixels);
+  new Float32Array(points.buffer).set(ramp(0, 4 * pixels).map((value) => value / 8));
+  return {
+    slot: {
+      left: Uint8Array.from(ramp(1)),
+      leftRgb: Uint8Array.from(ramp(40, 3 * pixels)),
+      disparityQ4: Int16Array.from(ramp(-300)),
+      confidence: Uint8Array.from(ramp(200)),
+      depthMillimetres: Uint16Array.from(ramp(1000)),
+      encodedDepth: new Uint8Array(0),
+      encodedDisparity: new Uint8Array(0),
+      points,
+    },
+    result: { encodedDepthBytes: 0 },
+    encodings: { points: { frame: "camera" } },
+    width: WIDTH,
+    height: HEIGHT,
+    clock: "file",
+    leftTimestampNs: LEFT_NS,
+    rightTimestampNs: RIGHT_NS,
+    leftSequence: 11,
+    rightSequence: 22,
+    images: { left: { data: input.left, sequence: 11 }, right: { data: input.right, sequence: 22 } },
+    arrivedNs: 0n,
+    ...more,
+  } as unknown as ComputedFrame;
+}
+
+const context = (changes: Partial<ChannelContext> = {}): ChannelContext => ({
+  settings: { ...SETTINGS, points: true } as never,
+  prefix: "/rig",
+  width: WIDTH,
+  height: HEIGHT,
+  hasDepth: true,
+  rig,
+  input: {
+    width: WIDTH,
+    height: HEIGHT,
+    leftFormat: "GREY",
+    rightFormat: "GREY",
+    leftStrideBytes: WIDTH,
+    rightStrideBytes: WIDTH,
+  },
+  ...changes,
+});
+
+/** Writes a frame to every channel. */
+function record(frame: ComputedFrame, changes: Partial<ChannelContext> = {}) {
+  const messages = new Map<string, { data: Uint8Array; publishNs: bigint; sequence: number }>();
+  for (const channel of frameChannels(context(changes))) {
+    const bytes = channel.bytes(frame);
+    if (bytes === undefined) continue;
+    // Not at the start of the buffer, and room behind it that must stay as it is.
+    const target = new Uint8Array(bytes + 9).fill(0xee);
+    const { publishNs, sequence } = channel.write(target, 3, frame, { leftNs: LEFT_NS, rightNs: RIGHT_NS });
+    expect([...target.subarray(0, 3), ...target.subarray(bytes + 3)], channel.topic).toEqual(
+      Array(9).fill(0xee),
+    );
+    messages.set(channel.topic.slice("/rig/".length), {
+      data: target.slice(3, bytes + 3),
+      publishNs,
+      sequence,
+    });
+  }
+  return messages;
+}
+
+const GREY = { left: new Uint8Array(WIDTH * HEIGHT), right: new Uint8Array(WIDTH * HEIGHT) };
+
+/** The name in ROS, bytes of a pixel, and whether values fill two bytes: a format without a line does not compile. */
+const FORMATS: Record<PixelFormat, [encoding: string, pixelBytes: number]> = {
+  GREY: ["mono8", 1],
+  Y10: ["mono16", 2],
+  Y12: ["mono16", 2],
+  Y16: ["mono16", 2],
+  YUYV: ["yuv422_yuy2", 2],
+  UYVY: ["yuv422", 2],
+  NV12: ["nv12", 1],
+  RGB8: ["rgb8", 3],
+  BAYER_RGGB8: ["bayer_rggb8", 1],
+  BAYER_GRBG8: ["bayer_grbg8", 1],
+  BAYER_GBRG8: ["bayer_gbrg8", 1],
+  BAYER_BGGR8: ["bayer_bggr8", 1],
+  BAYER_RGGB10: ["bayer_rggb16", 2],
+  BAYER_GRBG10: ["bayer_grbg16", 2],
+  BAYER_GBRG10: ["bayer_gbrg16", 2],
+  BAYER_BGGR10: ["bayer_bggr16", 2],
+  BAYER_RGGB12: ["bayer_rggb16", 2],
+  BAYER_GRBG12: ["bayer_grbg16", 2],
+  BAYER_GBRG12: ["bayer_gbrg16", 2],
+  BAYER_BGGR12: ["bayer_bggr16", 2],
+  BAYER_RGGB16: ["bayer_rggb16", 2],
+  BAYER_GRBG16: ["bayer_grbg16", 2],
+  BAYER_GBRG16: ["bayer_gbrg16", 2],
+  BAYER_BGGR16: ["bayer_bggr16", 2],
+};
+
+/** An image of a camera with 50 + 10y + x as the brightness of each pixel, padding behind its rows, and chroma 128. */
+function captured(format: PixelFormat, strideBytes: number): Uint8Array {
+  const rows = format === "NV12" ? HEIGHT + HEIGHT / 2 : HEIGHT;
+  // Buffers of drivers are larger than the image.
+  const data = new Uint8Array(strideBytes * rows + 64).fill(128);
+  const [, pixelBytes] = FORMATS[format];
+  for (let y = 0; y < HEIGHT; y++)
+    for (let x = 0; x < WIDTH; x++) {
+      const at = y * strideBytes + x * pixelBytes;
+      const value = 50 + 10 * y + x;
+      if (format === "RGB8") data.fill(value, at, at + 3);
+      else data[format === "UYVY" ? at + 1 : at] = value;
+    }
+  return data;
+}
+
+describe("captured images", () => {
+  test.each(Object.entries(FORMATS) as [PixelFormat, [string, number]][])(
+    "%s is what ROS reads under its name, whole, in both images",
+    (format, [encoding, pixelBytes]) => {
+      const [leftStrideBytes, rightStrideBytes] = [pixelBytes * WIDTH + 4, pixelBytes * WIDTH + 8];
+      const left = captured(format, leftStrideBytes);
+      const right = captured(format, rightStrideBytes);
+      const input = {
+        width: WIDTH,
+        height: HEIGHT,
+        leftFormat: format,
+        rightFormat: format,
+        leftStrideBytes,
+        rightStrideBytes,
+      };
+      const messages = record(makeFrame({ left, right }), { input });
+      for (const [side, stride, image] of [
+        ["left", leftStrideBytes, left],
+        ["right", rightStrideBytes, right],
+      ] as const) {
+        const read = readRosImage(messages.get(`${side}/image_raw`)!.data);
+        const size = { width: WIDTH, height: HEIGHT, step: stride, isBigEndian: 0 };
+        expect(read, side).toMatchObject({ ...size, encoding, frameId: side });
+        expect(read.data, side).toEqual(image.slice(0, stride * rosRows(encoding, HEIGHT)));
+        for (let y = 0; y < HEIGHT; y++)
+          for (let x = 0; x < WIDTH; x++)
+            expect(read.data[rosBrightnessAt(encoding, stride, x, y)], `${side} ${x},${y}`).toBe(
+              50 + 10 * y + x,
+            );
+      }
+    },
+  );
+
+  test("each has its own capture time and number; computed images have the left one's", () => {
+    const messages = record(makeFrame(GREY));
+    expect(messages.size).toBe(10);
+    for (const [topic, { data, publishNs, sequence }] of messages) {
+      const right = topic === "right/image_raw";
+      expect({ publishNs, sequence }, topic).toEqual({
+        publishNs: right ? RIGHT_NS : LEFT_NS,
+        sequence: right ? 22 : 11,
+      });
+      // The stamp in the message, which ROS goes by: encapsulation, seconds, nanoseconds.
+      const view = new DataView(data.buffer);
+      const stampNs = BigInt(view.getInt32(4, true)) * 1_000_000_000n + BigInt(view.getUint32(8, true));
+      expect(stampNs, topic).toBe(publishNs);
+    }
+  });
+});
+
+test("camera_info: both cameras as calibrated, and the rectified one by its projection alone", () => {
+  const messages = record(makeFrame(GREY));
+  const read = (topic: string) => readRosCameraInfo(messages.get(`${topic}/camera_info`)!.data);
+  const size = { width: WIDTH, height: HEIGHT, stampNs: LEFT_NS };
+  const p = [FX, 0, CX, 0, 0, FY, CY, 0, 0, 0, 1, 0];
+  expect(read("left")).toEqual({
+    ...size,
+    frameId: "left",
+    distortionModel: "plumb_bob",
+    d: [1, 2, 3, 4, 5],
+    k: LEFT_K,
+    r: TURNED,
+    p,
+  });
+  expect(read("right")).toEqual({
+    ...size,
+    frameId: "right",
+    distortionModel: "plumb_bob",
+    d: [0, 0, 0, 0, 0],
+    k: RIGHT_K,
+    r: TURNED_BACK,
+    p: [FX, 0, RIGHT_CX, -FX * BASELINE, 0, FY, CY, 0, 0, 0, 1, 0],
+  });
+  expect(read("depth")).toEqual({
+    ...size,
+    frameId: "left_rectified",
+    distortionModel: "plumb_bob",
+    d: [0, 0, 0, 0, 0],
+    k: [FX, 0, CX, 0, FY, CY, 0, 0, 1],
+    r: [1, 0, 0, 0, 1, 0, 0, 0, 1],
+    p,
+  });
+});
+
+test("the topic camera_info is the calibration's own matrices", () => {
+  expect(cameraInfo).toEqual({
+    width: WIDTH,
+    height: HEIGHT,
+    K: [FX, 0, CX, 0, FY, CY, 0, 0, 1],
+    P: [FX, 0, CX, 0, 0, FY, CY, 0, 0, 0, 1, 0],
+    rightP: [FX, 0, RIGHT_CX, -FX * BASELINE, 0, FY, CY, 0, 0, 0, 1, 0],
+    // Rows of [X Y Z W] = Q [x y disparity 1]: a point of the plane Z = 1 and one disparity further.
+    Q: expect.any(Array),
+    baselineMetres: expect.closeTo(BASELINE, 12),
+    focalPixels: FX,
+    disparityOffsetPixels: RIGHT_CX - CX,
+    calibrationHash: CALIBRATION.hash,
+  });
+  const { Q } = cameraInfo as { Q: number[] };
+  const at = (x: number, y: number, disparity: number) => {
+    const [X, Y, Z, W] = [0, 4, 8, 12].map((row) => {
+      const [a, b, c, d] = Q.slice(row, row + 4) as [number, number, number, number];
+      return a * x + b * y + c * disparity + d;
+    }) as [number, number, number, number];
+    return [X / W, Y / W, Z / W];
+  };
+  // By similar triangles: both cameras see the point where their own matrices project it.
+  for (const [X, Y, Z] of [
+    [0.3, -0.2, 2],
+    [-1, 0.5, 7],
+  ] as const) {
+    const [xLeft, xRight] = [(FX * X) / Z + CX, (FX * (X - BASELINE)) / Z + RIGHT_CX];
+    const place = at(xLeft, (FY * Y) / Z + CY, xLeft - xRight);
+    for (const [axis, value] of [X, Y, Z].entries()) expect(place[axis]).toBeCloseTo(value, 9);
+  }
+});
+
+test("computed images: names, sizes, pixels, and points with their fields", () => {
+  const frame = makeFrame(GREY);
+  const messages = record(frame);
+  const { slot } = frame;
+  const bytes = (map: Uint16Array | Int16Array) => new Uint8Array(map.buffer);
+  for (const [topic, encoding, step, data] of [
+    ["left/image_rect", "mono8", WIDTH, slot.left],
+    ["depth/image_rect", "16UC1", 2 * WIDTH, bytes(slot.depthMillimetres)],
+    ["disparity/image_rect", "16SC1", 2 * WIDTH, bytes(slot.disparityQ4)],
+    ["confidence/image_rect", "mono8", WIDTH, slot.confidence],
+  ] as const)
+    expect(readRosImage(messages.get(topic)!.data), topic).toEqual({
+      width: WIDTH,
+      height: HEIGHT,
+      stampNs: LEFT_NS,
+      frameId: "left_rectified",
+      encoding,
+      step,
+      data: new Uint8Array(data),
+      isBigEndian: 0,
+    });
+  const coloured = record(makeFrame(GREY, { encodings: { leftRgb: true } as never }));
+  expect(readRosImage(coloured.get("left/image_rect")!.data)).toMatchObject({
+    encoding: "rgb8",
+    step: 3 * WIDTH,
+    data: slot.leftRgb,
+  });
+  const { data, fields, ...cloud } = readRosPoints(messages.get("points")!.data);
+  expect(cloud).toEqual({
+    width: WIDTH,
+    height: HEIGHT,
+    stampNs: LEFT_NS,
+    frameId: "left_rectified",
+    isBigEndian: 0,
+    pointStep: 16,
+    rowStep: 16 * WIDTH,
+    isDense: 0,
+  });
+  expect(fields.map(({ name, offset }) => [name, offset])).toEqual(
+    ["x", "y", "z", "rgb"].map((name, i) => [name, 4 * i]),
+  );
+  expect(data).toEqual(slot.points);
+});
+
+test("the live topics carry the configured frame name, also after it was changed", async () => {
+  const payloads = new Map<string, Uint8Array[]>();
+  const broker = await startScriptedBroker((packet, session) => {
+    session.answer(packet);
+    if (packet.type !== PUBLISH) return;
+    const name = packet.topic.split("/").at(-1)!;
+    const body = packet.bytes.subarray(packet.bytes.length - packet.payloadBytes);
+    payloads.set(name, [...(payloads.get(name) ?? []), Uint8Array.from(body)]);
+  });
+  cleanups.push(() => broker.close());
+  const settings = {
+    enabled: true,
+    image: true,
+    compressedDepth: "rvl",
+    points: true,
+    confidence: true,
+    cameraInfo: true,
+    frameId: "first",
+    rateHz: "max",
+  };
+  const picture = { width: WIDTH, height: HEIGHT, hasDepth: true, rig, input: context().input, rateHz: 30 };
+  const ros = await openRos({
+    ...picture,
+    settings,
+    base: "depthwatt",
+    device: "rig",
+    notice: () => {},
+    broker: () => ({ url: broker.url, embedded: false, protocolVersion: 5 }),
+  } as never);
+  cleanups.push(() => ros.close());
+  await ros.ready;
+  const send = async () => {
+    let released = false;
+    ros.frame({
+      frame: makeFrame(GREY),
+      number: 1,
+      sent: () => {},
+      release: () => {
+        released = true;
+      },
+    } as unknown as FrameLease);
+    expect(released).toBe(true);
+  };
+  await send();
+  await until("the first frame", () => payloads.size === ros.streams.length);
+  ros.configure!({ ...settings, frameId: "second" } as never, picture as never);
+  await send();
+  await until("the second frame", () => [...payloads.values()].every((messages) => messages.length === 2));
+  const frameIds = (message: Uint8Array) => readRosHeader(message).frameId;
+  for (const [name, messages] of payloads) expect(messages.map(frameIds), name).toEqual(["first", "second"]);
+  expect(readRosCameraInfo(payloads.get("camera_info")![1]!)).toMatchObject({
+    width: WIDTH,
+    height: HEIGHT,
+    stampNs: LEFT_NS,
+    k: [FX, 0, CX, 0, FY, CY, 0, 0, 1],
+    p: [FX, 0, CX, 0, 0, FY, CY, 0, 0, 0, 1, 0],
+  });
+  expect(ros.counters().details).toMatchObject({
+    sentByTopic: Object.fromEntries(ros.streams.map((name) => [name, 2])),
+  });
+});

@@ -20,15 +20,16 @@ const folder = mkdtempSync(join(tmpdir(), "depthwatt-beside-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test("a file is replaced whole; what cannot be written leaves the older one and nothing next to it", async () => {
-  const path = join(folder, "a.txt");
+  const own = mkdtempSync(join(folder, "whole-"));
+  const path = join(own, "a.txt");
   await writeBeside(path, "one");
   await writeBeside(path, "two");
   expect(readFileSync(path, "utf8")).toBe("two");
-  expect(readdirSync(folder)).toEqual(["a.txt"]);
-  mkdirSync(join(folder, "is-a-folder"));
-  await expect(writeBeside(join(folder, "is-a-folder"), "x")).rejects.toThrow();
+  expect(readdirSync(own)).toEqual(["a.txt"]);
+  mkdirSync(join(own, "is-a-folder"));
+  await expect(writeBeside(join(own, "is-a-folder"), "x")).rejects.toThrow();
   await writeBeside("/dev/null", "x");
-  expect(readdirSync(folder).sort()).toEqual(["a.txt", "is-a-folder"]);
+  expect(readdirSync(own).sort()).toEqual(["a.txt", "is-a-folder"]);
 });
 
 test("a name of 255 bytes is written, whatever its letters have", async () => {

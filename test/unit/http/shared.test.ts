@@ -9,6 +9,7 @@ import { loadConfig } from "../../../edge/config/index.js";
 import type { HttpAccess } from "../../../edge/contracts/http.js";
 import { SharedHttp, sendText } from "../../../edge/http/index.js";
 import { makeCertificates } from "../../doubles/certificates.js";
+import { freePort } from "../../doubles/mosquitto.js";
 import { needs } from "../../doubles/needs.js";
 
 const cleanups: (() => unknown)[] = [];
@@ -28,7 +29,8 @@ function passwordFile(text: string, mode = 0o600): string {
 }
 
 async function access(...set: string[]): Promise<HttpAccess> {
-  const shared = new SharedHttp(httpConfig(...set), () => {});
+  // A port for each server: fetch keeps connections to the address of a server that has been closed.
+  const shared = new SharedHttp(httpConfig(`http.port=${await freePort()}`, ...set), () => {});
   cleanups.push(() => shared.close());
   const opened = await shared.access();
   expect(await shared.access()).toBe(opened);

@@ -164,15 +164,18 @@ test("cut at every 97th byte: never an error once a chunk is whole, never a wron
   expect(before).toBe(PAIRS);
 });
 
-test("a damaged chunk is left out, and its messages are counted", async () => {
+/** A recording with one chunk that cannot be read. */
+function writeDamaged(): string {
   const bytes = readFileSync(whole);
-  const recording = await openRecording(whole);
-  await recording.close();
   // In the middle of the file there are chunks: three bytes of one of them.
   const at = Math.floor(bytes.length / 3);
   for (let i = 0; i < 3; i++) bytes[at + i]! ^= 0x55;
   writeFileSync(place("damaged.mcap"), bytes);
-  const { numbers, loss } = await read(place("damaged.mcap"));
+  return place("damaged.mcap");
+}
+
+test("a damaged chunk is left out, and its messages are counted", async () => {
+  const { numbers, loss } = await read(writeDamaged());
   expect(numbers).toHaveLength(PAIRS - 4);
   expect(loss).toMatchObject({ index: undefined, chunks: 1 });
   expect([...loss.messages.values()]).toEqual([4, 4]);
@@ -326,8 +329,9 @@ test("a loop continues: times and numbers rise without a gap", async () => {
 });
 
 test("what a damaged recording lacks is reported and counted by the source", async () => {
-  const { warnings } = await play({ file: place("damaged.mcap") });
-  const { drops } = await play({ file: place("damaged.mcap") });
+  const file = writeDamaged();
+  const { warnings } = await play({ file });
+  const { drops } = await play({ file });
   expect(drops).toEqual({ damaged: 4 });
   expect(warnings).toEqual([]); // the damage lies behind the first pair
   copyFileSync(whole, place("short.mcap"));

@@ -3,7 +3,7 @@
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { DepthwattError } from "../../../../core/index.js";
 import { DROP_INS } from "../../../../edge/service/devices/drop-ins.js";
 import { type Machine, planInstallation, planRemoval } from "../../../../edge/service/install-plan.js";
@@ -22,8 +22,11 @@ const machine: Machine = {
   packaged: false,
   devicesUnit: "# devices\n",
 };
-const root = mkdtempSync(join(tmpdir(), "depthwatt-install-"));
-afterAll(() => rmSync(root, { recursive: true }));
+let root: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "depthwatt-install-"));
+});
+afterEach(() => rmSync(root, { recursive: true }));
 
 function refusal(action: () => unknown): DepthwattError {
   try {
@@ -200,11 +203,14 @@ describe("removal", () => {
 
 describe("performing", () => {
   const files = planInstallation(machine).filter((step) => step.kind !== "run");
+  const performAll = () => {
+    for (const step of files) perform(step, root);
+  };
 
   test("writes every file with its mode, whatever the umask", () => {
     const before = process.umask(0o077);
     try {
-      for (const step of files) perform(step, root);
+      performAll();
     } finally {
       process.umask(before);
     }
@@ -216,18 +222,20 @@ describe("performing", () => {
   });
 
   test("a second time keeps settings and password, renews the unit", () => {
+    performAll();
     writeFileSync(join(root, "etc/depthwatt/mqtt-password"), "secret\n");
     writeFileSync(join(root, "etc/systemd/system/depthwatt.service"), "old\n");
-    for (const step of files) perform(step, root);
+    performAll();
     expect(readFileSync(join(root, "etc/depthwatt/mqtt-password"), "utf8")).toBe("secret\n");
     expect(readFileSync(join(root, "etc/systemd/system/depthwatt.service"), "utf8")).toBe(unitFor(machine));
   });
 
   test("what was there and open to all gets the mode that is printed", () => {
+    performAll();
     chmodSync(join(root, "etc/depthwatt/mqtt-password"), 0o666);
     chmodSync(join(root, "etc/depthwatt"), 0o777);
     chmodSync(join(root, "etc/depthwatt/config.yaml"), 0o644);
-    for (const step of files) perform(step, root);
+    performAll();
     const mode = (path: string) => (statSync(join(root, path)).mode & 0o777).toString(8);
     expect([
       mode("etc/depthwatt/mqtt-password"),
@@ -243,6 +251,7 @@ describe("performing", () => {
   });
 
   test("the first settings are valid settings", async () => {
+    performAll();
     const { loadConfig } = await import("../../../../edge/config/index.js");
     const file = join(root, "etc/depthwatt/config.yaml");
     expect(existsSync(file)).toBe(true);

@@ -81,6 +81,7 @@ beforeAll(async () => {
   const words = ["record", recording, "--inputs", "--frames", String(FRAMES), "--rate", "20", "--json"];
   const { code, stderr } = await runProgram([...words, ...set.flatMap((one) => ["--set", one])]);
   expect(code, stderr).toBe(0);
+  await withRecording(recording, (opened) => toFolders(opened, place("kept"), "folder", deaf));
 }, 60_000);
 
 test("a recording to folders and back: the same images, depths, disparities and times", async () => {
@@ -226,12 +227,12 @@ test("PLY: a point for each pixel with depth, where camera_info puts it", async 
   expect(head).toMatch(/^ply\nformat binary_little_endian 1\.0\nelement vertex \d+\n/);
   const points = Number(/vertex (\d+)/.exec(head)![1]);
   expect(file.length).toBe(end + 13 * points);
-  const depth = await readGreyImage(place("folders/depth", name!.replace("ply", "png")));
+  const depth = await readGreyImage(place("kept/depth", name!.replace("ply", "png")));
   expect(points).toBe(depth.data.filter((value) => value > 0).length);
   const first = depth.data.findIndex((value) => value > 0);
   expect(file.readFloatLE(end + 8)).toBeCloseTo(depth.data[first]! / 1000, 6);
   const { default: sharp } = await import("sharp");
-  const grey = await sharp(place("folders/left_rectified", name!.replace("ply", "png")))
+  const grey = await sharp(place("kept/left_rectified", name!.replace("ply", "png")))
     .toColourspace("b-w")
     .raw()
     .toBuffer();
@@ -348,7 +349,7 @@ test("the bar", () => {
 });
 
 test("PFM of a converted disparity is the recorded one", async () => {
-  const [name] = readdirSync(place("folders/disparity"));
-  const { data } = decodePfm(readFileSync(place("folders/disparity", name!)), name!);
+  const [name] = readdirSync(place("kept/disparity"));
+  const { data } = decodePfm(readFileSync(place("kept/disparity", name!)), name!);
   for (const value of data) expect(Number.isFinite(value) ? (16 * value) % 1 : 0).toBe(0);
 });

@@ -131,9 +131,10 @@ describe("cameras", () => {
 
   test("one that cannot be opened names the group to join", () => {
     // Root may open everything, so the device is one that leads nowhere.
-    rmSync(join(root, "some/dev/video2"));
-    symlinkSync("/no/such/device", join(root, "some/dev/video2"));
-    expect(lookAtCameras(config(...CAMERAS), join(root, "some"))).toMatchObject({
+    mkdirSync(join(root, "closed/dev"), { recursive: true });
+    writeFileSync(join(root, "closed/dev/video0"), "");
+    symlinkSync("/no/such/device", join(root, "closed/dev/video2"));
+    expect(lookAtCameras(config(...CAMERAS), join(root, "closed"))).toMatchObject({
       state: "bad",
       hint: expect.stringContaining("video"),
     });

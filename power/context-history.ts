@@ -45,8 +45,8 @@ export class ContextHistory {
 
 export interface ContextChange {
   name: string;
-  before: number | string;
-  after: number | string;
+  before: number | string | boolean;
+  after: number | string | boolean;
 }
 
 /** Returns the differences between two snapshots that make them two operating points; temperatures may drift. */
@@ -55,12 +55,15 @@ export function contextChanges(a: ContextSnapshot, b: ContextSnapshot): ContextC
   const compare = (name: string, before: unknown, after: unknown, tolerance = 0): void => {
     if (typeof before === "number" && typeof after === "number") {
       if (Math.abs(after - before) > tolerance * Math.abs(before)) changes.push({ name, before, after });
-    } else if (typeof before === "string" && typeof after === "string" && before !== after) {
-      changes.push({ name, before, after });
+    } else if (typeof before === typeof after && typeof before !== "object" && before !== after) {
+      changes.push({ name, before, after } as ContextChange);
     }
   };
   compare("powerMode", a.powerMode, b.powerMode);
   compare("onlineCores", a.onlineCores, b.onlineCores);
+  compare("clocksLocked", a.clocksLocked, b.clocksLocked);
+  compare("tpcMask", a.tpcMask, b.tpcMask);
+  compare("emcCapMegahertz", a.emcCapMegahertz, b.emcCapMegahertz);
   // Clocks jitter by a fraction of a percent on x86 without having changed.
   compare("gpuMegahertz", a.gpuMegahertz, b.gpuMegahertz, 0.02);
   compare("emcMegahertz", a.emcMegahertz, b.emcMegahertz, 0.02);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Under which conditions a window was measured: power mode, cores, clocks, temperatures, fan and throttle counters.
 // A joule without them cannot be repeated.
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Unavailable } from "./sensor.js";
 import { listFolder, optionalNumber, readValueFile, readWholeFile, type ValueReader } from "./sysfs.js";
 
@@ -13,6 +13,12 @@ export interface ContextSnapshot {
   cpuKilohertz: Record<string, number> | Unavailable;
   gpuMegahertz: number | Unavailable;
   emcMegahertz: number | Unavailable;
+  /** True if the GPU's clock cannot change (jetson_clocks): devfreq's minimum is its maximum. */
+  clocksLocked: boolean | Unavailable;
+  /** Bits of GPU units that the power mode has switched off, as the kernel shows them: fewer multiprocessors compute. */
+  tpcMask: number | Unavailable;
+  /** The power mode's limit of the memory clock. */
+  emcCapMegahertz: number | Unavailable;
   /** Degrees Celsius by thermal zone type. */
   temperaturesCelsius: Record<string, number>;
   /** Revolutions per minute or PWM steps, by the file's name. */
@@ -37,7 +43,9 @@ const GPU_CLOCKS = [
   "sys/devices/57000000.gpu/devfreq/57000000.gpu/cur_freq",
   "sys/class/devfreq/gpu-gpc-0/cur_freq",
 ];
-const EMC_CLOCKS = ["sys/kernel/debug/bpmp/debug/clk/emc/rate", "sys/kernel/nvpmodel_clk_cap/emc"];
+const EMC_CLOCKS = ["sys/kernel/debug/bpmp/debug/clk/emc/rate"];
+const EMC_CAPS = ["sys/kernel/nvpmodel_clk_cap/emc", "sys/kernel/nvpmodel_emc_cap/emc_iso_cap"];
+const TPC_MASKS = ["sys/devices/platform/gpu.0/tpc_pg_mask", "sys/devices/gpu.0/tpc_pg_mask"];
 
 /** "0-3,6" holds five CPUs. */
 export function countCpuList(list: string): number {
@@ -106,6 +114,35 @@ function firstClock(
   return { available: false, reason: refused ?? `no file shows the ${what} clock on this machine` };
 }
 
+/** Compares the limits next to the GPU clock of the machine. */
+function clocksLocked(root: string, paths: readonly string[], read: ValueReader): boolean | Unavailable {
+  for (const path of paths) {
+    const lowest = optionalNumber(read, join(root, dirname(path), "min_freq"));
+    const highest = optionalNumber(read, join(root, dirname(path), "max_freq"));
+    if (lowest !== undefined && highest !== undefined) return lowest === highest;
+  }
+  return { available: false, reason: "no devfreq folder shows the limits of the GPU clock" };
+}
+
+/** Reads the mask, decimal or 0x. */
+function tpcMask(root: string, read: ValueReader): number | Unavailable {
+  for (const path of TPC_MASKS) {
+    const result = read(join(root, path));
+    const mask = result.ok ? Number(result.text) : Number.NaN;
+    if (Number.isInteger(mask)) return mask;
+  }
+  return { available: false, reason: "no file shows which GPU units are switched off" };
+}
+
+/** Reads the cap; the kernel shows 0 without one. */
+function emcCap(root: string, read: ValueReader): number | Unavailable {
+  for (const path of EMC_CAPS) {
+    if (optionalNumber(read, join(root, path)) === 0)
+      return { available: false, reason: "the power mode does not limit the memory clock" };
+  }
+  return firstClock(root, EMC_CAPS, "limit of the memory", read);
+}
+
 function cpuClocks(root: string, read: ValueReader): Record<string, number> | Unavailable {
   const folder = join(root, "sys/devices/system/cpu/cpufreq");
   const clocks: Record<string, number> = {};
@@ -161,6 +198,9 @@ export function readContext(options: ContextOptions = {}): ContextSnapshot {
     cpuKilohertz: cpuClocks(root, read),
     gpuMegahertz: firstClock(root, options.gpuClockPaths ?? GPU_CLOCKS, "GPU", read),
     emcMegahertz: firstClock(root, options.emcClockPaths ?? EMC_CLOCKS, "memory", read),
+    clocksLocked: clocksLocked(root, options.gpuClockPaths ?? GPU_CLOCKS, read),
+    tpcMask: tpcMask(root, read),
+    emcCapMegahertz: emcCap(root, read),
     temperaturesCelsius: thermal(root, read),
     fans: hwmonFiles(root, read, /^(fan\d+_input|pwm\d+|rpm)$/),
     throttle: {

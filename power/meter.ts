@@ -19,6 +19,11 @@ import { type RailEnergy, RailSeries, sumOfRails } from "./series.js";
 
 export interface MeterOptions {
   sensor: PowerSensor | Unavailable;
+  /**
+   * Opens the sensor again while there is none, or none with a total: monitors may appear minutes after the boot. Asked
+   * every 5 s in the first minute, then once a minute.
+   */
+  reopen?: (() => PowerSensor | Unavailable) | undefined;
   /** Readings per second asked for, 1 to 1000; the sensor's own interval bounds it. Default 50. */
   rateHz?: number;
   /** Samples kept per rail; older energy stays in the sums. Default: ten minutes' worth. */
@@ -35,19 +40,28 @@ export interface MeterOptions {
 export const SHORTEST_WINDOW_SECONDS = 1;
 /** How often the native thread's ring is emptied. */
 const DRAIN_INTERVAL_MS = 200;
+const REOPEN_MS = 5000;
+/** After this many attempts the sensor is opened once a minute. */
+const QUICK_REOPENS = 12;
+const SLOW_REOPEN_MS = 60_000;
 
 const missing = (reason: string): Unavailable => ({ available: false, reason });
 const FRAMES_KEPT = 1 << 17;
 const NO_CONTEXT = { context: missing("the conditions were not asked for"), changed: [] };
 
+/** Returns whether a sensor gives the board's total. */
+const hasTotal = (sensor: PowerSensor | Unavailable): boolean => "rails" in sensor && "rails" in sensor.total;
+
 export class Meter {
-  readonly sensor: PowerSensor | Unavailable;
-  readonly rateHz: number;
+  #sensor: PowerSensor | Unavailable;
+  #rateHz = 0;
   readonly #clock: () => bigint;
   readonly #originNs: bigint;
   #series: RailSeries[] = [];
   #frames = new FrameTimes(FRAMES_KEPT);
-  readonly #capacity: number = 0;
+  #capacity = 0;
+  readonly #options: MeterOptions;
+  #reopening: NodeJS.Timeout | undefined;
   readonly #contexts: ContextHistory | undefined;
   readonly #native: PowerNative | undefined;
   #reader: SampledReader | undefined;
@@ -55,21 +69,55 @@ export class Meter {
   #idle: Figure = missing("no idle baseline was measured");
 
   constructor(options: MeterOptions) {
-    this.sensor = options.sensor;
+    this.#options = options;
+    this.#sensor = options.sensor;
     this.#clock = options.clock ?? process.hrtime.bigint;
     this.#originNs = this.#clock();
     if (options.readContext !== undefined) this.#contexts = new ContextHistory(options.readContext);
     this.#native = options.native;
-    const asked = options.rateHz ?? 50;
-    if (!("rails" in this.sensor)) {
-      this.rateHz = asked;
-      return;
-    }
-    const intervals = this.sensor.rails.map((rail) => rail.updateIntervalMs ?? 0);
+    this.#adopt(options.sensor);
+  }
+
+  /** The sensor that is read now. */
+  get sensor(): PowerSensor | Unavailable {
+    return this.#sensor;
+  }
+
+  /** Readings per second. */
+  get rateHz(): number {
+    return this.#rateHz;
+  }
+
+  #adopt(sensor: PowerSensor | Unavailable): void {
+    this.#sensor = sensor;
+    const asked = this.#options.rateHz ?? 50;
+    this.#rateHz = asked;
+    if (!("rails" in sensor)) return;
+    const intervals = sensor.rails.map((rail) => rail.updateIntervalMs ?? 0);
     const fastestMs = Math.max(1000 / asked, Math.min(...intervals));
-    this.rateHz = 1000 / fastestMs;
-    this.#capacity = options.capacity ?? Math.ceil(600 * this.rateHz);
+    this.#rateHz = 1000 / fastestMs;
+    this.#capacity = this.#options.capacity ?? Math.ceil(600 * this.rateHz);
     this.restart();
+  }
+
+  /** Looks for the sensor again after some time, for as long as there is no total. */
+  #reopenLater(attempt = 0): void {
+    const { reopen } = this.#options;
+    if (reopen === undefined || hasTotal(this.sensor)) return;
+    const waitMs = attempt < QUICK_REOPENS ? REOPEN_MS : SLOW_REOPEN_MS;
+    this.#reopening = setTimeout(() => {
+      const found = reopen();
+      const isBetter = hasTotal(found) || ("rails" in found && !("rails" in this.sensor));
+      if (!isBetter && "rails" in found) found.close();
+      if (isBetter) {
+        const before = this.sensor;
+        this.stop();
+        if ("rails" in before) before.close();
+        this.#adopt(found);
+        this.start();
+      } else this.#reopenLater(attempt + 1);
+    }, waitMs);
+    this.#reopening.unref();
   }
 
   /** Forgets every reading and frame, so that what counts begins now; the idle baseline stays. */
@@ -85,6 +133,7 @@ export class Meter {
 
   /** Starts to read, on the native thread where it can be; keeps no process alive. */
   start(): void {
+    if (this.#reopening === undefined) this.#reopenLater();
     if (!("rails" in this.sensor) || this.#timer !== undefined) return;
     if (this.#native !== undefined && isSampled(this.sensor)) {
       const reader = SampledReader.start(this.sensor, this.#native, this.rateHz);
@@ -97,6 +146,8 @@ export class Meter {
   }
 
   stop(): void {
+    clearTimeout(this.#reopening);
+    this.#reopening = undefined;
     clearInterval(this.#timer);
     this.#timer = undefined;
     if (this.#reader === undefined) return;

@@ -49,12 +49,27 @@ export function contextReader(
  */
 export function openMeter(options: OpenMeterOptions): Meter {
   const native = powerNative(options.native);
-  const sensor = openBestSensor({
-    choice: options.sensor,
+  const open = () =>
+    openBestSensor({
+      choice: options.sensor,
+      native,
+      nvmlDevice: FIRST_GPU,
+      ...(options.sensor === "mqtt" && options.supply && { external: openSupply(options.supply) }),
+      ...(options.totalRule && { totalRule: options.totalRule }),
+    });
+  const sensor = open();
+  let read = contextReader(sensor, native);
+  const reopen = () => {
+    const found = open();
+    read = contextReader(found, native);
+    return found;
+  };
+  return new Meter({
+    sensor,
+    rateHz: options.rateHz,
     native,
-    nvmlDevice: FIRST_GPU,
-    ...(options.sensor === "mqtt" && options.supply && { external: openSupply(options.supply) }),
-    ...(options.totalRule && { totalRule: options.totalRule }),
+    readContext: () => read(),
+    // A supply connects again on its connection.
+    ...(!["none", "mqtt"].includes(options.sensor) && { reopen }),
   });
-  return new Meter({ sensor, rateHz: options.rateHz, native, readContext: contextReader(sensor, native) });
 }

@@ -2,6 +2,7 @@
 // The file that a board owner sends in: only measured rows, without host names or anything else about the owner.
 import { z } from "zod";
 import { DepthwattError } from "../../../core/index.js";
+import type { ContextSnapshot, Unavailable } from "../../../power/index.js";
 import { isWhole, type Profile } from "../../profile/types.js";
 
 const positive = z.number().positive();
@@ -67,6 +68,10 @@ export const contributionSchema = z.strictObject({
         kind: z.literal("measured"),
         id: z.string().min(1),
         powerMode: z.string().nullable(),
+        /** null: the kernel does not show it; absent from older contributions. */
+        clocksLocked: z.boolean().nullable().optional(),
+        tpcMask: z.int().nonnegative().nullable().optional(),
+        emcCapMegahertz: positive.nullable().optional(),
         algorithm: z.string().min(1),
         width: z.int().positive(),
         height: z.int().positive(),
@@ -100,6 +105,15 @@ export const contributionSchema = z.strictObject({
 
 export type Contribution = z.infer<typeof contributionSchema>;
 
+/** Returns a condition of a run; null where it could not be read. */
+function knownValue<Key extends "clocksLocked" | "tpcMask" | "emcCapMegahertz">(
+  context: ContextSnapshot | Unavailable,
+  key: Key,
+): Exclude<ContextSnapshot[Key], Unavailable> | null {
+  const value = key in context ? (context as ContextSnapshot)[key] : null;
+  return typeof value === "object" ? null : (value as Exclude<ContextSnapshot[Key], Unavailable>);
+}
+
 /**
  * @throws DepthwattError SENSOR_UNAVAILABLE when nothing was measured, CONFIG_INVALID when the runs are too short to be
  * compared with others
@@ -120,6 +134,9 @@ export function createContribution(profile: Profile, kernels: KernelTimes | null
         kind: "measured",
         id: result.id,
         powerMode: mode,
+        clocksLocked: knownValue(context, "clocksLocked"),
+        tpcMask: knownValue(context, "tpcMask"),
+        emcCapMegahertz: knownValue(context, "emcCapMegahertz"),
         algorithm: point.algorithm,
         width: point.width,
         height: point.height,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Words a report: the method of measurement, its uncertainty, and the machine.
-import type { Figure } from "../../../power/index.js";
+import type { ContextSnapshot, Figure, Unavailable } from "../../../power/index.js";
 import { escapeText, shortNumber } from "../../plot/index.js";
 import type { Profile, RailProvenance } from "../../profile/types.js";
 import type { MeasuredPoint } from "./charts.js";
@@ -49,6 +49,13 @@ export function methodHtml(profile: Profile, points: readonly MeasuredPoint[]): 
   return `<h2>How it was measured</h2>${run}${reading}${uncertainty}${idle}`;
 }
 
+/** Says whether the GPU's clock could change, where the kernel shows it. */
+function lockWords(context: ContextSnapshot | Unavailable | undefined): string {
+  if (context === undefined || !("clocksLocked" in context)) return "";
+  const { clocksLocked } = context;
+  return typeof clocksLocked === "boolean" ? `, clocks ${clocksLocked ? "locked" : "not locked"}` : "";
+}
+
 /** On what it was measured. */
 export function provenanceHtml(profile: Profile): string {
   const { provenance } = profile;
@@ -64,7 +71,7 @@ export function provenanceHtml(profile: Profile): string {
     ["machine", provenance.machine],
     ["CPU", `${provenance.processor}, ${provenance.cores} cores online`],
     ["GPU", provenance.gpu ?? "none that NVML shows"],
-    ["power mode", mode],
+    ["power mode", `${mode}${lockWords(context)}`],
     ["kernel", provenance.kernel],
     ["L4T", provenance.l4t ?? "not a Jetson system"],
     ["Node", provenance.node],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The meter on a clock and a sensor of the test's own: integrals with known answers, and windows it must refuse.
-import { describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { FrameTimes } from "../../../power/frame-times.js";
 import type {
   ContextSnapshot,
@@ -9,7 +9,8 @@ import type {
   RailDescription,
   RailReading,
 } from "../../../power/index.js";
-import { Meter } from "../../../power/index.js";
+import { contextChanges, Meter, readContext } from "../../../power/index.js";
+import { SysfsTree } from "../../doubles/sysfs-tree.js";
 
 const SECOND = 1_000_000_000n;
 
@@ -314,6 +315,9 @@ describe("conditions", () => {
     cpuKilohertz: { policy0: 1_510_400 },
     gpuMegahertz: 624,
     emcMegahertz: { available: false, reason: "not shown" },
+    clocksLocked: true,
+    tpcMask: 0,
+    emcCapMegahertz: 2133,
     temperaturesCelsius: { cpu: 50 },
     fans: {},
     throttle: { "ina3221/oc3_event_cnt": 0 },
@@ -361,5 +365,105 @@ describe("sampling", () => {
     expect(idle).toBeCloseTo(5, 6);
     meter.close();
     expect(sensor.closed).toBe(true);
+  });
+});
+
+describe("a sensor that appears late", () => {
+  beforeEach(
+    () => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] }),
+  );
+  afterEach(() => void vi.useRealTimers());
+
+  test("is found by looking again, and measured from then on", () => {
+    const bench = new Bench({ main: () => 5 });
+    const none = { available: false as const, reason: "no INA3221 yet" };
+    let tries = 0;
+    const reopen = () => (++tries < 3 ? none : bench);
+    const meter = new Meter({ sensor: none, reopen, clock: () => bench.nowNs, rateHz: 100 });
+    meter.start();
+    vi.advanceTimersByTime(10_000);
+    expect(meter.recent()).toEqual(none);
+    vi.advanceTimersByTime(5000);
+    expect(meter.sensor).toBe(bench);
+    bench.run(meter, 3);
+    expect(available(meter.recent(2)).watts).toBeCloseTo(5, 6);
+    vi.advanceTimersByTime(600_000);
+    expect(tries).toBe(3);
+    meter.close();
+    expect(bench.closed).toBe(true);
+  });
+
+  test("replaces one without a total; a sensor that is no better is closed", () => {
+    const total = { available: false as const, reason: "VDD_SOC was not found" };
+    const part = new Bench({ main: () => 1 }, { total });
+    const same = new Bench({ main: () => 1 }, { total });
+    const whole = new Bench({ main: () => 5 });
+    const found = [same, whole];
+    const meter = new Meter({ sensor: part, reopen: () => found.shift()!, clock: () => whole.nowNs });
+    meter.start();
+    vi.advanceTimersByTime(5000);
+    expect([meter.sensor === part, same.closed]).toEqual([true, true]);
+    vi.advanceTimersByTime(5000);
+    expect([meter.sensor === whole, part.closed]).toEqual([true, true]);
+    meter.close();
+  });
+
+  test("is looked for once a minute in the end, and not after close()", () => {
+    let tries = 0;
+    const none = { available: false as const, reason: "none" };
+    const reopen = () => {
+      tries++;
+      return none;
+    };
+    const meter = new Meter({ sensor: none, reopen });
+    meter.start();
+    vi.advanceTimersByTime(60_000);
+    expect(tries).toBe(12);
+    vi.advanceTimersByTime(600_000);
+    expect(tries).toBe(22);
+    meter.close();
+    vi.advanceTimersByTime(600_000);
+    expect(tries).toBe(22);
+  });
+});
+
+describe("clocks of a board", () => {
+  const GPU = "sys/devices/platform/17000000.gpu/devfreq_dev";
+
+  test("are locked where devfreq's minimum is its maximum; the mode's mask and cap are read", () => {
+    using tree = new SysfsTree();
+    expect(readContext({ root: tree.root })).toMatchObject({
+      clocksLocked: { available: false },
+      tpcMask: { available: false },
+      emcCapMegahertz: { available: false },
+    });
+    tree.write({
+      [`${GPU}/min_freq`]: "306000000\n",
+      [`${GPU}/max_freq`]: "624750000\n",
+      [`${GPU}/cur_freq`]: "306000000\n",
+      "sys/devices/platform/gpu.0/tpc_pg_mask": "252\n",
+      "sys/kernel/nvpmodel_clk_cap/emc": "2133000000\n",
+    });
+    const before = readContext({ root: tree.root });
+    expect(before).toMatchObject({
+      clocksLocked: false,
+      tpcMask: 252,
+      emcCapMegahertz: 2133,
+      gpuMegahertz: 306,
+    });
+    tree.write({ [`${GPU}/min_freq`]: "624750000\n", "sys/kernel/nvpmodel_clk_cap/emc": "0\n" });
+    const after = readContext({ root: tree.root });
+    expect(after).toMatchObject({ clocksLocked: true, emcCapMegahertz: { available: false } });
+    expect(contextChanges(before, after)).toEqual([{ name: "clocksLocked", before: false, after: true }]);
+  });
+
+  test("the power mode of a board is known once nvpmodel has written its files", () => {
+    using tree = new SysfsTree();
+    expect(readContext({ root: tree.root }).powerMode).toMatchObject({ available: false });
+    tree.write({
+      "etc/nvpmodel.conf": "< POWER_MODEL ID=2 NAME=25W >\n",
+      "var/lib/nvpmodel/status": "pmode:0002\n",
+    });
+    expect(readContext({ root: tree.root }).powerMode).toBe("25W");
   });
 });

@@ -31,9 +31,9 @@ const SOCKET = "/run/depthwatt-power-mode.socket";
 const NVMAP = "/dev/nvmap";
 const EXTRA = "/dev/nvgpu/igpu0/ctrl";
 
-/** A GPU node that leads to /dev/fuse. */
+/** Makes a GPU node that leads to a misc device of this kernel. The kernel compares numbers, so each needs another one. */
 function placeNode(path) {
-  const [major, minor] = sh("stat", "-c", "%t %T", "/dev/fuse")
+  const [major, minor] = sh("stat", "-c", "%t %T", path === NVMAP ? "/dev/fuse" : "/dev/cpu_dma_latency")
     .trim()
     .split(" ")
     .map((digits) => String(Number.parseInt(digits, 16)));

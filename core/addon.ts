@@ -19,13 +19,16 @@ export function addonCommand(): string {
   return `node ${join(packageRoot(), "scripts", "build-native.mjs")}`;
 }
 
+/** The native addon's file. */
+export const addonPath = (): string => join(packageRoot(), "build", "Release", "depthwatt.node");
+
 /**
  * The native addon, loaded on first use, as the part that the caller's folder registers.
  * @throws DepthwattError ADDON_MISSING when it is not built or does not load on this machine
  */
 export function loadAddon<Exports extends object>(): Exports {
   if (loaded !== undefined) return loaded as Exports;
-  const path = join(packageRoot(), "build", "Release", "depthwatt.node");
+  const path = addonPath();
   if (!existsSync(path)) {
     throw new DepthwattError("ADDON_MISSING", `Expected the native addon at ${path}, found no such file.`, {
       hint: `npm 12 runs no install script that was not approved. Build it: ${addonCommand()} (needs g++, make and python3).`,

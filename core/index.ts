@@ -2,7 +2,7 @@
 // Exports what every folder may import: coded errors, the addon's loader, the names of pixel formats. core/ imports
 // nothing of depthwatt. The wire format (core/frame/) and the broker's connection (core/mqtt/) are imported by their
 // own modules, so that code without a broker does not load the MQTT client.
-export { addonCommand, loadAddon, packageRoot } from "./addon.js";
+export { addonCommand, addonPath, loadAddon, packageRoot } from "./addon.js";
 export { trackConnections } from "./connections.js";
 export { ERROR_CATALOGUE } from "./error-catalogue.js";
 export { DepthwattError, type ErrorCode, type ErrorDetails, hasCode, isDepthwattError } from "./errors.js";

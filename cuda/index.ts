@@ -8,4 +8,10 @@ export {
 } from "./engine/binding/addon.js";
 export { createEngine, openEngine } from "./engine/binding/engine.js";
 export * from "./engine/binding/native.js";
+export {
+  isPluginInstalled,
+  type PluginProbe,
+  probePlugin,
+  probePluginBeside,
+} from "./engine/binding/plugin-probe.js";
 export * from "./matchers.js";

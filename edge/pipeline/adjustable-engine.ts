@@ -132,10 +132,15 @@ export class AdjustableEngine implements NativeEngine {
   change(options: EngineOptions, afresh: boolean, commit: () => void): Promise<void> {
     return this.#inTurn(async () => {
       await this.#prepare(options, afresh ? {} : this.#adjustment);
-      await new Promise<void>((resolve, reject) => {
-        this.#waiting.push({ commit, resolve, reject });
-        this.#swapAtRest();
-      });
+      await this.#swapNext(commit);
+    });
+  }
+
+  /** Resolves when the next engine is in use. */
+  #swapNext(commit: () => void): Promise<void> {
+    return new Promise<void>((resolve, reject) => {
+      this.#waiting.push({ commit, resolve, reject });
+      this.#swapAtRest();
     });
   }
 
@@ -183,7 +188,30 @@ export class AdjustableEngine implements NativeEngine {
   /** A level that CUDA does not compute must not move the run to the CPU. */
   #checkBackend({ info }: NativeEngine): void {
     if (this.#engine.info.backend !== "cpu" && info.backend === "cpu")
-      throw new DepthwattError("BACKEND_UNAVAILABLE", info.backendReason);
+      throw new DepthwattError(
+        "BACKEND_UNAVAILABLE",
+        `The GPU refused another engine, so the one in use continues: ${info.backendReason}`,
+      );
+  }
+
+  /**
+   * Looks for the device again where `auto` found none, and moves to it between two frames.
+   * @throws (as a rejection) DepthwattError BACKEND_UNAVAILABLE with the reason; the CPU continues
+   */
+  retryDevice(): Promise<void> {
+    return this.#inTurn(async () => {
+      if (this.#closed) throw ended();
+      if (this.#asked.backend !== "auto" || this.#engine.info.backend !== "cpu") return;
+      const { options } = this.#next ?? { options: this.#options };
+      const engine = await this.#openBeside(options);
+      if (this.#closed || engine.info.backend === "cpu") {
+        engine.close();
+        throw this.#closed ? ended() : new DepthwattError("BACKEND_UNAVAILABLE", engine.info.backendReason);
+      }
+      this.#next?.engine.close();
+      this.#next = { engine, options };
+      await this.#swapNext(() => {});
+    });
   }
 
   /**
@@ -224,7 +252,8 @@ export class AdjustableEngine implements NativeEngine {
     if (next !== undefined) {
       this.#next = undefined;
       const { backend, backendReason } = this.info;
-      this.#whyCpu = backend === "cpu" && next.options.backend !== "cpu" ? backendReason : undefined;
+      const isCpu = backend === "cpu" && next.engine.info.backend === "cpu";
+      this.#whyCpu = isCpu && next.options.backend !== "cpu" ? backendReason : undefined;
       this.#engine.close();
       this.#engine = next.engine;
       this.#options = next.options;

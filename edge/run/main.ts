@@ -6,6 +6,7 @@ import { loadNative } from "../contracts/native.js";
 import { CountsByCause } from "../contracts/statistics.js";
 import { Snapshots } from "../control/snapshot.js";
 import { RateGate } from "../governor/index.js";
+import { GpuRetry } from "../gpu/index.js";
 import { SharedHttp } from "../http/index.js";
 import { MatchWatch } from "../match/match-watch.js";
 import { Outputs, PreparedOutputs } from "../outputs/outputs.js";
@@ -41,6 +42,7 @@ export async function openRuntime(
     const input = await openInput(runtime, drops);
     const source = new RateGate(input.source, () => drops.add("governor"));
     const engine = openEngine(runtime, input, source);
+    const gpu = openGpuRetry(runtime, engine);
     const health = openRigWatch(runtime, input, engine);
     const matching = openMatchWatch(runtime, engine, health);
     const snapshots = openSnapshots(runtime, input);
@@ -48,7 +50,19 @@ export async function openRuntime(
     const board = chooseBoard(config.board);
     const meter = openPower(runtime, board);
     const pipeline = joinPipeline(runtime, { source, input, engine, outputs, snapshots }, drops, frames);
-    const parts = { board, source, input, engine, meter, health, matching, pipeline, outputs, snapshots };
+    const parts = {
+      board,
+      source,
+      input,
+      engine,
+      gpu,
+      meter,
+      health,
+      matching,
+      pipeline,
+      outputs,
+      snapshots,
+    };
     runtime.assemble({ ...parts, reporter: createReporter(runtime, parts) });
     return runtime;
   } catch (error) {
@@ -69,6 +83,15 @@ function openEngine(runtime: Runtime, { geometry }: LiveInput, source: RateGate)
     onChange: (options) => runtime.engineChanged(options),
   });
   return runtime.owns(engine);
+}
+
+/** Looks for the GPU again if the CPU had to begin. */
+function openGpuRetry(runtime: Runtime, engine: AdjustableEngine): GpuRetry {
+  const events = {
+    onMissing: (reason: string, code: string) => runtime.backendLost(reason, code),
+    onFound: () => runtime.backendFound(),
+  };
+  return runtime.owns(new GpuRetry({ engine, events }));
 }
 
 /** Watches whether the cameras still match their calibration. */

@@ -4,6 +4,7 @@ import type { Meter } from "../../power/index.js";
 import type { BoardChoice } from "../config/index.js";
 import type { Snapshots } from "../control/snapshot.js";
 import type { RateGate } from "../governor/index.js";
+import type { GpuRetry } from "../gpu/index.js";
 import type { MatchWatch } from "../match/match-watch.js";
 import type { Outputs } from "../outputs/outputs.js";
 import type { AdjustableEngine } from "../pipeline/adjustable-engine.js";
@@ -18,6 +19,7 @@ export interface RuntimeParts {
   source: RateGate;
   input: LiveInput;
   engine: AdjustableEngine;
+  gpu: GpuRetry;
   meter: Meter;
   health: RigWatch;
   matching: MatchWatch;

@@ -18,6 +18,7 @@ export class RunState {
   readonly #publish: (state: DeviceState, reason: string, code?: string) => void;
   #sourceProblem: string | undefined;
   #backendLoss: string | undefined;
+  #backendCode: string | undefined;
   #running = false;
 
   /** @param publish called for every state; `code` is the code of the rig's problem */
@@ -45,10 +46,14 @@ export class RunState {
     this.update("the source delivers again");
   }
 
-  /** A frame was lost with its backend. @returns false for the same loss again, because each frame in work reports it */
-  setBackendLoss(reason: string): boolean {
+  /**
+   * The GPU does not compute although it should. @returns false for the same loss again, because each frame in work reports it
+   * @param code classifies the cause
+   */
+  setBackendLoss(reason: string, code?: string): boolean {
     if (reason === this.#backendLoss) return false;
     this.#backendLoss = reason;
+    this.#backendCode = code;
     return true;
   }
 
@@ -60,6 +65,7 @@ export class RunState {
     const problem = this.#sourceProblem ?? loss ?? this.#conditions.outputProblem();
     const rig = problem === undefined ? this.#conditions.rigProblem() : undefined;
     const degraded = problem ?? rig?.text;
-    this.#publish(degraded === undefined ? "online" : "degraded", degraded ?? reason, rig?.code);
+    const code = problem !== undefined && problem === loss ? this.#backendCode : rig?.code;
+    this.#publish(degraded === undefined ? "online" : "degraded", degraded ?? reason, code);
   }
 }

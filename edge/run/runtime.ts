@@ -181,9 +181,19 @@ export class Runtime {
     this.#state.update(RIG_WELL);
   }
 
-  /** A frame was lost with its backend: another one may compute now. */
-  backendLost(reason: string): void {
-    if (!this.#state.setBackendLoss(reason)) return;
+  /** The GPU computes now, where `auto` began on the CPU. */
+  backendFound(): void {
+    const text = "the GPU answers now and computes from the next frame on";
+    this.notice(text);
+    this.#state.update(text);
+  }
+
+  /**
+   * A frame was lost with its backend, so another one may compute now; or no GPU answered at the start.
+   * @param code of GPU_CAUSES
+   */
+  backendLost(reason: string, code?: string): void {
+    if (!this.#state.setBackendLoss(reason, code)) return;
     this.notice(reason);
     this.publishInfo();
     this.#state.update(reason);
@@ -215,7 +225,7 @@ export class Runtime {
   /** Runs to the end of the source, the frame limit or stop(), closes everything and returns the figures of the whole run. */
   async run(): Promise<RunFigures> {
     this.#begin();
-    const { meter, pipeline, outputs, reporter, input, source } = this.parts;
+    const { meter, pipeline, outputs, reporter, input, source, gpu } = this.parts;
     const { idleSeconds } = this.config.power;
     let figures: RunFigures;
     // A run that is over before the broker has answered would have published nothing.
@@ -235,6 +245,7 @@ export class Runtime {
     this.publishInfo();
     outputs.settings(describedSettings(this.config, false).values, "start");
     this.#state.begin(source.description.title);
+    void gpu.begin().catch((error: Error) => this.notice(error.message));
     this.#startMetrics();
     try {
       reporter.begin();

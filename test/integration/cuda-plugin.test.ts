@@ -135,6 +135,68 @@ needs("toolchain").suite("a plugin that cannot be used", () => {
   });
 });
 
+needs("toolchain").suite("the first contact with a GPU", () => {
+  let plugin: string;
+  beforeAll(() => {
+    plugin = compiled("late.so", "late_plugin.cc", "-shared", "-fPIC");
+  });
+  const environment = () => ({
+    ...process.env,
+    DEPTHWATT_CUDA_PLUGIN: plugin,
+    LATE_PLUGIN: join(folder, "mood"),
+  });
+  const late = (...words: string[]) => {
+    const run = spawnSync(process.execPath, ["test/doubles/late-gpu.mjs", ...words], {
+      encoding: "utf8",
+      env: environment(),
+      timeout: 60_000,
+    });
+    expect(run.status, run.stderr).toBe(0);
+    return JSON.parse(run.stdout.trim().split("\n").at(-1)!);
+  };
+
+  test("a GPU that answers late takes over between two frames; one that lacks memory later changes nothing", () => {
+    const { states, backends, notices, drops, backend } = late("absent", "ready");
+    expect(states.map(({ state, code }: { state: string; code?: string }) => [state, code])).toEqual([
+      ["online", undefined],
+      ["degraded", "GPU_ABSENT"],
+      ["online", undefined],
+    ]);
+    expect(states[1].reason).toContain("it sees no GPU. Cause: the plugin is installed");
+    expect(backends).toEqual(["cpu", "cuda"]);
+    expect(drops).toEqual({});
+    expect(notices.at(-1)).toMatch(
+      /^The GPU refused another engine, so the one in use continues: .*out of memory/,
+    );
+    expect(backend).toBe("cuda");
+  });
+
+  test.each([
+    ["crash", "GPU_LIBRARY_CRASHED", "crashed (SIGSEGV)"],
+    ["nvmap", "GPU_PERMISSION", "doctor --service"],
+    ["memory", "GPU_MEMORY", "contiguous memory"],
+  ])("%s: the CPU computes, the state is degraded with %s", (mood, code, words) => {
+    const { states, backends } = late(mood);
+    expect(states[1]).toMatchObject({ state: "degraded", code, reason: expect.stringContaining(words) });
+    expect(backends).toEqual(["cpu"]);
+  });
+
+  test("the doctor survives a library that crashes, and names the module", () => {
+    writeFileSync(join(folder, "mood"), "crash");
+    const { stdout, signal } = spawnSync(process.execPath, ["dist/edge/cli/main.js", "doctor", "--json"], {
+      encoding: "utf8",
+      env: environment(),
+    });
+    expect(signal).toBeNull();
+    const cuda = JSON.parse(stdout).findings.find(({ name }: { name: string }) => name === "cuda");
+    expect(cuda).toMatchObject({
+      text: expect.stringContaining("crashed (SIGSEGV)"),
+      hint: expect.stringContaining("host1x_fence"),
+      facts: { code: "GPU_LIBRARY_CRASHED" },
+    });
+  });
+});
+
 needs("toolchain").suite("a backend that takes two frames at once", () => {
   test("gets them at two places of its own, whatever the number of the frame", { timeout: 120_000 }, () => {
     const plugin = compiled("two-frames.so", "two_frames_plugin.cc", "-shared", "-fPIC", "-pthread");

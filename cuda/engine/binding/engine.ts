@@ -22,6 +22,8 @@ import {
   pointBytes,
 } from "./native.js";
 
+import { type PluginProbe, probePlugin, probePluginBeside } from "./plugin-probe.js";
+
 const STAGES_AT = 4 + DROP_CAUSES.length;
 const OUTCOME_NUMBERS = STAGES_AT + STAGE_NAMES.length;
 
@@ -119,7 +121,11 @@ class SessionEngine implements NativeEngine {
   /** What ran, kept for the reports that are made after close(). */
   #lastInfo: EngineInfo | undefined;
 
-  constructor(options: EngineOptions, opened?: OpenedEngine) {
+  /** Why the CPU computes, if the plugin was not opened at all. */
+  readonly #whyCpu: string | undefined;
+
+  constructor(options: EngineOptions, opened?: OpenedEngine, whyCpu?: string) {
+    this.#whyCpu = whyCpu;
     const native = engineAddon();
     const memory = Array.from({ length: options.slots }, () =>
       allocateSlot(options, (encoding) => native.encodedBound(encoding, options.width, options.height)),
@@ -149,7 +155,8 @@ class SessionEngine implements NativeEngine {
   }
 
   get info(): EngineInfo {
-    return this.#lastInfo ?? this.#session.info;
+    const info = this.#lastInfo ?? this.#session.info;
+    return this.#whyCpu === undefined ? info : { ...info, backendReason: this.#whyCpu };
   }
 
   submit(slot: number, left: Uint8Array, right: Uint8Array, onDone: Waiting["onDone"], follows = true): void {
@@ -211,13 +218,36 @@ class SessionEngine implements NativeEngine {
   }
 }
 
+/** A child process has found a GPU: from then on this process opens the plugin itself. */
+let isPluginProven = false;
+
+/**
+ * Keeps this process away from a plugin that no child process could use.
+ * @returns why the CPU computes; undefined: the addon decides
+ * @throws DepthwattError BACKEND_UNAVAILABLE
+ */
+function refuse({ backend }: EngineOptions, { installed, reason }: PluginProbe): string | undefined {
+  if (installed && reason === "") isPluginProven = true;
+  if (!installed || reason === "") return undefined;
+  if (backend === "cuda") throw new DepthwattError("BACKEND_UNAVAILABLE", reason);
+  return reason;
+}
+
+const asksForDevice = ({ backend, instructionSet }: EngineOptions) =>
+  backend !== "cpu" && instructionSet === undefined && !isPluginProven;
+
 /**
  * Opens an engine: allocates every buffer, starts its threads.
  * @throws DepthwattError ENGINE_PARAMETER (names the parameter, its range and what came), BACKEND_UNAVAILABLE (an explicit
  * backend or instruction set that is not there), ENGINE_FAILED, MEMORY_EXHAUSTED, ADDON_MISSING
  */
 export function createEngine(options: EngineOptions): NativeEngine {
-  return new SessionEngine(options);
+  const whyCpu = asksForDevice(options) ? refuse(options, probePlugin()) : undefined;
+  return new SessionEngine(
+    whyCpu === undefined ? options : { ...options, backend: "cpu" },
+    undefined,
+    whyCpu,
+  );
 }
 
 /**
@@ -226,7 +256,9 @@ export function createEngine(options: EngineOptions): NativeEngine {
  */
 export async function openEngine(options: EngineOptions): Promise<NativeEngine> {
   try {
-    return new SessionEngine(options, await engineAddon().openEngine(toNative(options)));
+    const whyCpu = asksForDevice(options) ? refuse(options, await probePluginBeside()) : undefined;
+    const asked: EngineOptions = whyCpu === undefined ? options : { ...options, backend: "cpu" };
+    return new SessionEngine(asked, await engineAddon().openEngine(toNative(asked)), whyCpu);
   } catch (error) {
     throw coded(error);
   }

@@ -16,7 +16,7 @@ import {
   lookAtAddon,
   lookAtBoard,
   lookAtCpu,
-  lookAtCuda,
+  lookAtGpu,
   lookAtImages,
   lookAtNode,
   lookAtSettings,
@@ -31,7 +31,7 @@ async function examine(options: ConfigOptions): Promise<Finding[]> {
   const { finding: addon, native } = lookAtAddon();
   const findings = [lookAtNode(), addon, await lookAtImages()];
   const backend = loaded?.config.engine.backend ?? "auto";
-  if (native) findings.push(lookAtCpu(native), lookAtCuda(native, backend));
+  if (native) findings.push(lookAtCpu(native), await lookAtGpu(native, backend));
   if (native) findings.push(lookAtClocks(native));
   const evidence = gatherEvidence();
   const plugin = loaded && lookAtPlugin(backend, loaded, evidence);

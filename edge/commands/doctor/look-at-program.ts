@@ -4,10 +4,12 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { loadImageLibrary } from "../../../camera/index.js";
 import { hasCode, isDepthwattError, packageRoot } from "../../../core/index.js";
+import { probePlugin } from "../../../cuda/index.js";
 import { type BoardEvidence, gatherEvidence } from "../../boards/index.js";
 import { type ConfigOptions, loadFlagConfig } from "../../cli/options.js";
 import type { LoadedConfig } from "../../config/index.js";
 import { loadNative, type NativeAddon } from "../../contracts/native.js";
+import { findGpuCause, type GpuCause, gatherGpuEvidence } from "../../gpu/index.js";
 import type { Finding } from "./finding.js";
 import { settingsCommands } from "./fix-commands.js";
 
@@ -139,22 +141,34 @@ export function lookAtCuda(
   native: Pick<NativeAddon, "cudaUnavailable">,
   wanted: string,
   evidence: BoardEvidence = gatherEvidence(),
+  cause?: GpuCause,
 ): Finding {
   const reason = native.cudaUnavailable();
   if (reason === "") {
     const text = "the plugin loads and finds a GPU";
     return { name: "cuda", state: "ok", text, facts: { available: true } };
   }
-  const facts = { available: false, reason };
-  const commands = isJetson(evidence) ? cudaCommands() : undefined;
+  const facts = { available: false, reason, ...(cause && { code: cause.code }) };
+  const commands = isJetson(evidence) && cause === undefined ? cudaCommands() : undefined;
   const fix = commands && { commands };
   if (wanted === "cuda") {
     const otherwise = "'--backend auto' computes the same bits on the CPU.";
-    const hint = isJetson(evidence) ? `${gpuHint(evidence)} Or: ${otherwise}` : `Fix that. Or: ${otherwise}`;
+    const fixHint = cause?.hint ?? (isJetson(evidence) ? gpuHint(evidence) : "Fix that.");
+    const hint = `${fixHint} Or: ${otherwise}`;
     return { name: "cuda", state: "bad", text: reason, hint, ...fix, facts, exitCode: 4 };
   }
-  const hint = isJetson(evidence)
-    ? gpuHint(evidence)
-    : "Without an NVIDIA GPU, nothing: the CPU computes the same bits.";
+  const hint =
+    cause?.hint ??
+    (isJetson(evidence)
+      ? gpuHint(evidence)
+      : "Without an NVIDIA GPU, nothing: the CPU computes the same bits.");
   return { name: "cuda", state: "absent", text: reason, hint, ...fix, facts };
+}
+
+/** Asks for the GPU in a child process, because NVIDIA's library may crash. */
+export async function lookAtGpu(native: NativeAddon, wanted: string): Promise<Finding> {
+  const probe = probePlugin();
+  if (!probe.installed) return lookAtCuda(native, wanted);
+  const cause = findGpuCause(await gatherGpuEvidence(probe));
+  return lookAtCuda({ cudaUnavailable: () => probe.reason }, wanted, gatherEvidence(), cause);
 }

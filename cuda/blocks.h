@@ -8,7 +8,7 @@ namespace depthwatt {
 
 constexpr int32_t kBlockColumns = 8, kBlockRows = 4;
 
-constexpr int32_t blockColumnsOf(int32_t width) { return (width + kBlockColumns - 1) / kBlockColumns; }
-constexpr int32_t blockRowsOf(int32_t height) { return (height + kBlockRows - 1) / kBlockRows; }
+constexpr int32_t blockColumnCount(int32_t width) { return (width + kBlockColumns - 1) / kBlockColumns; }
+constexpr int32_t blockRowCount(int32_t height) { return (height + kBlockRows - 1) / kBlockRows; }
 
 }  // namespace depthwatt

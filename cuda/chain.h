@@ -111,8 +111,8 @@ class Chain {
 
   /// Returns the bytes of a buffer, 0 if it is not needed.
   size_t bytes(Buffer buffer) const {
-    const size_t whole = pixelsOf(Scale::kWhole), window = pixelsOf(Scale::kWindow),
-                 matched = pixelsOf(Scale::kMatched);
+    const size_t whole = pixelCount(Scale::kWhole), window = pixelCount(Scale::kWindow),
+                 matched = pixelCount(Scale::kMatched);
     const bool crops = form_ == WindowForm::kPacked && p_.region.width > 0, halves = p_.halfResolution;
     const auto colours = [&](int side, bool on, size_t pixels) {
       return on && needsRgb(p_, side) ? pixels * sizeof(Rgb8) : 0;
@@ -131,7 +131,7 @@ class Chain {
       case kHalfRightRgb: return colours(1, halves, matched);
       case kDenoisedLeft:
       case kDenoisedRight: return runs(kDenoiseStage) ? matched : 0;
-      case kLimit: return static_cast<size_t>(blockColumnsOf(width_)) * static_cast<size_t>(blockRowsOf(height_));
+      case kLimit: return static_cast<size_t>(blockColumnCount(width_)) * static_cast<size_t>(blockRowCount(height_));
       case kDisparityA:
       case kDisparityB: return used_[buffer] ? matched * sizeof(int16_t) : 0;
       case kConfidenceA:
@@ -174,7 +174,7 @@ class Chain {
       images.matcherGrey[side] =
           denoised != nullptr ? packed<uint8_t>(denoised, Scale::kMatched) : images.matched.grey[side];
     }
-    images.limit = packedView(memory.buffers[kLimit], blockColumnsOf(width_), blockRowsOf(height_));
+    images.limit = packedView(memory.buffers[kLimit], blockColumnCount(width_), blockRowCount(height_));
     images.disparityIn = view<int16_t>(step.disparityIn, memory);
     images.disparityOut = view<int16_t>(step.disparityOut, memory);
     images.confidenceIn = view<uint8_t>(step.confidenceIn, memory);
@@ -230,8 +230,8 @@ class Chain {
     const int32_t end = p_.search.minDisparity + p_.search.numDisparities;
     search_ = p_.search;
     if (p_.halfResolution) {
-      search_.minDisparity = halfOf(p_.search.minDisparity);
-      search_.numDisparities = halfOf(end) - search_.minDisparity;
+      search_.minDisparity = halfSide(p_.search.minDisparity);
+      search_.numDisparities = halfSide(end) - search_.minDisparity;
     }
     window_ = {0, 0, p_.width, p_.height};
     if (p_.region.width > 0) {
@@ -250,8 +250,8 @@ class Chain {
         }
       }
     }
-    width_ = p_.halfResolution ? halfOf(window_.width) : window_.width;
-    height_ = p_.halfResolution ? halfOf(window_.height) : window_.height;
+    width_ = p_.halfResolution ? halfSide(window_.width) : window_.width;
+    height_ = p_.halfResolution ? halfSide(window_.height) : window_.height;
   }
 
   /// Widens the window by what a local matcher reads for the region's pixels, and for those that the region's
@@ -276,7 +276,7 @@ class Chain {
     window_.height = to(p_.region.y + p_.region.height, reach.rows + more, p_.height) - window_.y;
   }
 
-  static int32_t halfOf(int32_t side) { return (side + 1) / 2; }
+  static int32_t halfSide(int32_t side) { return (side + 1) / 2; }
 
   void listSteps() {
     std::vector<Stage> on;
@@ -333,31 +333,32 @@ class Chain {
   }
 
   bool sameSize(Scale one, Scale other) const {
-    return widthOf(one) == widthOf(other) && heightOf(one) == heightOf(other);
+    return scaleWidth(one) == scaleWidth(other) && scaleHeight(one) == scaleHeight(other);
   }
   /// @param next kStageCount for the result
   Status wrongSize(Stage stage, Stage next) const {
     const Scale found = facts(stage).leaves, expected = next == kStageCount ? Scale::kWhole : facts(next).reads;
     const std::string reader = next == kStageCount ? "the result has" : std::string(facts(next).name) + " reads";
-    return named(stage,
-                 Status::error(Code::kFailed, "Expected a disparity of %dx%d, which %s; it leaves %dx%d.",
-                               widthOf(expected), heightOf(expected), reader.c_str(), widthOf(found), heightOf(found)));
+    return named(stage, Status::error(Code::kFailed, "Expected a disparity of %dx%d, which %s; it leaves %dx%d.",
+                                      scaleWidth(expected), scaleHeight(expected), reader.c_str(), scaleWidth(found),
+                                      scaleHeight(found)));
   }
-  size_t pixelsOf(Scale scale) const {
-    return static_cast<size_t>(widthOf(scale)) * static_cast<size_t>(heightOf(scale));
+  size_t pixelCount(Scale scale) const {
+    return static_cast<size_t>(scaleWidth(scale)) * static_cast<size_t>(scaleHeight(scale));
   }
   /// Returns the pixels of the repeated stage's input; 0 if no stage is repeated.
-  size_t keptPixels() const { return p_.repetitions > 1 ? pixelsOf(facts(p_.repeatedStage).reads) : 0; }
-  int32_t widthOf(Scale scale) const {
+  size_t keptPixels() const { return p_.repetitions > 1 ? pixelCount(facts(p_.repeatedStage).reads) : 0; }
+  int32_t scaleWidth(Scale scale) const {
     return scale == Scale::kWhole ? p_.width : scale == Scale::kWindow ? window_.width : width_;
   }
-  int32_t heightOf(Scale scale) const {
+  int32_t scaleHeight(Scale scale) const {
     return scale == Scale::kWhole ? p_.height : scale == Scale::kWindow ? window_.height : height_;
   }
 
   template <class T>
   ImageView<T> packed(uint8_t* data, Scale scale) const {
-    return data == nullptr ? ImageView<T>{} : packedView(reinterpret_cast<T*>(data), widthOf(scale), heightOf(scale));
+    return data == nullptr ? ImageView<T>{}
+                           : packedView(reinterpret_cast<T*>(data), scaleWidth(scale), scaleHeight(scale));
   }
   /// Returns a view of memory that holds the whole rectified images.
   template <class T>

@@ -15,7 +15,7 @@ std::string numberText(double number) {
   return text;
 }
 
-std::string expectationOf(const Setting& setting) {
+std::string expectedText(const Setting& setting) {
   const std::string automatic = setting.automatic ? "auto or " : "";
   const double one = 1.0 / setting.denominator;
   const std::string range = numberText(setting.low * one) + " to " + numberText(setting.high * one);
@@ -27,7 +27,7 @@ std::string expectationOf(const Setting& setting) {
     case SettingKind::kOneOf:
     case SettingKind::kWord: break;
   }
-  return automatic + listed(choicesOf(setting));
+  return automatic + listed(listChoices(setting));
 }
 
 std::string shown(const GivenValue& value) {
@@ -41,7 +41,7 @@ bool read(const Setting& setting, const GivenValue& value, int32_t* stored) {
     *stored = kAutomatic;
     return true;
   }
-  const std::vector<std::string> choices = choicesOf(setting);
+  const std::vector<std::string> choices = listChoices(setting);
   switch (setting.kind) {
     case SettingKind::kFlag: *stored = value.flag ? 1 : 0; return value.kind == GivenValue::kFlag;
     case SettingKind::kWord:
@@ -69,7 +69,7 @@ bool read(const Setting& setting, const GivenValue& value, int32_t* stored) {
 
 }  // namespace
 
-std::vector<std::string> choicesOf(const Setting& setting) {
+std::vector<std::string> listChoices(const Setting& setting) {
   std::vector<std::string> choices;
   for (const char* at = setting.choices; *at != '\0';) {
     const size_t length = std::strcspn(at, " ");
@@ -87,7 +87,7 @@ std::string listed(const std::vector<std::string>& words) {
 
 Status readSetting(const Setting& setting, const std::string& key, const GivenValue& value, int32_t* stored) {
   if (read(setting, value, stored)) return {};
-  return Status::error(Code::kParameter, "Expected %s for %s, got %s.", expectationOf(setting).c_str(), key.c_str(),
+  return Status::error(Code::kParameter, "Expected %s for %s, got %s.", expectedText(setting).c_str(), key.c_str(),
                        shown(value).c_str());
 }
 

@@ -19,7 +19,7 @@ struct GivenValue {
 };
 
 /// Returns the words or numbers of kOneOf and kWord.
-std::vector<std::string> choicesOf(const Setting& setting);
+std::vector<std::string> listChoices(const Setting& setting);
 
 /// Returns "a, b or c".
 std::string listed(const std::vector<std::string>& words);

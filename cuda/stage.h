@@ -68,7 +68,7 @@ struct StageTask {
   int32_t at(const char* key) const {
     const int32_t value = frame.at(key);
     if (!frame.halfResolution || value == kNoSuchSetting) return value;
-    switch (settingOf(key)->atHalf) {
+    switch (findSetting(key)->atHalf) {
       case AtHalf::kLength: return (value + 1) / 2;
       case AtHalf::kArea: return ((value + 1) / 2 + 1) / 2;
       case AtHalf::kSame: break;
@@ -77,7 +77,7 @@ struct StageTask {
   }
 
  private:
-  const Setting* settingOf(const char* key) const {
+  const Setting* findSetting(const char* key) const {
     for (int stage = 0; stage < kStageCount; ++stage) {
       const StageFacts& facts = *frame.settings.stages[stage];
       for (int32_t i = 0; i < facts.settingCount; ++i) {

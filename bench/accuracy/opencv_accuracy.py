@@ -42,7 +42,7 @@ def pfm(path):
         return np.frombuffer(file.read(), order).reshape(height, width)[::-1].astype(np.float64)
 
 
-def truth_of(path, scale, invalid):
+def read_truth(path, scale, invalid):
     stored = pfm(path) if path.endswith(".pfm") else cv2.imread(path, cv2.IMREAD_UNCHANGED).astype(np.float64)
     if stored.ndim == 3:
         stored = stored[:, :, 0]
@@ -68,7 +68,7 @@ def filled(disparity):
     return result
 
 
-def confidence_of(matcher, disparity, left, right):
+def compute_confidence(matcher, disparity, left, right):
     """0 to 255, from both images' disparities; the filter's own result is not used."""
     right_matcher = cv2.ximgproc.createRightMatcher(matcher)
     wls = cv2.ximgproc.createDisparityWLSFilter(matcher)
@@ -93,7 +93,7 @@ def sparsification(confidence, bad):
 def evaluate(folder, scene):
     left, right = (grey(os.path.join(folder, scene[side])) for side in ("left", "right"))
     given = scene["groundTruth"]
-    truth = truth_of(os.path.join(folder, given["path"]), given["scale"], given["invalid"])
+    truth = read_truth(os.path.join(folder, given["path"]), given["scale"], given["invalid"])
     searched = -(-scene["numDisparities"] // 16) * 16
     matcher = cv2.StereoSGBM_create(numDisparities=searched, **PARAMETERS)
     left, right = (cv2.copyMakeBorder(side, 0, 0, searched, 0, cv2.BORDER_REPLICATE) for side in (left, right))
@@ -101,7 +101,7 @@ def evaluate(folder, scene):
     matched = matcher.compute(left, right)
     milliseconds = 1000 * (time.perf_counter() - started)
     disparity = matched[:, searched:].astype(np.float64) / 16
-    sure = np.clip(np.rint(confidence_of(matcher, matched, left, right)[:, searched:]), 0, 255)
+    sure = np.clip(np.rint(compute_confidence(matcher, matched, left, right)[:, searched:]), 0, 255)
     sure[disparity < 0] = 0
     evaluated = np.isfinite(truth)
     estimated = evaluated & (disparity >= 0)

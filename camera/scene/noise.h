@@ -17,7 +17,7 @@ inline double unit(uint32_t bits) { return (bits >> 8) * (1.0 / 16777216.0); }
 inline double smooth(double value) { return value * value * (3 - 2 * value); }
 
 /// Returns floor() of numbers that fit an int32. std::floor calls libm where the CPU's instruction may not be assumed.
-inline int32_t floorOf(double value) {
+inline int32_t floorToInt(double value) {
   const auto whole = static_cast<int32_t>(value);
   return value < whole ? whole - 1 : whole;
 }
@@ -29,7 +29,7 @@ class Lattice {
 
   /// Interpolates between the four values around (x, y), in cells, any real numbers; repeats after the grid.
   double at(double x, double y) const {
-    const int32_t fx = floorOf(x), fy = floorOf(y);
+    const int32_t fx = floorToInt(x), fy = floorToInt(y);
     const double sx = smooth(x - fx), sy = smooth(y - fy);
     const float* upper = &values_[static_cast<size_t>(wrap(fy, cellsY_)) * (cellsX_ + 1) + wrap(fx, cellsX_)];
     const float* lower = upper + cellsX_ + 1;

@@ -60,7 +60,7 @@ void Scene::drawShadows(const CameraState& state, const Vec& origin, const Objec
     const Direction* d = c + width + 1;
     uint16_t* row = band + static_cast<size_t>(y - y0) * width * channels();
     for (int32_t x = x0; x < x1; ++x) {
-      const Vec direction = rayOf(0.5 * (c[x].u + d[x + 1].u), 0.5 * (c[x].v + d[x + 1].v));
+      const Vec direction = pixelRay(0.5 * (c[x].u + d[x + 1].u), 0.5 * (c[x].v + d[x + 1].v));
       const Vec point = origin + direction * state.depth[static_cast<size_t>(y) * width + x];
       double light = 1;
       for (int m = 0; m < movers.count; ++m) {
@@ -79,7 +79,7 @@ void Scene::drawMovers(int side, const ObjectList& movers, uint32_t mask, int32_
                        uint16_t* band) const {
   const CameraState& state = cameras_[side];
   const int32_t width = options_.width;
-  const Vec origin = originOf(side);
+  const Vec origin = cameraOrigin(side);
   const double tangent = 1 / options_.cameras[side].fx;
   const int32_t columns = x0 + kTile < width ? kTile : width - x0;
   const int32_t rows = y0 + kTile < options_.height ? kTile : options_.height - y0;
@@ -91,14 +91,14 @@ void Scene::drawMovers(int side, const ObjectList& movers, uint32_t mask, int32_
   for (int32_t j = 0; j <= rows; ++j) {
     for (int32_t i = 0; i <= columns; ++i) {
       const Direction& ray = state.corners[static_cast<size_t>(y0 + j) * (width + 1) + x0 + i];
-      const Hit hit = near.trace(origin, rayOf(ray.u, ray.v), 1e9);
+      const Hit hit = near.trace(origin, pixelRay(ray.u, ray.v), 1e9);
       seen[j][i] = static_cast<int16_t>(hit.object * 8 + hit.face);
     }
   }
   const auto greyAt = [&](const Hit& hit, double u, double v) {
-    const Vec direction = rayOf(u, v);
-    return shadeOf(*textures_, near.items[hit.object], hit.face, origin + direction * hit.depth, direction, hit.depth,
-                   tangent, 1);
+    const Vec direction = pixelRay(u, v);
+    return surfaceGrey(*textures_, near.items[hit.object], hit.face, origin + direction * hit.depth, direction,
+                       hit.depth, tangent, 1);
   };
   for (int32_t j = 0; j < rows; ++j) {
     for (int32_t i = 0; i < columns; ++i) {
@@ -115,11 +115,11 @@ void Scene::drawMovers(int side, const ObjectList& movers, uint32_t mask, int32_
         const double a = plain ? 0.5 : k & 1 ? 0.75 : 0.25, b = plain ? 0.5 : k & 2 ? 0.75 : 0.25;
         const double u = (c[0].u * (1 - a) + c[1].u * a) * (1 - b) + (d[0].u * (1 - a) + d[1].u * a) * b;
         const double v = (c[0].v * (1 - a) + c[1].v * a) * (1 - b) + (d[0].v * (1 - a) + d[1].v * a) * b;
-        const Hit hit = near.trace(origin, rayOf(u, v), behind);
+        const Hit hit = near.trace(origin, pixelRay(u, v), behind);
         const double grey = hit.object < 0 ? 0 : greyAt(hit, u, v);
         for (int channel = 0; channel < channels(); ++channel) {
           sum[channel] +=
-              hit.object < 0 ? pixel[channel] : stored(side, grey * tintOf(near.items[hit.object], channel), u, v);
+              hit.object < 0 ? pixel[channel] : stored(side, grey * tintAt(near.items[hit.object], channel), u, v);
         }
       }
       for (int channel = 0; channel < channels(); ++channel) {
@@ -133,7 +133,7 @@ void Scene::render(uint32_t frame, int side, uint8_t* out) {
   CameraState& state = cameras_[side];
   const int32_t width = options_.width, height = options_.height;
   const int32_t samples = channels() * width;  ///< per row
-  const Vec origin = originOf(side);
+  const Vec origin = cameraOrigin(side);
   ObjectList movers;
   moveTo(frame, &movers);
   writeBoard(frame, side);
@@ -184,7 +184,7 @@ void Scene::truth(uint32_t frame, int side, const IdealView& view, float* dispar
   const Board sign = board();
   const double baseline = options_.baselineMetres, f = view.focalPixels;
   const auto nearest = [&](double offset, double u, double v) {
-    const double depth = all.trace({offset, 0, 0}, rayOf(u, v), 1e9).depth;
+    const double depth = all.trace({offset, 0, 0}, pixelRay(u, v), 1e9).depth;
     return sign.cellAt(offset + u * sign.depth, v * sign.depth) >= 0 && sign.depth < depth ? sign.depth : depth;
   };
   const double own = side == 0 ? 0 : baseline, other = side == 0 ? baseline : 0;

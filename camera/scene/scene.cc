@@ -115,7 +115,7 @@ std::vector<ObjectSet> Scene::visibleInTiles(int side) const {
       const int32_t x1 = std::min(x0 + kTile, width), y1 = std::min(y0 + kTile, height);
       const auto unitAt = [&](int32_t x, int32_t y) {
         const Direction& ray = state.corners[static_cast<size_t>(y) * (width + 1) + x];
-        const Vec direction = rayOf(ray.u, ray.v);
+        const Vec direction = pixelRay(ray.u, ray.v);
         return direction * (1 / std::sqrt(dot(direction, direction)));
       };
       Cone cone{unitAt((x0 + x1) / 2, (y0 + y1) / 2)};
@@ -127,7 +127,7 @@ std::vector<ObjectSet> Scene::visibleInTiles(int side) const {
         }
       }
       cone.spread = std::sqrt(squared);
-      visible.push_back(seenThrough(cone, originOf(side), room_));
+      visible.push_back(seenThrough(cone, cameraOrigin(side), room_));
     }
   }
   return visible;
@@ -139,7 +139,7 @@ void Scene::bake(int side) {
   const int32_t channels = this->channels();
   state.depth.resize(static_cast<size_t>(width) * height);
   state.still.resize(state.depth.size() * channels);
-  const Vec origin = originOf(side);
+  const Vec origin = cameraOrigin(side);
   const double tangent = 1 / options_.cameras[side].fx;
   // The surface at each corner of the current and the next row: if four corners agree, one ray is enough.
   std::vector<int32_t> upper(width + 1), lower(width + 1);
@@ -153,23 +153,23 @@ void Scene::bake(int side) {
   const auto look = [&](int32_t y, std::vector<int32_t>* row) {
     for (int32_t x = 0; x <= width; ++x) {
       const Direction& ray = state.corners[static_cast<size_t>(y) * (width + 1) + x];
-      const Hit hit = room_.trace(origin, rayOf(ray.u, ray.v), 1e9, among(x, y));
+      const Hit hit = room_.trace(origin, pixelRay(ray.u, ray.v), 1e9, among(x, y));
       (*row)[x] = hit.object * 8 + hit.face;
     }
   };
   // Shadows are sampled at four places around the sun's middle, which softens them; at two where these agree.
   const auto greyAt = [&](const Hit& hit, double u, double v) {
-    const Vec direction = rayOf(u, v);
+    const Vec direction = pixelRay(u, v);
     const Vec point = origin + direction * hit.depth;
     const Object& object = room_.items[hit.object];
-    const Vec above = point + normalOf(object, hit.face, point) * 1e-3;
+    const Vec above = point + surfaceNormal(object, hit.face, point) * 1e-3;
     const ObjectSet shading = light.at(above);
     const auto litFrom = [&](double dx, double dz) {
       return room_.shadowed(above, {kToLight.x + dx, kToLight.y, kToLight.z + dz}, shading) ? 0 : 1;
     };
     int lit = litFrom(-0.02, -0.02) + litFrom(0.02, 0.02);
     lit = lit == 1 ? lit + litFrom(-0.02, 0.02) + litFrom(0.02, -0.02) : 2 * lit;
-    return shadeOf(*textures_, object, hit.face, point, direction, hit.depth, tangent, lit * 0.25);
+    return surfaceGrey(*textures_, object, hit.face, point, direction, hit.depth, tangent, lit * 0.25);
   };
   look(0, &upper);
   for (int32_t y = 0; y < height && !cancelled_; ++y) {
@@ -181,22 +181,22 @@ void Scene::bake(int side) {
       const double v = 0.25 * (double{c[0].v} + c[1].v + d[0].v + d[1].v);
       const int32_t id = upper[x];
       const bool plain = id == upper[x + 1] && id == lower[x] && id == lower[x + 1];
-      const Hit hit =
-          plain ? room_.traceOne(id / 8, origin, rayOf(u, v)) : room_.trace(origin, rayOf(u, v), 1e9, among(x, y));
+      const Hit hit = plain ? room_.traceOne(id / 8, origin, pixelRay(u, v))
+                            : room_.trace(origin, pixelRay(u, v), 1e9, among(x, y));
       const size_t at = static_cast<size_t>(y) * width + x;
       state.depth[at] = static_cast<float>(hit.depth);
       double sum[3] = {};
       if (plain) {
         const double grey = greyAt(hit, u, v);
-        for (int32_t c = 0; c < channels; ++c) sum[c] = grey * tintOf(room_.items[hit.object], c);
+        for (int32_t c = 0; c < channels; ++c) sum[c] = grey * tintAt(room_.items[hit.object], c);
       } else {
         for (int k = 0; k < 16; ++k) {
           const double a = ((k & 3) + 0.5) * 0.25, b = ((k >> 2) + 0.5) * 0.25;
           const double su = (c[0].u * (1 - a) + c[1].u * a) * (1 - b) + (d[0].u * (1 - a) + d[1].u * a) * b;
           const double sv = (c[0].v * (1 - a) + c[1].v * a) * (1 - b) + (d[0].v * (1 - a) + d[1].v * a) * b;
-          const Hit part = room_.trace(origin, rayOf(su, sv), 1e9, among(x, y));
+          const Hit part = room_.trace(origin, pixelRay(su, sv), 1e9, among(x, y));
           const double grey = greyAt(part, su, sv);
-          for (int32_t c = 0; c < channels; ++c) sum[c] += grey * tintOf(room_.items[part.object], c) * 0.0625;
+          for (int32_t c = 0; c < channels; ++c) sum[c] += grey * tintAt(room_.items[part.object], c) * 0.0625;
         }
       }
       for (int32_t c = 0; c < channels; ++c) state.still[at * channels + c] = stored(side, sum[c], u, v);
@@ -208,13 +208,13 @@ void Scene::bake(int side) {
 void Scene::layTiles(int side) {
   CameraState& state = cameras_[side];
   const int32_t width = options_.width, height = options_.height;
-  const Vec origin = originOf(side);
+  const Vec origin = cameraOrigin(side);
   for (int32_t y0 = 0; y0 < height; y0 += kTile) {
     for (int32_t x0 = 0; x0 < width; x0 += kTile) {
       const int32_t x1 = x0 + kTile < width ? x0 + kTile : width, y1 = y0 + kTile < height ? y0 + kTile : height;
       const auto unitAt = [&](int32_t x, int32_t y) {
         const Direction& ray = state.corners[static_cast<size_t>(y) * (width + 1) + x];
-        const Vec direction = rayOf(ray.u, ray.v);
+        const Vec direction = pixelRay(ray.u, ray.v);
         return direction * (1 / std::sqrt(dot(direction, direction)));
       };
       Tile tile;
@@ -228,7 +228,7 @@ void Scene::layTiles(int side) {
       for (int32_t y = y0; y < y1; ++y) {
         for (int32_t x = x0; x < x1; ++x) {
           const Direction& ray = state.corners[static_cast<size_t>(y) * (width + 1) + x];
-          const Vec p = origin + rayOf(ray.u, ray.v) * state.depth[static_cast<size_t>(y) * width + x];
+          const Vec p = origin + pixelRay(ray.u, ray.v) * state.depth[static_cast<size_t>(y) * width + x];
           low = {p.x < low.x ? p.x : low.x, p.y < low.y ? p.y : low.y, p.z < low.z ? p.z : low.z};
           high = {p.x > high.x ? p.x : high.x, p.y > high.y ? p.y : high.y, p.z > high.z ? p.z : high.z};
         }

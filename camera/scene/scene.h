@@ -104,8 +104,8 @@ class Scene {
   uint16_t stored(int side, double grey, double u, double v) const;
   int channels() const { return options_.colours ? 3 : 1; }
   /// Returns the share of an object's light in a channel: 1 in grey.
-  double tintOf(const Object& object, int channel) const { return options_.colours ? object.tint[channel] : 1; }
-  Vec originOf(int side) const { return {options_.cameras[side].offsetMetres, 0, 0}; }
+  double tintAt(const Object& object, int channel) const { return options_.colours ? object.tint[channel] : 1; }
+  Vec cameraOrigin(int side) const { return {options_.cameras[side].offsetMetres, 0, 0}; }
 
   Board board() const;
 

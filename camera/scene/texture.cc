@@ -227,7 +227,7 @@ std::vector<uint8_t> painted(const P& paint) {
   return texels;
 }
 
-std::vector<uint8_t> tileOf(Paint paint, uint32_t seed) {
+std::vector<uint8_t> paintPixels(Paint paint, uint32_t seed) {
   switch (paint) {
     case Paint::kPlaster: return painted(Plaster(seed));
     case Paint::kPlanks: return painted(Planks(seed));
@@ -271,7 +271,7 @@ std::shared_ptr<const Textures> sharedTextures(uint32_t seed) {
 
 std::vector<Textures::Level> Textures::paintTile(Paint paint, uint32_t seed) {
   std::vector<Level> chain;
-  chain.push_back({kTileSize, tileOf(paint, seed)});
+  chain.push_back({kTileSize, paintPixels(paint, seed)});
   while (chain.back().size > kSmallestLevel) {
     const Level& fine = chain.back();
     Level half{fine.size / 2, std::vector<uint8_t>(static_cast<size_t>(fine.size / 2) * (fine.size / 2))};

@@ -76,7 +76,7 @@ int next(ObjectSet set, int from) {
   return rest == 0 ? kMaxObjects : from + __builtin_ctzll(rest);
 }
 
-double axisOf(Vec v, int axis) { return axis == 0 ? v.x : axis == 1 ? v.y : v.z; }
+double component(Vec v, int axis) { return axis == 0 ? v.x : axis == 1 ? v.y : v.z; }
 
 /// Returns the depth at which the ray enters the object, or 0.
 double enter(const Object& object, Vec origin, Vec direction, int16_t* face) {
@@ -99,7 +99,7 @@ double enter(const Object& object, Vec origin, Vec direction, int16_t* face) {
   double nearest = -1e30, farthest = 1e30;
   int16_t entered = 0;
   for (int axis = 0; axis < 3; ++axis) {
-    const double speed = axisOf(d, axis), place = axisOf(o, axis), half = axisOf(object.half, axis);
+    const double speed = component(d, axis), place = component(o, axis), half = component(object.half, axis);
     if (speed == 0) {
       if (place < -half || place > half) return 0;
       continue;
@@ -127,7 +127,7 @@ double enter(const Object& object, Vec origin, Vec direction, int16_t* face) {
 // (-0.48, -0.80, -0.36): from the upper left, behind the cameras. Already of length 1.
 const Vec kToLight{-0.48, -0.80, -0.36};
 
-Vec rayOf(double u, double v) { return {u, kCosPitch * v + kSinPitch, kCosPitch - kSinPitch * v}; }
+Vec pixelRay(double u, double v) { return {u, kCosPitch * v + kSinPitch, kCosPitch - kSinPitch * v}; }
 
 Hit ObjectList::trace(Vec origin, Vec direction, double limit, ObjectSet among) const {
   Hit hit;
@@ -232,16 +232,16 @@ void moveTo(uint32_t frame, ObjectList* movers) {
   dye(movers, 3);
 }
 
-Vec normalOf(const Object& object, int face, Vec point) {
+Vec surfaceNormal(const Object& object, int face, Vec point) {
   if (object.shape == Shape::kPlane) return object.half;
   if (object.shape == Shape::kSphere) return (point - object.centre) * (1 / object.half.x);
   const double sign = face & 1 ? 1 : -1;
   return turn(object, {face / 2 == 0 ? sign : 0, face / 2 == 1 ? sign : 0, face / 2 == 2 ? sign : 0});
 }
 
-double shadeOf(const Textures& textures, const Object& object, int face, Vec point, Vec direction, double depth,
-               double pixelTangent, double shade) {
-  const Vec normal = normalOf(object, face, point);
+double surfaceGrey(const Textures& textures, const Object& object, int face, Vec point, Vec direction, double depth,
+                   double pixelTangent, double shade) {
+  const Vec normal = surfaceNormal(object, face, point);
   double u = 0, v = 0, sizeU = object.tileMetres, sizeV = object.tileMetres;
   if (object.shape == Shape::kPlane) {
     u = normal.x != 0 ? point.z : point.x;

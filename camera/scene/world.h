@@ -19,7 +19,7 @@ inline double dot(Vec a, Vec b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 
 /// Returns the direction of the ray through normalised image point (u, v) of an unrotated camera, scaled so that the
 /// ray parameter of a point is its depth Z along the optical axis.
-Vec rayOf(double u, double v);
+Vec pixelRay(double u, double v);
 
 enum class Shape : uint8_t { kPlane, kBox, kSphere };
 
@@ -73,11 +73,11 @@ void moveTo(uint32_t frame, ObjectList* movers);
 
 /// Returns the light and paint at a hit, grey 0 to 255. @param pixelTangent size of a pixel at depth 1. @param shade 0
 /// in full shadow, 1 in full light
-double shadeOf(const Textures& textures, const Object& object, int face, Vec point, Vec direction, double depth,
-               double pixelTangent, double shade);
+double surfaceGrey(const Textures& textures, const Object& object, int face, Vec point, Vec direction, double depth,
+                   double pixelTangent, double shade);
 
 /// Returns the outward unit normal at a point of an object.
-Vec normalOf(const Object& object, int face, Vec point);
+Vec surfaceNormal(const Object& object, int face, Vec point);
 
 extern const Vec kToLight;
 

@@ -37,7 +37,7 @@ std::string describeValue(const Napi::Value& value) {
 }
 
 template <class Element>
-Element* bytesOf(const Napi::Object& object, const char* name, size_t needed) {
+Element* readBytes(const Napi::Object& object, const char* name, size_t needed) {
   const Napi::Value value = object.Get(name);
   const auto arrayType = value.IsTypedArray() ? value.As<Napi::TypedArray>().TypedArrayType() : napi_int8_array;
   if (arrayType != kArrayType<Element>) {
@@ -122,12 +122,12 @@ template <class T>
 ImageView<T> readImage(const Napi::Object& object, const char* name, int32_t width, int32_t height,
                        size_t strideBytes) {
   const size_t needed = static_cast<size_t>(height - 1) * strideBytes + static_cast<size_t>(width) * sizeof(T);
-  return {static_cast<T*>(bytesOf<std::remove_const_t<T>>(object, name, needed)), width, height, strideBytes};
+  return {static_cast<T*>(readBytes<std::remove_const_t<T>>(object, name, needed)), width, height, strideBytes};
 }
 
 template <class T>
 T* readElements(const Napi::Object& object, const char* name, size_t count) {
-  return bytesOf<std::remove_const_t<T>>(object, name, count * sizeof(T));
+  return readBytes<std::remove_const_t<T>>(object, name, count * sizeof(T));
 }
 
 int32_t readIndex(const Napi::Value& value, const char* what, int32_t count) {

@@ -32,9 +32,9 @@ const Job kJobs[] = {{"half", {1436, 992, 145}, true, 3, 3, 30},
                      {"half, the paper's arms", {1436, 992, 145}, true, 21, 31, 13},
                      {"full, the paper's arms", {640, 480, 128}, false, 41, 61, 13}};
 
-CrossParameters parametersOf(const Job& job) {
+CrossParameters jobParameters(const Job& job) {
   CrossParameters p;
-  p.numDisparities = job.half ? halfOf(job.size.num) : job.size.num;
+  p.numDisparities = job.half ? halfSide(job.size.num) : job.size.num;
   p.armX = job.armX, p.armY = job.armY, p.similarity = job.similarity;
   return p;
 }
@@ -70,8 +70,8 @@ struct CbcaFrame {
 
   CbcaFrame(const Job& j, const std::vector<uint8_t>& left, const std::vector<uint8_t>& right,
             const CrossTuning& tuning)
-      : job(j), matchedWidth(j.half ? halfOf(j.size.width) : j.size.width),
-        matchedHeight(j.half ? halfOf(j.size.height) : j.size.height) {
+      : job(j), matchedWidth(j.half ? halfSide(j.size.width) : j.size.width),
+        matchedHeight(j.half ? halfSide(j.size.height) : j.size.height) {
     const std::vector<uint8_t>* sides[2] = {&left, &right};
     const size_t pixels = static_cast<size_t>(matchedWidth) * matchedHeight;
     for (int side = 0; side < 2; ++side) {
@@ -84,7 +84,7 @@ struct CbcaFrame {
     require(matched.allocate(pixels));
     require(doubled.allocate(left.size()));
     require(doubledConfidence.allocate(left.size()));
-    require(cbca.open(parametersOf(job), 16 * kCbcaThreshold, matchedWidth, matchedHeight, tuning));
+    require(cbca.open(jobParameters(job), 16 * kCbcaThreshold, matchedWidth, matchedHeight, tuning));
     require(cudaStatus(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream"));
     require(cudaStatus(cudaMemset(result().get(), 0x55, result().bytes()), "poison"));
     require(cudaStatus(cudaDeviceSynchronize(), "poison"));
@@ -105,8 +105,8 @@ struct CbcaFrame {
   DeviceBuffer<int16_t>& result() { return job.half ? doubled : matched; }
 };
 
-std::vector<int16_t> expectedOf(const Job& job, const std::vector<uint8_t>& left, const std::vector<uint8_t>& right) {
-  const int w = job.size.width, h = job.size.height, mw = job.half ? halfOf(w) : w, mh = job.half ? halfOf(h) : h;
+std::vector<int16_t> expectedMap(const Job& job, const std::vector<uint8_t>& left, const std::vector<uint8_t>& right) {
+  const int w = job.size.width, h = job.size.height, mw = job.half ? halfSide(w) : w, mh = job.half ? halfSide(h) : h;
   const size_t pixels = static_cast<size_t>(mw) * mh;
   std::vector<uint8_t> halves[2] = {std::vector<uint8_t>(pixels), std::vector<uint8_t>(pixels)}, confidence(pixels);
   if (job.half) {
@@ -114,7 +114,7 @@ std::vector<int16_t> expectedOf(const Job& job, const std::vector<uint8_t>& left
     halfReference(packedView(right.data(), w, h), packedView(halves[1].data(), mw, mh));
   }
   std::vector<int16_t> matched(pixels), doubled(left.size());
-  cbcaReference(parametersOf(job), 16 * kCbcaThreshold, packedView((job.half ? halves[0] : left).data(), mw, mh),
+  cbcaReference(jobParameters(job), 16 * kCbcaThreshold, packedView((job.half ? halves[0] : left).data(), mw, mh),
                 packedView((job.half ? halves[1] : right).data(), mw, mh), packedView(matched.data(), mw, mh),
                 packedView(confidence.data(), mw, mh));
   if (!job.half) return matched;
@@ -147,7 +147,7 @@ struct Run {
   Run(const Job& j, const char* i, bool checked) : job(j), image(i) {
     if (image[0] == 'r') regionPair(job.size, left, right);
     else texturedPair(job.size, left, right);
-    if (checked) expected = std::async(std::launch::async, [this] { return expectedOf(job, left, right); });
+    if (checked) expected = std::async(std::launch::async, [this] { return expectedMap(job, left, right); });
   }
   void check() {
     const std::vector<int16_t> reference = expected.get();

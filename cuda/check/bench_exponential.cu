@@ -38,7 +38,7 @@ struct Pair {
   std::vector<Rgb8> rgb;
 };
 
-Pair pairOf() {
+Pair randomPair() {
   Pair pair;
   texturedPair({kWidth, kHeight, 60}, pair.left, pair.right);
   for (size_t i = 0; i < pair.left.size(); ++i) {
@@ -146,7 +146,7 @@ int main(int argc, char** argv) {
   Report report(argv[1], argv[2]);
   std::printf("%-24s %-10s %5s %10s %10s %9s %7s\n", "exponential", "size", "SMs", "median ms", "least ms", "GDE/s",
               "MB");
-  const Pair pair = pairOf();
+  const Pair pair = randomPair();
   const std::vector<Preset> all = presets();
   std::vector<std::vector<int16_t>> expected;
   for (const Preset& preset : all) {

@@ -56,13 +56,13 @@ inline std::vector<int16_t> expectedDisparity(const Size& size, const SgmParamet
   const int w = size.width, h = size.height;
   const size_t pixels = left.size();
   std::vector<uint32_t> censusLeft(pixels), censusRight(pixels);
-  const auto wordsOf = [&](const std::vector<uint8_t>& image, std::vector<uint32_t>& words) {
+  const auto randomWords = [&](const std::vector<uint8_t>& image, std::vector<uint32_t>& words) {
     const ImageView<uint32_t> to = packedView(words.data(), w, h);
     if (size.defaults) twoGradientCensusReference(packedView(image.data(), w, h), to);
     else censusReference<uint8_t>(packedView(image.data(), w, h), to);
   };
-  wordsOf(left, censusLeft);
-  wordsOf(right, censusRight);
+  randomWords(left, censusLeft);
+  randomWords(right, censusRight);
   std::vector<uint16_t> sums(pixels * size.num);
   std::vector<int16_t> q4(pixels), whole(pixels), rightWinner(pixels), filtered(pixels);
   std::vector<uint8_t> confidence(pixels);
@@ -142,7 +142,7 @@ Timing timeGraph(cudaStream_t stream, Enqueue enqueue, Check check) {
   return replays.time(200);
 }
 
-inline SgmParameters parametersOf(const Size& size, int paths) {
+inline SgmParameters sizeParameters(const Size& size, int paths) {
   SgmParameters p;
   p.numDisparities = size.num, p.paths = paths, p.p1 = 10;
   // The defaults are those of cuda/match/sgm/sgm.cpu.cc.
@@ -180,7 +180,7 @@ struct Frame {
     for (DeviceBuffer<int16_t>* b : {&q4, &whole, &filtered}) require(b->allocate(pixels));
     require(scratch.allocate(2 * pixels));
     require(millimetres.allocate(pixels));
-    require(sgm.open(parametersOf(size, paths), size.width, size.height, tuning));
+    require(sgm.open(sizeParameters(size, paths), size.width, size.height, tuning));
     require(cudaStatus(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream"));
   }
   ~Frame() { cudaStreamDestroy(stream); }

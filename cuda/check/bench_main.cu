@@ -51,7 +51,7 @@ struct Run {
     texturedPair(size, left, right);
     if (unchecked || (size.width != 640 && size.width != 1242)) return;
     expected = std::async(std::launch::async,
-                          [this] { return expectedDisparity(size, parametersOf(size, paths), left, right); });
+                          [this] { return expectedDisparity(size, sizeParameters(size, paths), left, right); });
   }
   void check() {
     if (!expected.valid()) return;

@@ -109,7 +109,7 @@ inline void timeFrames(Report& report, const Size& size, const Ground& ground, c
   gpu::SgmTuning tuning;
   tuning.multiprocessors = ground.sms;
   Frame frame(size, 4, left, right, tuning);
-  const Size halfSize = {halfOf(size.width), halfOf(size.height), halfOf(size.num)};
+  const Size halfSize = {halfSide(size.width), halfSide(size.height), halfSide(size.num)};
   std::vector<uint8_t> halfLeft, halfRight;
   texturedPair(halfSize, halfLeft, halfRight);
   Frame half(halfSize, 4, halfLeft, halfRight, tuning);

@@ -62,7 +62,7 @@ struct Refinement {
     const std::vector<uint8_t> greys = greyPicture(size);
     const size_t pixels = disparities.size();
     for (DeviceBuffer<uint8_t>* b : {&grey, &certainty, &sure, &repairedSure}) require(b->allocate(pixels));
-    const size_t blocks = static_cast<size_t>(blockColumnsOf(size.width)) * blockRowsOf(size.height);
+    const size_t blocks = static_cast<size_t>(blockColumnCount(size.width)) * blockRowCount(size.height);
     require(limit.allocate(blocks));
     require(blockSums.allocate(blocks));
     for (DeviceBuffer<int16_t>* b : {&kept, &matched, &repaired, &filled, &edged, &filtered})

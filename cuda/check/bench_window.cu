@@ -71,8 +71,8 @@ struct Expected {
 };
 
 template <class Result, class Images, class Parameters, class Reference>
-Expected expectedOf(const Parameters& parameters, const std::vector<HsvPixel>& left, const std::vector<HsvPixel>& right,
-                    Reference reference) {
+Expected expectedResult(const Parameters& parameters, const std::vector<HsvPixel>& left,
+                        const std::vector<HsvPixel>& right, Reference reference) {
   Expected e(left.size());
   const auto view = [](auto& values) { return packedView(values.data(), kSize.width, kSize.height); };
   Images images;
@@ -177,8 +177,8 @@ int main(int argc, char** argv) {
   sad.numDisparities = kSize.num, sad.windowWidth = sad.windowHeight = 9;
   PyramidParameters pyramid;
   pyramid.numDisparities = kSize.num;
-  const Expected sadExpected = expectedOf<SadResult, SadImages>(sad, left, right, sadReference);
-  const Expected pyramidExpected = expectedOf<PyramidResult, PyramidImages>(pyramid, left, right, pyramidReference);
+  const Expected sadExpected = expectedResult<SadResult, SadImages>(sad, left, right, sadReference);
+  const Expected pyramidExpected = expectedResult<PyramidResult, PyramidImages>(pyramid, left, right, pyramidReference);
   for (const int sms : partitions) {
     if (sms != 0) enterPartition(sms);
     {

@@ -45,7 +45,7 @@ inline CrossTuning randomTuning(Random& random) {
 inline std::string describe(const CrossParameters& p) {
   char text[200];
   std::snprintf(text, sizeof text, "min %d num %d armX %d, %d armY %d, %d similarity %d lambdas %d, %d", p.minDisparity,
-                p.numDisparities, p.armX, p.armXOf(1), p.armY, p.armYOf(1), p.similarity, p.lambdaDifference,
+                p.numDisparities, p.armX, p.sideArmX(1), p.armY, p.sideArmY(1), p.similarity, p.lambdaDifference,
                 p.lambdaCensus);
   return text;
 }

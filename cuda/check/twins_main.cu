@@ -111,7 +111,7 @@ void checkSmooth(Random& random, const Case& c, const std::vector<uint8_t>& left
 
 /// Checks halving, and doubling of a map with invalid pixels, steps across the threshold and every border.
 void checkHalfAndUpscale(Random& random, const Case& c, const std::vector<uint8_t>& grey) {
-  const int width = halfOf(c.width), height = halfOf(c.height);
+  const int width = halfSide(c.width), height = halfSide(c.height);
   const size_t pixels = static_cast<size_t>(width) * height;
   std::vector<uint8_t> expected(pixels), confidence(pixels), doubledConfidence(grey.size());
   std::vector<int16_t> map(pixels), doubled(grey.size());

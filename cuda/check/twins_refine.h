@@ -31,7 +31,7 @@ constexpr int kDisparityKinds = 7;
 /// Makes a disparity map. @param kind 0, 1: patches with holes of all lengths and empty rows. 2: nothing valid. 3:
 /// everything valid. 4: one path that winds through all rows. 5: a chessboard of values and holes. 6: patches that
 /// reach the highest disparities
-inline std::vector<int16_t> disparitiesOf(Random& random, const Case& c, int kind) {
+inline std::vector<int16_t> randomDisparities(Random& random, const Case& c, int kind) {
   std::vector<int16_t> disparities(static_cast<size_t>(c.width) * c.height, kInvalidDisparity);
   if (kind == 2) return disparities;
   const int base = kind == 6 ? 30752 : 0, oneHoleIn = random.whole(2, 30), slope = random.whole(-20, 20);
@@ -167,7 +167,7 @@ inline void checkTemporal(Random& random, const Case& c, std::vector<uint8_t> pi
   upload(dWeight, weight);
   require(dMoved.allocate(static_cast<size_t>(temporalTiles(c.width)) * temporalTiles(c.height)), "temporal");
   require(dCount.allocate(1), "temporal");
-  const auto viewOf = [&](auto* data) { return packedView(data, c.width, c.height); };
+  const auto caseView = [&](auto* data) { return packedView(data, c.width, c.height); };
   for (int frame = 0; frame < 7; ++frame) {
     if (random.whole(0, 5) == 0) random.fill(picture, 0, 255);
     std::vector<uint8_t> grey(picture);
@@ -183,10 +183,10 @@ inline void checkTemporal(Random& random, const Case& c, std::vector<uint8_t> pi
     DeviceBuffer<int16_t> dDisparities;
     upload(dGrey, grey);
     upload(dDisparities, disparities);
-    temporalReference(viewOf(static_cast<const uint8_t*>(grey.data())), viewOf(disparities.data()),
-                      {viewOf(mean.data()), viewOf(weight.data()), viewOf(reference.data())});
+    temporalReference(caseView(static_cast<const uint8_t*>(grey.data())), caseView(disparities.data()),
+                      {caseView(mean.data()), caseView(weight.data()), caseView(reference.data())});
     require(gpu::temporal(dGrey.get(), dDisparities.get(),
-                          {viewOf(dMean.get()), viewOf(dWeight.get()), viewOf(dReference.get())}, dMoved.get(),
+                          {caseView(dMean.get()), caseView(dWeight.get()), caseView(dReference.get())}, dMoved.get(),
                           dCount.get(), nullptr),
             "temporal");
     const std::string what = "mean over time, frame " + std::to_string(frame) + " " + c.name;
@@ -202,7 +202,7 @@ inline void checkTemporal(Random& random, const Case& c, std::vector<uint8_t> pi
 inline void checkAmbiguity(Random& random, const Case& c, const std::vector<int16_t>& disparities) {
   const size_t pixels = disparities.size();
   std::vector<uint8_t> left(pixels), right(pixels),
-      limit(static_cast<size_t>(blockColumnsOf(c.width)) * blockRowsOf(c.height));
+      limit(static_cast<size_t>(blockColumnCount(c.width)) * blockRowCount(c.height));
   const int kind = random.whole(0, 3), period = random.whole(2, 40), noise = random.whole(0, 4);
   const int shift = random.whole(0, 40);
   for (size_t i = 0; i < pixels; ++i) {
@@ -216,7 +216,7 @@ inline void checkAmbiguity(Random& random, const Case& c, const std::vector<int1
   }
   const auto packed = [&](const auto& image) { return packedView(image.data(), c.width, c.height); };
   ambiguityReference({packed(left), packed(right), packed(disparities)},
-                     packedView(limit.data(), blockColumnsOf(c.width), blockRowsOf(c.height)));
+                     packedView(limit.data(), blockColumnCount(c.width), blockRowCount(c.height)));
   DeviceBuffer<uint8_t> dLeft, dRight, dLimit;
   DeviceBuffer<int16_t> dDisparities;
   upload(dLeft, left);
@@ -228,12 +228,12 @@ inline void checkAmbiguity(Random& random, const Case& c, const std::vector<int1
   require(gpu::ambiguity(dLeft.get(), dRight.get(), dDisparities.get(), sums.get(), dLimit.get(), c.width, c.height,
                          nullptr),
           "ambiguity");
-  expectSame(limit, fetched(dLimit), blockColumnsOf(c.width), "ambiguity " + c.name);
+  expectSame(limit, fetched(dLimit), blockColumnCount(c.width), "ambiguity " + c.name);
 }
 
-/// @param kind of disparitiesOf
+/// @param kind of randomDisparities
 inline void checkRefinement(Random& random, const Case& c, const std::vector<uint8_t>& grey, int kind) {
-  std::vector<int16_t> disparities = disparitiesOf(random, c, kind);
+  std::vector<int16_t> disparities = randomDisparities(random, c, kind);
   checkSpeckle(random, c, disparities);
   checkThreshold(random, c, disparities);
   checkMeasuresAndRepair(random, c, grey, disparities);
@@ -282,7 +282,7 @@ inline void checkRefinement(Random& random, const Case& c, const std::vector<uin
   require(dSure.allocate(grey.size()), "confidence");
   for (size_t i = 0; i < certainty.size(); i += 7) certainty[i] = 0;
   upload(dCertainty, certainty);
-  std::vector<uint8_t> limit(static_cast<size_t>(blockColumnsOf(c.width)) * blockRowsOf(c.height));
+  std::vector<uint8_t> limit(static_cast<size_t>(blockColumnCount(c.width)) * blockRowCount(c.height));
   random.fill(limit, 1, 255);
   DeviceBuffer<uint8_t> dLimit;
   upload(dLimit, limit);
@@ -291,8 +291,8 @@ inline void checkRefinement(Random& random, const Case& c, const std::vector<uin
     const uint8_t* const limits = zeroIsEstimated ? dLimit.get() : nullptr;
     confidenceReference(greyView, view(disparities).asConst(),
                         packedView<const uint8_t>(certainty.data(), c.width, c.height), zeroIsEstimated,
-                        packedView<const uint8_t>(zeroIsEstimated ? limit.data() : nullptr, blockColumnsOf(c.width),
-                                                  blockRowsOf(c.height)),
+                        packedView<const uint8_t>(zeroIsEstimated ? limit.data() : nullptr, blockColumnCount(c.width),
+                                                  blockRowCount(c.height)),
                         packedView(sure.data(), c.width, c.height));
     require(gpu::confidence(dGrey.get(), dIn.get(), dCertainty.get(), zeroIsEstimated, limits, dSure.get(), c.width,
                             c.height, nullptr),

@@ -90,7 +90,7 @@ class CpuBackend final : public Backend {
     for (const std::unique_ptr<CpuStage>& stage : stages_) bytes += stage ? stage->workspaceBytes() : 0;
     return bytes;
   }
-  const char* instructionSet() const override { return nameOf(set_); }
+  const char* instructionSet() const override { return instructionSetName(set_); }
   int threads() const override { return workers_.count(); }
 
  private:

@@ -206,7 +206,7 @@ __device__ __forceinline__ void joinAt() {
 }
 
 /// Returns ones in every half whose highest bit is set.
-__device__ __forceinline__ uint32_t signsOf(uint32_t halves) {
+__device__ __forceinline__ uint32_t signBits(uint32_t halves) {
 #if defined(__CUDACC__) && defined(__CUDA_ARCH__)
   uint32_t signs;
   asm("prmt.b32 %0, %1, 0, 0xBB99;" : "=r"(signs) : "r"(halves));
@@ -246,7 +246,7 @@ __device__ __forceinline__ T* keptGlobal(T* global) {
 }
 
 /// Returns low | high << 16 in one instruction. Compilers that know the ranges use two.
-__device__ __forceinline__ uint32_t pairOf(uint32_t low, uint32_t high) {
+__device__ __forceinline__ uint32_t packPair(uint32_t low, uint32_t high) {
 #if defined(__CUDACC__) && defined(__CUDA_ARCH__)
   uint32_t pair;
   asm("mad.lo.u32 %0, %1, 65536, %2;" : "=r"(pair) : "r"(high), "r"(low));
@@ -257,7 +257,7 @@ __device__ __forceinline__ uint32_t pairOf(uint32_t low, uint32_t high) {
 }
 
 /// Packs four values below 256 into a word in three instructions. Compilers that know the ranges use six.
-__device__ __forceinline__ uint32_t bytesOf(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
+__device__ __forceinline__ uint32_t packBytes(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
 #if defined(__CUDACC__) && defined(__CUDA_ARCH__)
   uint32_t low, high, word;
   asm("mad.lo.u32 %0, %1, 256, %2;" : "=r"(low) : "r"(b), "r"(a));

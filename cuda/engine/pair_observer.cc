@@ -77,17 +77,17 @@ RowBands PairObserver::bands() const {
   return countRowBands(search, words(0), words(1), countRowOffset_);
 }
 
-RowLine PairObserver::lineOf(const FrameInput& input, const RowBands& bands) {
-  const RowLine first = rowLineOf(bands);
+RowLine PairObserver::rowLine(const FrameInput& input, const RowBands& bands) {
+  const RowLine first = estimateRowLine(bands);
   const int32_t turned = observation_.adaptation.quarterRowsOverWidth == 0 ? kTurnedOverWidth : kStraightOverWidth;
   if (!first.known || std::abs(first.quarterRowsOverWidth) < turned) return {};
   prepare(input, 1,
           mapFurtherDown(p_.rightMap, p_.width, p_.height, first.middleQuarterRows, first.quarterRowsOverWidth));
   const RowBands through = this->bands();
-  const RowLine rest = rowLineOf(through);
+  const RowLine rest = estimateRowLine(through);
   // A few samples of a noisy pair may form a line by chance. Then the census agrees no better along it than at the best
   // whole row.
-  const RowOffsetSums before = sumsOf(bands), after = sumsOf(through);
+  const RowOffsetSums before = mergeSums(bands), after = mergeSums(through);
   const int64_t best = *std::min_element(before.sums, before.sums + kRowOffsets);
   if (!rest.known || after.sums[kMaxRowOffset] * before.samples >= best * after.samples) return {};
   return {true, first.middleQuarterRows + rest.middleQuarterRows,
@@ -96,12 +96,12 @@ RowLine PairObserver::lineOf(const FrameInput& input, const RowBands& bands) {
 
 void PairObserver::lookAtRows(const FrameInput& input) {
   const RowBands estimated = bands();
-  const RowLine line = lineOf(input, estimated);
+  const RowLine line = rowLine(input, estimated);
   int32_t quarterRows = line.middleQuarterRows;
   if (line.known) {
     observation_.rowsAtLimit = false;
   } else {
-    const RowOffset offset = rowOffsetOf(estimated);
+    const RowOffset offset = estimateRowOffset(estimated);
     if (!offset.known) return;
     observation_.rowsAtLimit = offset.atLimit;
     if (offset.atLimit) return;

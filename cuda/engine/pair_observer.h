@@ -73,7 +73,7 @@ class PairObserver {
   RowBands bands() const;
   void lookAtRows(const FrameInput& input);
   /// Returns the line through `bands`, verified by a second estimate along it. Not known if the rows are straight.
-  RowLine lineOf(const FrameInput& input, const RowBands& bands);
+  RowLine rowLine(const FrameInput& input, const RowBands& bands);
 
   EngineParameters p_;
   const RectifyRows rectify_;

@@ -150,7 +150,7 @@ class GpuBackend final : public Backend {
 
   void attach(const FrameOutput& output) override {
     for (int buffer = kScratchCount; buffer < kDroppedResult; ++buffer)
-      memory_.add(resultOf(output, buffer), chain_.bytes(static_cast<Buffer>(buffer)));
+      memory_.add(resultBuffer(output, buffer), chain_.bytes(static_cast<Buffer>(buffer)));
     const size_t pixels = static_cast<size_t>(p_.width) * p_.height;
     if (p_.encodeDepth == Encoding::kRvl) memory_.add(output.encodedDepth, rvlBound(pixels));
     if (p_.encodeDisparity == Encoding::kRvl) memory_.add(output.encodedDisparity, rvlBound(pixels));
@@ -300,7 +300,7 @@ class GpuBackend final : public Backend {
     for (int buffer = kScratchCount; buffer < kBufferCount; ++buffer) {
       const DeviceBuffer<uint8_t>& from = inWork.results[buffer];
       if (from.bytes() == 0) continue;
-      void* const to = buffer == kDroppedResult ? inWork.dropped.get() : resultOf(output, buffer);
+      void* const to = buffer == kDroppedResult ? inWork.dropped.get() : resultBuffer(output, buffer);
       DEPTHWATT_TRY(cudaStatus(cudaMemcpyAsync(to, from.get(), from.bytes(), cudaMemcpyDeviceToHost, download_),
                                "copy of a result"));
     }
@@ -311,7 +311,7 @@ class GpuBackend final : public Backend {
     return cudaStatus(cudaEventRecord(inWork.downloaded, download_), "cudaEventRecord");
   }
 
-  static void* resultOf(const FrameOutput& output, int buffer) {
+  static void* resultBuffer(const FrameOutput& output, int buffer) {
     switch (buffer) {
       case kLeftResult: return output.left;
       case kLeftRgbResult: return output.leftRgb;

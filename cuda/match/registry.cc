@@ -28,7 +28,7 @@ const Entry kEntries[] = {DEPTHWATT_MATCHERS(DEPTHWATT_ENTRY)};
 #undef DEPTHWATT_ENTRY
 
 /// Returns null if the facts are not a registered matcher's.
-const Entry* entryOf(const MatchTask& task) {
+const Entry* findEntry(const MatchTask& task) {
   for (const Entry& entry : kEntries) {
     if (&entry.facts() == task.matcher.facts) return &entry;
   }
@@ -94,18 +94,18 @@ Status checkMatcher(const MatcherChoice& choice, const MatchSearch& search, bool
                          "Expected match.minDisparity of 0 to %d with match.numDisparities of %d, got %d.",
                          kMaxDisparity - search.numDisparities, search.numDisparities, search.minDisparity);
   }
-  const BrokenRule broken = brokenRuleOf(choice, search, halfResolution);
+  const BrokenRule broken = findBrokenRule(choice, search, halfResolution);
   if (broken.empty()) return {};
   return Status::error(Code::kParameter, "%s: %s.", broken.keys[0].c_str(), broken.text.c_str());
 }
 
-BrokenRule brokenRuleOf(const MatcherChoice& choice, const MatchSearch& search, bool halfResolution) {
+BrokenRule findBrokenRule(const MatcherChoice& choice, const MatchSearch& search, bool halfResolution) {
   return choice.facts->check == nullptr ? BrokenRule() : choice.facts->check(choice, search, halfResolution);
 }
 
 Status openCpuMatcher(const MatchTask& task, InstructionSet set, Workers& workers,
                       std::unique_ptr<CpuMatcher>* opened) {
-  const Entry* const entry = entryOf(task);
+  const Entry* const entry = findEntry(task);
   if (entry == nullptr) return unknownMatcher();
   try {
     return entry->open(task, set, workers, opened);
@@ -117,7 +117,7 @@ Status openCpuMatcher(const MatchTask& task, InstructionSet set, Workers& worker
 }
 
 Status matchReference(const MatchTask& task, const MatcherImages& images, const MatcherResult& result) {
-  const Entry* const entry = entryOf(task);
+  const Entry* const entry = findEntry(task);
   if (entry == nullptr) return unknownMatcher();
   if (entry->reference == nullptr) {
     return Status::error(Code::kBackendUnavailable, "Expected a matcher that has a reference, %s has none.",

@@ -25,7 +25,7 @@ Status setParameter(MatcherChoice* choice, const std::string& key, const GivenVa
 Status checkMatcher(const MatcherChoice& choice, const MatchSearch& search, bool halfResolution);
 
 /// Returns the first of the matcher's own rules that its values break.
-BrokenRule brokenRuleOf(const MatcherChoice& choice, const MatchSearch& search, bool halfResolution);
+BrokenRule findBrokenRule(const MatcherChoice& choice, const MatchSearch& search, bool halfResolution);
 
 Status openCpuMatcher(const MatchTask& task, InstructionSet set, Workers& workers, std::unique_ptr<CpuMatcher>* opened);
 

@@ -8,18 +8,18 @@ namespace depthwatt {
 namespace {
 
 template <class T>
-size_t pixelsOf(const ImageView<T>& image) {
+size_t pixelCount(const ImageView<T>& image) {
   return static_cast<size_t>(image.width) * static_cast<size_t>(image.height);
 }
 
 }  // namespace
 
 void encodeDepthBody(ImageView<const uint16_t> depthMillimetres, const EncodedBody& body) {
-  *body.bytes = static_cast<uint32_t>(rvlEncodeDepth(depthMillimetres.data, pixelsOf(depthMillimetres), body.data));
+  *body.bytes = static_cast<uint32_t>(rvlEncodeDepth(depthMillimetres.data, pixelCount(depthMillimetres), body.data));
 }
 
 void encodeDisparityBody(Encoding encoding, ImageView<const int16_t> disparityQ4, const EncodedBody& body) {
-  const size_t pixels = pixelsOf(disparityQ4);
+  const size_t pixels = pixelCount(disparityQ4);
   if (encoding == Encoding::kRvl) {
     *body.bytes = static_cast<uint32_t>(rvlEncodeDisparity(disparityQ4.data, pixels, body.data));
     return;

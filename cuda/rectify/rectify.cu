@@ -93,7 +93,7 @@ using RectifyKernel = void (*)(Source, const int32_t*, uint8_t*, int, int);
 Status rectify(const RectifySource& source, const int32_t* map, uint8_t* out, int32_t width, int32_t height,
                cudaStream_t stream) {
   const bool bayer = isBayer(source.format);
-  const SampleLayout layout = sampleLayoutOf(source.format);
+  const SampleLayout layout = sampleLayout(source.format);
   const Source view = {source.data,  source.width,        source.height,      source.strideBytes,
                        layout.shift, redX(source.format), redY(source.format)};
   const RectifyKernel kernel = layout.bytesPerPixel == 3   ? rectifyKernel<3, false>

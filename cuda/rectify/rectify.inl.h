@@ -36,7 +36,7 @@ inline I32 interpolate(I32 top, I32 bottom, const AxisPlace& x, const AxisPlace&
 /// One byte per pixel: the low two bytes, spread.
 struct ByteSamples {
   static constexpr int32_t kBytesLog2 = 0;
-  static I32 pairOf(I32 bits) {
+  static I32 bytePair(I32 bits) {
     const I32 low = andI32(bits, splatI32(0xff));
     return orI32(low, shiftLeftI32<8>(andI32(bits, splatI32(0xff00))));
   }
@@ -46,7 +46,7 @@ struct ByteSamples {
 template <int kShift>
 struct WordSamples {
   static constexpr int32_t kBytesLog2 = 1;
-  static I32 pairOf(I32 bits) { return andI32(shiftRightI32<kShift>(bits), splatI32(0x00ff00ff)); }
+  static I32 bytePair(I32 bits) { return andI32(shiftRightI32<kShift>(bits), splatI32(0x00ff00ff)); }
 };
 
 /// Rows of bytes: an image, or one plane of it.
@@ -122,7 +122,7 @@ inline bool remapGroup(const RectifySource& source, const int32_t* from, uint8_t
     const Window window(plane, leastWhole(from, source.width, 0) << kLog2, leastWhole(from, source.height, 1),
                         shiftLeftI32<kLog2>(x.whole), y.whole);
     if (window.fits()) {
-      storeBytesI32(out, interpolate(Samples::pairOf(window.fetch(0)), Samples::pairOf(window.fetch(1)), x, y));
+      storeBytesI32(out, interpolate(Samples::bytePair(window.fetch(0)), Samples::bytePair(window.fetch(1)), x, y));
       return true;
     }
   }
@@ -130,8 +130,8 @@ inline bool remapGroup(const RectifySource& source, const int32_t* from, uint8_t
                             shiftLeftI32<Samples::kBytesLog2>(x.whole));
   // Two bytes per pixel: the 32 bits are the two pixels themselves, and never exceed the row.
   if (Samples::kBytesLog2 == 0 && anyAboveI32(offset, splatI32(lastOffset))) return false;
-  const I32 top = Samples::pairOf(gatherI32(source.data, offset));
-  const I32 bottom = Samples::pairOf(gatherI32(source.data + source.strideBytes, offset));
+  const I32 top = Samples::bytePair(gatherI32(source.data, offset));
+  const I32 bottom = Samples::bytePair(gatherI32(source.data + source.strideBytes, offset));
   storeBytesI32(out, interpolate(top, bottom, x, y));
   return true;
 }
@@ -156,7 +156,7 @@ inline MosaicRow mosaicRow(const Fetch& fetch) {
     const I32 bits = fetch(0), bytes = splatI32(0x00ff00ff);
     return {andI32(bits, bytes), andI32(shiftRightI32<8>(bits), bytes)};
   } else {
-    const I32 ab = Samples::pairOf(fetch(0)), cd = Samples::pairOf(fetch(4));
+    const I32 ab = Samples::bytePair(fetch(0)), cd = Samples::bytePair(fetch(4));
     return {joinHalves(andI32(ab, splatI32(0xffff)), cd), orI32(shiftRightI32<16>(ab), andI32(cd, splatI32(-65536)))};
   }
 }
@@ -177,7 +177,7 @@ inline I32 mosaicGrey(const MosaicRow& up, const MosaicRow& row, const MosaicRow
 }
 
 /// Returns the site (0 red, 1 green next to red, 2 green next to blue, 3 blue) of the pixels (x, y).
-inline I32 siteOf(I32 x, I32 y) {
+inline I32 mosaicSite(I32 x, I32 y) {
   const I32 one = splatI32(1);
   return orI32(andI32(x, one), shiftLeftI32<1>(andI32(y, one)));
 }
@@ -194,7 +194,7 @@ inline bool remapBayerGroup(const RectifySource& source, const int32_t* from, ui
     return false;
   }
   const I32 site =
-      siteOf(addI32(x.whole, splatI32(redX(source.format))), addI32(y.whole, splatI32(redY(source.format))));
+      mosaicSite(addI32(x.whole, splatI32(redX(source.format))), addI32(y.whole, splatI32(redY(source.format))));
   const auto compute = [&](const auto& fetch) {
     const auto row = [&](int32_t j) { return mosaicRow<Samples>([&](int32_t at) { return fetch(j, at); }); };
     const MosaicRow row0 = row(0), row1 = row(1), row2 = row(2), row3 = row(3);
@@ -245,7 +245,7 @@ template <int kShift>
 void convertWordRow(const uint8_t* from, uint8_t* out, int32_t width) {
   int32_t x = 0;
   for (; x + 2 * kLanesI32 <= width; x += 2 * kLanesI32) {
-    const I32 pair = WordSamples<kShift>::pairOf(loadI32(from + 2 * x));
+    const I32 pair = WordSamples<kShift>::bytePair(loadI32(from + 2 * x));
     storeHalvesI32(out + x, orI32(pair, shiftRightI32<8>(pair)));
   }
   for (; x < width; ++x) out[x] = static_cast<uint8_t>((from[2 * x] | from[2 * x + 1] << 8) >> kShift);
@@ -258,7 +258,7 @@ void convertBayerRow(const RectifySource& source, int32_t y, uint8_t* out) {
   int32_t x = 0;
   if (y >= 1 && y + 1 < source.height && width >= 2 * kLanesI32 + 2) {
     const I32 lane = laneI32();
-    const I32 site = siteOf(splatI32(1 + redX(source.format)), splatI32(y + redY(source.format)));
+    const I32 site = mosaicSite(splatI32(1 + redX(source.format)), splatI32(y + redY(source.format)));
     const uint8_t* row = source.data + static_cast<size_t>(y) * source.strideBytes;
     out[0] = static_cast<uint8_t>(greyOfPixel(source, 0, y));
     for (x = 1; x + 2 * kLanesI32 + 1 <= width; x += 2 * kLanesI32) {
@@ -274,7 +274,7 @@ void convertBayerRow(const RectifySource& source, int32_t y, uint8_t* out) {
 }
 
 void convertRows(const RectifySource& source, ImageView<uint8_t> out, int32_t firstRow, int32_t endRow) {
-  const SampleLayout layout = sampleLayoutOf(source.format);
+  const SampleLayout layout = sampleLayout(source.format);
   for (int32_t y = firstRow; y < endRow; ++y) {
     const uint8_t* from = source.data + static_cast<size_t>(y) * source.strideBytes;
     uint8_t* row = out.row(y);
@@ -323,7 +323,7 @@ void rectifyRows(const RectifySource& source, const int32_t* map, ImageView<uint
                  int32_t endRow) {
   if (source.format == PixelFormat::kRgb8) return rgbToGreyRows(source, map, out, firstRow, endRow);
   if (map == nullptr) return convertRows(source, out, firstRow, endRow);
-  const SampleLayout layout = sampleLayoutOf(source.format);
+  const SampleLayout layout = sampleLayout(source.format);
   const bool bayer = isBayer(source.format);
   const auto run = [&](auto samples) {
     using Samples = decltype(samples);

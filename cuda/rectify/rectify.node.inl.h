@@ -13,7 +13,7 @@
 namespace depthwatt {
 namespace {
 
-size_t bytesOf(const Napi::Object& call, const RectifySource& source) {
+size_t callBytes(const Napi::Object& call, const RectifySource& source) {
   return sourceBytes(source.width, source.height, source.strideBytes, source.format, !call.Get("rgb").IsUndefined());
 }
 
@@ -27,7 +27,7 @@ RectifySource readSource(const Napi::Object& call) {
     throw errorFrom(call.Env(),
                     Status::error(Code::kParameter, "Expected a pixel format of frame.ts, got '%s'.", format.c_str()));
   }
-  const size_t bytes = bytesOf(call, source);
+  const size_t bytes = callBytes(call, source);
   if (bytes == 0) {
     throw errorFrom(call.Env(),
                     Status::error(Code::kParameter, "Expected a row stride that holds %d pixels, got %zu bytes.",
@@ -104,7 +104,7 @@ Napi::Value rectify(const Napi::CallbackInfo& info) {
   if (edge.empty()) {
     compute(source);
   } else {
-    const GuardedCopy copy(source.data, bytesOf(call, source), edge == "end");
+    const GuardedCopy copy(source.data, callBytes(call, source), edge == "end");
     if (copy.data() == nullptr)
       throw errorFrom(info.Env(), Status::error(Code::kFailed, "No memory for a guarded image."));
     RectifySource guarded = source;

@@ -73,12 +73,12 @@ int32_t bayerGrey(const Raw& raw, int32_t x, int32_t y) {
 
 /// Returns floor(i / 256), also below 0.
 int32_t by256(int32_t i) { return i >= 0 ? i / 256 : -((-i + 255) / 256); }
-int32_t byteOf(int32_t i) { return i < 0 ? 0 : i > 255 ? 255 : i; }
+int32_t clampToByte(int32_t i) { return i < 0 ? 0 : i > 255 ? 255 : i; }
 
 /// BT.601 with full-range luma: 1.402, 0.344, 0.714 and 1.772 times 256. @param u, v -128 to 127
-Rgb coloursOf(int32_t luma, int32_t u, int32_t v) {
-  return {byteOf(luma + by256(359 * v + 128)), byteOf(luma - by256(88 * u + 183 * v + 128)),
-          byteOf(luma + by256(454 * u + 128))};
+Rgb toRgb(int32_t luma, int32_t u, int32_t v) {
+  return {clampToByte(luma + by256(359 * v + 128)), clampToByte(luma - by256(88 * u + 183 * v + 128)),
+          clampToByte(luma + by256(454 * u + 128))};
 }
 
 /// Two pixels share their chroma; the last of an odd width takes that of the two before it, and a single column has
@@ -88,13 +88,13 @@ Rgb packedColours(const Raw& raw, int32_t x, int32_t y) {
   const int32_t luma = raw.byte(2 * x + (lumaFirst ? 0 : 1), y), whole = raw.source.width / 2;
   if (whole == 0) return {luma, luma, luma};
   const int32_t pair = 4 * (x / 2 < whole ? x / 2 : whole - 1);
-  return coloursOf(luma, raw.byte(pair + (lumaFirst ? 1 : 0), y) - 128, raw.byte(pair + (lumaFirst ? 3 : 2), y) - 128);
+  return toRgb(luma, raw.byte(pair + (lumaFirst ? 1 : 0), y) - 128, raw.byte(pair + (lumaFirst ? 3 : 2), y) - 128);
 }
 
 /// Two by two pixels share their chroma, whose rows follow those of luma.
 Rgb planarColours(const Raw& raw, int32_t x, int32_t y) {
   const int32_t row = raw.source.height + y / 2, column = x / 2 * 2;
-  return coloursOf(raw.byte(x, y), raw.byte(column, row) - 128, raw.byte(column + 1, row) - 128);
+  return toRgb(raw.byte(x, y), raw.byte(column, row) - 128, raw.byte(column + 1, row) - 128);
 }
 
 Rgb rgbAt(const RectifySource& source, int32_t x, int32_t y) {
@@ -142,7 +142,7 @@ uint8_t sampled(const RectifySource& source, const int32_t* from, ValueAt&& valu
   return static_cast<uint8_t>((sum + 512) / 1024);
 }
 
-const int32_t* placeOf(const int32_t* map, int32_t width, int32_t x, int32_t y) {
+const int32_t* mapEntry(const int32_t* map, int32_t width, int32_t x, int32_t y) {
   return map + 2 * (static_cast<size_t>(y) * static_cast<size_t>(width) + static_cast<size_t>(x));
 }
 
@@ -153,7 +153,7 @@ void rectifyReference(const RectifySource& source, const int32_t* map, ImageView
   for (int32_t y = 0; y < out.height; ++y) {
     for (int32_t x = 0; x < out.width; ++x) {
       out.row(y)[x] =
-          map == nullptr ? static_cast<uint8_t>(grey(x, y)) : sampled(source, placeOf(map, out.width, x, y), grey);
+          map == nullptr ? static_cast<uint8_t>(grey(x, y)) : sampled(source, mapEntry(map, out.width, x, y), grey);
     }
   }
 }
@@ -168,7 +168,7 @@ void rectifyRgbReference(const RectifySource& source, const int32_t* map, ImageV
           return colour == 0 ? rgb.red : colour == 1 ? rgb.green : rgb.blue;
         };
         values[colour] =
-            map == nullptr ? static_cast<uint8_t>(own(x, y)) : sampled(source, placeOf(map, out.width, x, y), own);
+            map == nullptr ? static_cast<uint8_t>(own(x, y)) : sampled(source, mapEntry(map, out.width, x, y), own);
       }
       out.row(y)[x] = {values[0], values[1], values[2]};
     }

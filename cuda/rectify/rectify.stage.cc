@@ -27,7 +27,7 @@ class RectifyOnCpu final : public CpuStage {
   Status run(const StageImages& images) override {
     const RectifySource left{images.captured[0], p_.inputWidth, p_.inputHeight, p_.leftStrideBytes, p_.leftFormat};
     const RectifySource right{images.captured[1], p_.inputWidth, p_.inputHeight, p_.rightStrideBytes, p_.rightFormat};
-    const int32_t *leftMap = mapOf(0, p_.leftMap), *rightMap = mapOf(1, p_.rightMap);
+    const int32_t *leftMap = sideMap(0, p_.leftMap), *rightMap = sideMap(1, p_.rightMap);
     const ImageView<uint8_t>&leftGrey = images.whole.grey[0], &rightGrey = images.whole.grey[1];
     // The right image, and colours that only the matcher reads, are computed only in the window's rows.
     const auto inWindow = [&](int32_t first, int32_t end) {
@@ -75,7 +75,7 @@ class RectifyOnCpu final : public CpuStage {
   }
 
  private:
-  const int32_t* mapOf(int side, const std::vector<int32_t>& opened) const {
+  const int32_t* sideMap(int side, const std::vector<int32_t>& opened) const {
     return movedMaps_[side] != nullptr ? movedMaps_[side] : opened.empty() ? nullptr : opened.data();
   }
 

@@ -5,7 +5,7 @@
 
 namespace {
 
-inline int32_t sampleOf(const uint8_t* row, int32_t x, SampleLayout layout) {
+inline int32_t loadSample(const uint8_t* row, int32_t x, SampleLayout layout) {
   if (layout.bytesPerPixel == 1) return row[x];
   return ((row[2 * x] | row[2 * x + 1] << 8) >> layout.shift) & 0xff;
 }
@@ -29,15 +29,15 @@ inline int32_t mirrorInto(int32_t i, int32_t n) {
 int32_t greyOfPixel(const RectifySource& source, int32_t x, int32_t y) {
   const size_t stride = source.strideBytes;
   const uint8_t* row = source.data + static_cast<size_t>(y) * stride;
-  const SampleLayout layout = sampleLayoutOf(source.format);
+  const SampleLayout layout = sampleLayout(source.format);
   if (source.format == PixelFormat::kRgb8)
     return (77 * row[3 * x] + 150 * row[3 * x + 1] + 29 * row[3 * x + 2] + 128) >> 8;
-  if (!isBayer(source.format)) return sampleOf(row, x, layout);
+  if (!isBayer(source.format)) return loadSample(row, x, layout);
   const uint8_t* up = source.data + static_cast<size_t>(mirrorInto(y - 1, source.height)) * stride;
   const uint8_t* down = source.data + static_cast<size_t>(mirrorInto(y + 1, source.height)) * stride;
   const int32_t left = mirrorInto(x - 1, source.width), right = mirrorInto(x + 1, source.width);
   const int32_t site = ((x + redX(source.format)) & 1) | ((y + redY(source.format)) & 1) << 1;
-  const auto at = [&](const uint8_t* line, int32_t column) { return sampleOf(line, column, layout); };
+  const auto at = [&](const uint8_t* line, int32_t column) { return loadSample(line, column, layout); };
   return (kSiteOwn[site] * at(row, x) + kSiteSides[site] * (at(row, left) + at(row, right)) +
           kSiteAbove[site] * (at(up, x) + at(down, x)) +
           kSiteCorners[site] * (at(up, left) + at(up, right) + at(down, left) + at(down, right)) + 512) >>
@@ -85,13 +85,13 @@ int32_t colourOfPixel(const RectifySource& source, int32_t x, int32_t y, int32_t
     const uint8_t* pair = row + 4 * lesser(x >> 1, whole - 1) + 1 - second;
     return colourOfLuma(luma, pair[0], pair[2], colour);
   }
-  const SampleLayout layout = sampleLayoutOf(source.format);
+  const SampleLayout layout = sampleLayout(source.format);
   // Parities of the place within its tile: red is at (0, 0), blue at (1, 1).
   const int32_t px = (x + redX(source.format)) & 1, py = (y + redY(source.format)) & 1;
   const int32_t left = mirrorInto(x - 1, source.width), right = mirrorInto(x + 1, source.width);
   const uint8_t* up = source.data + static_cast<size_t>(mirrorInto(y - 1, source.height)) * stride;
   const uint8_t* down = source.data + static_cast<size_t>(mirrorInto(y + 1, source.height)) * stride;
-  const auto at = [&](const uint8_t* line, int32_t column) { return sampleOf(line, column, layout); };
+  const auto at = [&](const uint8_t* line, int32_t column) { return loadSample(line, column, layout); };
   if (colour == 1) {
     if (px != py) return at(row, x);
     return (at(row, left) + at(row, right) + at(up, x) + at(down, x) + 2) >> 2;

@@ -25,7 +25,7 @@ struct Colours {
   int red, green, blue;
 };
 
-__device__ __forceinline__ const uint8_t* rowOf(const Source& s, int y) {
+__device__ __forceinline__ const uint8_t* sourceRow(const Source& s, int y) {
   return s.data + static_cast<size_t>(y) * s.strideBytes;
 }
 
@@ -34,17 +34,17 @@ __device__ __forceinline__ int mirrorInto(int i, int n) {
   return i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i;
 }
 
-__device__ __forceinline__ int byteOf(int i) { return min(max(i, 0), 255); }
+__device__ __forceinline__ int clampToByte(int i) { return min(max(i, 0), 255); }
 
 /// BT.601 with full-range luma.
-__device__ __forceinline__ Colours coloursOf(int luma, int u, int v) {
+__device__ __forceinline__ Colours toRgb(int luma, int u, int v) {
   u -= 128, v -= 128;
-  return {byteOf(luma + ((359 * v + 128) >> 8)), byteOf(luma - ((88 * u + 183 * v + 128) >> 8)),
-          byteOf(luma + ((454 * u + 128) >> 8))};
+  return {clampToByte(luma + ((359 * v + 128) >> 8)), clampToByte(luma - ((88 * u + 183 * v + 128) >> 8)),
+          clampToByte(luma + ((454 * u + 128) >> 8))};
 }
 
 template <Kind kKind>
-__device__ __forceinline__ int sampleOf(const Source& s, const uint8_t* row, int x) {
+__device__ __forceinline__ int loadSample(const Source& s, const uint8_t* row, int x) {
   if (kKind == Kind::kMosaic8) return row[x];
   const int word =
       kKind == Kind::kMosaic16 ? reinterpret_cast<const uint16_t*>(row)[x] : row[2 * x] | row[2 * x + 1] << 8;
@@ -67,16 +67,16 @@ __device__ __forceinline__ Colours demosaiced(const Source& s, int x, int y, con
 
 template <Kind kKind>
 __device__ Colours mosaicColours(const Source& s, int x, int y) {
-  const uint8_t* const rows[3] = {rowOf(s, mirrorInto(y - 1, s.height)), rowOf(s, y),
-                                  rowOf(s, mirrorInto(y + 1, s.height))};
+  const uint8_t* const rows[3] = {sourceRow(s, mirrorInto(y - 1, s.height)), sourceRow(s, y),
+                                  sourceRow(s, mirrorInto(y + 1, s.height))};
   const int columns[3] = {mirrorInto(x - 1, s.width), x, mirrorInto(x + 1, s.width)};
   return demosaiced(s, x, y,
-                    [&](int row, int column) { return sampleOf<kKind>(s, rows[row + 1], columns[column + 1]); });
+                    [&](int row, int column) { return loadSample<kKind>(s, rows[row + 1], columns[column + 1]); });
 }
 
 template <Kind kKind>
 __device__ __forceinline__ Colours coloursAt(const Source& s, int x, int y) {
-  const uint8_t* const row = rowOf(s, y);
+  const uint8_t* const row = sourceRow(s, y);
   switch (kKind) {
     case Kind::kRgb: return {row[3 * x], row[3 * x + 1], row[3 * x + 2]};
     case Kind::kPacked422: {
@@ -84,11 +84,11 @@ __device__ __forceinline__ Colours coloursAt(const Source& s, int x, int y) {
       const int luma = row[2 * x + s.lumaAt], whole = s.width >> 1;
       if (whole == 0) return {luma, luma, luma};
       const uint8_t* const pair = row + 4 * min(x >> 1, whole - 1) + 1 - s.lumaAt;
-      return coloursOf(luma, pair[0], pair[2]);
+      return toRgb(luma, pair[0], pair[2]);
     }
     case Kind::kNv12: {
-      const uint8_t* const uv = rowOf(s, s.height + (y >> 1)) + 2 * (x >> 1);
-      return coloursOf(row[x], uv[0], uv[1]);
+      const uint8_t* const uv = sourceRow(s, s.height + (y >> 1)) + 2 * (x >> 1);
+      return toRgb(row[x], uv[0], uv[1]);
     }
     default: return mosaicColours<kKind>(s, x, y);
   }
@@ -116,10 +116,10 @@ __global__ void __launch_bounds__(256)
       int samples[4][4];
 #pragma unroll
       for (int row = 0; row < 4; ++row) {
-        const uint8_t* const from = rowOf(source, mirrorInto(top + row - 1, source.height));
+        const uint8_t* const from = sourceRow(source, mirrorInto(top + row - 1, source.height));
 #pragma unroll
         for (int column = 0; column < 4; ++column)
-          samples[row][column] = sampleOf<kKind>(source, from, mirrorInto(left + column - 1, source.width));
+          samples[row][column] = loadSample<kKind>(source, from, mirrorInto(left + column - 1, source.width));
       }
       const auto around = [&](int across, int down) {
         return demosaiced(source, left + across, top + down,
@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(256) greyAsRgbKernel(const uint8_t* grey, Rgb8
 
 using RectifyRgbKernel = void (*)(Source, const int32_t*, Rgb8*, int, int);
 
-RectifyRgbKernel kernelOf(const RectifySource& source) {
+RectifyRgbKernel chooseKernel(const RectifySource& source) {
   const PixelFormat format = source.format;
   if (format == PixelFormat::kRgb8) return rectifyRgbKernel<Kind::kRgb>;
   if (format == PixelFormat::kNv12) return rectifyRgbKernel<Kind::kNv12>;
@@ -173,11 +173,11 @@ Status rectifyRgb(const RectifySource& source, const int32_t* map, Rgb8* out, in
                        source.height,
                        source.strideBytes,
                        source.format == PixelFormat::kUyvy ? 1 : 0,
-                       sampleLayoutOf(source.format).shift,
+                       sampleLayout(source.format).shift,
                        bayer ? redX(source.format) : 0,
                        bayer ? redY(source.format) : 0};
   const dim3 grid((width + 31) / 32, (height + 7) / 8);
-  kernelOf(source)<<<grid, dim3(32, 8), 0, stream>>>(view, map, out, width, height);
+  chooseKernel(source)<<<grid, dim3(32, 8), 0, stream>>>(view, map, out, width, height);
   return launched("rectifyRgbKernel");
 }
 

@@ -106,7 +106,7 @@ struct ChromaShare {
 };
 
 /// luma: left | right << 16.
-[[gnu::always_inline]] inline PixelPair pairOf(I32 luma, const ChromaShare& left, const ChromaShare& right) {
+[[gnu::always_inline]] inline PixelPair makePixelPair(I32 luma, const ChromaShare& left, const ChromaShare& right) {
   const I32 leftLuma = lowHalf(luma), rightLuma = shiftRightI32<16>(luma);
   const auto sum = [&](I32 brightness, I32 share) {
     return minI32(maxI32(addI32(brightness, share), splatI32(0)), splatI32(255));
@@ -135,7 +135,7 @@ class PackedPairs {
               other = bytesOfHalves(shiftRightI32<kLumaShift>(next));
     const I32 luma = chooseI32(odd_, joinHalves(shiftRightI32<16>(own), other), own);
     const auto chroma = [&](I32 bits) { return ChromaShare(bytesOfHalves(shiftRightI32<8 - kLumaShift>(bits))); };
-    return pairOf(luma, chroma(word), chroma(next));
+    return makePixelPair(luma, chroma(word), chroma(next));
   }
 
  private:
@@ -153,8 +153,8 @@ class Nv12Pairs {
   [[gnu::always_inline]] Nv12Pairs(const RectifySource& source, const GroupPlace& at)
       : odd_(oddMask(at.x)),
         luma_({source.data, source.strideBytes, source.height, source.width}, at.firstX, at.firstY, at.x, at.y),
-        top_(chromaOf(source, at, at.y, at.firstY)),
-        bottom_(chromaOf(source, at, addI32(at.y, splatI32(1)), at.firstY + 1)) {}
+        top_(chromaAt(source, at, at.y, at.firstY)),
+        bottom_(chromaAt(source, at, addI32(at.y, splatI32(1)), at.firstY + 1)) {}
 
   [[gnu::always_inline]] PixelPair row(int32_t j) const {
     const I32 uv = j == 0 ? top_.fetch(0) : bottom_.fetch(0);
@@ -163,13 +163,13 @@ class Nv12Pairs {
     };
     const I32 left = halves(uv), right = halves(chooseI32(odd_, shiftRightI32<16>(uv), uv));
     // The four bytes from the last but one of the last row on end in the chroma.
-    return pairOf(ByteSamples::pairOf(luma_.fetch(j)), ChromaShare(left), ChromaShare(right));
+    return makePixelPair(ByteSamples::bytePair(luma_.fetch(j)), ChromaShare(left), ChromaShare(right));
   }
 
  private:
   using Fetch = SourceFetch<4, 1>;
 
-  static Fetch chromaOf(const RectifySource& source, const GroupPlace& at, I32 y, int32_t firstY) {
+  static Fetch chromaAt(const RectifySource& source, const GroupPlace& at, I32 y, int32_t firstY) {
     const SourcePlane plane = {source.data + static_cast<size_t>(source.height) * source.strideBytes,
                                source.strideBytes, (source.height + 1) >> 1, 2 * ((source.width + 1) >> 1)};
     return {plane, 2 * (at.firstX >> 1), firstY >> 1, shiftLeftI32<1>(shiftRightI32<1>(at.x)), shiftRightI32<1>(y)};
@@ -191,7 +191,7 @@ class MosaicPairs {
                  shiftLeftI32<Samples::kBytesLog2>(subI32(at.x, splatI32(1))), subI32(at.y, splatI32(1))),
         evenColumn_(xorI32(oddMask(addI32(at.x, splatI32(redX(source.format)))), splatI32(0xffff))),
         evenRow_(xorI32(oddMask(addI32(at.y, splatI32(redY(source.format)))), splatI32(-1))),
-        site_(siteOf(addI32(at.x, splatI32(redX(source.format))), addI32(at.y, splatI32(redY(source.format))))),
+        site_(mosaicSite(addI32(at.x, splatI32(redX(source.format))), addI32(at.y, splatI32(redY(source.format))))),
         rows_{sampled(0), sampled(1), sampled(2), sampled(3)} {}
 
   [[gnu::always_inline]] PixelPair row(int32_t j) const {
@@ -303,7 +303,7 @@ void rgbToGreyRows(const RectifySource& source, const int32_t* map, ImageView<ui
 
 /// Passes a type as an argument.
 template <class Pairs>
-struct PairsOf {
+struct PairUnpacker {
   using Type = Pairs;
 };
 
@@ -324,22 +324,22 @@ void rectifyRgbRows(const RectifySource& source, const int32_t* map, ImageView<R
   };
   switch (source.format) {
     case PixelFormat::kRgb8:
-      if (map != nullptr) return remap(PairsOf<RgbPairs>{});
+      if (map != nullptr) return remap(PairUnpacker<RgbPairs>{});
       for (int32_t y = firstRow; y < endRow; ++y)
         std::memcpy(out.row(y), source.data + static_cast<size_t>(y) * source.strideBytes,
                     3 * static_cast<size_t>(out.width));
       if (grey.data != nullptr) rectifyRows(source, map, grey, firstRow, endRow);
       return;
-    case PixelFormat::kYuyv: return remap(PairsOf<PackedPairs<0>>{});
-    case PixelFormat::kUyvy: return remap(PairsOf<PackedPairs<8>>{});
-    case PixelFormat::kNv12: return remap(PairsOf<Nv12Pairs>{});
+    case PixelFormat::kYuyv: return remap(PairUnpacker<PackedPairs<0>>{});
+    case PixelFormat::kUyvy: return remap(PairUnpacker<PackedPairs<8>>{});
+    case PixelFormat::kNv12: return remap(PairUnpacker<Nv12Pairs>{});
     default: break;
   }
   switch (bayerDepth(source.format)) {
-    case 0: return remap(PairsOf<MosaicPairs<ByteSamples>>{});
-    case 1: return remap(PairsOf<MosaicPairs<WordSamples<2>>>{});
-    case 2: return remap(PairsOf<MosaicPairs<WordSamples<4>>>{});
-    default: return remap(PairsOf<MosaicPairs<WordSamples<8>>>{});
+    case 0: return remap(PairUnpacker<MosaicPairs<ByteSamples>>{});
+    case 1: return remap(PairUnpacker<MosaicPairs<WordSamples<2>>>{});
+    case 2: return remap(PairUnpacker<MosaicPairs<WordSamples<4>>>{});
+    default: return remap(PairUnpacker<MosaicPairs<WordSamples<8>>>{});
   }
 }
 

@@ -23,7 +23,7 @@ inline int32_t bayerDepth(PixelFormat format) {
 inline int32_t redX(PixelFormat format) { return bayerOrder(format) & 1; }
 inline int32_t redY(PixelFormat format) { return bayerOrder(format) >> 1; }
 
-inline SampleLayout sampleLayoutOf(PixelFormat format) {
+inline SampleLayout sampleLayout(PixelFormat format) {
   constexpr SampleLayout kBayerDepths[4] = {{1, 0}, {2, 2}, {2, 4}, {2, 8}};
   if (isBayer(format)) return kBayerDepths[bayerDepth(format)];
   switch (format) {

@@ -78,7 +78,7 @@ inline void storeOneOfEach(uint16_t* p, Halves v) {
   p[0] = static_cast<uint16_t>(_mm256_extract_epi16(first, 0));
   p[1] = static_cast<uint16_t>(_mm256_extract_epi16(first, 8));
 }
-inline void storeRowOf(uint16_t* row, const uint16_t* steps, int32_t g) {
+inline void storeRow(uint16_t* row, const uint16_t* steps, int32_t g) {
   const __m256i low = _mm256_set1_epi32(0xffff);
   const __m128i shift = _mm_cvtsi32_si128(16 * g);
   const __m256i a = _mm256_and_si256(_mm256_srl_epi32(loadBytes(steps), shift), low);
@@ -119,13 +119,13 @@ inline Halves spreadHalves(const uint16_t* values) {
 }
 
 using Weights = __m256i;
-inline Weights weightsOf(int32_t first, int32_t second) {
+inline Weights pairWeights(int32_t first, int32_t second) {
   return splatHalves(static_cast<uint16_t>(first | second << 8));
 }
 inline Halves weighLow(Bytes a, Bytes b, Weights w) { return _mm256_maddubs_epi16(_mm256_unpacklo_epi8(a, b), w); }
 inline Halves weighHigh(Bytes a, Bytes b, Weights w) { return _mm256_maddubs_epi16(_mm256_unpackhi_epi8(a, b), w); }
 
-inline Weights differenceWeights() { return weightsOf(1, 255); }
+inline Weights differenceWeights() { return pairWeights(1, 255); }
 inline Halves differenceLow(Bytes a, Bytes b, Weights w) { return weighLow(a, b, w); }
 inline Halves differenceHigh(Bytes a, Bytes b, Weights w) { return weighHigh(a, b, w); }
 inline Bytes orderedForHalves(Bytes v) { return _mm256_permute4x64_epi64(v, 0xd8); }
@@ -172,7 +172,7 @@ inline Differences noDifferences() { return _mm256_setzero_si256(); }
 inline Differences addDifferences(Differences sums, Bytes a, Bytes b) {
   return _mm256_add_epi64(sums, _mm256_sad_epu8(a, b));
 }
-inline uint32_t totalOf(Differences sums) {
+inline uint32_t totalSum(Differences sums) {
   const __m128i two = _mm_add_epi64(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
   return static_cast<uint32_t>(_mm_cvtsi128_si32(_mm_add_epi64(two, _mm_unpackhi_epi64(two, two))));
 }

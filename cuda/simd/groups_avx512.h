@@ -79,7 +79,7 @@ inline void storeOneOfEach(uint16_t* p, Halves v) {
   const __m512i picked = _mm512_permutexvar_epi8(_mm512_castsi128_si512(lanes), v);
   _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm512_castsi512_si128(picked));
 }
-inline void storeRowOf(uint16_t* row, const uint16_t* steps, int32_t g) {
+inline void storeRow(uint16_t* row, const uint16_t* steps, int32_t g) {
   const __m512i lanes = _mm512_set_epi16(60, 56, 52, 48, 44, 40, 36, 32, 28, 24, 20, 16, 12, 8, 4, 0, 60, 56, 52, 48,
                                          44, 40, 36, 32, 28, 24, 20, 16, 12, 8, 4, 0);
   const __m512i picked = _mm512_permutex2var_epi16(_mm512_loadu_si512(steps),
@@ -123,13 +123,13 @@ inline Halves spreadHalves(const uint16_t* values) {
 }
 
 using Weights = __m512i;
-inline Weights weightsOf(int32_t first, int32_t second) {
+inline Weights pairWeights(int32_t first, int32_t second) {
   return splatHalves(static_cast<uint16_t>(first | second << 8));
 }
 inline Halves weighLow(Bytes a, Bytes b, Weights w) { return _mm512_maddubs_epi16(_mm512_unpacklo_epi8(a, b), w); }
 inline Halves weighHigh(Bytes a, Bytes b, Weights w) { return _mm512_maddubs_epi16(_mm512_unpackhi_epi8(a, b), w); }
 
-inline Weights differenceWeights() { return weightsOf(1, 255); }
+inline Weights differenceWeights() { return pairWeights(1, 255); }
 inline Halves differenceLow(Bytes a, Bytes b, Weights w) { return weighLow(a, b, w); }
 inline Halves differenceHigh(Bytes a, Bytes b, Weights w) { return weighHigh(a, b, w); }
 inline Bytes orderedForHalves(Bytes v) {
@@ -172,7 +172,7 @@ inline Differences noDifferences() { return _mm512_setzero_si512(); }
 inline Differences addDifferences(Differences sums, Bytes a, Bytes b) {
   return _mm512_add_epi64(sums, _mm512_sad_epu8(a, b));
 }
-inline uint32_t totalOf(Differences sums) { return static_cast<uint32_t>(_mm512_reduce_add_epi64(sums)); }
+inline uint32_t totalSum(Differences sums) { return static_cast<uint32_t>(_mm512_reduce_add_epi64(sums)); }
 constexpr int32_t kDifferencesApart = 8;
 inline Differences doubledDifferences(Differences sums) { return _mm512_or_si512(sums, _mm512_slli_epi64(sums, 32)); }
 inline Differences addDifferenceHalves(Differences a, Differences b) { return _mm512_add_epi32(a, b); }

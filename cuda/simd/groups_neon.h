@@ -44,7 +44,7 @@ template <int32_t kLane>
 inline void storeOneOfEach(uint16_t* p, Halves v) {
   vst1q_lane_u16(p, v, kLane);
 }
-inline void storeRowOf(uint16_t* row, const uint16_t* steps, int32_t) { std::memcpy(row, steps, 16 * sizeof *row); }
+inline void storeRow(uint16_t* row, const uint16_t* steps, int32_t) { std::memcpy(row, steps, 16 * sizeof *row); }
 inline Halves splatHalves(uint16_t v) { return vdupq_n_u16(v); }
 inline Halves addHalves(Halves a, Halves b) { return vaddq_u16(a, b); }
 inline Halves subHalves(Halves a, Halves b) { return vsubq_u16(a, b); }
@@ -73,7 +73,7 @@ inline Halves spreadHalves(const uint16_t* values) { return vdupq_n_u16(*values)
 struct Weights {
   uint8x8_t first, second;
 };
-inline Weights weightsOf(int32_t first, int32_t second) {
+inline Weights pairWeights(int32_t first, int32_t second) {
   return {vdup_n_u8(static_cast<uint8_t>(first)), vdup_n_u8(static_cast<uint8_t>(second))};
 }
 inline Halves weighLow(Bytes a, Bytes b, Weights w) {
@@ -83,7 +83,7 @@ inline Halves weighHigh(Bytes a, Bytes b, Weights w) {
   return vmlal_u8(vmull_u8(vget_high_u8(a), w.first), vget_high_u8(b), w.second);
 }
 
-inline Weights differenceWeights() { return weightsOf(1, 1); }
+inline Weights differenceWeights() { return pairWeights(1, 1); }
 inline Halves differenceLow(Bytes a, Bytes b, Weights) { return vsubl_u8(vget_low_u8(a), vget_low_u8(b)); }
 inline Halves differenceHigh(Bytes a, Bytes b, Weights) { return vsubl_u8(vget_high_u8(a), vget_high_u8(b)); }
 inline Bytes orderedForHalves(Bytes v) { return v; }
@@ -102,7 +102,7 @@ inline Differences noDifferences() { return vdupq_n_u32(0); }
 inline Differences addDifferences(Differences sums, Bytes a, Bytes b) {
   return vpadalq_u16(sums, vpaddlq_u8(vabdq_u8(a, b)));
 }
-inline uint32_t totalOf(Differences sums) { return vaddvq_u32(sums); }
+inline uint32_t totalSum(Differences sums) { return vaddvq_u32(sums); }
 constexpr int32_t kDifferencesApart = 0;
 inline Differences doubledDifferences(Differences sums) { return sums; }
 inline Differences addDifferenceHalves(Differences a, Differences) { return a; }

@@ -103,7 +103,7 @@ inline void storeOneOfEach(uint16_t* p, Halves v) {
   *p = v.of[kLane];
 }
 /// Stores row g of 16 steps of kGroups values each.
-inline void storeRowOf(uint16_t* row, const uint16_t* steps, int32_t) { std::memcpy(row, steps, 16 * sizeof *row); }
+inline void storeRow(uint16_t* row, const uint16_t* steps, int32_t) { std::memcpy(row, steps, 16 * sizeof *row); }
 inline Halves splatHalves(uint16_t v) { return eachHalf([&](int32_t) { return v; }); }
 inline Halves addHalves(Halves a, Halves b) { return eachHalf([&](int32_t i) { return a.of[i] + b.of[i]; }); }
 inline Halves subHalves(Halves a, Halves b) { return eachHalf([&](int32_t i) { return a.of[i] - b.of[i]; }); }
@@ -148,7 +148,7 @@ inline Halves spreadHalves(const uint16_t* values) { return splatHalves(*values)
 struct Weights {
   int32_t first, second;
 };
-inline Weights weightsOf(int32_t first, int32_t second) { return {first, second}; }
+inline Weights pairWeights(int32_t first, int32_t second) { return {first, second}; }
 inline Halves weighLow(Bytes a, Bytes b, Weights w) {
   return eachHalf([&](int32_t i) { return a.of[i] * w.first + b.of[i] * w.second; });
 }
@@ -193,7 +193,7 @@ inline Differences addDifferences(Differences sums, Bytes a, Bytes b) {
     sums.sum += static_cast<uint32_t>(a.of[i] < b.of[i] ? b.of[i] - a.of[i] : a.of[i] - b.of[i]);
   return sums;
 }
-inline uint32_t totalOf(Differences sums) { return sums.sum; }
+inline uint32_t totalSum(Differences sums) { return sums.sum; }
 /// How many 64-bit sums of eight bytes a register has. 0: none, and the functions below are not called.
 constexpr int32_t kDifferencesApart = 0;
 /// Copies each sum into the high half of its 64 bits.

@@ -31,7 +31,7 @@ std::vector<InstructionSet> detectInstructionSets() {
 
 }  // namespace
 
-const char* nameOf(InstructionSet set) {
+const char* instructionSetName(InstructionSet set) {
   switch (set) {
     case InstructionSet::kAvx2: return "avx2";
     case InstructionSet::kAvx512: return "avx512";
@@ -51,12 +51,12 @@ Status chooseInstructionSet(const char* forced, InstructionSet* chosen) {
   *chosen = sets.front();
   if (forced == nullptr || *forced == '\0') return {};
   for (const InstructionSet set : sets) {
-    if (std::strcmp(nameOf(set), forced) != 0) continue;
+    if (std::strcmp(instructionSetName(set), forced) != 0) continue;
     *chosen = set;
     return {};
   }
   return Status::error(Code::kBackendUnavailable, "Expected an instruction set that this CPU has (best: %s), got '%s'.",
-                       nameOf(sets.front()), forced);
+                       instructionSetName(sets.front()), forced);
 }
 
 }  // namespace depthwatt

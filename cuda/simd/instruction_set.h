@@ -11,7 +11,7 @@ namespace depthwatt {
 enum class InstructionSet { kScalar, kAvx2, kAvx512, kNeon };
 
 /// Returns "scalar", "avx2", "avx512" or "neon".
-const char* nameOf(InstructionSet set);
+const char* instructionSetName(InstructionSet set);
 
 /// Returns the instruction sets that this build has code for and this CPU can run, best first. The last one is kScalar.
 const std::vector<InstructionSet>& availableInstructionSets();

@@ -92,7 +92,7 @@ Napi::Value nvmlErrorText(const Napi::CallbackInfo& info) {
 }
 
 /// @returns false for a value that is not a source
-bool sampleSourceOf(const Napi::Value& value, SampleSource* source) {
+bool readSampleSource(const Napi::Value& value, SampleSource* source) {
   if (!value.IsObject()) return false;
   const auto object = value.As<Napi::Object>();
   const Napi::Value file = object.Get("file");
@@ -110,7 +110,7 @@ bool sampleSourceOf(const Napi::Value& value, SampleSource* source) {
   return true;
 }
 
-Napi::Object costOf(Napi::Env env, const SamplerCost& cost) {
+Napi::Object samplerCost(Napi::Env env, const SamplerCost& cost) {
   auto result = Napi::Object::New(env);
   result.Set("wallSeconds", cost.wallNs / 1e9);
   result.Set("readSeconds", cost.readNs / 1e9);
@@ -133,7 +133,7 @@ Napi::Value createSampler(const Napi::CallbackInfo& info) {
   const auto list = options.Get("sources").As<Napi::Array>();
   std::vector<SampleSource> sources(std::min(list.Length(), kMaxSources + 1));
   for (uint32_t i = 0; i < sources.size(); ++i) {
-    if (!sampleSourceOf(list.Get(i), &sources[i])) return unavailable(env, "a source is {file} or {nvml, quantity}");
+    if (!readSampleSource(list.Get(i), &sources[i])) return unavailable(env, "a source is {file} or {nvml, quantity}");
   }
   const bool usesNvml = std::any_of(sources.begin(), sources.end(),
                                     [](const SampleSource& s) { return s.kind != SampleSource::Kind::kFile; });
@@ -172,7 +172,7 @@ Napi::Value createSampler(const Napi::CallbackInfo& info) {
                return Napi::Number::New(call.Env(), sampler->drain(reinterpret_cast<Sample*>(out.Data()), rows));
              }));
   result.Set("cost", Napi::Function::New(env, [sampler](const Napi::CallbackInfo& call) {
-               return costOf(call.Env(), sampler->cost());
+               return samplerCost(call.Env(), sampler->cost());
              }));
   result.Set("stop", Napi::Function::New(env, [sampler](const Napi::CallbackInfo& call) {
                sampler->stop();

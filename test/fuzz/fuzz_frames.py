@@ -94,9 +94,9 @@ def agree(message):
     assert said[0] == said[1], said
 
 
-def lines_of(code):
+def code_lines(code):
     found = {line for _, _, line in code.co_lines() if line is not None and line > code.co_firstlineno}
-    return found.union(*(lines_of(part) for part in code.co_consts if hasattr(part, "co_code")))
+    return found.union(*(code_lines(part) for part in code.co_consts if hasattr(part, "co_code")))
 
 
 READERS = "parse_frame _refuse _name _numpy_rvl decode_rvl _unfilter _decode_png _pixels decode_points decode_body".split()
@@ -140,7 +140,7 @@ def main():
             agree(message)
         except depthwatt.FrameError:
             pass
-    every = set().union(*(lines_of(getattr(depthwatt, name).__code__) for name in READERS))
+    every = set().union(*(code_lines(getattr(depthwatt, name).__code__) for name in READERS))
     reached = f"{len(every & lines)} of {len(every)}"
     decoder = depthwatt.rvl_decoder()
     print(json.dumps({"answered": answered, "refused": refused, "linesReached": reached, "decoder": decoder}))

@@ -26,20 +26,20 @@ void require(const Status& status) {
   if (!status.ok()) fail(status.message);
 }
 
-std::vector<uint8_t> bytesOf(const std::string& path) {
+std::vector<uint8_t> readFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) fail("Expected a file at " + path);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-std::vector<int32_t> mapOf(const std::string& path) {
-  const std::vector<uint8_t> bytes = bytesOf(path);
+std::vector<int32_t> readMap(const std::string& path) {
+  const std::vector<uint8_t> bytes = readFile(path);
   std::vector<int32_t> map(bytes.size() / sizeof(int32_t));
   std::memcpy(map.data(), bytes.data(), map.size() * sizeof(int32_t));
   return map;
 }
 
-GivenValue givenOf(std::istream& line) {
+GivenValue readGivenValue(std::istream& line) {
   GivenValue given;
   std::string kind;
   line >> kind;
@@ -70,8 +70,8 @@ bool read(const std::string& key, std::istream& line, Case* one) {
     line >> word, p.leftFormat = readFormat(word), line >> word, p.rightFormat = readFormat(word);
   else if (key == "strides") line >> p.leftStrideBytes >> p.rightStrideBytes;
   else if (key == "region") line >> p.region.x >> p.region.y >> p.region.width >> p.region.height;
-  else if (key == "maps") line >> word, p.leftMap = mapOf(word), line >> word, p.rightMap = mapOf(word);
-  else if (key == "images") line >> word, one->left = bytesOf(word), line >> word, one->right = bytesOf(word);
+  else if (key == "maps") line >> word, p.leftMap = readMap(word), line >> word, p.rightMap = readMap(word);
+  else if (key == "images") line >> word, one->left = readFile(word), line >> word, one->right = readFile(word);
   else if (key == "quarterRows") line >> p.adaptation.quarterRows;
   else if (key == "watchesRows") line >> p.adaptation.watchesRows;
   else if (key == "denoise") line >> word, p.adaptation.denoise = word == "on" ? Denoise::kOn : Denoise::kAuto;
@@ -82,8 +82,8 @@ bool read(const std::string& key, std::istream& line, Case* one) {
     p.matcher = withDefaults(*facts, p.halfResolution);
     p.settings = defaultStageSettings(p.halfResolution);
   } else if (key == "search") line >> p.search.minDisparity >> p.search.numDisparities;
-  else if (key == "parameter") line >> word, require(setParameter(&p.matcher, word, givenOf(line)));
-  else if (key == "setting") line >> word, require(setStageSetting(&p.settings, word, givenOf(line)));
+  else if (key == "parameter") line >> word, require(setParameter(&p.matcher, word, readGivenValue(line)));
+  else if (key == "setting") line >> word, require(setStageSetting(&p.settings, word, readGivenValue(line)));
   else if (key == "geometry") {
     p.hasGeometry = true;
     line >> p.geometry.focalPixels >> p.geometry.baselineMetres >> p.geometry.disparityOffsetPixels;
@@ -97,9 +97,9 @@ uint32_t addTo(uint32_t hash, const void* data, size_t bytes) {
   return hash;
 }
 
-/// Returns the hash of the second frame, because the first one leaves data in every buffer. The same bytes as hashOf in
+/// Returns the hash of the second frame, because the first one leaves data in every buffer. The same bytes as hashCase in
 /// engine-cases.mjs.
-uint32_t hashOf(Case* one, const char* instructionSet) {
+uint32_t hashCase(Case* one, const char* instructionSet) {
   EngineParameters& p = one->parameters;
   p.backend = "cpu", p.instructionSet = instructionSet, p.threads = 2;
   p.encodeDepth = Encoding::kRvl, p.encodeDisparity = Encoding::kRaw;
@@ -133,7 +133,7 @@ int main(int count, char** words) {
     std::string key;
     line >> key;
     if (key == "case") one = {text.substr(5), {}, {}, {}};
-    else if (key == "run") std::printf("%08x %s\n", hashOf(&one, words[1]), one.name.c_str());
+    else if (key == "run") std::printf("%08x %s\n", hashCase(&one, words[1]), one.name.c_str());
     else if (!read(key, line, &one)) fail("Expected a fact of an engine, got: " + text);
   }
   return 0;

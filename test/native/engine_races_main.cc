@@ -87,7 +87,7 @@ std::vector<int32_t> map() {
   return made;
 }
 
-EngineParameters parametersOf(const MatcherFacts& facts, const char* backend) {
+EngineParameters engineParameters(const MatcherFacts& facts, const char* backend) {
   EngineParameters p;
   p.inputWidth = p.width = kWidth;
   p.inputHeight = p.height = kHeight;
@@ -235,7 +235,7 @@ int main() {
   Counts counts;
   int engines = 0;
   for (const MatcherFacts* facts : matcherFacts()) {
-    const EngineParameters parameters = parametersOf(*facts, "cpu");
+    const EngineParameters parameters = engineParameters(*facts, "cpu");
     std::unique_ptr<Engine> engine;
     require(Engine::open(parameters, &engine));
     std::thread beside([&] {
@@ -255,7 +255,7 @@ int main() {
   for (int round = 0; round < 6; ++round) {
     devicesLeft = 2;
     std::unique_ptr<Engine> engine;
-    require(Engine::open(parametersOf(*matcherFacts().front(), "auto"), &engine));
+    require(Engine::open(engineParameters(*matcherFacts().front(), "auto"), &engine));
     live(*engine, input, kFramesEachOfFailing, failing);
     if (std::string(engine->state().backend) != "cpu") std::abort();
   }
@@ -268,7 +268,7 @@ int main() {
       for (int round = 0; round < kSessions; ++round) {
         // In one of them devices fail until the CPU takes over.
         if (i == 1) devicesLeft = 2;
-        session(parametersOf(*matcherFacts().front(), i == 0 ? "cpu" : "auto"), input, &of[i]);
+        session(engineParameters(*matcherFacts().front(), i == 0 ? "cpu" : "auto"), input, &of[i]);
       }
     });
   }

@@ -58,7 +58,7 @@ struct Pair {
 };
 
 /// Makes a noisy right image, and a left one that shows it in tiles of different disparity.
-Pair pairOf(int32_t width, int32_t height, int32_t min, int32_t num, uint32_t seed) {
+Pair randomPair(int32_t width, int32_t height, int32_t min, int32_t num, uint32_t seed) {
   Random random(seed);
   const auto pixels = static_cast<size_t>(width) * static_cast<size_t>(height);
   Pair pair{std::vector<uint8_t>(pixels), std::vector<uint8_t>(pixels)};
@@ -74,7 +74,7 @@ Pair pairOf(int32_t width, int32_t height, int32_t min, int32_t num, uint32_t se
   return pair;
 }
 
-uint32_t hashOf(uint32_t hash, const void* data, size_t bytes) {
+uint32_t hashBytes(uint32_t hash, const void* data, size_t bytes) {
   const auto* p = static_cast<const uint8_t*>(data);
   for (size_t i = 0; i < bytes; ++i) hash = (hash ^ p[i]) * 16777619u;
   return hash;
@@ -93,8 +93,8 @@ struct Matcher {
   std::unique_ptr<Sgm> sgm;
 
   Matcher(const Case& c, InstructionSet set)
-      : half(c.half), fullWidth(c.width), fullHeight(c.height), width(c.half ? halfOf(c.width) : c.width),
-        height(c.half ? halfOf(c.height) : c.height), pair(pairOf(c.width, c.height, c.min, c.num, 7)),
+      : half(c.half), fullWidth(c.width), fullHeight(c.height), width(c.half ? halfSide(c.width) : c.width),
+        height(c.half ? halfSide(c.height) : c.height), pair(randomPair(c.width, c.height, c.min, c.num, 7)),
         workers(c.threads) {
     const auto pixels = static_cast<size_t>(width) * static_cast<size_t>(height);
     for (auto& image : halves) image.resize(half ? pixels : 0);
@@ -103,8 +103,8 @@ struct Matcher {
     for (auto* disparity : {&q4, &whole, &right, &smooth}) disparity->resize(pixels);
     confidence.resize(pixels);
     SgmParameters p;
-    p.minDisparity = half ? halfOf(c.min) : c.min;
-    p.numDisparities = half ? halfOf(c.min + c.num) - halfOf(c.min) : c.num;
+    p.minDisparity = half ? halfSide(c.min) : c.min;
+    p.numDisparities = half ? halfSide(c.min + c.num) - halfSide(c.min) : c.num;
     p.paths = c.paths;
     p.p1 = c.p1;
     p.p2 = c.p2;
@@ -158,8 +158,9 @@ struct Matcher {
 
   uint32_t hash() const {
     uint32_t h = 2166136261u;
-    for (const auto* image : {&whole, &right, &q4, &smooth, &upscaled}) h = hashOf(h, image->data(), image->size() * 2);
-    return hashOf(h, confidence.data(), confidence.size());
+    for (const auto* image : {&whole, &right, &q4, &smooth, &upscaled})
+      h = hashBytes(h, image->data(), image->size() * 2);
+    return hashBytes(h, confidence.data(), confidence.size());
   }
 };
 
@@ -178,7 +179,7 @@ int main(int count, char** arguments) {
     std::fprintf(stderr, "%s\n", status.message);
     return 1;
   }
-  std::printf("isa %s\n", nameOf(set));
+  std::printf("isa %s\n", instructionSetName(set));
   if (count < 9) {
     for (const Case& c : kCases) {
       Matcher matcher(c, set);

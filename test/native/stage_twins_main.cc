@@ -109,8 +109,8 @@ void stages(InstructionSet set, Random& random, int32_t width, int32_t height) {
   const RowLine line = rowLineReference(search, words.in(), fastWords.in());
   const RowBands bands =
       countRowBands(search, words.in(), fastWords.in(), kernelsFor<RowOffsetKernels>(set).countRowOffset);
-  const RowOffset fastRows = rowOffsetOf(bands);
-  const RowLine fastLine = rowLineOf(bands);
+  const RowOffset fastRows = estimateRowOffset(bands);
+  const RowLine fastLine = estimateRowLine(bands);
   if (rows.known != fastRows.known || rows.atLimit != fastRows.atLimit || rows.quarterRows != fastRows.quarterRows ||
       line.known != fastLine.known || line.middleQuarterRows != fastLine.middleQuarterRows ||
       line.quarterRowsOverWidth != fastLine.quarterRowsOverWidth) {
@@ -136,7 +136,7 @@ void stages(InstructionSet set, Random& random, int32_t width, int32_t height) {
   expectSame("speckle", expected, got);
 
   Image<uint8_t> sure(width, height), fastSure(width, height);
-  const int32_t blockColumns = blockColumnsOf(width), blockRows = blockRowsOf(height);
+  const int32_t blockColumns = blockColumnCount(width), blockRows = blockRowCount(height);
   Image<uint8_t> limit(blockColumns, blockRows), fastLimit(blockColumns, blockRows);
   ambiguityReference({left.in(), right.in(), expected.in()}, limit.view());
   kernelsFor<AmbiguityKernels>(set).ambiguity({left.in(), right.in(), got.in()}, fastLimit.view(), 0, blockRows);
@@ -174,7 +174,7 @@ void stages(InstructionSet set, Random& random, int32_t width, int32_t height) {
   expectSame("fill", filled, fastFilled);
   expectSame("fill confidence", confidence, fastConfidence);
 
-  Image<uint8_t> half(halfOf(width), halfOf(height)), fastHalf(halfOf(width), halfOf(height));
+  Image<uint8_t> half(halfSide(width), halfSide(height)), fastHalf(halfSide(width), halfSide(height));
   halfReference(left.in(), half.view());
   kernelsFor<HalfKernels>(set).half(left.in(), fastHalf.view(), 0, half.height);
   expectSame("half", half, fastHalf);
@@ -307,6 +307,6 @@ int main(int count, char** arguments) {
     stages(set, random, width, random.whole(1, 14));
     rectification(set, random, width, random.whole(1, 14));
   }
-  std::printf("isa %s: %zu sizes equal bit for bit\n", nameOf(set), sizeof kWidths / sizeof *kWidths);
+  std::printf("isa %s: %zu sizes equal bit for bit\n", instructionSetName(set), sizeof kWidths / sizeof *kWidths);
   return 0;
 }

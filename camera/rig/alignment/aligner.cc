@@ -10,7 +10,7 @@ namespace {
 
 constexpr int32_t kMaxSide = 16384;
 
-int32_t stepOf(const AlignerParameters& p) {
+int32_t reductionStep(const AlignerParameters& p) {
   return p.maxWidth <= 0 ? 1 : std::max(1, (p.width + p.maxWidth - 1) / p.maxWidth);
 }
 
@@ -37,7 +37,7 @@ std::vector<int32_t> coarser(const std::vector<int32_t>& map, int32_t width, int
   return result;
 }
 
-double contrastOf(ImageView<const uint8_t> image) {
+double meanContrast(ImageView<const uint8_t> image) {
   int64_t sum = 0, squares = 0, count = 0;
   for (int32_t y = 0; y < image.height; y += 4) {
     const uint8_t* row = image.row(y);
@@ -74,9 +74,9 @@ Status Aligner::check(const AlignerParameters& p) {
 }
 
 Aligner::Aligner(const AlignerParameters& parameters, RectifyGrey rectify)
-    : p_(parameters), rectify_(rectify), step_(stepOf(parameters)), width_(std::max(1, parameters.width / step_)),
-      height_(std::max(1, parameters.height / step_)), matcher_(width_, height_),
-      fit_(static_cast<size_t>(width_) * height_ / 256 + 64) {
+    : p_(parameters), rectify_(rectify), step_(reductionStep(parameters)),
+      width_(std::max(1, parameters.width / step_)), height_(std::max(1, parameters.height / step_)),
+      matcher_(width_, height_), fit_(static_cast<size_t>(width_) * height_ / 256 + 64) {
   if (step_ > 1 || !p_.leftMap.empty()) {
     maps_[0] = coarser(p_.leftMap, p_.width, step_, width_, height_);
     maps_[1] = coarser(p_.rightMap, p_.width, step_, width_, height_);
@@ -102,8 +102,8 @@ AlignmentLook Aligner::look(const uint8_t* left, const uint8_t* right) {
   AlignmentLook look;
   look.leftSharpness = edgeSharpness(images[0]);
   look.rightSharpness = edgeSharpness(images[1]);
-  look.leftContrast = contrastOf(images[0]);
-  look.rightContrast = contrastOf(images[1]);
+  look.leftContrast = meanContrast(images[0]);
+  look.rightContrast = meanContrast(images[1]);
   const FeatureSearch search{(p_.search.rows + step_ - 1) / step_, p_.search.minDisparity / step_ - 1,
                              p_.search.maxDisparity / step_ + 1};
   const std::vector<Feature>& features = matcher_.match(search, images[0], images[1]);

@@ -11,8 +11,8 @@ namespace {
 constexpr int32_t kWindow = 5;
 
 /// Computes the products of the gradients of row y, pixels 1 to width - 2.
-void productsOf(ImageView<const uint8_t> image, int32_t y, int32_t* __restrict xx, int32_t* __restrict yy,
-                int32_t* __restrict xy) {
+void gradientProducts(ImageView<const uint8_t> image, int32_t y, int32_t* __restrict xx, int32_t* __restrict yy,
+                      int32_t* __restrict xy) {
   const uint8_t* above = image.row(y - 1);
   const uint8_t* here = image.row(y);
   const uint8_t* below = image.row(y + 1);
@@ -32,8 +32,8 @@ void takeRow(int32_t* __restrict sums, const int32_t* __restrict row, int32_t co
   for (int32_t i = 0; i < count; ++i) sums[i] -= row[i];
 }
 
-void responsesOf(const int32_t* __restrict xx, const int32_t* __restrict yy, const int32_t* __restrict xy,
-                 float* __restrict responses, int32_t first, int32_t end) {
+void cornerResponses(const int32_t* __restrict xx, const int32_t* __restrict yy, const int32_t* __restrict xy,
+                     float* __restrict responses, int32_t first, int32_t end) {
   for (int32_t x = first; x < end; ++x) {
     const auto a = static_cast<float>(xx[x - 2] + xx[x - 1] + xx[x] + xx[x + 1] + xx[x + 2]);
     const auto b = static_cast<float>(yy[x - 2] + yy[x - 1] + yy[x] + yy[x + 1] + yy[x + 2]);
@@ -67,11 +67,11 @@ int32_t CornerFinder::find(ImageView<const uint8_t> image, int32_t tile, Corner*
   for (int32_t y = first - 2; y < bottom + 2; ++y) {
     int32_t* slot = products_.data() + (y % kWindow) * row;
     takeRow(sums_.data(), slot, row);
-    productsOf(image, y, slot, slot + width_, slot + 2 * width_);
+    gradientProducts(image, y, slot, slot + width_, slot + 2 * width_);
     addRow(sums_.data(), slot, row);
     const int32_t centre = y - 2;
     if (centre < first) continue;
-    responsesOf(sums_.data(), sums_.data() + width_, sums_.data() + 2 * width_, responses_.data(), first, end);
+    cornerResponses(sums_.data(), sums_.data() + width_, sums_.data() + 2 * width_, responses_.data(), first, end);
     for (int32_t t = 0, x = first; t < tiles; ++t) {
       Corner& best = best_[t];
       for (const int32_t stop = std::min(x + tile, end); x < stop; ++x) {

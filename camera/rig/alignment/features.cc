@@ -14,7 +14,7 @@ constexpr double kPatchLength = 2048;         ///< Euclidean norm of a patch: pr
 constexpr int32_t kWhole = 2048 * 2048;       ///< about the product of a patch with itself
 constexpr int32_t kSimilar = kWhole / 5 * 4;  ///< least similarity: 0.8
 
-int32_t tilesOf(int32_t side, int32_t tile) { return std::max(0, (side - 2 * kCornerMargin + tile - 1) / tile); }
+int32_t tileCount(int32_t side, int32_t tile) { return std::max(0, (side - 2 * kCornerMargin + tile - 1) / tile); }
 
 /// Normalises to mean 0 and length kPatchLength; all 0 for a patch without contrast.
 void takePatch(ImageView<const uint8_t> image, const Corner& corner, int16_t* patch) {
@@ -32,7 +32,7 @@ void takePatch(ImageView<const uint8_t> image, const Corner& corner, int16_t* pa
   for (int32_t i = 0; i < kPatch; ++i) patch[i] = static_cast<int16_t>((patch[i] - mean) * scale);
 }
 
-int32_t productOf(const int16_t* __restrict a, const int16_t* __restrict b) {
+int32_t dotProduct(const int16_t* __restrict a, const int16_t* __restrict b) {
   int32_t sum = 0;
   for (int32_t i = 0; i < kPatch; ++i) sum += a[i] * b[i];
   return sum;
@@ -120,11 +120,11 @@ bool refine(ImageView<const uint8_t> left, ImageView<const uint8_t> right, Featu
 
 FeatureMatcher::FeatureMatcher(int32_t width, int32_t height) : finder_(width) {
   for (int side = 0; side < 2; ++side) {
-    const size_t corners = static_cast<size_t>(tilesOf(width, kTile[side])) * tilesOf(height, kTile[side]);
+    const size_t corners = static_cast<size_t>(tileCount(width, kTile[side])) * tileCount(height, kTile[side]);
     corners_[side].resize(corners);
     patches_[side].resize(corners * kPatch);
   }
-  firstOfRow_.resize(static_cast<size_t>(tilesOf(height, kTile[1])) + 1);
+  firstOfRow_.resize(static_cast<size_t>(tileCount(height, kTile[1])) + 1);
   partnerOfLeft_.resize(corners_[0].size());
   bestOfRight_.resize(corners_[1].size());
   similarityOfRight_.resize(corners_[1].size());
@@ -152,7 +152,7 @@ void FeatureMatcher::pairUp(const FeatureSearch& search) {
       const int32_t disparity = left.x - right.x;
       if (right.y < left.y - search.rows || right.y > left.y + search.rows) continue;
       if (disparity < search.minDisparity || disparity > search.maxDisparity) continue;
-      const int32_t product = productOf(patch, patches_[1].data() + static_cast<size_t>(r) * kPatch);
+      const int32_t product = dotProduct(patch, patches_[1].data() + static_cast<size_t>(r) * kPatch);
       if (product > similarityOfRight_[r]) similarityOfRight_[r] = product, bestOfRight_[r] = l;
       if (product > best) second = best, best = product, found = r;
       else second = std::max(second, product);

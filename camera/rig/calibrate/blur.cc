@@ -8,7 +8,7 @@
 namespace depthwatt::calibrate {
 namespace {
 
-double middleOf(std::vector<double>& values) {
+double takeMedian(std::vector<double>& values) {
   if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
@@ -42,9 +42,9 @@ void measureBlur(const Plane& image, const Lattice& lattice, Detection& detectio
       }
     }
   }
-  detection.contrast = middleOf(steps);
-  detection.blurAlongRows = middleOf(sigmas[0]);
-  detection.blurAlongColumns = middleOf(sigmas[1]);
+  detection.contrast = takeMedian(steps);
+  detection.blurAlongRows = takeMedian(sigmas[0]);
+  detection.blurAlongColumns = takeMedian(sigmas[1]);
 }
 
 }  // namespace depthwatt::calibrate

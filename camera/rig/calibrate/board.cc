@@ -63,7 +63,7 @@ void refineLattice(const Plane& sharp, Lattice& lattice, double windowShare) {
 }
 
 Detection detectBoard(const ImageView<const uint8_t>& image, const BoardSpec& spec) {
-  const Plane plane = planeOf(image);
+  const Plane plane = fitPlane(image);
   if (spec.pattern == Pattern::kCircles) return detectCircles(plane, spec);
   if (spec.pattern == Pattern::kCharuco) return detectCharuco(plane, spec);
   return detectChessboard(plane, spec);

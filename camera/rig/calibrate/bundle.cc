@@ -14,16 +14,16 @@ namespace {
 constexpr int kMaxIterations = 200;
 
 Pose moved(const Pose& pose, const double* step) {
-  const Matrix3 turn = rotationOf({step[0], step[1], step[2]});
+  const Matrix3 turn = rotationMatrix({step[0], step[1], step[2]});
   return {nearestRotation(multiply(turn, pose.R)), {pose.t[0] + step[3], pose.t[1] + step[4], pose.t[2] + step[5]}};
 }
 
-double costOf(const Problem& problem, const Solution& s, const Layout& layout, double limit) {
+double robustCost(const Problem& problem, const Solution& s, const Layout& layout, double limit) {
   double cost = 0;
   for (const Observation& o : problem.observations) {
     if (!o.used) continue;
     double r[2], weight;
-    if (!residualOf(s, layout, o, r, nullptr, nullptr)) return std::numeric_limits<double>::infinity();
+    if (!evaluateResidual(s, layout, o, r, nullptr, nullptr)) return std::numeric_limits<double>::infinity();
     cost += huber(r[0] * r[0] + r[1] * r[1], limit, weight);
   }
   return cost;
@@ -66,7 +66,7 @@ bool sane(const Problem& problem, const Solution& s) {
 
 /// Runs to convergence with one Huber limit. Returns false if the initial values cannot be projected.
 bool descend(const Problem& problem, const Layout& layout, double limit, int rounds, Solution& s) {
-  double cost = costOf(problem, s, layout, limit);
+  double cost = robustCost(problem, s, layout, limit);
   if (!std::isfinite(cost)) return false;
   Normal normal(layout.size, problem.views);
   std::vector<double> system, right, solved;
@@ -85,7 +85,7 @@ bool descend(const Problem& problem, const Layout& layout, double limit, int rou
       if (solvePositive(system.data(), layout.size, right.data(), 1)) {
         Solution next = stepped(problem, s, layout, right, solved);
         const double after =
-            sane(problem, next) ? costOf(problem, next, layout, limit) : std::numeric_limits<double>::infinity();
+            sane(problem, next) ? robustCost(problem, next, layout, limit) : std::numeric_limits<double>::infinity();
         if (after <= cost) {
           flat = cost - after < 1e-10 * cost ? flat + 1 : 0;
           s = std::move(next);
@@ -107,7 +107,7 @@ double medianDistance(const Problem& problem, const Solution& s, const Layout& l
   std::vector<double> all;
   for (const Observation& o : problem.observations) {
     double r[2];
-    if (o.used && residualOf(s, layout, o, r, nullptr, nullptr)) all.push_back(std::hypot(r[0], r[1]));
+    if (o.used && evaluateResidual(s, layout, o, r, nullptr, nullptr)) all.push_back(std::hypot(r[0], r[1]));
   }
   if (all.empty()) return 0;
   const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);

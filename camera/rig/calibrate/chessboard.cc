@@ -21,7 +21,7 @@ struct Bounds {
   int rows() const { return j1 - j0 + 1; }
 };
 
-Bounds boundsOf(const Lattice& lattice) {
+Bounds latticeBounds(const Lattice& lattice) {
   Bounds b;
   bool first = true;
   for (const auto& [place, corner] : lattice.corners) {
@@ -48,7 +48,7 @@ Rectangle countIn(const Lattice& lattice, int i, int j, int columns, int rows) {
 
 /// Returns the placement of the requested board with the fewest missing corners, of equals the strongest one.
 Rectangle bestPlacement(const Lattice& lattice, int columns, int rows) {
-  const Bounds b = boundsOf(lattice);
+  const Bounds b = latticeBounds(lattice);
   Rectangle best;
   best.missing = columns * rows + 1;
   for (const bool turned : {false, true}) {
@@ -66,7 +66,7 @@ Rectangle bestPlacement(const Lattice& lattice, int columns, int rows) {
 
 /// Returns the board of unknown size: the largest rectangle without a gap.
 Rectangle largestFull(const Lattice& lattice) {
-  const Bounds b = boundsOf(lattice);
+  const Bounds b = latticeBounds(lattice);
   Rectangle best;
   // heights[i]: consecutive corners downwards that end at the current row.
   std::vector<int> heights(static_cast<size_t>(std::max(b.columns(), 0)));
@@ -102,7 +102,7 @@ bool isDark(const Plane& image, const Lattice& lattice, int i, int j) {
   };
   double same = 0, other = 0;
   int sames = 0, others = 0;
-  const Bounds b = boundsOf(lattice);
+  const Bounds b = latticeBounds(lattice);
   for (int a = b.i0; a < b.i1; ++a) {
     for (int c = b.j0; c < b.j1; ++c) {
       const double value = middle(a, c);
@@ -124,7 +124,7 @@ bool isDark(const Plane& image, const Lattice& lattice, int i, int j) {
 std::vector<BoardPoint> ordered(const Plane& image, const Lattice& lattice, const Rectangle& r, int& columns,
                                 int& rows) {
   // Rotated by k quarters, (column, row) of the board is at these steps.
-  const auto placeOf = [&](int quarter, int column, int row) -> Place {
+  const auto latticeIndex = [&](int quarter, int column, int row) -> Place {
     switch (quarter) {
       case 0: return {r.i + column, r.j + row};
       case 1: return {r.i + r.columns - 1 - row, r.j + column};
@@ -147,8 +147,8 @@ std::vector<BoardPoint> ordered(const Plane& image, const Lattice& lattice, cons
   for (int quarter = 0; quarter < 4; ++quarter) {
     const bool turned = quarter % 2 == 1;
     if ((turned ? r.rows : r.columns) != columns || (turned ? r.columns : r.rows) != rows) continue;
-    const Place a = placeOf(quarter, 0, 0), b = placeOf(quarter, 1, 0), c = placeOf(quarter, 0, 1),
-                d = placeOf(quarter, 1, 1);
+    const Place a = latticeIndex(quarter, 0, 0), b = latticeIndex(quarter, 1, 0), c = latticeIndex(quarter, 0, 1),
+                d = latticeIndex(quarter, 1, 1);
     const int i = std::min({a.first, b.first, c.first, d.first}),
               j = std::min({a.second, b.second, c.second, d.second});
     double score = 0;
@@ -156,7 +156,7 @@ std::vector<BoardPoint> ordered(const Plane& image, const Lattice& lattice, cons
       score = isDark(image, inside, i, j) ? 2 : 1;
     } else {
       const Corner& from = inside.corners[a];
-      const Place last = placeOf(quarter, columns - 1, 0);
+      const Place last = latticeIndex(quarter, columns - 1, 0);
       const Corner& to = inside.corners[last];
       // 3 if it points to the right; every quarter turn less.
       score = 3 + std::cos(std::atan2(to.y - from.y, to.x - from.x));
@@ -170,7 +170,7 @@ std::vector<BoardPoint> ordered(const Plane& image, const Lattice& lattice, cons
   if (best < 0) return out;
   for (int row = 0; row < rows; ++row) {
     for (int column = 0; column < columns; ++column) {
-      const Corner& corner = inside.corners[placeOf(best, column, row)];
+      const Corner& corner = inside.corners[latticeIndex(best, column, row)];
       out.push_back({row * columns + column, corner.x, corner.y});
     }
   }
@@ -198,7 +198,7 @@ bool inOrder(const std::vector<BoardPoint>& points, int columns, int rows) {
 }
 
 /// Returns the area of the corners' outline in square pixels, without missing ones.
-double areaOf(const Lattice& lattice, const Rectangle& r) {
+double rectangleArea(const Lattice& lattice, const Rectangle& r) {
   double x0 = 1e9, x1 = -1e9, y0 = 1e9, y1 = -1e9;
   for (const auto& [place, corner] : lattice.corners) {
     if (place.first < r.i || place.first >= r.i + r.columns || place.second < r.j || place.second >= r.j + r.rows)
@@ -225,7 +225,7 @@ Detection detectChessboard(const Plane& image, const BoardSpec& spec) {
     for (Lattice& lattice : findLattices(image, scale, 6)) {
       const Rectangle r = spec.columns > 0 ? bestPlacement(lattice, spec.columns, spec.rows) : largestFull(lattice);
       if (r.columns < 3 || r.rows < 3) continue;
-      const double area = areaOf(lattice, r);
+      const double area = rectangleArea(lattice, r);
       if (spec.columns > 0) {
         // Prefer the nearer of two complete boards: the other may be on the wall, or on a screen.
         const bool twin = r.missing == 0 && best.missing == 0 && area > bestArea;

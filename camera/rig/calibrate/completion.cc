@@ -24,7 +24,7 @@ double around(const Lattice& lattice, Place place) {
 }
 
 /// Computes the vector of an edge. Returns false if one of its ends is missing.
-bool edgeOf(const Lattice& lattice, int i, int j, Place step, double& x, double& y) {
+bool edgeFrom(const Lattice& lattice, int i, int j, Place step, double& x, double& y) {
   const Corner* a = lattice.find(i, j);
   const Corner* b = lattice.find(i + step.first, j + step.second);
   if (a == nullptr || b == nullptr) return false;
@@ -38,12 +38,12 @@ double strangeness(const Lattice& lattice, Place place) {
   int edges = 0, bad = 0;
   for (const Place& step : kFour) {
     double x, y, u, v;
-    if (!edgeOf(lattice, place.first, place.second, step, x, y)) continue;
+    if (!edgeFrom(lattice, place.first, place.second, step, x, y)) continue;
     const double length = std::hypot(x, y);
     int alike = 0, compared = 0;
     const Place across{step.second, step.first};
     for (const auto& [i, j] : {Place{-step.first, -step.second}, step, across, Place{-across.first, -across.second}}) {
-      if (!edgeOf(lattice, place.first + i, place.second + j, step, u, v)) continue;
+      if (!edgeFrom(lattice, place.first + i, place.second + j, step, u, v)) continue;
       const double other = std::hypot(u, v);
       const double cosine = (x * u + y * v) / (length * other);
       ++compared;

@@ -35,7 +35,7 @@ Matrix3 normaliser(const std::vector<Pairing>& points, bool board) {
 }
 
 /// Computes image ~ H (x, y, 1) by the direct linear transformation.
-bool homographyOf(const std::vector<Pairing>& points, Matrix3& h) {
+bool fitHomography(const std::vector<Pairing>& points, Matrix3& h) {
   if (points.size() < 4) return false;
   const Matrix3 tb = normaliser(points, true), ti = normaliser(points, false);
   std::vector<double> ata(81, 0.0);
@@ -56,7 +56,7 @@ bool homographyOf(const std::vector<Pairing>& points, Matrix3& h) {
   return std::isfinite(determinant(h)) && std::fabs(determinant(h)) > 1e-14;
 }
 
-std::vector<std::vector<Pairing>> pairingsOf(const Problem& problem) {
+std::vector<std::vector<Pairing>> collectPairings(const Problem& problem) {
   std::vector<std::vector<Pairing>> out(static_cast<size_t>(problem.views));
   for (const Observation& o : problem.observations) {
     if (o.used) out[static_cast<size_t>(o.view)].push_back({{o.object[0], o.object[1]}, {o.pixel[0], o.pixel[1]}});
@@ -66,12 +66,12 @@ std::vector<std::vector<Pairing>> pairingsOf(const Problem& problem) {
 
 /// Returns the focal length that fits all homographies best with the principal point in the middle; 0 if they do not
 /// determine it.
-double focalOf(const std::vector<std::vector<Pairing>>& views, double cx, double cy) {
+double estimateFocal(const std::vector<std::vector<Pairing>>& views, double cx, double cy) {
   // w = diag(1, 1, f^2) up to scale: h1' w^-1 h2 = 0 and h1' w^-1 h1 = h2' w^-1 h2, linear in 1 / f^2.
   double top = 0, bottom = 0;
   for (const auto& points : views) {
     Matrix3 h;
-    if (!homographyOf(points, h)) continue;
+    if (!fitHomography(points, h)) continue;
     for (size_t i = 0; i < 3; ++i) {
       h[i] -= cx * h[6 + i];
       h[3 + i] -= cy * h[6 + i];
@@ -89,14 +89,14 @@ double focalOf(const std::vector<std::vector<Pairing>>& views, double cx, double
 }
 
 /// Computes the board's pose from its rays. Returns false if too few of them exist.
-bool poseOf(const Lens& lens, const std::vector<Pairing>& points, Pose& pose) {
+bool estimatePose(const Lens& lens, const std::vector<Pairing>& points, Pose& pose) {
   std::vector<Pairing> rays;
   for (const Pairing& p : points) {
     Pairing q = p;
-    if (rayOf(lens, p.image, q.image)) rays.push_back(q);
+    if (pixelRay(lens, p.image, q.image)) rays.push_back(q);
   }
   Matrix3 h;
-  if (rays.size() < std::max<size_t>(4, points.size() / 2) || !homographyOf(rays, h)) return false;
+  if (rays.size() < std::max<size_t>(4, points.size() / 2) || !fitHomography(rays, h)) return false;
   const double n1 = std::sqrt(h[0] * h[0] + h[3] * h[3] + h[6] * h[6]);
   const double n2 = std::sqrt(h[1] * h[1] + h[4] * h[4] + h[7] * h[7]);
   double scale = 2 / (n1 + n2);
@@ -156,7 +156,7 @@ double refinePose(const Lens& lens, const std::vector<Pairing>& points, Pose& po
       std::copy_n(b, 6, step);
       for (int i = 0; i < 6; ++i) damped[7 * i] *= 1 + lambda;
       if (!solvePositive(damped, 6, step, 1)) continue;
-      Pose next = {nearestRotation(multiply(rotationOf({step[0], step[1], step[2]}), pose.R)),
+      Pose next = {nearestRotation(multiply(rotationMatrix({step[0], step[1], step[2]}), pose.R)),
                    {pose.t[0] + step[3], pose.t[1] + step[4], pose.t[2] + step[5]}};
       const double after = poseCost(lens, points, next);
       if (after < cost) {
@@ -174,7 +174,7 @@ double refinePose(const Lens& lens, const std::vector<Pairing>& points, Pose& po
 
 /// Returns the better of two refined poses: from far away a flat board looks the same when it is tilted the other way.
 bool bestPose(const Lens& lens, const std::vector<Pairing>& points, Pose& pose) {
-  if (!poseOf(lens, points, pose)) return false;
+  if (!estimatePose(lens, points, pose)) return false;
   double cx = 0, cy = 0;
   for (const Pairing& p : points) {
     cx += p.board[0] / static_cast<double>(points.size());
@@ -196,7 +196,8 @@ bool bestPose(const Lens& lens, const std::vector<Pairing>& points, Pose& pose) 
   double cost = refinePose(lens, points, pose);
   if (sine > 1e-6) {
     const double angle = std::atan2(sine, cosine);
-    other.R = multiply(rotationOf({axis[0] * angle / sine, axis[1] * angle / sine, axis[2] * angle / sine}), other.R);
+    other.R =
+        multiply(rotationMatrix({axis[0] * angle / sine, axis[1] * angle / sine, axis[2] * angle / sine}), other.R);
     const Vector3 again = transformed(other.R, {cx, cy, 0});
     other.t = {middle[0] - again[0], middle[1] - again[1], middle[2] - again[2]};
     const double otherCost = refinePose(lens, points, other);
@@ -209,8 +210,8 @@ bool bestPose(const Lens& lens, const std::vector<Pairing>& points, Pose& pose) 
 }
 
 /// Computes the poses of all views. A view without one loses its corners in `problem`.
-bool posesOf(Problem& problem, const Lens& lens, const std::vector<std::vector<Pairing>>& views,
-             std::vector<Pose>& poses) {
+bool estimatePoses(Problem& problem, const Lens& lens, const std::vector<std::vector<Pairing>>& views,
+                   std::vector<Pose>& poses) {
   poses.assign(views.size(), {});
   size_t good = 0;
   std::vector<bool> has(views.size(), false);
@@ -233,10 +234,10 @@ Lens lensAt(const Problem& problem, double focal) {
 }
 
 Status solveMono(const Problem& problem, Solution& best) {
-  const auto views = pairingsOf(problem);
+  const auto views = collectPairings(problem);
   const double side = std::max(problem.width, problem.height);
   std::vector<double> focals;
-  const double zhang = focalOf(views, (problem.width - 1) / 2, (problem.height - 1) / 2);
+  const double zhang = estimateFocal(views, (problem.width - 1) / 2, (problem.height - 1) / 2);
   if (zhang > 0.2 * side && zhang < 20 * side) focals.push_back(zhang);
   for (double factor : {0.35, 0.5, 0.8, 1.2, 2.0}) focals.push_back(factor * side);
   bool found = false;
@@ -246,7 +247,7 @@ Status solveMono(const Problem& problem, Solution& best) {
     attempt.robust = true;
     Solution s;
     s.lens[0] = lensAt(problem, focals[at]);
-    if (!posesOf(attempt, s.lens[0], views, s.poses)) continue;
+    if (!estimatePoses(attempt, s.lens[0], views, s.poses)) continue;
     if (!adjust(attempt, s).ok()) continue;
     // The median ignores wrong corners and lost views.
     std::vector<double> distances;
@@ -313,7 +314,7 @@ Status solve(const Problem& problem, Solution& s) {
   s.lens[0] = mono[0].lens[0];
   s.lens[1] = mono[1].lens[0];
   s.poses = mono[0].poses;
-  std::vector<std::vector<Pairing>> views[2] = {pairingsOf(parts[0]), pairingsOf(parts[1])};
+  std::vector<std::vector<Pairing>> views[2] = {collectPairings(parts[0]), collectPairings(parts[1])};
   // Each view gives a pose of the right camera; take the one with the best median over all views.
   double bestCost = std::numeric_limits<double>::infinity();
   for (size_t v = 0; v < s.poses.size(); ++v) {

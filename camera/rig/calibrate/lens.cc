@@ -27,7 +27,7 @@ void distortBrown(const Lens& lens, double x, double y, double out[2], double d[
   d[2] = d[1];
   d[3] = radial + 2 * y * y * dRadial + 6 * p1 * y + 2 * p2 * x;
   if (byK == nullptr) return;
-  const int n = coefficientsOf(lens.model);
+  const int n = coefficientCount(lens.model);
   const double xy[2] = {x, y};
   for (int row = 0; row < 2; ++row) {
     double* j = byK + row * n;
@@ -95,7 +95,7 @@ bool project(const Lens& lens, const Vector3& point, double pixel[2], double* by
     }
   }
   if (byLens != nullptr) {
-    const int n = coefficientsOf(lens.model), size = lens.size();
+    const int n = coefficientCount(lens.model), size = lens.size();
     double* j0 = byLens;
     double* j1 = byLens + size;
     j0[0] = xd[0];
@@ -114,7 +114,7 @@ bool project(const Lens& lens, const Vector3& point, double pixel[2], double* by
   return true;
 }
 
-bool rayOf(const Lens& lens, const double pixel[2], double ray[2]) {
+bool pixelRay(const Lens& lens, const double pixel[2], double ray[2]) {
   const double xd = (pixel[0] - lens.p[2]) / lens.p[0], yd = (pixel[1] - lens.p[3]) / lens.p[1];
   double x = xd, y = yd;
   if (lens.model == Model::kEquidistant) {

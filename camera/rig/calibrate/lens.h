@@ -15,13 +15,13 @@ constexpr int kMaxCoefficients = 8;
 /// fx fy cx cy and the coefficients.
 constexpr int kMaxLens = 4 + kMaxCoefficients;
 
-constexpr int coefficientsOf(Model model) { return model == Model::kRadtan ? 5 : model == Model::kRational ? 8 : 4; }
+constexpr int coefficientCount(Model model) { return model == Model::kRadtan ? 5 : model == Model::kRational ? 8 : 4; }
 
 struct Lens {
   Model model = Model::kRadtan;
   /// fx fy cx cy (pixels; pixel centres at whole numbers), then the coefficients.
   std::array<double, kMaxLens> p{};
-  int size() const { return 4 + coefficientsOf(model); }
+  int size() const { return 4 + coefficientCount(model); }
 };
 
 /// Projects a point in the camera's coordinates. @param byPoint 2 x 3 derivatives by X, Y, Z, or null. @param byLens 2
@@ -31,6 +31,6 @@ bool project(const Lens& lens, const Vector3& point, double pixel[2], double* by
 
 /// Computes the ray (x, y, 1) of a pixel by Newton's method on the forward model. Returns false if it does not
 /// converge.
-bool rayOf(const Lens& lens, const double pixel[2], double ray[2]);
+bool pixelRay(const Lens& lens, const double pixel[2], double ray[2]);
 
 }  // namespace depthwatt::calibrate

@@ -41,7 +41,7 @@ Vector3 cross(const Vector3& a, const Vector3& b) {
 
 double length(const Vector3& v) { return std::sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
 
-Matrix3 rotationOf(const Vector3& v) {
+Matrix3 rotationMatrix(const Vector3& v) {
   const double angle = length(v);
   // Below this angle, sin and 1 - cos equal their first terms to the last bit.
   const double s = angle < 1e-9 ? 1 : std::sin(angle) / angle;
@@ -52,7 +52,7 @@ Matrix3 rotationOf(const Vector3& v) {
           c * x * z - s * y,       c * y * z + s * x,       1 - c * (x * x + y * y)};
 }
 
-Vector3 rotationVectorOf(const Matrix3& m) {
+Vector3 rotationVector(const Matrix3& m) {
   const Vector3 axis = {(m[7] - m[5]) / 2, (m[2] - m[6]) / 2, (m[3] - m[1]) / 2};
   const double sine = length(axis), cosine = (m[0] + m[4] + m[8] - 1) / 2;
   const double angle = std::atan2(sine, cosine);

@@ -63,7 +63,7 @@ std::vector<Lattice> linkCorners(const std::vector<Corner>& all, size_t least) {
   std::vector<Links> links(corners.size());
   for (size_t i = 0; i < corners.size(); ++i) links[i] = wishes(corners, i);
   // The side of q that faces p: along its other axis, towards p.
-  const auto backOf = [&](size_t p, size_t q, int axis) {
+  const auto backLink = [&](size_t p, size_t q, int axis) {
     const double direction = std::atan2(corners[p]->y - corners[q]->y, corners[p]->x - corners[q]->x);
     return turn(direction, corners[q]->axis[1 - axis]) < kPi / 2 ? 0 : 1;
   };
@@ -71,7 +71,7 @@ std::vector<Lattice> linkCorners(const std::vector<Corner>& all, size_t least) {
     const int q = links[p].to[axis][side];
     if (q < 0) return -1;
     const auto at = static_cast<size_t>(q);
-    return links[at].to[1 - axis][backOf(p, at, axis)] == static_cast<int>(p) ? q : -1;
+    return links[at].to[1 - axis][backLink(p, at, axis)] == static_cast<int>(p) ? q : -1;
   };
   std::vector<Lattice> out;
   std::vector<bool> taken(corners.size(), false);

@@ -21,8 +21,8 @@ void byTurn(const double* j, const Vector3& turned, double* out, int stride) {
 
 }  // namespace
 
-bool residualOf(const Solution& s, const Layout& layout, const Observation& o, double r[2], double* byGlobal,
-                double* byPose) {
+bool evaluateResidual(const Solution& s, const Layout& layout, const Observation& o, double r[2], double* byGlobal,
+                      double* byPose) {
   const Pose& pose = s.poses[static_cast<size_t>(o.view)];
   const Vector3 turned = transformed(pose.R, o.object);
   const Vector3 left = {turned[0] + pose.t[0], turned[1] + pose.t[1], turned[2] + pose.t[2]};
@@ -78,7 +78,7 @@ bool accumulate(const Problem& problem, const Solution& s, const Layout& layout,
   double jg[2 * kMaxGlobal], jp[2 * kPose], r[2], weight;
   for (const Observation& o : problem.observations) {
     if (!o.used) continue;
-    if (!residualOf(s, layout, o, r, jg, jp)) return false;
+    if (!evaluateResidual(s, layout, o, r, jg, jp)) return false;
     if (problem.withoutK3 && problem.model == Model::kRadtan) {
       // The fifth coefficient is the ninth number of each lens.
       for (const int first : {layout.lens0, layout.lens1}) {

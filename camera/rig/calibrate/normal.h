@@ -23,8 +23,8 @@ struct Layout {
 
 /// Computes the residual of one corner and its derivatives by all globals (2 x layout.size) and by its board's pose (2
 /// x 6).
-bool residualOf(const Solution& s, const Layout& layout, const Observation& o, double r[2], double* byGlobal,
-                double* byPose);
+bool evaluateResidual(const Solution& s, const Layout& layout, const Observation& o, double r[2], double* byGlobal,
+                      double* byPose);
 
 /// Returns Huber's cost of a distance, and the weight of its square.
 double huber(double distance2, double limit, double& weight);

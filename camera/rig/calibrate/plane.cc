@@ -22,7 +22,7 @@ float Plane::at(double x, double y) const {
   return top + fy * (bottom - top);
 }
 
-Plane planeOf(const ImageView<const uint8_t>& image) {
+Plane fitPlane(const ImageView<const uint8_t>& image) {
   Plane out(image.width, image.height);
   for (int32_t y = 0; y < image.height; ++y) std::copy_n(image.row(y), image.width, out.row(y));
   return out;

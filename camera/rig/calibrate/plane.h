@@ -24,7 +24,7 @@ struct Plane {
   }
 };
 
-Plane planeOf(const ImageView<const uint8_t>& image);
+Plane fitPlane(const ImageView<const uint8_t>& image);
 /// Applies Gauss's filter; borders repeat.
 Plane blurred(const Plane& in, double sigma);
 /// Halves the size, by means of 2 x 2: pixel x of the result has its centre at 2 x + 0.5.

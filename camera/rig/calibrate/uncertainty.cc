@@ -15,7 +15,7 @@ void finish(const Problem& problem, const Layout& layout, Solution& s) {
   for (size_t i = 0; i < problem.observations.size(); ++i) {
     const Observation& o = problem.observations[i];
     double r[2];
-    if (!residualOf(s, layout, o, r, nullptr, nullptr)) continue;
+    if (!evaluateResidual(s, layout, o, r, nullptr, nullptr)) continue;
     s.residuals[2 * i] = r[0];
     s.residuals[2 * i + 1] = r[1];
     if (!o.used) continue;
@@ -89,7 +89,7 @@ bool depthDeviation(const Solution& s, const Vector3& point, double disparityPix
     Observation o;
     o.camera = camera;
     double r[2], byPose[2 * kPose];
-    if (!residualOf(here, layout, o, r, byGlobal + camera * 2 * n, byPose)) return false;
+    if (!evaluateResidual(here, layout, o, r, byGlobal + camera * 2 * n, byPose)) return false;
     for (int row = 0; row < 2; ++row) std::copy_n(byPose + row * kPose + 3, 3, a + (2 * camera + row) * 3);
   }
   // Point = argmin |pixels - projection|: its derivative is (A^T A)^-1 A^T by the pixels and minus that times B by the

@@ -22,7 +22,7 @@ const VideoSystem* readSystem(const Napi::Value& value) {
   return value.IsExternal() ? value.As<Napi::External<const VideoSystem>>().Data() : &kernelVideoSystem();
 }
 
-uint32_t fourccOf(const Napi::Object& options) {
+uint32_t readFourcc(const Napi::Object& options) {
   if (options.Get("fourcc").IsUndefined()) return 0;
   const std::string text = readString(options, "fourcc");
   if (text.size() < 4) {
@@ -45,7 +45,7 @@ Decoding readDecoding(const Napi::Object& options) {
   return Decoding::kGrey;
 }
 
-double rateOf(const Napi::Object& options) {
+double readRate(const Napi::Object& options) {
   if (options.Get("rateHz").IsUndefined()) return 0;
   const double rate = readNumber(options, "rateHz");
   if (rate < 0.001 || rate > 100000) {
@@ -66,10 +66,10 @@ std::string withoutZero(Napi::Env env, std::string path) {
 CaptureOptions readOptions(const Napi::Object& object) {
   CaptureOptions options;
   options.path = withoutZero(object.Env(), readString(object, "path"));
-  options.format.fourcc = fourccOf(object);
+  options.format.fourcc = readFourcc(object);
   options.format.width = static_cast<uint32_t>(readInteger(object, "width", 1, 32768, 0));
   options.format.height = static_cast<uint32_t>(readInteger(object, "height", 1, 32768, 0));
-  options.format.rateHz = rateOf(object);
+  options.format.rateHz = readRate(object);
   options.bufferCount = readInteger(object, "buffers", kFewestBuffers, kMaxBuffers, 8);
   options.ownMemory = object.Get("ownMemory").ToBoolean().Value();
   options.separatePlanes = object.Get("separatePlanes").ToBoolean().Value();

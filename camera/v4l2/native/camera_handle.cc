@@ -75,7 +75,7 @@ Napi::ArrayBuffer CameraHandle::view(Napi::Env env, void* data, size_t bytes) {
 }
 
 /// Returns views that need no camera: the next camera uses the memory too, and the last view frees it.
-Napi::Array CameraHandle::viewsOf(Napi::Env env, const std::shared_ptr<UserMemory>& memory) {
+Napi::Array CameraHandle::createViews(Napi::Env env, const std::shared_ptr<UserMemory>& memory) {
   auto views = Napi::Array::New(env);
   for (uint32_t i = 0; i < memory->count(); ++i) {
     auto* owner = new std::shared_ptr<UserMemory>(memory);
@@ -90,7 +90,7 @@ Napi::Array CameraHandle::viewsOf(Napi::Env env, const std::shared_ptr<UserMemor
 void CameraHandle::addViews(Napi::Env env, Napi::Object camera) {
   camera.Set("ring", view(env, capture_->ring(), sizeof(uint32_t) * kRingEntries));
   camera.Set("facts", view(env, capture_->facts(), sizeof(FrameFacts) * kMaxBuffers));
-  if (capture_->userMemory() != nullptr) userBuffers_ = Napi::Persistent(viewsOf(env, capture_->userMemory()));
+  if (capture_->userMemory() != nullptr) userBuffers_ = Napi::Persistent(createViews(env, capture_->userMemory()));
   auto images = Napi::Array::New(env);
   auto exported = Napi::Array::New(env);
   uint32_t index = 0;

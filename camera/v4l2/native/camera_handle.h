@@ -28,7 +28,7 @@ class CameraHandle : public std::enable_shared_from_this<CameraHandle> {
   Napi::Value statistics(Napi::Env env) const;
   Napi::Value events(Napi::Env env);
   void requireOpen(Napi::Env env) const;
-  static Napi::Array viewsOf(Napi::Env env, const std::shared_ptr<UserMemory>& memory);
+  static Napi::Array createViews(Napi::Env env, const std::shared_ptr<UserMemory>& memory);
   void addViews(Napi::Env env, Napi::Object camera);
   void addFunctions(Napi::Env env, Napi::Object camera);
   Napi::ArrayBuffer view(Napi::Env env, void* data, size_t bytes);

@@ -25,7 +25,7 @@ Napi::Object sizeToJs(Napi::Env env, const SizeRange& range) {
   return size;
 }
 
-const char* kindOf(uint32_t type) {
+const char* controlKind(uint32_t type) {
   switch (type) {
     case V4L2_CTRL_TYPE_BOOLEAN: return "boolean";
     case V4L2_CTRL_TYPE_MENU:
@@ -40,7 +40,7 @@ Napi::Object controlToJs(Napi::Env env, const Control& control) {
   auto object = Napi::Object::New(env);
   object.Set("id", control.id);
   object.Set("name", control.name);
-  object.Set("kind", kindOf(control.type));
+  object.Set("kind", controlKind(control.type));
   object.Set("wide", control.type == V4L2_CTRL_TYPE_INTEGER64);
   object.Set("readable", (control.flags & V4L2_CTRL_FLAG_WRITE_ONLY) == 0 && control.type != V4L2_CTRL_TYPE_BUTTON);
   object.Set("writable", (control.flags & V4L2_CTRL_FLAG_READ_ONLY) == 0);

@@ -8,12 +8,12 @@
 namespace v4l2camera {
 namespace {
 
-std::string textOf(const __u8* field, size_t size) {
+std::string fieldText(const __u8* field, size_t size) {
   const char* text = reinterpret_cast<const char*>(field);
   return std::string(text, strnlen(text, size));
 }
 
-Code codeOf(int error) {
+Code codeFromErrno(int error) {
   switch (error) {
     case EACCES:
     case EPERM: return Code::kDevicePermission;
@@ -32,7 +32,7 @@ Status Device::failure(const char* action, int negativeErrno) const {
   char buffer[96];
   // The GNU form returns the text, which may not be in the buffer.
   const char* text = strerror_r(error, buffer, sizeof buffer);
-  return Status::error(codeOf(error), "%s: %s failed: %s.", path_.c_str(), action, text);
+  return Status::error(codeFromErrno(error), "%s: %s failed: %s.", path_.c_str(), action, text);
 }
 
 Status Device::open(const VideoSystem& system, const std::string& path) {
@@ -52,9 +52,9 @@ Status Device::open(const VideoSystem& system, const std::string& path) {
     }
     return failure("identifying the device (VIDIOC_QUERYCAP)", result);
   }
-  identity_.driver = textOf(capability.driver, sizeof capability.driver);
-  identity_.card = textOf(capability.card, sizeof capability.card);
-  identity_.bus = textOf(capability.bus_info, sizeof capability.bus_info);
+  identity_.driver = fieldText(capability.driver, sizeof capability.driver);
+  identity_.card = fieldText(capability.card, sizeof capability.card);
+  identity_.bus = fieldText(capability.bus_info, sizeof capability.bus_info);
   // `capabilities` describes the whole physical device; by it a webcam's metadata node would look like a camera.
   identity_.capabilities =
       (capability.capabilities & V4L2_CAP_DEVICE_CAPS) != 0 ? capability.device_caps : capability.capabilities;

@@ -5,7 +5,7 @@
 namespace v4l2camera {
 namespace {
 
-const char* nameOf(Code code) {
+const char* codeName(Code code) {
   switch (code) {
     case Code::kParameter: return "INVALID_ARGUMENT";
     case Code::kDevicePermission: return "DEVICE_PERMISSION";
@@ -21,7 +21,7 @@ const char* nameOf(Code code) {
 
 Napi::Error errorFrom(Napi::Env env, const Status& status) {
   Napi::Error error = Napi::Error::New(env, status.message);
-  error.Set("code", Napi::String::New(env, nameOf(status.code)));
+  error.Set("code", Napi::String::New(env, codeName(status.code)));
   return error;
 }
 

@@ -123,7 +123,7 @@ class Liar {
   std::mutex mutex_;
 };
 
-std::shared_ptr<fake::Camera> cameraOf(uint8_t kind) {
+std::shared_ptr<fake::Camera> createCamera(uint8_t kind) {
   auto camera = std::make_shared<fake::Camera>();
   camera->path = camera->card = camera->bus = camera->driver = "fake";
   const bool planar = kind % 3 == 2;
@@ -213,7 +213,7 @@ void live(Liar& liar, fake::Camera& camera, const CaptureOptions& options) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Liar liar(data, size);
   const uint8_t kind = liar.byte();
-  const auto camera = cameraOf(kind);
+  const auto camera = createCamera(kind);
   liar.driver.cameras["fake"] = camera;
   CaptureOptions options;
   options.path = "fake";

@@ -14,10 +14,10 @@ namespace {
 Napi::Value cpuFeatures(const Napi::CallbackInfo& info) {
   const std::vector<InstructionSet>& sets = availableInstructionSets();
   auto available = Napi::Array::New(info.Env());
-  for (uint32_t i = 0; i < sets.size(); ++i) available.Set(i, nameOf(sets[i]));
+  for (uint32_t i = 0; i < sets.size(); ++i) available.Set(i, instructionSetName(sets[i]));
   auto features = Napi::Object::New(info.Env());
   features.Set("available", available);
-  features.Set("best", nameOf(sets.front()));
+  features.Set("best", instructionSetName(sets.front()));
   return features;
 }
 

@@ -11,18 +11,18 @@ namespace {
 
 Napi::Array choiceList(Napi::Env env, const Setting& setting) {
   auto list = Napi::Array::New(env);
-  for (const std::string& choice : choicesOf(setting)) {
+  for (const std::string& choice : listChoices(setting)) {
     if (setting.kind == SettingKind::kOneOf) list.Set(list.Length(), std::stoi(choice));
     else list.Set(list.Length(), choice);
   }
   return list;
 }
 
-Napi::Value valueOf(Napi::Env env, const Setting& setting, int32_t stored) {
+Napi::Value settingValue(Napi::Env env, const Setting& setting, int32_t stored) {
   if (stored == kAutomatic) return Napi::String::New(env, "auto");
   switch (setting.kind) {
     case SettingKind::kFlag: return Napi::Boolean::New(env, stored != 0);
-    case SettingKind::kWord: return Napi::String::New(env, choicesOf(setting)[static_cast<size_t>(stored)]);
+    case SettingKind::kWord: return Napi::String::New(env, listChoices(setting)[static_cast<size_t>(stored)]);
     case SettingKind::kFraction: return Napi::Number::New(env, stored * (1.0 / setting.denominator));
     case SettingKind::kWhole:
     case SettingKind::kOneOf: break;
@@ -42,9 +42,9 @@ Napi::Object described(Napi::Env env, const Setting& setting) {
   if (setting.kind == SettingKind::kFraction && !setting.rounded) object.Set("step", 1.0 / setting.denominator);
   if (*setting.choices != '\0') object.Set("choices", choiceList(env, setting));
   if (setting.automatic) object.Set("automatic", true);
-  object.Set("default", valueOf(env, setting, setting.fallback));
+  object.Set("default", settingValue(env, setting, setting.fallback));
   if (setting.fallbackAtHalf != setting.fallback)
-    object.Set("defaultAtHalf", valueOf(env, setting, setting.fallbackAtHalf));
+    object.Set("defaultAtHalf", settingValue(env, setting, setting.fallbackAtHalf));
   if (*setting.unit != '\0') object.Set("unit", setting.unit);
   if (!setting.live) object.Set("takesEffect", "restart");
   object.Set("description", setting.description);
@@ -108,7 +108,7 @@ Napi::Value brokenRule(const Napi::CallbackInfo& info) {
   const MatcherChoice choice = readMatcherChoice(match, halfResolution);
   const MatchSearch search = {readInteger(match, "minDisparity", -kAnyInt, kAnyInt),
                               readInteger(match, "numDisparities", -kAnyInt, kAnyInt)};
-  const BrokenRule broken = brokenRuleOf(choice, search, halfResolution);
+  const BrokenRule broken = findBrokenRule(choice, search, halfResolution);
   if (broken.empty()) return env.Null();
   auto keys = Napi::Array::New(env);
   for (const std::string& key : broken.keys) keys.Set(keys.Length(), key);

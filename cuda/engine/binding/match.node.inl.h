@@ -11,7 +11,7 @@
 namespace depthwatt {
 namespace {
 
-bool flagOf(const Napi::Object& call, const char* name) {
+bool readFlag(const Napi::Object& call, const char* name) {
   return !call.Get(name).IsUndefined() && readBoolean(call, name);
 }
 
@@ -23,8 +23,8 @@ Napi::Value match(const Napi::CallbackInfo& info) {
   task.height = readInteger(call, "height", 1, 32768);
   task.search = {readInteger(call, "minDisparity", -kAnyInt, kAnyInt),
                  readInteger(call, "numDisparities", -kAnyInt, kAnyInt)};
-  task.leftRight = flagOf(call, "leftRight");
-  task.matcher = readMatcherChoice(call, flagOf(call, "halfResolution"));
+  task.leftRight = readFlag(call, "leftRight");
+  task.matcher = readMatcherChoice(call, readFlag(call, "halfResolution"));
   throwUnlessOk(info.Env(), checkMatcher(task.matcher, task.search, false));
   MatcherImages images{readImage<const uint8_t>(call, "left"), readImage<const uint8_t>(call, "right"), {}, {}};
   if (task.matcher.facts->images != ImagesNeeded::kGrey) {

@@ -13,7 +13,7 @@ struct Variant {
   bool isReference = false;
   InstructionSet set = InstructionSet::kScalar;
 
-  const char* name() const { return isReference ? "reference" : nameOf(set); }
+  const char* name() const { return isReference ? "reference" : instructionSetName(set); }
 };
 
 /// Reads the property `variant`: "reference" or an instruction set that this CPU has.

@@ -43,10 +43,10 @@ void armsRow(const CrossParameters& p, int side, ImageView<const uint8_t> image,
       return static_cast<uint8_t>(length);
     };
     const auto least = [](int32_t a, int32_t b) { return a < b ? a : b; };
-    arms[x].left = reach(least(p.armXOf(side), x), [&](int32_t i) { return row[x - i]; });
-    arms[x].right = reach(least(p.armXOf(side), width - 1 - x), [&](int32_t i) { return row[x + i]; });
-    arms[x].up = reach(least(p.armYOf(side), y), [&](int32_t i) { return image.row(y - i)[x]; });
-    arms[x].down = reach(least(p.armYOf(side), height - 1 - y), [&](int32_t i) { return image.row(y + i)[x]; });
+    arms[x].left = reach(least(p.sideArmX(side), x), [&](int32_t i) { return row[x - i]; });
+    arms[x].right = reach(least(p.sideArmX(side), width - 1 - x), [&](int32_t i) { return row[x + i]; });
+    arms[x].up = reach(least(p.sideArmY(side), y), [&](int32_t i) { return image.row(y - i)[x]; });
+    arms[x].down = reach(least(p.sideArmY(side), height - 1 - y), [&](int32_t i) { return image.row(y + i)[x]; });
   }
 }
 
@@ -131,7 +131,7 @@ class CrossCpu final : public Cross {
     slice.firstIndex = firstIndex;
     const int32_t rest = p_.numDisparities - firstIndex;
     slice.count = rest < kCrossLanes ? rest : kCrossLanes;
-    slice.armY = p_.armYOf(side);
+    slice.armY = p_.sideArmY(side);
     slice.costs = &costs_;
     slice.prefix = thread.prefix.data();
     slice.columns = thread.columns.data();
@@ -174,11 +174,11 @@ Status checkCrossParameters(const CrossParameters& p) {
                                      {"lambdaCensus", p.lambdaCensus, kLeastLambda, kMaxLambda}});
   if (!status.ok()) return status;
   for (int side = 0; side < 2; ++side) {
-    const int32_t region = (2 * p.armXOf(side) + 1) * (2 * p.armYOf(side) + 1);
+    const int32_t region = (2 * p.sideArmX(side) + 1) * (2 * p.sideArmY(side) + 1);
     if (region <= kMaxRegion) continue;
     return Status::error(Code::kParameter,
                          "Expected arms with (2 armX + 1) (2 armY + 1) of at most %d pixels, got %d from %d and %d.",
-                         kMaxRegion, region, p.armXOf(side), p.armYOf(side));
+                         kMaxRegion, region, p.sideArmX(side), p.sideArmY(side));
   }
   return {};
 }

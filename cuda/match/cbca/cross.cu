@@ -14,14 +14,14 @@ namespace {
 
 using CrossKernel = void (*)(CrossArguments);
 
-CrossKernel columnsKernelOf(const CrossPlan& plan) {
+CrossKernel chooseColumnsKernel(const CrossPlan& plan) {
   const bool wide = plan.sums == CrossSums::kWide;
   if (plan.wholeColumns) return wide ? crossWholeColumnsKernel<true> : crossWholeColumnsKernel<false>;
   if (plan.sums == CrossSums::kShort) return crossColumnsKernel<CrossSums::kShort>;
   return wide ? crossColumnsKernel<CrossSums::kWide> : crossColumnsKernel<CrossSums::kSplit>;
 }
 
-CrossKernel rowsKernelOf(const CrossPlan& plan) {
+CrossKernel chooseRowsKernel(const CrossPlan& plan) {
   if (plan.wholeRows) return crossWholeRowsKernel;
   return plan.rowsTogether ? crossRowsKernel<true> : crossRowsKernel<false>;
 }
@@ -74,8 +74,8 @@ struct CrossDevice {
       DEPTHWATT_TRY(sums[side].allocate(plan.sumWords()));
     }
     if (plan.chunks > 1) DEPTHWATT_TRY(keys.allocate(2 * pixels));
-    DEPTHWATT_TRY(allowShared(reinterpret_cast<const void*>(rowsKernelOf(plan)), plan.rowsSharedBytes));
-    return allowShared(reinterpret_cast<const void*>(columnsKernelOf(plan)), plan.columnsSharedBytes);
+    DEPTHWATT_TRY(allowShared(reinterpret_cast<const void*>(chooseRowsKernel(plan)), plan.rowsSharedBytes));
+    return allowShared(reinterpret_cast<const void*>(chooseColumnsKernel(plan)), plan.columnsSharedBytes);
   }
 
   Status prepare(const uint8_t* left, const uint8_t* right, cudaStream_t stream) {
@@ -136,7 +136,7 @@ struct CrossDevice {
     const int32_t threads = plan.rowThreads, rowItems = plan.height * plan.groups;
     const dim3 rowGrid = plan.wholeRows ? dim3(plan.height * plan.wholeParts, 1, sides)
                                         : dim3((rowItems + threads - 1) / threads, plan.rowSegments, sides);
-    const CrossKernel rowsKernel = rowsKernelOf(plan);
+    const CrossKernel rowsKernel = chooseRowsKernel(plan);
     rowsKernel<<<rowGrid, threads, plan.rowsSharedBytes, stream>>>(a);
     DEPTHWATT_TRY(launched("crossRowsKernel"));
 
@@ -144,7 +144,7 @@ struct CrossDevice {
     const int32_t columns = plan.columnThreads / 32 * plan.columnsPerWarp;
     const dim3 columnGrid = plan.wholeColumns ? dim3(plan.width, 1, sides)
                                               : dim3((plan.width + columns - 1) / columns, plan.columnSegments, sides);
-    const CrossKernel columnsKernel = columnsKernelOf(plan);
+    const CrossKernel columnsKernel = chooseColumnsKernel(plan);
     columnsKernel<<<columnGrid, plan.columnThreads, plan.columnsSharedBytes, stream>>>(a);
     return launched("crossColumnsKernel");
   }

@@ -39,10 +39,10 @@ struct CrossParameters {
   int32_t lambdaDifference = kLambdaDifference, lambdaCensus = kLambdaCensus;  ///< kLeastLambda to kMaxLambda
 
   /// @param side 0 left, 1 right
-  int32_t armXOf(int side) const { return side == 0 || armXRight < 0 ? armX : armXRight; }
-  int32_t armYOf(int side) const { return side == 0 || armYRight < 0 ? armY : armYRight; }
-  int32_t longestX() const { return armXOf(1) > armX ? armXOf(1) : armX; }
-  int32_t longestY() const { return armYOf(1) > armY ? armYOf(1) : armY; }
+  int32_t sideArmX(int side) const { return side == 0 || armXRight < 0 ? armX : armXRight; }
+  int32_t sideArmY(int side) const { return side == 0 || armYRight < 0 ? armY : armYRight; }
+  int32_t longestX() const { return sideArmX(1) > armX ? sideArmX(1) : armX; }
+  int32_t longestY() const { return sideArmY(1) > armY ? sideArmY(1) : armY; }
 };
 
 struct CrossImages {

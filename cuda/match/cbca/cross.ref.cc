@@ -49,7 +49,7 @@ int32_t arm(ImageView<const uint8_t> image, int32_t x, int32_t y, int32_t dx, in
 /// Finds the winners of one image. partner(x, d) is the other image's column.
 template <class Cost>
 void winners(const CrossParameters& p, ImageView<const uint8_t> own, ImageView<int16_t> disparity, int32_t direction,
-             Cost&& costOf) {
+             Cost&& costAt) {
   const int side = direction < 0 ? 0 : 1;
   const int32_t width = own.width, height = own.height;
   std::vector<int64_t> along(static_cast<size_t>(width) * height), best(along.size(), -1);
@@ -59,10 +59,10 @@ void winners(const CrossParameters& p, ImageView<const uint8_t> own, ImageView<i
   for (int32_t d = p.minDisparity; d < p.minDisparity + p.numDisparities; ++d) {
     for (int32_t y = 0; y < height; ++y) {
       for (int32_t x = 0; x < width; ++x) {
-        const int32_t from = x - arm(own, x, y, -1, 0, p.armXOf(side), p.similarity);
-        const int32_t to = x + arm(own, x, y, 1, 0, p.armXOf(side), p.similarity);
+        const int32_t from = x - arm(own, x, y, -1, 0, p.sideArmX(side), p.similarity);
+        const int32_t to = x + arm(own, x, y, 1, 0, p.sideArmX(side), p.similarity);
         int64_t sum = 0;
-        for (int32_t i = from; i <= to; ++i) sum += costOf(i, y, d);
+        for (int32_t i = from; i <= to; ++i) sum += costAt(i, y, d);
         along[static_cast<size_t>(y) * width + x] = sum;
       }
     }
@@ -70,8 +70,8 @@ void winners(const CrossParameters& p, ImageView<const uint8_t> own, ImageView<i
       for (int32_t x = 0; x < width; ++x) {
         const int32_t partner = x + direction * d;
         if (partner < 0 || partner >= width) continue;
-        const int32_t from = y - arm(own, x, y, 0, -1, p.armYOf(side), p.similarity);
-        const int32_t to = y + arm(own, x, y, 0, 1, p.armYOf(side), p.similarity);
+        const int32_t from = y - arm(own, x, y, 0, -1, p.sideArmY(side), p.similarity);
+        const int32_t to = y + arm(own, x, y, 0, 1, p.sideArmY(side), p.similarity);
         int64_t sum = 0;
         for (int32_t j = from; j <= to; ++j) sum += along[static_cast<size_t>(j) * width + x];
         int64_t& least = best[static_cast<size_t>(y) * width + x];

@@ -40,8 +40,8 @@ __device__ __forceinline__ uint32_t crossWhole(uint32_t pair, uint32_t tops) {
 /// Returns the smallest key of the region between two running sums. @param ids of the eight disparities. Not for
 /// kSplit, which needs a third sum.
 template <CrossSums kSums>
-__device__ __forceinline__ uint32_t crossKeyOf(const uint4* sums, const uint2* tops, uint32_t lower, uint32_t upper,
-                                               const uint32_t (&ids)[8]) {
+__device__ __forceinline__ uint32_t crossKey(const uint4* sums, const uint2* tops, uint32_t lower, uint32_t upper,
+                                             const uint32_t (&ids)[8]) {
   uint32_t best = ~0u;
   const uint4 below = sums[lower], above = sums[upper];
   if (kSums == CrossSums::kShort) {
@@ -124,7 +124,7 @@ struct CrossColumn {
   /// disparities
   __device__ __forceinline__ uint32_t key(uint32_t from, uint32_t arms, uint32_t armY, const uint32_t (&ids)[8]) const {
     const uint32_t lower = back(from, arms & 255), upper = back(from, arms >> 8);
-    if (kSums != CrossSums::kSplit) return crossKeyOf<kSums>(ring, tops, lower, upper, ids);
+    if (kSums != CrossSums::kSplit) return crossKey<kSums>(ring, tops, lower, upper, ids);
     const uint4 middle = ring[back(from, armY)];
     const uint4 below = ring[lower] - middle, above = middle - ring[upper];
     const uint4 first = crossLow(below) + crossLow(above), second = crossHigh(below) + crossHigh(above);

@@ -192,7 +192,8 @@ class Planner {
   Planner(const CrossParameters& given, int32_t width, int32_t height, const CrossDeviceLimits& limits,
           const CrossTuning& tuning)
       : limits_(limits), tuning_(tuning) {
-    for (int side = 0; side < 2; ++side) plan_.maxX[side] = given.armXOf(side), plan_.maxY[side] = given.armYOf(side);
+    for (int side = 0; side < 2; ++side)
+      plan_.maxX[side] = given.sideArmX(side), plan_.maxY[side] = given.sideArmY(side);
     plan_.parameters = given;
     plan_.parameters.armX = given.longestX(), plan_.parameters.armY = given.longestY();
     plan_.width = width, plan_.height = height;
@@ -254,8 +255,8 @@ class Planner {
     plan_.rowsSharedBytes = threads * rowBytes();
 
     const int32_t blocks = 2 * divided(plan_.height * plan_.groups, threads);
-    const int32_t count = segmentsOf(tuning_.rowSegments, plan_.width, blocks, kCrossRowBlocks, threads,
-                                     plan_.rowsSharedBytes, plan_.parameters.armX);
+    const int32_t count = segmentCount(tuning_.rowSegments, plan_.width, blocks, kCrossRowBlocks, threads,
+                                       plan_.rowsSharedBytes, plan_.parameters.armX);
     plan_.rowSegmentPixels = divided(divided(plan_.width, count), 4) * 4;
     plan_.rowSegments = divided(plan_.width, plan_.rowSegmentPixels);
   }
@@ -271,14 +272,14 @@ class Planner {
     plan_.columnsSharedBytes = columnsBytes(threads);
 
     const int32_t blocks = 2 * divided(plan_.width, threads / kWarp * plan_.columnsPerWarp);
-    const int32_t count = segmentsOf(tuning_.columnSegments, plan_.height, blocks, byRegisters, threads,
-                                     plan_.columnsSharedBytes, plan_.parameters.armY);
+    const int32_t count = segmentCount(tuning_.columnSegments, plan_.height, blocks, byRegisters, threads,
+                                       plan_.columnsSharedBytes, plan_.parameters.armY);
     plan_.columnSegmentRows = divided(plan_.height, count);
     plan_.columnSegments = divided(plan_.height, plan_.columnSegmentRows);
   }
 
-  int32_t segmentsOf(int32_t asked, int32_t length, int32_t blocks, int32_t byRegisters, int32_t threads,
-                     size_t blockBytes, int32_t arm) const {
+  int32_t segmentCount(int32_t asked, int32_t length, int32_t blocks, int32_t byRegisters, int32_t threads,
+                       size_t blockBytes, int32_t arm) const {
     if (asked > 0) return within(asked, 1, length);
     const int32_t resident =
         limits_.multiprocessors * residentBlocks(byRegisters, threads, blockBytes, limits_.sharedBytes);

@@ -46,10 +46,10 @@ __device__ __forceinline__ void crossCostsOfCopy(const uint32_t* table, const Cr
   const auto cost = [&](uint32_t differences, int byte) -> uint32_t {
     return table[__byte_perm(differences, 0, 0x4440u + byte) * kCrossTableCopies];
   };
-  low += bytesOf(cost(differencesFirst, 0), cost(differencesSecond, 0), cost(differencesFirst, 1),
-                 cost(differencesSecond, 1));
-  high += bytesOf(cost(differencesFirst, 2), cost(differencesSecond, 2), cost(differencesFirst, 3),
-                  cost(differencesSecond, 3));
+  low += packBytes(cost(differencesFirst, 0), cost(differencesSecond, 0), cost(differencesFirst, 1),
+                   cost(differencesSecond, 1));
+  high += packBytes(cost(differencesFirst, 2), cost(differencesSecond, 2), cost(differencesFirst, 3),
+                    cost(differencesSecond, 3));
 }
 
 /// blockIdx: row and its part of the groups; unused; side. A warp has a group, a lane `fours` times four pixels.
@@ -225,7 +225,7 @@ __global__ void __launch_bounds__(kCrossWholeBound, 1) crossWholeColumnsKernel(C
 #pragma unroll 2
   for (int y = piece; y < a.height; y += pieces) {
     const uint32_t reach = arms[static_cast<uint32_t>(y) * a.width], from = y + a.armY + 1;
-    keys[y * keyPitch + group] = crossKeyOf<kWide ? CrossSums::kWide : CrossSums::kShort>(
+    keys[y * keyPitch + group] = crossKey<kWide ? CrossSums::kWide : CrossSums::kShort>(
         lower, upper, (from - (reach & 255)) * groups + group, (from - (reach >> 8)) * groups + group, ids);
   }
   __syncthreads();

@@ -120,7 +120,7 @@ void censusRow(const Window& window, int32_t width, uint32_t* out) {
 
 /// Computes rows [firstRow, endRow) of the descriptor's 31 bits.
 template <class Descriptor, class Pixel>
-void censusRowsOf(ImageView<const Pixel> image, ImageView<uint32_t> census, int32_t firstRow, int32_t endRow) {
+void writeCensusRows(ImageView<const Pixel> image, ImageView<uint32_t> census, int32_t firstRow, int32_t endRow) {
   for (int32_t y = firstRow; y < endRow; ++y) {
     censusRow<Descriptor>(CensusWindow<Pixel, Descriptor::kRadiusY>(image, y), image.width, census.row(y));
   }

@@ -33,7 +33,7 @@ int32_t fractionQ4(int32_t below, int32_t best, int32_t above) {
   return (16 * (below - above) + 17 * q) / (2 * q) - 8;
 }
 
-int32_t confidenceOf(int32_t least, int32_t second) { return 255 * (second - least) / (second > 1 ? second : 1); }
+int32_t winnerConfidence(int32_t least, int32_t second) { return 255 * (second - least) / (second > 1 ? second : 1); }
 
 /// [height][disparities][pitch] cells, with padding on both sides so that every cell's neighbours are inside the
 /// allocation.
@@ -229,7 +229,7 @@ class ExponentialCpu final : public Exponential {
       result.disparity.row(y)[x] = static_cast<int16_t>(p_.minDisparity + place);
       result.disparityQ4.row(y)[x] = static_cast<int16_t>(16 * (p_.minDisparity + place) + fine);
       result.confidence.row(y)[x] =
-          hasSecond ? static_cast<uint8_t>(confidenceOf(least, thread.second[x])) : uint8_t{0};
+          hasSecond ? static_cast<uint8_t>(winnerConfidence(least, thread.second[x])) : uint8_t{0};
     }
     if (result.rightDisparity.data == nullptr) return;
     int16_t* rightWinner = result.rightDisparity.row(y);

@@ -65,9 +65,9 @@ Status ExponentialWorkspace::compute(const uint8_t* left, const uint8_t* right, 
       left, right, leftRgb, devicePasses_.get(), weights_.get(), cells_[0].get(), static_cast<int>(passes_.size())};
   const bool makesCosts = p_.slope == 0 && p_.gradientCost == 0 && !rounds_.empty() && rounds_[0].step == 1 &&
                           rounds_[0].passX >= 0 && rounds_[0].passY >= 0;
-  pixelsShape.grid.z = static_cast<unsigned>(partsOf(preparation.passCount)) + (makesCosts     ? 0
-                                                                                : p_.slope > 0 ? 1
-                                                                                               : eights);
+  pixelsShape.grid.z = static_cast<unsigned>(partCount(preparation.passCount)) + (makesCosts     ? 0
+                                                                                  : p_.slope > 0 ? 1
+                                                                                                 : eights);
   DEPTHWATT_TRY(launch("prepareKernel", p_.slope > 0 ? prepareKernel<true> : prepareKernel<false>, pixelsShape,
                        preparation, shape, p_));
   Round round = {cells_[0].get(), cells_[1].get(), nullptr, nullptr, 0, 0, shape};

@@ -22,7 +22,7 @@ struct Cells {
   __device__ __forceinline__ void takeBiased(uint4 pairs) {
 #pragma unroll
     for (int i = 0; i < kEight; ++i)
-      cell[i] = __uint_as_float(__byte_perm(wordOf(pairs, i / 2), kBiasBits, i % 2 == 0 ? 0x7610 : 0x7632));
+      cell[i] = __uint_as_float(__byte_perm(cellWord(pairs, i / 2), kBiasBits, i % 2 == 0 ? 0x7610 : 0x7632));
   }
   __device__ __forceinline__ void without(float bias) {
 #pragma unroll
@@ -33,7 +33,7 @@ struct Cells {
     uint4 both;
 #pragma unroll
     for (int word = 0; word < kWords; ++word)
-      wordOf(both, word) = __byte_perm(__float_as_uint(cell[2 * word]), __float_as_uint(cell[2 * word + 1]), 0x5410);
+      cellWord(both, word) = __byte_perm(__float_as_uint(cell[2 * word]), __float_as_uint(cell[2 * word + 1]), 0x5410);
     return both;
   }
 };

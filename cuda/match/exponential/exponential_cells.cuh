@@ -18,7 +18,7 @@ constexpr int kEight = 8, kWords = kEight / 2;
 /// Above every cell and every cell with a slope.
 constexpr int kNothing = 1 << 20;
 
-__device__ __forceinline__ uint32_t& wordOf(uint4& cells, int word) {
+__device__ __forceinline__ uint32_t& cellWord(uint4& cells, int word) {
   return word == 0 ? cells.x : word == 1 ? cells.y : word == 2 ? cells.z : cells.w;
 }
 

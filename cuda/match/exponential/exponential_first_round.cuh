@@ -40,16 +40,16 @@ __device__ __forceinline__ void costsAlongX(const Costs& costs, const CostRow& r
 #pragma unroll
   for (int i = 0; i < 3; ++i) left[i] = __uint_as_float(row.left[i] | kBiasBits);
   // Exact: all values are whole numbers below 2^16, or that with the bias.
-  const auto cellOf = [&](float own, uint32_t partner) {
+  const auto cellAt = [&](float own, uint32_t partner) {
     const float apart = fabsf(own - __uint_as_float(partner | kBiasBits));
     return __fmaf_rd(fminf(apart, costs.truncation), costs.cost, kBias);
   };
   const Weights w(row.weights);
 #pragma unroll
   for (int i = 0; i < kEight; ++i) {
-    float sum = __fmaf_rd(w.centre, cellOf(left[1], row.right[i + 1]), kBiasedStart);
-    sum = __fmaf_rd(w.before, cellOf(left[0], row.right[i + 2]), sum);
-    out.cell[i] = __fmaf_rd(w.after, cellOf(left[2], row.right[i]), sum);
+    float sum = __fmaf_rd(w.centre, cellAt(left[1], row.right[i + 1]), kBiasedStart);
+    sum = __fmaf_rd(w.before, cellAt(left[0], row.right[i + 2]), sum);
+    out.cell[i] = __fmaf_rd(w.after, cellAt(left[2], row.right[i]), sum);
   }
   out.without(kBiasedEnd);
 }

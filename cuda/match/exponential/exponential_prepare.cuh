@@ -18,7 +18,7 @@ __device__ int colourDifference(Rgb8 a, Rgb8 b) {
 }
 
 /// Returns 65535 * 4096 / divisor, rounded down, for a divisor of 4096 to 12288.
-__device__ __forceinline__ uint32_t reciprocalOf(uint32_t divisor) {
+__device__ __forceinline__ uint32_t scaledReciprocal(uint32_t divisor) {
   constexpr int kDividend = 65535 * 4096;
   // At most one off: seventeen bits of a quotient with twenty-two correct ones.
   const auto quotient = static_cast<uint32_t>(__fdividef(static_cast<float>(kDividend), static_cast<float>(divisor)));
@@ -43,28 +43,28 @@ struct Messages {
 };
 
 /// Stores disparities [8 eight, 8 eight + 8) of a pixel; 0 for those outside the search.
-template <class CostOf>
-__device__ __forceinline__ uint4 cellsOf(const CostOf& costOf, int eight, int numDisparities) {
+template <class CostFunction>
+__device__ __forceinline__ uint4 packCells(const CostFunction& costAt, int eight, int numDisparities) {
   uint4 cells = make_uint4(0, 0, 0, 0);
 #pragma unroll
   for (int word = 0; word < kWords; ++word) {
     const int d = kEight * eight + 2 * word;
-    const uint32_t low = d < numDisparities ? costOf(d) : 0u, high = d + 1 < numDisparities ? costOf(d + 1) : 0u;
-    wordOf(cells, word) = low | high << 16;
+    const uint32_t low = d < numDisparities ? costAt(d) : 0u, high = d + 1 < numDisparities ? costAt(d + 1) : 0u;
+    cellWord(cells, word) = low | high << 16;
   }
   return cells;
 }
 
-/// Turns the cells of all a pixel's disparities into messages: first from lower disparities, with the values of costOf,
+/// Turns the cells of all a pixel's disparities into messages: first from lower disparities, with the values of costAt,
 /// then from higher ones.
-template <class CostOf>
-__device__ __forceinline__ void makeMessages(const CostOf& costOf, uint4* cells, size_t pixels, int numDisparities,
-                                             int slope, int cap) {
+template <class CostFunction>
+__device__ __forceinline__ void makeMessages(const CostFunction& costAt, uint4* cells, size_t pixels,
+                                             int numDisparities, int slope, int cap) {
   Messages messages(slope);
   const int eights = (numDisparities + kEight - 1) / kEight;
   for (int eight = 0; eight < eights; ++eight) {
-    cells[eight * pixels] = cellsOf(
-        [&](int d) { return static_cast<uint32_t>(messages.up(static_cast<int>(costOf(d)))); }, eight, numDisparities);
+    cells[eight * pixels] = packCells(
+        [&](int d) { return static_cast<uint32_t>(messages.up(static_cast<int>(costAt(d)))); }, eight, numDisparities);
   }
   const int limit = messages.least + cap;
   messages.running = kNothing;
@@ -73,11 +73,11 @@ __device__ __forceinline__ void makeMessages(const CostOf& costOf, uint4* cells,
 #pragma unroll
     for (int word = kWords - 1; word >= 0; --word) {
       const int d = kEight * eight + 2 * word;
-      const uint32_t was = wordOf(own, word);
+      const uint32_t was = cellWord(own, word);
       uint32_t low = 0, high = 0;
       if (d + 1 < numDisparities) high = static_cast<uint32_t>(messages.down(static_cast<int>(was >> 16), limit));
       if (d < numDisparities) low = static_cast<uint32_t>(messages.down(static_cast<int>(was & 0xffffu), limit));
-      wordOf(own, word) = low | high << 16;
+      cellWord(own, word) = low | high << 16;
     }
     cells[eight * pixels] = own;
   }
@@ -93,7 +93,9 @@ struct Preparation {
 };
 
 /// Returns the threads per pixel that compute weights.
-__host__ __device__ inline int partsOf(int passCount) { return (passCount + kPassesPerThread - 1) / kPassesPerThread; }
+__host__ __device__ inline int partCount(int passCount) {
+  return (passCount + kPassesPerThread - 1) / kPassesPerThread;
+}
 
 /// Computes for a pixel and up to kPassesPerThread passes the weights of the neighbour before (low half) and after.
 __device__ __forceinline__ void makeWeights(const Preparation& from, int first, int x, int y, const Shape& shape) {
@@ -112,7 +114,7 @@ __device__ __forceinline__ void makeWeights(const Preparation& from, int first, 
     uint32_t before = pass.weights[colourDifference(own, colourBefore)];
     uint32_t after = pass.weights[colourDifference(own, colourAfter)];
     before = hasBefore ? before : 0u, after = hasAfter ? after : 0u;
-    const uint32_t reciprocal = reciprocalOf(4096u + before + after);
+    const uint32_t reciprocal = scaledReciprocal(4096u + before + after);
     *to = before * reciprocal >> 12 | (after * reciprocal >> 12) << 16;
   }
 }
@@ -123,7 +125,7 @@ __global__ void __launch_bounds__(128, 12) prepareKernel(Preparation from, Shape
   untilKernelBefore();
   const int x = blockIdx.x * kBlockX + threadIdx.x, y = blockIdx.y * kBlockY + threadIdx.y;
   if (x >= shape.width || y >= shape.height) return;
-  const int weightParts = partsOf(from.passCount);
+  const int weightParts = partCount(from.passCount);
   if (static_cast<int>(blockIdx.z) < weightParts) {
     makeWeights(from, static_cast<int>(blockIdx.z) * kPassesPerThread, x, y, shape);
     return;
@@ -134,19 +136,19 @@ __global__ void __launch_bounds__(128, 12) prepareKernel(Preparation from, Shape
   const int own = left[static_cast<size_t>(y) * shape.width + x];
   cells += static_cast<size_t>(y) * shape.width + x;
   const int lastColumn = shape.width - 1;
-  const auto gradientOf = [lastColumn](const uint8_t* line, int at) {
+  const auto gradientAt = [lastColumn](const uint8_t* line, int at) {
     return (line[min(at + 1, lastColumn)] - line[max(at - 1, 0)] + 255) >> 1;
   };
   const bool gradients = p.gradientCost > 0;
-  const int ownGradient = gradients ? gradientOf(left + static_cast<size_t>(y) * shape.width, x) : 0;
-  const auto costOf = [=](int d) {
+  const int ownGradient = gradients ? gradientAt(left + static_cast<size_t>(y) * shape.width, x) : 0;
+  const auto costAt = [=](int d) {
     const int partner = max(x - p.minDisparity - d, 0);
     int cost = p.cost * min(abs(own - row[partner]), p.truncation);
-    if (gradients) cost += p.gradientCost * min(abs(ownGradient - gradientOf(row, partner)), p.gradientTruncation);
+    if (gradients) cost += p.gradientCost * min(abs(ownGradient - gradientAt(row, partner)), p.gradientTruncation);
     return static_cast<uint32_t>(cost);
   };
   if (kMessages) {
-    makeMessages(costOf, cells, shape.pixels(), shape.numDisparities, p.slope, p.cap);
+    makeMessages(costAt, cells, shape.pixels(), shape.numDisparities, p.slope, p.cap);
   } else {
     const int eight = static_cast<int>(blockIdx.z) - weightParts, first = x - p.minDisparity - kEight * eight;
     if (!gradients && first >= kEight - 1 && kEight * (eight + 1) <= shape.numDisparities) {
@@ -157,10 +159,10 @@ __global__ void __launch_bounds__(128, 12) prepareKernel(Preparation from, Shape
       uint4 costs;
 #pragma unroll
       for (int word = 0; word < kWords; ++word)
-        wordOf(costs, word) = pairOf(truncated(2 * word), truncated(2 * word + 1));
+        cellWord(costs, word) = packPair(truncated(2 * word), truncated(2 * word + 1));
       cells[eight * shape.pixels()] = costs;
     } else {
-      cells[eight * shape.pixels()] = cellsOf(costOf, eight, shape.numDisparities);
+      cells[eight * shape.pixels()] = packCells(costAt, eight, shape.numDisparities);
     }
   }
 }

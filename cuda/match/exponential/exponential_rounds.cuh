@@ -72,12 +72,12 @@ __device__ __forceinline__ void alongX(const RawRow& row, Cells& out) {
 }
 
 /// Averages down a column from `first` to before `end` in steps of `apart`: rows along x, three of them along y.
-/// rowOf(at, cells) returns one row and is not called outside the image, where a row has no weight and any value is
+/// loadRow(at, cells) returns one row and is not called outside the image, where a row has no weight and any value is
 /// correct. A row is read where it is used: prefetching one would move it between registers, a sixth of all
 /// instructions.
-template <class RowOf>
+template <class RowFunction>
 __device__ __forceinline__ void goDown(const Round& round, uint4* to, int first, int end, int apart, int x,
-                                       const RowOf& rowOf) {
+                                       const RowFunction& loadRow) {
   const int height = round.shape.height, width = round.shape.width;
   const uint32_t stride = static_cast<uint32_t>(apart * width);
   int y = first;
@@ -86,15 +86,15 @@ __device__ __forceinline__ void goDown(const Round& round, uint4* to, int first,
 #pragma unroll
   for (int i = 0; i < kEight; ++i) cells[0].cell[i] = cells[2].cell[i] = 0.f;
   uint32_t weights = round.weightsY[at];
-  if (first >= apart) rowOf(at - stride, cells[0]);
-  rowOf(at, cells[1]);
+  if (first >= apart) loadRow(at - stride, cells[0]);
+  loadRow(at, cells[1]);
   // Three rows per iteration, so that no row is moved between registers.
   const auto step = [&](const Cells& before, const Cells& centre, Cells& after) {
     const uint32_t own = at, both = weights;
     y += apart, at += stride;
     if (y < height) {
       weights = round.weightsY[at];
-      rowOf(at, after);
+      loadRow(at, after);
     }
     Cells out;
     average(Weights(both), before, centre, after, kBias, out);

@@ -10,7 +10,7 @@ namespace depthwatt {
 namespace gpu {
 namespace {
 
-__device__ int cellOf(const uint4* cells, size_t pixels, int d) {
+__device__ int cellAt(const uint4* cells, size_t pixels, int d) {
   const auto* words = reinterpret_cast<const uint32_t*>(cells + static_cast<size_t>(d / kEight) * pixels);
   return static_cast<int>(words[d % kEight / 2] >> (16 * (d & 1)) & 0xffffu);
 }
@@ -23,7 +23,7 @@ __device__ int32_t fractionQ4(int32_t below, int32_t best, int32_t above) {
   return (16 * (below - above) + 17 * q) / (2 * q) - 8;
 }
 
-__device__ int32_t confidenceOf(int32_t least, int32_t second) {
+__device__ int32_t winnerConfidence(int32_t least, int32_t second) {
   return 255 * (second - least) / (second > 1 ? second : 1);
 }
 
@@ -43,8 +43,8 @@ __device__ __forceinline__ void hold(const uint4* own, size_t pixels, int first,
     if (d >= count || d + kEight <= count) continue;
 #pragma unroll
     for (int word = 0; word < kWords; ++word) {
-      if (d + 2 * word >= count) wordOf(held[i], word) = ~0u;
-      if (d + 2 * word + 1 >= count) wordOf(held[i], word) |= 0xffff0000u;
+      if (d + 2 * word >= count) cellWord(held[i], word) = ~0u;
+      if (d + 2 * word + 1 >= count) cellWord(held[i], word) |= 0xffff0000u;
     }
   }
 }
@@ -64,8 +64,8 @@ __global__ void __launch_bounds__(128)
     hold(own, pixels, first, count, held);
 #pragma unroll
     for (int i = 0; i < kHeld * kWords; ++i) {
-      const uint32_t d = static_cast<uint32_t>(kEight * first + 2 * i), pair = wordOf(held[i / kWords], i % kWords);
-      key = min(key, min(pairOf(d, pair), (pair & 0xffff0000u) | (d + 1)));
+      const uint32_t d = static_cast<uint32_t>(kEight * first + 2 * i), pair = cellWord(held[i / kWords], i % kWords);
+      key = min(key, min(packPair(d, pair), (pair & 0xffff0000u) | (d + 1)));
     }
   }
   const int place = static_cast<int>(key & 0xffffu), least = static_cast<int>(key >> 16);
@@ -77,22 +77,22 @@ __global__ void __launch_bounds__(128)
     for (int i = 0; i < kHeld * kWords; ++i) {
       const auto from = static_cast<uint32_t>(place + 1 - kEight * first - 2 * i);
       const uint32_t aside = (from < 3u ? 0xffffu : 0u) | (from - 1u < 3u ? 0xffff0000u : 0u);
-      secondBest = CellU16::min(secondBest, wordOf(held[i / kWords], i % kWords) | aside);
+      secondBest = CellU16::min(secondBest, cellWord(held[i / kWords], i % kWords) | aside);
     }
   }
   const int second = static_cast<int>(min(secondBest & 0xffffu, secondBest >> 16));
   int fine = 0;
   if (subpixel && place > 0 && place + 1 < count)
-    fine = fractionQ4(cellOf(own, pixels, place - 1), least, cellOf(own, pixels, place + 1));
+    fine = fractionQ4(cellAt(own, pixels, place - 1), least, cellAt(own, pixels, place + 1));
   result.disparity[at] = static_cast<int16_t>(minDisparity + place);
   result.disparityQ4[at] = static_cast<int16_t>(16 * (minDisparity + place) + fine);
   const bool hasSecond = place > 1 || place + 2 < count;
-  result.confidence[at] = hasSecond ? static_cast<uint8_t>(confidenceOf(least, second)) : uint8_t{0};
+  result.confidence[at] = hasSecond ? static_cast<uint8_t>(winnerConfidence(least, second)) : uint8_t{0};
   if (result.rightDisparity == nullptr) return;
   // This thread's column of the right image.
   int best = kNothing, right = kInvalidDisparity;
   for (int d = 0; d < count && x + minDisparity + d < shape.width; ++d) {
-    const int cell = cellOf(own + minDisparity + d, pixels, d);
+    const int cell = cellAt(own + minDisparity + d, pixels, d);
     if (cell < best) best = cell, right = minDisparity + d;
   }
   result.rightDisparity[at] = static_cast<int16_t>(right);

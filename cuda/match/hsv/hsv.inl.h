@@ -34,7 +34,7 @@ struct HsvChannels {
   HsvInts across, down, saturation, value;
 };
 
-[[gnu::always_inline]] inline HsvChannels hsvOf(const HsvWeights& weights, HsvInts red, HsvInts green, HsvInts blue) {
+[[gnu::always_inline]] inline HsvChannels toHsv(const HsvWeights& weights, HsvInts red, HsvInts green, HsvInts blue) {
   const HsvInts zero = {}, one = zero + 1;
   const int32_t units = hsvUnits(weights), hueUnits = units * weights.hue, saturationUnits = units * weights.saturation;
   const HsvInts redLeads = (red >= green) & (red >= blue), greenLeads = ~redLeads & (green >= blue);
@@ -87,7 +87,7 @@ inline void hsvRows(const HsvWeights& weights, ImageView<const Rgb8> rgb, ImageV
         readFromMemory(planes);
         red = hsvLoaded(planes[0]), green = hsvLoaded(planes[1]), blue = hsvLoaded(planes[2]);
       }
-      const HsvChannels c = hsvOf(weights, red, green, blue);
+      const HsvChannels c = toHsv(weights, red, green, blue);
       // Two words a pixel, lowest byte first.
       const HsvInts saturationLow = c.saturation >> 1, valueLow = c.value >> 1;
       const HsvInts first = c.across | c.down << 8 | saturationLow << 16 | (c.saturation - saturationLow) << 24;

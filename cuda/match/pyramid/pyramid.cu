@@ -46,8 +46,8 @@ __global__ void __launch_bounds__(256) pyramidHalveKernel(HalveArguments a) {
   const uint32_t saturation = copied((xEven >> 16) + (xOdd >> 16) + (yEven >> 16), a.factor);
   const uint32_t value = copied((yEven & 0xffffu) + (yOdd & 0xffffu) + (yOdd >> 16), a.factor);
   (blockIdx.z == 0 ? a.leftOut : a.rightOut)[static_cast<size_t>(y) * a.width + x] =
-      make_uint2(bytesOf(byteFrom(across, 0), byteFrom(down, 0), byteFrom(saturation, 0), byteFrom(saturation, 255)),
-                 bytesOf(byteFrom(value, 0), byteFrom(value, 255), byteFrom(saturation, 510), byteFrom(value, 510)));
+      make_uint2(packBytes(byteFrom(across, 0), byteFrom(down, 0), byteFrom(saturation, 0), byteFrom(saturation, 255)),
+                 packBytes(byteFrom(value, 0), byteFrom(value, 255), byteFrom(saturation, 510), byteFrom(value, 510)));
 }
 
 struct PyramidArguments {

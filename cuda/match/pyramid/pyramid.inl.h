@@ -230,7 +230,7 @@ struct PyramidWindow {
       addRow(x, d, 0, totals);
 #pragma GCC unroll 4
       for (int32_t c = 0; c < kPyramidCandidates; ++c) {
-        const uint32_t sum = totalOf(totals[c]);
+        const uint32_t sum = totalSum(totals[c]);
         if (d + c > rows.highest || (best >= rows.lowest && sum > least)) continue;
         least = sum, best = d + c;
       }
@@ -248,7 +248,7 @@ struct PyramidWindow {
       for (int32_t c = 0; c < kPyramidCandidates; ++c) totals[c] = shared[c];
       addRow(x, first, r * rows.windowHeight, totals);
 #pragma GCC unroll 4
-      for (int32_t c = 0; c < kPyramidCandidates; ++c) block.of[r][c][at] = static_cast<int32_t>(totalOf(totals[c]));
+      for (int32_t c = 0; c < kPyramidCandidates; ++c) block.of[r][c][at] = static_cast<int32_t>(totalSum(totals[c]));
     }
   }
 

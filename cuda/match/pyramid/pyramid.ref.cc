@@ -21,7 +21,7 @@ struct Copy {
   }
 };
 
-const uint8_t* bytesOf(const HsvPixel& pixel) { return reinterpret_cast<const uint8_t*>(&pixel); }
+const uint8_t* pixelBytes(const HsvPixel& pixel) { return reinterpret_cast<const uint8_t*>(&pixel); }
 
 /// The bytes of a pixel that add up to hue across, hue down, saturation and value.
 constexpr int32_t kParts[4][3] = {{0, -1, -1}, {1, -1, -1}, {2, 3, 6}, {4, 5, 7}};
@@ -38,7 +38,7 @@ Copy halved(const Copy& from, bool fromImage) {
       for (const auto& parts : kParts) {
         int32_t sum = 0;
         for (int32_t k = 0; k < 4; ++k) {
-          const uint8_t* bytes = bytesOf(from.at(2 * x + k % 2, 2 * y + k / 2));
+          const uint8_t* bytes = pixelBytes(from.at(2 * x + k % 2, 2 * y + k / 2));
           for (const int32_t part : parts) sum += part < 0 ? 0 : bytes[part];
         }
         // A quarter of the sum, in the copy's units, half up.
@@ -66,8 +66,8 @@ struct Matching {
     int64_t total = 0;
     for (int32_t j = -(p.windowHeight / 2); j <= p.windowHeight / 2; ++j) {
       for (int32_t i = -(p.windowWidth / 2); i <= p.windowWidth / 2; ++i) {
-        const uint8_t* a = bytesOf(own.at(x + i, y + j));
-        const uint8_t* b = bytesOf(partner.at(x + i + towards * d, y + j));
+        const uint8_t* a = pixelBytes(own.at(x + i, y + j));
+        const uint8_t* b = pixelBytes(partner.at(x + i + towards * d, y + j));
         for (int32_t k = 0; k < 8; ++k) total += absolute(a[k] - b[k]);
       }
     }
@@ -143,7 +143,7 @@ Maps matched(const PyramidParameters& p, const Copy& own, const Copy& partner, i
   return maps;
 }
 
-Copy copyOf(ImageView<const HsvPixel> image) {
+Copy ownedCopy(ImageView<const HsvPixel> image) {
   Copy copy;
   copy.width = image.width;
   copy.height = image.height;
@@ -162,7 +162,7 @@ void put(const std::vector<T>& from, ImageView<T> to) {
 }  // namespace
 
 void pyramidReference(const PyramidParameters& p, const PyramidImages& images, const PyramidResult& result) {
-  const Copy left = copyOf(images.left), right = copyOf(images.right);
+  const Copy left = ownedCopy(images.left), right = ownedCopy(images.right);
   const Maps maps = matched(p, left, right, -1);
   put(maps.whole, result.disparity);
   put(maps.q4, result.disparityQ4);

@@ -21,7 +21,7 @@ class SadOnCpu final : public Sad {
   SadOnCpu(const SadParameters& p, int32_t width, int32_t height, const SadKernels& kernels, Workers& workers)
       : p_(p), width_(width), height_(height), kernels_(kernels), workers_(workers),
         chunks_((p.numDisparities + kernels.lanes - 1) / kernels.lanes),
-        channels_(sadChannelsOf(p.weights, kernels.pixelCosts)),
+        channels_(sadChannels(p.weights, kernels.pixelCosts)),
         pitch_(static_cast<size_t>(width) + p.minDisparity + static_cast<size_t>(chunks_) * kernels.lanes) {
     right_.resize(static_cast<size_t>(height) * sadChannelCount(channels_) * pitch_);
     const size_t span = kSadStrip + kLargestWindow - 1, vectors = static_cast<size_t>(chunks_) * kernels.lanes;

@@ -75,7 +75,7 @@ struct SadWinnerArguments {
 };
 
 /// Returns a sum above its place: the smallest key is the lowest disparity of the smallest sum.
-__device__ __forceinline__ uint32_t keyOf(uint2 word, int j, int place, int end) {
+__device__ __forceinline__ uint32_t packKey(uint2 word, int j, int place, int end) {
   const uint32_t pair = j < 2 ? word.x : word.y, sum = j % 2 == 0 ? pair & 0xffffu : pair >> 16;
   return place < end ? sum << 16 | static_cast<uint32_t>(place) : kNoKey;
 }
@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(256) sadWinnersKernel(SadWinnerArguments a) {
 #pragma unroll
         for (int j = 0; j < kLaneDisparities; ++j) {
           const int place = group * kGroup + kLaneDisparities * lane + j;
-          const uint32_t key = keyOf(word, j, place, a.numDisparities);
+          const uint32_t key = packKey(word, j, place, a.numDisparities);
           best = min(best, key);
           const int partner = x - a.minDisparity - place;
           if (wantsRight && key != kNoKey && partner >= 0) atomicMin(&rightKeys[partner], key);
@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(256) sadWinnersKernel(SadWinnerArguments a) {
 #pragma unroll
         for (int j = 0; j < kLaneDisparities; ++j) {
           const int place = group * kGroup + kLaneDisparities * lane + j;
-          if (abs(place - winner) > 1) second = min(second, keyOf(word, j, place, a.numDisparities));
+          if (abs(place - winner) > 1) second = min(second, packKey(word, j, place, a.numDisparities));
         }
       }
       second = warpMin(second);
@@ -148,7 +148,7 @@ __global__ void __launch_bounds__(256) sadWinnersKernel(SadWinnerArguments a) {
 }
 
 using SadKernel = void (*)(SadArguments);
-SadKernel ringKernelOf(const SadParameters& p, int pixels, bool right) {
+SadKernel chooseRingKernel(const SadParameters& p, int pixels, bool right) {
   if (pixels > kRingPixels) return right ? sadRingKernel<true, true, true> : sadRingKernel<false, true, true>;
   if (p.windowWidth == 9) return right ? sadRingKernel<true, true, false> : sadRingKernel<false, true, false>;
   return right ? sadRingKernel<true, false, false> : sadRingKernel<false, false, false>;
@@ -199,7 +199,7 @@ Status SadWorkspace::open(const SadParameters& parameters, int32_t width, int32_
   }
   if (ringBytes_ > 48 * 1024) {
     DEPTHWATT_TRY(
-        cudaStatus(cudaFuncSetAttribute(reinterpret_cast<const void*>(ringKernelOf(p_, ringPixels_, wantsRight)),
+        cudaStatus(cudaFuncSetAttribute(reinterpret_cast<const void*>(chooseRingKernel(p_, ringPixels_, wantsRight)),
                                         cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(ringBytes_)),
                    "shared memory of costs"));
   }
@@ -258,7 +258,7 @@ Status SadWorkspace::compute(const HsvPixel* left, const HsvPixel* right, const 
     if (!stored_) {
       if (ringBytes_ > 0) {
         const dim3 ringGrid((width_ + ringPixels_ - 1) / ringPixels_, grid.y);
-        const SadKernel kernel = ringKernelOf(p_, ringPixels_, result.rightDisparity != nullptr);
+        const SadKernel kernel = chooseRingKernel(p_, ringPixels_, result.rightDisparity != nullptr);
         const int threads = 32 * sadRingWarps(ringPixels_, p_.windowWidth);
         kernel<<<ringGrid, threads, ringBytes_, stream>>>(a);
         DEPTHWATT_TRY(launched("sadRingKernel"));

@@ -42,7 +42,7 @@ struct SadStrip {
   uint16_t* column(int32_t chunk, int32_t x) const {
     return band.scratch.columns + (static_cast<size_t>(chunk) * kSpan + x - firstColumn) * kSadLanes;
   }
-  uint16_t* blockOf(int32_t pixel) const {
+  uint16_t* blockAt(int32_t pixel) const {
     return band.scratch.block + static_cast<size_t>(pixel) * chunks * kSadLanes;
   }
 
@@ -105,7 +105,7 @@ struct SadStrip {
     const bool inside = from > reach && to + reach <= band.width;
     for (int32_t chunk = 0; chunk < chunks; ++chunk) {
       uint16_t* kept = band.scratch.running + static_cast<size_t>(chunk) * kSadLanes;
-      uint16_t* out = blockOf(0) + chunk * kSadLanes;
+      uint16_t* out = blockAt(0) + chunk * kSadLanes;
       const ptrdiff_t step = static_cast<ptrdiff_t>(chunks) * kSadLanes;
       Halves low = loadHalves(kept), high = loadHalves(kept + kHalf);
       int32_t x = from;
@@ -145,7 +145,7 @@ struct SadStrip {
     const int32_t end = chunks * kSadLanes, first = band.parameters.numDisparities / kHalf * kHalf;
     for (int32_t at = first; at < end; at += kHalf) {
       const Halves least = padding(at);
-      for (int32_t i = 0; i < pixels; ++i) storeHalves(blockOf(i) + at, maxHalves(loadHalves(blockOf(i) + at), least));
+      for (int32_t i = 0; i < pixels; ++i) storeHalves(blockAt(i) + at, maxHalves(loadHalves(blockAt(i) + at), least));
     }
   }
 
@@ -159,7 +159,7 @@ struct SadStrip {
   }
 
   /// Returns the smallest of a pixel's sums.
-  uint16_t lowestOf(const uint16_t* sums) const {
+  uint16_t lowestSum(const uint16_t* sums) const {
     Halves lowest = minHalves(loadHalves(sums), loadHalves(sums + kHalf));
     forEach<kChunks == 0 ? 0 : kChunks - 1>(chunks - 1, [&](int32_t i) {
       const uint16_t* at = sums + (i + 1) * kSadLanes;
@@ -169,7 +169,7 @@ struct SadStrip {
   }
 
   /// Returns the first place of an existing value, without a branch, which would often be mispredicted.
-  int32_t placeOf(const uint16_t* sums, uint16_t value) const {
+  int32_t findSum(const uint16_t* sums, uint16_t value) const {
     const Halves wanted = splatHalves(value);
     int32_t place = 0;
     forEach<kChunks>(chunks, [&](int32_t i) {
@@ -192,10 +192,10 @@ struct SadStrip {
     const int32_t pixels = to - from;
     if (band.rightBest != nullptr) updateRight(y, from, to);
     // One task at a time: each is a long dependency chain, and so the chains of many pixels overlap.
-    for (int32_t i = 0; i < pixels; ++i) best[i] = lowestOf(blockOf(i));
-    for (int32_t i = 0; i < pixels; ++i) winner[i] = static_cast<uint16_t>(placeOf(blockOf(i), best[i]));
+    for (int32_t i = 0; i < pixels; ++i) best[i] = lowestSum(blockAt(i));
+    for (int32_t i = 0; i < pixels; ++i) winner[i] = static_cast<uint16_t>(findSum(blockAt(i), best[i]));
     for (int32_t i = 0; i < pixels; ++i) {
-      uint16_t* sums = blockOf(i);
+      uint16_t* sums = blockAt(i);
       const int32_t place = winner[i], last = p.numDisparities - 1;
       const uint16_t lower = sums[greater(place - 1, 0)], higher = sums[lesser(place + 1, last)];
       below[i] = place > 0 ? lower : uint16_t{65535};
@@ -203,7 +203,7 @@ struct SadStrip {
       takeOut(sums, place, last);
     }
     // Loading a vector that was just stored element by element stalls; by now the stores have reached the cache.
-    for (int32_t i = 0; i < pixels; ++i) second[i] = lowestOf(blockOf(i));
+    for (int32_t i = 0; i < pixels; ++i) second[i] = lowestSum(blockAt(i));
     SgmParameters finish;
     finish.minDisparity = p.minDisparity;
     finish.subpixel = p.subpixel;
@@ -226,7 +226,7 @@ struct SadStrip {
     uint16_t* rowBest = band.rightBest + static_cast<size_t>(y) * band.pitch;
     uint16_t* rowPlace = band.rightPlace + static_cast<size_t>(y) * band.pitch;
     for (int32_t x = from; x < to; ++x) {
-      const uint16_t* sums = blockOf(x - from);
+      const uint16_t* sums = blockAt(x - from);
       const size_t first = static_cast<size_t>(band.width - 1 - x + band.parameters.minDisparity);
       for (int32_t at = 0; at < chunks * kSadLanes; at += kHalf) {
         const Halves sum = loadHalves(sums + at), best = loadHalves(rowBest + first + at);

@@ -19,7 +19,7 @@ constexpr int32_t kSadSlack = 64;
 enum class SadChannels { kPixel, kAll, kValueTwice, kOnlyValue };
 
 /// @param pixelCosts the instruction set compares pixels at once
-inline SadChannels sadChannelsOf(const HsvWeights& weights, bool pixelCosts) {
+inline SadChannels sadChannels(const HsvWeights& weights, bool pixelCosts) {
   // Both halves of a value are equal if a grey value is two units of each.
   const bool same = hsvUnits(weights) * weights.value == 200;
   if (same && weights.hue == 0 && weights.saturation == 0) return SadChannels::kOnlyValue;

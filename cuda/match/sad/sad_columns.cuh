@@ -80,7 +80,8 @@ __device__ __forceinline__ void eachColumnsCosts(const SadRow& row, int warp, in
       cost[j] = plusDifferences(own, right[column + kLaneDisparities - 1 - j], 0u);
     // Differences are at most 1530, which every form of cells holds exactly.
     const uint32_t maxCost = Cell::pair(static_cast<uint32_t>(kSadMaxCost));
-    use(column, make_uint2(Cell::min(pairOf(cost[0], cost[1]), maxCost), Cell::min(pairOf(cost[2], cost[3]), maxCost)));
+    use(column,
+        make_uint2(Cell::min(packPair(cost[0], cost[1]), maxCost), Cell::min(packPair(cost[2], cost[3]), maxCost)));
   }
 }
 

@@ -50,7 +50,7 @@ __device__ __forceinline__ uint32_t lesserHalf(uint32_t pair) {
 
 /// Returns the shared memory slot of element i of `count`, stored as [i % 4][i / 4]: lanes four elements apart have no
 /// bank conflict.
-__device__ __forceinline__ int slotOf(int i, int count) { return (i & 3) * (count / 4) + (i >> 2); }
+__device__ __forceinline__ int slotIndex(int i, int count) { return (i & 3) * (count / 4) + (i >> 2); }
 
 /// Makes keys from the sums of a lane's four places in the search.
 struct SadLaneKeys {
@@ -85,7 +85,7 @@ struct SadRing {
   uint4* const costs;         ///< [row % window height][warp][two][lane]: a byte each
   uint2* const sums;          ///< [column][lane], from each warp's first column on
   uint2* const leftRows;      ///< [turn][column]
-  uint2* const rightRows;     ///< [turn][slotOf partner]
+  uint2* const rightRows;     ///< [turn][slotIndex partner]
   uint32_t* const rightKeys;  ///< the same
   const int warp, lane, reachX, reachY, firstPixel, firstColumn, firstRow, endRow, firstPartner;
   const int own;  ///< the warp's first column
@@ -104,7 +104,7 @@ struct SadRing {
         own(warp * kColumnsPerWarp), lowest(max(-firstColumn, 0) - own), highest(a.width - 1 - firstColumn - own),
         pixels(warp < kPixels / kColumnsPerWarp ? min(kColumnsPerWarp, a.width - firstPixel - own) : 0) {}
 
-  __device__ __forceinline__ size_t startOf(int y) const {
+  __device__ __forceinline__ size_t rowStart(int y) const {
     return static_cast<size_t>(min(max(y, 0), a.height - 1)) * a.width;
   }
   __device__ __forceinline__ uint2 leftAt(size_t start, int column) const {
@@ -116,9 +116,9 @@ struct SadRing {
 
   /// Copies row y of both images.
   __device__ __forceinline__ void stage(int turn, int y) const {
-    const size_t start = startOf(y);
+    const size_t start = rowStart(y);
     for (int i = threadIdx.x; i < partners; i += blockDim.x)
-      rightRows[turn * partners + slotOf(i, partners)] = rightAt(start, i);
+      rightRows[turn * partners + slotIndex(i, partners)] = rightAt(start, i);
     if (static_cast<int>(threadIdx.x) < columns)
       leftRows[turn * columns + threadIdx.x] = leftAt(start, static_cast<int>(threadIdx.x));
   }
@@ -129,7 +129,7 @@ struct SadRing {
   /// Merges the block's right winners of row y into the image's, and clears them.
   __device__ __forceinline__ void giveRight(int turn, int y) const {
     for (int i = threadIdx.x; i < partners; i += blockDim.x) {
-      uint32_t& kept = rightKeys[turn * partners + slotOf(i, partners)];
+      uint32_t& kept = rightKeys[turn * partners + slotIndex(i, partners)];
       const uint32_t key = kept;
       kept = kNoKey;
       const int x = firstPartner + i;
@@ -143,7 +143,7 @@ struct SadRing {
 #pragma unroll
     for (int i = 0; i < kRightPixels; ++i) {
       const int at = reachX + own + kGroup - kLaneDisparities + i - firstPlace;
-      if (rightBest[i] < 0xffff0000u) atomicMin(&rightKeys[turn * partners + slotOf(at, partners)], rightBest[i]);
+      if (rightBest[i] < 0xffff0000u) atomicMin(&rightKeys[turn * partners + slotIndex(at, partners)], rightBest[i]);
     }
   }
 
@@ -158,7 +158,7 @@ struct SadRing {
       const int quarter = (own + kFirst) / 4 - lane;
       uint2 right[kRead];
 #pragma unroll
-      for (int i = 0; i < kRead; ++i) right[i] = rightRow[slotOf(i, partners) + quarter];
+      for (int i = 0; i < kRead; ++i) right[i] = rightRow[slotIndex(i, partners) + quarter];
 #pragma unroll
       for (int i = 0; i < kColumnsPerWarp; ++i) bytes[i] = costsOfColumn(leftRow[own + i], right + i + 3, pairs[i]);
     } else {
@@ -166,7 +166,7 @@ struct SadRing {
       uint2 right[kLaneDisparities];
       const int at = own + highest + kGroup - kLaneDisparities - firstPlace;
 #pragma unroll
-      for (int j = 0; j < kLaneDisparities; ++j) right[j] = rightRow[slotOf(at + j, partners)];
+      for (int j = 0; j < kLaneDisparities; ++j) right[j] = rightRow[slotIndex(at + j, partners)];
       uint2 pair;
       const uint32_t last = costsOfColumn(leftRow[own + highest], right + 3, pair);
 #pragma unroll
@@ -179,7 +179,8 @@ struct SadRing {
 #pragma unroll
     for (int j = 0; j < kLaneDisparities; ++j) cost[j] = plusDifferences(pixel, partner[-j], 0u);
     const uint32_t maxCost = CellU16::pair(static_cast<uint32_t>(kSadMaxCost));
-    pair = make_uint2(CellU16::min(pairOf(cost[0], cost[1]), maxCost), CellU16::min(pairOf(cost[2], cost[3]), maxCost));
+    pair = make_uint2(CellU16::min(packPair(cost[0], cost[1]), maxCost),
+                      CellU16::min(packPair(cost[2], cost[3]), maxCost));
     return CellU16::toBytes(pair.x, pair.y);
   }
 
@@ -236,13 +237,13 @@ struct SadNextRow {
 
   template <class Ring>
   __device__ __forceinline__ void load(const Ring& ring, int y) {
-    const size_t start = ring.startOf(y);
+    const size_t start = ring.rowStart(y);
     if (partner < ring.partners) right = ring.rightAt(start, partner);
     if (column < ring.columns) left = ring.leftAt(start, column);
   }
   template <class Ring>
   __device__ __forceinline__ void store(const Ring& ring, int turn) const {
-    if (partner < ring.partners) ring.rightRows[turn * ring.partners + slotOf(partner, ring.partners)] = right;
+    if (partner < ring.partners) ring.rightRows[turn * ring.partners + slotIndex(partner, ring.partners)] = right;
     if (column < ring.columns) ring.leftRows[turn * ring.columns + column] = left;
   }
 };

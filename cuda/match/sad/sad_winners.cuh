@@ -73,8 +73,8 @@ __device__ __forceinline__ void sadRowWinners(const SadColumnSums& columns, cons
     if (i > 0) window.slide(at.from + i);
     const uint2 sum = make_uint2(window.sum.x | nothing.x, window.sum.y | nothing.y);
     const uint32_t place = static_cast<uint32_t>(firstPlace);
-    const uint32_t key[kLaneDisparities] = {pairOf(place, sum.x), (sum.x & 0xffff0000u) | (place + 1),
-                                            pairOf(place + 2, sum.y), (sum.y & 0xffff0000u) | (place + 3)};
+    const uint32_t key[kLaneDisparities] = {packPair(place, sum.x), (sum.x & 0xffff0000u) | (place + 1),
+                                            packPair(place + 2, sum.y), (sum.y & 0xffff0000u) | (place + 3)};
     const uint32_t best = warpMin(min(min(key[0], key[1]), min(key[2], key[3])));
     const int winner = static_cast<int>(best & 0xffffu);
     uint32_t second = kNoKey;

@@ -46,7 +46,7 @@ struct Selector {
   uint8_t* rightBest;
   uint8_t* rightFirst;
   Picked picked;
-  uint16_t* secondsOf;    ///< [steps][groups]
+  uint16_t* secondBest;   ///< [steps][groups]
   uint16_t* leavingBest;  ///< [steps][groups]
   uint16_t* leavingFirst;
   const int32_t* cellOffset;
@@ -67,7 +67,7 @@ struct Selector {
         wantsSecond(frame.result.confidence.data != nullptr || plan.parameters.uniqueness > 0),
         wantsRight(frame.result.rightDisparity.data != nullptr), outsideMayWin(plan.parameters.outsideMayWin()),
         keys(scratch.keys), columns(scratch.columns), rightKeys(scratch.rightKeys), rightBest(scratch.rightBest),
-        rightFirst(scratch.rightFirst), picked(scratch.picked), secondsOf(scratch.seconds),
+        rightFirst(scratch.rightFirst), picked(scratch.picked), secondBest(scratch.seconds),
         leavingBest(scratch.leavingBest), leavingFirst(scratch.leavingFirst), cellOffset(plan.cellOffset),
         numbers(plan.numbers), rightDisparity(frame.result.rightDisparity),
         stripeMask(splatHalves(static_cast<uint16_t>((1 << plan.stripeBits) - 1))),
@@ -92,7 +92,7 @@ struct Selector {
 
   static constexpr int32_t rank(int32_t group) { return kUp ? kGroups - 1 - group : group; }
   [[gnu::always_inline]] int32_t pixel(int32_t position) const { return kUp ? width - 1 - position : position; }
-  [[gnu::always_inline]] uint8_t* keysOf(int32_t step) const {
+  [[gnu::always_inline]] uint8_t* keysAt(int32_t step) const {
     return keys + (step & (kKeptSteps - 1)) * (2 * stripes + 1) * kVector;
   }
 
@@ -140,7 +140,7 @@ struct Selector {
   }
 
   /// Returns the disparities of best keys and their columns.
-  [[gnu::always_inline]] Halves rightOf(Halves best, Halves first) const {
+  [[gnu::always_inline]] Halves rightDisparities(Halves best, Halves first) const {
     const Halves from = splatHalves(static_cast<uint16_t>(minDisparity));
     const Halves d = addHalves(addHalves(andHalves(best, stripeMask), first), from);
     return chooseLessHalves(best, splatHalves(static_cast<uint16_t>(invalidSum << bits)), d,
@@ -175,7 +175,7 @@ struct Selector {
     const Words32 stripe = key & ((1 << bits) - 1);
     const Words32 d = j * stripes + stripe;
     // Keys of d - 1, d and d + 1. Without a candidate they are invalid, and finishPixels detects that from S0.
-    uint8_t* stepKeys = keysOf(first);
+    uint8_t* stepKeys = keysAt(first);
     Words32 below, here, above;
     if constexpr (kStripes == 0) {
       below = gathered(cellOffset, d * 4) + keyLanes;
@@ -209,13 +209,13 @@ struct Selector {
 
   /// Returns the smallest key of step t outside the winner and its neighbours, whose keys were overwritten.
   [[gnu::always_inline]] void pickSeconds(int32_t t) const {
-    const uint8_t* stepKeys = keysOf(t);
+    const uint8_t* stepKeys = keysAt(t);
     Halves low = loadHalves(stepKeys), high = loadHalves(stepKeys + kVector);
     forEach<kStripes>(stripes, [&](int32_t v) __attribute__((always_inline)) {
       low = minHalves(low, loadHalves(stepKeys + 2 * v * kVector));
       high = minHalves(high, loadHalves(stepKeys + (2 * v + 1) * kVector));
     });
-    storeOneOfEach<0>(secondsOf + t * kGroups, lowestInGroupHalves(minHalves(low, high)));
+    storeOneOfEach<0>(secondBest + t * kGroups, lowestInGroupHalves(minHalves(low, high)));
   }
 };
 
@@ -229,7 +229,7 @@ template <bool kUp, int32_t kStripes>
     storeHalves(selector.rightFirst + i * kVector, selector.noKey);
   }
   for (int32_t i = 0; i < kKeptSteps; ++i)
-    storeHalves(selector.keysOf(i) + 2 * selector.stripes * kVector, selector.noKey);
+    storeHalves(selector.keysAt(i) + 2 * selector.stripes * kVector, selector.noKey);
 }
 
 /// Extracts row g of `count` steps of kGroups rows side by side, reversed for upward sweeps.
@@ -241,7 +241,7 @@ template <bool kUp, class Pixel>
   int32_t i = 0;
   for (; i + kTaken <= count; i += kTaken) {
     Row taken;
-    storeRowOf(reinterpret_cast<uint16_t*>(&taken), steps + i * kGroups, g);
+    storeRow(reinterpret_cast<uint16_t*>(&taken), steps + i * kGroups, g);
 #if defined(__clang__)
     if (kUp) taken = __builtin_shufflevector(taken, taken, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
 #else  // g++ has the alternative from version 12 on
@@ -263,7 +263,7 @@ template <bool kUp, int32_t kStripes>
   // May exceed the last step: the memory exists.
   for (int32_t i = 0; i < steps * kGroups; i += kVector / 2) {
     const Halves best = loadHalves(selector.leavingBest + i), first = loadHalves(selector.leavingFirst + i);
-    storeHalves(selector.leavingBest + i, selector.rightOf(best, first));
+    storeHalves(selector.leavingBest + i, selector.rightDisparities(best, first));
   }
   for (int32_t g = 0; g < kGroups && selector.firstRow + g < selector.height; ++g) {
     int16_t* right = selector.rightDisparity.row(selector.firstRow + g);
@@ -284,7 +284,8 @@ template <bool kUp, int32_t kStripes>
     Halves best[2], first[2];
     selector.mergeRight(selector.rightKeysAt(turn, age), index, best, first);
     alignas(64) uint16_t disparities[2][kVector / 2];
-    for (int32_t half = 0; half < 2; ++half) storeHalves(disparities[half], selector.rightOf(best[half], first[half]));
+    for (int32_t half = 0; half < 2; ++half)
+      storeHalves(disparities[half], selector.rightDisparities(best[half], first[half]));
     for (int32_t g = 0; g < kGroups && selector.firstRow + g < selector.height; ++g) {
       int16_t* right = selector.rightDisparity.row(selector.firstRow + g);
       const int32_t x = selector.pixel(steps - 1 - 2 * selector.rank(g)) - selector.minDisparity - v;

@@ -38,8 +38,8 @@ namespace {
 }
 
 /// Computes ceiling + max(p1, p2 - (alpha |here - there|) >> 4) for kFinished pixels; every term fits 16 bits.
-[[gnu::always_inline]] inline Unsigned16 penaltiesOf(const uint8_t* here, const uint8_t* there, const SgmParameters& p,
-                                                     int32_t ceiling) {
+[[gnu::always_inline]] inline Unsigned16 adaptedPenalties(const uint8_t* here, const uint8_t* there,
+                                                          const SgmParameters& p, int32_t ceiling) {
   Unsigned8 a, b;
   std::memcpy(&a, here, sizeof a);
   std::memcpy(&b, there, sizeof b);
@@ -71,7 +71,7 @@ template <bool kUp>
       const int32_t first = aside < 0 ? 1 : 0, end = aside > 0 ? width - 1 : width;
       int32_t x = first;
       for (; x + kFinished <= end; x += kFinished) {
-        const Unsigned16 penalties = penaltiesOf(here + x, there + x + aside, parameters, ceiling);
+        const Unsigned16 penalties = adaptedPenalties(here + x, there + x + aside, parameters, ceiling);
         std::memcpy(to + x, &penalties, sizeof penalties);
       }
       for (; x < end; ++x) {

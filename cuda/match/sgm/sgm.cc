@@ -152,7 +152,7 @@ class LaneSgm : public Sgm {
   LaneSgm(const SgmPlan& plan, const SgmKernels& kernels, Workers& workers) : plan_(plan), workers_(workers) {
     for (int32_t up = 0; up < 2; ++up) {
       for (int32_t selects = 0; selects < 2; ++selects)
-        sweeps_[up][selects] = kernels.sweepOf(plan, up != 0, selects != 0);
+        sweeps_[up][selects] = kernels.chooseSweep(plan, up != 0, selects != 0);
     }
   }
 

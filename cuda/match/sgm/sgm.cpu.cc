@@ -66,7 +66,7 @@ constexpr MatcherFacts kFacts = {
     {kSteps, sizeof kSteps / sizeof *kSteps, 1, "paths", 0},
     check};
 
-CensusRows<uint8_t> censusOf(MatchingCost cost, InstructionSet set) {
+CensusRows<uint8_t> chooseCensus(MatchingCost cost, InstructionSet set) {
   switch (cost) {
     case MatchingCost::kTwoGradientCensus: return kernelsFor<TwoGradientCensusKernels>(set).twoGradientCensus;
     case MatchingCost::kGradientCensus: return kernelsFor<GradientCensusKernels>(set).gradientCensus;
@@ -79,7 +79,7 @@ CensusRows<uint8_t> censusOf(MatchingCost cost, InstructionSet set) {
 class SgmOnCpu final : public CpuMatcher {
  public:
   SgmOnCpu(const MatchTask& task, InstructionSet set, Workers& workers)
-      : task_(task), set_(set), workers_(workers), census_(censusOf(matchingCostFrom(task), set)),
+      : task_(task), set_(set), workers_(workers), census_(chooseCensus(matchingCostFrom(task), set)),
         wideCensus_(kernelsFor<WideCensusKernels>(set).wideCensus),
         leftRight_(kernelsFor<LeftRightKernels>(set).leftRight) {
     const size_t pixels = static_cast<size_t>(task.width) * task.height;

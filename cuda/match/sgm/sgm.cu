@@ -39,7 +39,7 @@ struct Walk {
 };
 
 template <int kLanes, int kPairs, bool kWide>
-Walk<LinesKernel> linesOf(bool adaptive) {
+Walk<LinesKernel> chooseLines(bool adaptive) {
   Walk<LinesKernel> w;
   w.kernel = adaptive ? linesKernel<kLanes, kPairs, kWide, true> : linesKernel<kLanes, kPairs, kWide, false>;
   w.slotBytes = LinesRing<kLanes, kPairs, kWide>::kBlockBytes, w.lanes = kLanes;
@@ -50,8 +50,8 @@ Walk<LinesKernel> linesOf(bool adaptive) {
 template <int kPadded>
 Walk<LinesKernel> linesFor(bool wide, bool adaptive, int lanes) {
   constexpr int kHalf = kPadded / 2, kFew = kHalf / 8 > 8 ? kHalf / 8 : 8;
-  if (wide) return linesOf<32, kHalf / 32, true>(adaptive);
-  return lanes < 32 ? linesOf<kFew, kHalf / kFew, false>(adaptive) : linesOf<32, kHalf / 32, false>(adaptive);
+  if (wide) return chooseLines<32, kHalf / 32, true>(adaptive);
+  return lanes < 32 ? chooseLines<kFew, kHalf / kFew, false>(adaptive) : chooseLines<32, kHalf / 32, false>(adaptive);
 }
 
 Walk<LinesKernel> linesFor(int padded, bool wide, bool adaptive, int lanes) {
@@ -64,7 +64,7 @@ Walk<LinesKernel> linesFor(int padded, bool wide, bool adaptive, int lanes) {
 }
 
 template <int kPairs, int kVolumes>
-Walk<RowsKernel> rowsOf(bool adaptive) {
+Walk<RowsKernel> chooseRows(bool adaptive) {
   Walk<RowsKernel> w;
   w.kernel = adaptive ? rowsSelectKernel<kPairs, true, kVolumes> : rowsSelectKernel<kPairs, false, kVolumes>;
   w.bytes = rowsBlockBytes<kPairs, kVolumes>();
@@ -74,10 +74,10 @@ Walk<RowsKernel> rowsOf(bool adaptive) {
 template <int kPairs>
 Walk<RowsKernel> rowsFor(bool adaptive, int volumes) {
   switch (volumes) {
-    case 1: return rowsOf<kPairs, 1>(adaptive);
-    case 2: return rowsOf<kPairs, 2>(adaptive);
-    case 3: return rowsOf<kPairs, 3>(adaptive);
-    default: return rowsOf<kPairs, 4>(adaptive);
+    case 1: return chooseRows<kPairs, 1>(adaptive);
+    case 2: return chooseRows<kPairs, 2>(adaptive);
+    case 3: return chooseRows<kPairs, 3>(adaptive);
+    default: return chooseRows<kPairs, 4>(adaptive);
   }
 }
 
@@ -199,11 +199,11 @@ struct SgmDevice {
 
   bool oneForDiagonals = false;  ///< both pairs share a volume, one after the other
   /// Rows and columns share a volume if one follows the other.
-  int volumeOf(int set) const {
+  int volumeIndex(int set) const {
     if (parallel) return set;
     return set < kDiagonals ? 0 : oneForDiagonals ? 1 : set - kColumns;
   }
-  int volumes() const { return 1 + volumeOf(sets - 1); }
+  int volumes() const { return 1 + volumeIndex(sets - 1); }
 };
 
 SgmWorkspace::SgmWorkspace() : device_(nullptr) {}
@@ -300,7 +300,7 @@ Status SgmWorkspace::compute(const uint32_t* censusLeft, const uint32_t* censusR
 
   const auto walk = [&](int set, int parts, cudaStream_t on) {
     const Walk<LinesKernel>& w = d.walks[set];
-    lines.sums = d.sums[d.volumeOf(set)].get();
+    lines.sums = d.sums[d.volumeIndex(set)].get();
     lines.addFirst =
         (!d.parallel && (set == kColumns || parts == kSecondPart)) || (d.oneForDiagonals && set == kAntiDiagonals);
     const LaunchShape shape = {blocks(lineCount(set, d.width, d.height), w.lanes), kThreads, w.sharedBytes(d.slots), on,

@@ -11,4 +11,4 @@
 #include "wide.inl.h"
 #include "sweep.inl.h"
 
-DEPTHWATT_VECTOR_CODE(SgmKernels, kGroups, kHasByteCells, sgmSweepOf)
+DEPTHWATT_VECTOR_CODE(SgmKernels, kGroups, kHasByteCells, chooseSweep)

@@ -18,7 +18,7 @@ constexpr Direction kTwo[] = {{1, 0}, {0, 1}};
 constexpr Direction kFour[] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
 constexpr Direction kEight[] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}, {1, 1}, {-1, 1}, {1, -1}, {-1, -1}};
 
-const Direction* directionsOf(int32_t paths) {
+const Direction* pathDirections(int32_t paths) {
   if (paths == 2) return kTwo;
   return paths == 4 ? kFour : kEight;
 }
@@ -80,7 +80,7 @@ void sgmSumsReference(const SgmParameters& parameters, const SgmImages& images, 
   const int32_t width = images.censusLeft.width, height = images.censusLeft.height;
   const size_t cells = static_cast<size_t>(width) * height * parameters.numDisparities;
   for (size_t i = 0; i < cells; ++i) sums[i] = 0;
-  const Direction* directions = directionsOf(parameters.paths);
+  const Direction* directions = pathDirections(parameters.paths);
   for (int32_t i = 0; i < parameters.paths; ++i) {
     const Direction r = directions[i];
     for (int32_t y = 0; y < height; ++y) {

@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(CostShape<kPadded>::kThreads) costsKernel(Line
     uint32_t word[4];
 #pragma unroll
     for (int w = 0; w < 4; ++w) {
-      word[w] = bytesOf(cost[4 * w], cost[4 * w + 1], cost[4 * w + 2], cost[4 * w + 3]);
+      word[w] = packBytes(cost[4 * w], cost[4 * w + 1], cost[4 * w + 2], cost[4 * w + 3]);
     }
     if (x0 + first + k < a.width) *reinterpret_cast<uint4*>(at) = make_uint4(word[0], word[1], word[2], word[3]);
   }

@@ -62,7 +62,7 @@ class TileCosts {
       }
       uint32_t pair[8], word[4];
 #pragma unroll
-      for (int j = 0; j < 8; ++j) pair[j] = pairOf(cost[2 * j], cost[2 * j + 1]);
+      for (int j = 0; j < 8; ++j) pair[j] = packPair(cost[2 * j], cost[2 * j + 1]);
 #pragma unroll
       for (int w = 0; w < 4; ++w) word[w] = Cell::toBytes(pair[2 * w], pair[2 * w + 1]);
       const int step = firstStep_ + (backward_ ? kRun - 1 - p : p);

@@ -25,7 +25,7 @@ __host__ __device__ inline int lineCount(int set, int width, int height) {
   return set == kColumns ? width : width + height - 1;
 }
 
-__device__ inline Line lineOf(int set, int index, int width, int height) {
+__device__ inline Line lineAt(int set, int index, int width, int height) {
   if (set == kRows) return {0, index, 1, 0, width};
   if (set == kColumns) return {index, 0, 0, 1, height};
   Line line;
@@ -57,7 +57,7 @@ struct LineWalk {
   template <int kLanes>
   static __device__ __forceinline__ LineWalk of(const LineArguments& a, int set, int asked, bool backward) {
     const int index = min(asked, lineCount(set, a.width, a.height) - 1);
-    const Line line = lineOf(set, index, a.width, a.height);
+    const Line line = lineAt(set, index, a.width, a.height);
     int longest = line.length, shortest = line.length;
 #pragma unroll
     for (int offset = kLanes; offset < 32; offset *= 2) {

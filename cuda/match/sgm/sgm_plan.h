@@ -105,7 +105,7 @@ struct SgmKernels {
   bool byteCells = true;  ///< false: all cells have 16 bits
   /// @param up the side. @param selects adds the other side's sums (or none, for two paths) and writes the result;
   /// otherwise it stores its own sums
-  SgmSweep (*sweepOf)(const SgmPlan& plan, bool up, bool selects) = nullptr;
+  SgmSweep (*chooseSweep)(const SgmPlan& plan, bool up, bool selects) = nullptr;
 };
 
 }  // namespace depthwatt

@@ -177,7 +177,7 @@ __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArgu
       sum += rule.kOne * Bytes::pair(straight, j);
       if (kVolumes > 2) sum += rule.kOne * Bytes::pair(diagonal, j);
       key.word[j] = rule.counted * excess[j] + sum;
-      if (decltype(careful)::value) key.word[j] |= signsOf(rule.beyondNone[j] - last * 0x00010001u);
+      if (decltype(careful)::value) key.word[j] |= signBits(rule.beyondNone[j] - last * 0x00010001u);
     }
     Keys::store(reinterpret_cast<uint8_t*>(keys), key);
   };

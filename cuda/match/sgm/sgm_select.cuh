@@ -106,9 +106,9 @@ __device__ __forceinline__ Found findSecond(const uint32_t (&key)[2][kPairs], ui
     }
   }
   second = warpMin(second);
-  const auto laneOf = [](int d) { return (d & (kHalf - 1)) / kPairs; };
-  const uint32_t below = d0 > 0 ? __shfl_sync(kFullWarp, atBelow, laneOf(d0 - 1)) : 0xffffu;
-  const uint32_t above = d0 + 1 < candidates ? __shfl_sync(kFullWarp, atAbove, laneOf(d0 + 1)) : 0xffffu;
+  const auto ownerLane = [](int d) { return (d & (kHalf - 1)) / kPairs; };
+  const uint32_t below = d0 > 0 ? __shfl_sync(kFullWarp, atBelow, ownerLane(d0 - 1)) : 0xffffu;
+  const uint32_t above = d0 + 1 < candidates ? __shfl_sync(kFullWarp, atAbove, ownerLane(d0 + 1)) : 0xffffu;
   Found found;
   found.best = best, found.second = second >> 16, found.sides = below | above << 16;
   return found;

@@ -66,7 +66,7 @@ struct Backward {
 /// Finds the winners of 16 pixels, two lanes each. Overwrites the half tile that it reads. @param candidates of this
 /// lane's pixel
 template <int kPairs>
-__device__ __forceinline__ Winner winnerOf(uint32_t* half, int candidates) {
+__device__ __forceinline__ Winner findWinner(uint32_t* half, int candidates) {
   using Tile = RowTile<kPairs>;
   constexpr int kHalf = Tile::kHalf, kIndexBits = Tile::kIndexBits;
   const int pixel = threadIdx.x & (Tile::kPixels - 1), part = threadIdx.x / Tile::kPixels & 1;
@@ -157,7 +157,7 @@ __device__ __forceinline__ void selectTiles(const SelectArguments& s, const RowW
     turns.untilFilled(number);
     if (walk.backward()) carryAs(Backward(), half, s0);
     else carryAs(Forward(), half, s0);
-    const Winner winner = winnerOf<kPairs>(half, s.candidates(walk.x(s0 + pixel)));
+    const Winner winner = findWinner<kPairs>(half, s.candidates(walk.x(s0 + pixel)));
     if (s0 + 2 * kPixels < walk.steps) turns.emptied(number);
     if (number == part) kept = winner;
     if (number == 0 && s0 + kPixels < walk.steps) continue;

@@ -10,18 +10,18 @@ namespace {
 
 /// Compile-time constants. kStripes and kDirections (2: along the row and down, 4: with both diagonals) are constants
 /// in the usual cases and 0 if they are known only at run time.
-template <class CellsOf, int32_t kStripesOf, int32_t kDirectionsOf, int32_t kPartialsOf, bool kAdaptiveOf,
-          bool kOneByteOf, int32_t kWordsOf = 1>
+template <class CellsParam, int32_t kStripesParam, int32_t kDirectionsParam, int32_t kPartialsParam,
+          bool kAdaptiveParam, bool kOneByteParam, int32_t kWordsParam = 1>
 struct Shape {
-  using Cells = CellsOf;
-  static constexpr int32_t kStripes = kStripesOf, kDirections = kDirectionsOf, kPartials = kPartialsOf;
+  using Cells = CellsParam;
+  static constexpr int32_t kStripes = kStripesParam, kDirections = kDirectionsParam, kPartials = kPartialsParam;
   /// kAdaptive: P2 may adapt. kOneByte: the excesses of all directions of both sides add up to less than 256.
-  static constexpr int32_t kWords = kWordsOf;  ///< of a pixel
-  static constexpr bool kAdaptive = kAdaptiveOf, kOneByte = kOneByteOf;
+  static constexpr int32_t kWords = kWordsParam;  ///< of a pixel
+  static constexpr bool kAdaptive = kAdaptiveParam, kOneByte = kOneByteParam;
 };
-template <class ShapeOf, bool kUpOf, bool kSelectsOf>
-struct Form : ShapeOf {
-  static constexpr bool kUp = kUpOf, kSelects = kSelectsOf;
+template <class ShapeParam, bool kUpParam, bool kSelectsParam>
+struct Form : ShapeParam {
+  static constexpr bool kUp = kUpParam, kSelects = kSelectsParam;
 };
 
 template <class F>
@@ -59,7 +59,7 @@ struct Sweep {
   Bytes outsideCost;
   Vec noExcess;  ///< the sum of the ceilings of a side's directions, subtracted from its sum of excesses
 
-  /// The path costs of the previous pixel of the row, stripe by stripe, and its `raise` (see raiseOf). In registers if
+  /// The path costs of the previous pixel of the row, stripe by stripe, and its `raise` (see pathRaise). In registers if
   /// the number of stripes is a constant.
   struct Along {
     Vec path[kMaxStripes];
@@ -121,7 +121,7 @@ struct Sweep {
   }
 
   /// Returns stripe v's costs minus the ceiling.
-  [[gnu::always_inline]] Vec costOf(const Bytes* left, const uint8_t* oldest, int32_t v, bool border) const {
+  [[gnu::always_inline]] Vec costAt(const Bytes* left, const uint8_t* oldest, int32_t v, bool border) const {
     const uint8_t* right = ringAt(oldest, v);
     Bytes c = popcountBytes(xorBytes(left[0], loadBytes(right)));
     c = addBytes(c, popcountBytes(xorBytes(left[1], loadBytes(right + kVector))));
@@ -150,7 +150,7 @@ struct Sweep {
     if constexpr (F::kAdaptive) excess = Cells::min(excess, w.cap);
     Vec path = Cells::add(excess, cost);
     if constexpr (kSumsPaths) excess = path;
-    if constexpr (kStripes == 0) path = Cells::orBits(path, Cells::load(paddingOf(v), kVector));
+    if constexpr (kStripes == 0) path = Cells::orBits(path, Cells::load(paddingAt(v), kVector));
     w.lowest = Cells::min(w.lowest, path);
     w.before = w.here;
     w.here = after;
@@ -158,7 +158,7 @@ struct Sweep {
   }
   /// Returns ceiling - m, where m is the smallest path cost of the pixel: added to a path cost L it gives ceiling + (L
   /// - m).
-  [[gnu::always_inline]] Vec raiseOf(const Walk& w) const {
+  [[gnu::always_inline]] Vec pathRaise(const Walk& w) const {
     return Cells::sub(ceiling, Cells::lowestInGroup(w.lowest));
   }
 
@@ -183,7 +183,7 @@ struct Sweep {
       sums[v].partial[partial] = first ? excess : Cells::add(sums[v].partial[partial], excess);
       emit(v, cost[v], sums[v]);
     });
-    Cells::store(to + stripes * kHalves * kPair, kPair, raiseOf(w));
+    Cells::store(to + stripes * kHalves * kPair, kPair, pathRaise(w));
   }
 
   /// Computes all directions of step t. Calls emit(v, cost, sums) as soon as a stripe's sums are complete: storing them
@@ -198,11 +198,11 @@ struct Sweep {
     uint8_t* below = slot(kVertical, t) + kWrite;
     const auto load = [&](int32_t v)
                           __attribute__((always_inline)) { return Cells::load(above + v * kHalves * kPair, kPair); };
-    Walk across = startWalk(along.path[0], along.path[stripes - 1], along.raise, capOf(3, t));
-    Walk down = startWalk(load(0), load(stripes - 1), load(stripes), capOf(kVertical, t));
+    Walk across = startWalk(along.path[0], along.path[stripes - 1], along.raise, capAt(3, t));
+    Walk down = startWalk(load(0), load(stripes - 1), load(stripes), capAt(kVertical, t));
     forEach<kStripes>(stripes, [&](int32_t v) __attribute__((always_inline)) {
       const int32_t at = F::kDirections == 2 ? 0 : v;
-      cost[at] = costOf(left, oldest, v, border);
+      cost[at] = costAt(left, oldest, v, border);
       Vec excess, more;
       along.path[v] = walk(across, v + 1 < stripes ? along.path[v + 1] : across.afterLast, cost[at], v, excess);
       Cells::store(below + v * kHalves * kPair, kPair,
@@ -210,21 +210,21 @@ struct Sweep {
       sums[at].partial[0] = Cells::add(excess, more);
       if (!diagonals()) emit(v, cost[at], sums[at]);
     });
-    along.raise = raiseOf(across);
-    Cells::store(below + stripes * kHalves * kPair, kPair, raiseOf(down));
+    along.raise = pathRaise(across);
+    Cells::store(below + stripes * kHalves * kPair, kPair, pathRaise(down));
     if constexpr (F::kDirections != 2) {
       if (!diagonals()) return;
       const auto later = [](int32_t, Vec, const Sums&) __attribute__((always_inline)) {};
       followDiagonal(cost, sums, slot(kBehind, t - 3) + kRead, slot(kBehind, t) + kWrite, kPartials - 1, kPartials == 2,
-                     capOf(kBehind, t), later);
+                     capAt(kBehind, t), later);
       followDiagonal(cost, sums, slot(kAhead, t - 1) + kRead, slot(kAhead, t) + kWrite, kPartials - 1, false,
-                     capOf(kAhead, t), emit);
+                     capAt(kAhead, t), emit);
     }
   }
 
-  [[gnu::always_inline]] const uint8_t* paddingOf(int32_t v) const { return padding + v * kHalves * kVector; }
+  [[gnu::always_inline]] const uint8_t* paddingAt(int32_t v) const { return padding + v * kHalves * kVector; }
 
-  [[gnu::always_inline]] Vec capOf(int32_t direction, int32_t t) const {
+  [[gnu::always_inline]] Vec capAt(int32_t direction, int32_t t) const {
     if (!F::kAdaptive || !adaptive) return infinite;
     uint16_t caps[kGroups];
     forEach<kGroups>(kGroups, [&](int32_t g) __attribute__((always_inline)) {

@@ -48,13 +48,13 @@ struct KeyStep {
   Halves lowest[2];
 
   [[gnu::always_inline]] KeyStep(const Sweep<F>& s, const Selector<F::kUp, F::kStripes>& to, const uint8_t* sums,
-                                 int32_t t, const uint8_t* ringOldest, int32_t turn, int32_t pathsOf, bool borderOf,
-                                 bool edgeOf)
+                                 int32_t t, const uint8_t* ringOldest, int32_t turn, int32_t pathCount, bool atBorder,
+                                 bool atEdge)
       : sweep(s), selector(to), others(settled(sums)), oldest(ringOldest), numbers(settled(to.numbers)),
-        keys(settled(to.keysOf(t))), rightKeys(settled(to.rightKeysAt(turn, 0))), paths(pathsOf), border(borderOf),
-        edge(edgeOf),
-        weights(kFolded ? weightsOf(F::kStripes, F::kStripes * 2 * F::kDirections) : weightsOf(1, pathsOf)),
-        equal(kFolded ? weightsOf(F::kStripes, F::kStripes) : weightsOf(1, 1)), invalid(splatHalves(to.invalidKey)),
+        keys(settled(to.keysAt(t))), rightKeys(settled(to.rightKeysAt(turn, 0))), paths(pathCount), border(atBorder),
+        edge(atEdge),
+        weights(kFolded ? pairWeights(F::kStripes, F::kStripes * 2 * F::kDirections) : pairWeights(1, pathCount)),
+        equal(kFolded ? pairWeights(F::kStripes, F::kStripes) : pairWeights(1, 1)), invalid(splatHalves(to.invalidKey)),
         none(splatBytes(0)), outside(none), lowest{invalid, invalid} {
     if (edge) outside = xorBytes(sweep.insideAt(t), splatBytes(0xff));
   }
@@ -95,7 +95,7 @@ struct KeyStep {
       Bytes mask = outside;
       if (border && !selector.outsideMayWin)
         mask = orBytes(mask, loadBytes(sweep.ringAt(oldest, v) + Sweep<F>::kOutside));
-      if constexpr (F::kStripes == 0) mask = orBytes(mask, loadBytes(sweep.paddingOf(v)));
+      if constexpr (F::kStripes == 0) mask = orBytes(mask, loadBytes(sweep.paddingAt(v)));
       key[0] = chooseHalves(maskLow(mask), invalid, key[0]);
       key[1] = chooseHalves(maskHigh(mask), invalid, key[1]);
     }
@@ -231,7 +231,7 @@ SgmSweep sweepOfShape(bool up, bool selects) {
 
 /// 64 and 128 disparities with usual penalties have specialised shapes where registers are wide; all others share
 /// shapes with loops. A shape is four functions that take a second to compile per instruction set.
-SgmSweep byteSweepOf(const SgmPlan& plan, bool up, bool selects) {
+SgmSweep chooseByteSweep(const SgmPlan& plan, bool up, bool selects) {
   const int32_t num = plan.parameters.numDisparities, paths = plan.parameters.paths;
   const bool oneByte = paths * plan.parameters.p2 <= 255;
   if (plan.parameters.words == 2) {
@@ -259,12 +259,12 @@ SgmSweep byteSweepOf(const SgmPlan& plan, bool up, bool selects) {
                             : sweepOfShape<Shape<NarrowCells, 0, 0, 1, true, false>>(up, selects);
 }
 
-SgmSweep sgmSweepOf(const SgmPlan& plan, bool up, bool selects) {
+SgmSweep chooseSweep(const SgmPlan& plan, bool up, bool selects) {
   if (plan.halves == 2) {
     return plan.parameters.words == 2 ? sweepOfShape<Shape<WideCells, 0, 0, 1, true, false, 2>>(up, selects)
                                       : sweepOfShape<Shape<WideCells, 0, 0, 1, true, false>>(up, selects);
   }
-  if constexpr (kHasByteCells) return byteSweepOf(plan, up, selects);
+  if constexpr (kHasByteCells) return chooseByteSweep(plan, up, selects);
   return nullptr;
 }
 

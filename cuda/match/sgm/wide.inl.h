@@ -15,7 +15,7 @@ void selectWidePixel(const SgmPlan& plan, const SgmScratch& scratch, const uint8
   const int32_t num = plan.parameters.numDisparities;
   const int32_t rightFirst = x - plan.parameters.minDisparity;
   const bool outsideMayWin = plan.parameters.outsideMayWin();
-  const auto sumOf = [&](int32_t d) -> int32_t {
+  const auto sumAt = [&](int32_t d) -> int32_t {
     if (d < 0 || d >= num || (rightFirst - d < 0 && !outsideMayWin)) return plan.invalidSum;
     uint16_t sum;
     std::memcpy(&sum, sums + plan.cellOffset[d + 1], sizeof sum);
@@ -25,7 +25,7 @@ void selectWidePixel(const SgmPlan& plan, const SgmScratch& scratch, const uint8
   uint16_t* rightSum = scratch.rightRow + group * plan.width;
   uint16_t* rightBest = rightSum + kGroups * plan.width;
   for (int32_t d = 0; d < num && (d <= rightFirst || outsideMayWin); ++d) {
-    const int32_t sum = sumOf(d);
+    const int32_t sum = sumAt(d);
     if (sum < best) {
       best = sum;
       d0 = d;
@@ -39,12 +39,12 @@ void selectWidePixel(const SgmPlan& plan, const SgmScratch& scratch, const uint8
     }
   }
   for (int32_t d = 0; d < num; ++d) {
-    if (d < d0 - 1 || d > d0 + 1) second = lesser(second, sumOf(d));
+    if (d < d0 - 1 || d > d0 + 1) second = lesser(second, sumAt(d));
   }
   scratch.picked.winner[at] = static_cast<uint16_t>(d0);
-  scratch.picked.below[at] = static_cast<uint16_t>(sumOf(d0 - 1));
+  scratch.picked.below[at] = static_cast<uint16_t>(sumAt(d0 - 1));
   scratch.picked.best[at] = static_cast<uint16_t>(best);
-  scratch.picked.above[at] = static_cast<uint16_t>(sumOf(d0 + 1));
+  scratch.picked.above[at] = static_cast<uint16_t>(sumAt(d0 + 1));
   scratch.seconds[at] = static_cast<uint16_t>(second);
 }
 

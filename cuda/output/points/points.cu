@@ -19,7 +19,7 @@ struct PointsArguments {
   float numerator, offsetQ4, halfBaseline;
 };
 
-__device__ __forceinline__ uint32_t bitsOf(float value) {
+__device__ __forceinline__ uint32_t floatBits(float value) {
 #if defined(__CUDACC__)
   return __float_as_uint(value);
 #else
@@ -68,8 +68,8 @@ __global__ void __launch_bounds__(kBlockX* kBlockY) pointsKernel(PointsArguments
   if (kFloat) {
     constexpr uint32_t kNone = 0x7fc00000u;
     reinterpret_cast<uint4*>(a.points)[at] =
-        make_uint4(valid ? bitsOf(values[0]) : kNone, valid ? bitsOf(values[1]) : kNone,
-                   valid ? bitsOf(values[2]) : kNone, colour);
+        make_uint4(valid ? floatBits(values[0]) : kNone, valid ? floatBits(values[1]) : kNone,
+                   valid ? floatBits(values[2]) : kNone, colour);
     return;
   }
   uint32_t whole[3];
@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(kBlockX* kBlockY) pointsKernel(PointsArguments
 }
 
 template <PointFrame kFrame>
-void (*kernelOf(const PointsParameters& p))(PointsArguments) {
+void (*chooseKernel(const PointsParameters& p))(PointsArguments) {
   if (p.element == PointElement::kF32)
     return p.colours ? pointsKernel<kFrame, PointElement::kF32, true> : pointsKernel<kFrame, PointElement::kF32, false>;
   return p.colours ? pointsKernel<kFrame, PointElement::kI16, true> : pointsKernel<kFrame, PointElement::kI16, false>;
@@ -113,8 +113,9 @@ Status PointsWorkspace::compute(const int16_t* disparityQ4, const uint8_t* grey,
   a.width = width_, a.height = height_;
   a.numerator = plan_.numerator, a.offsetQ4 = plan_.offsetQ4, a.halfBaseline = plan_.halfBaseline;
   const dim3 grid((width_ + kBlockX - 1) / kBlockX, (height_ + kBlockY - 1) / kBlockY);
-  const auto kernel = plan_.parameters.frame == PointFrame::kCamera ? kernelOf<PointFrame::kCamera>(plan_.parameters)
-                                                                    : kernelOf<PointFrame::kRobot>(plan_.parameters);
+  const auto kernel = plan_.parameters.frame == PointFrame::kCamera
+                          ? chooseKernel<PointFrame::kCamera>(plan_.parameters)
+                          : chooseKernel<PointFrame::kRobot>(plan_.parameters);
   kernel<<<grid, dim3(kBlockX, kBlockY), 0, stream>>>(a);
   return launched("pointsKernel");
 }

@@ -78,8 +78,8 @@ struct PointsVectors {
 };
 
 template <PointFrame kFrame, PointElement kElement, bool kColours>
-void pointsRowsOf(const PointsPlan& plan, const PointsImages& images, uint8_t* points, int32_t firstRow,
-                  int32_t endRow) {
+void writePointsRows(const PointsPlan& plan, const PointsImages& images, uint8_t* points, int32_t firstRow,
+                     int32_t endRow) {
   using Vectors = PointsVectors<kFrame, kElement, kColours>;
   const int32_t width = images.disparityQ4.width;
   for (int32_t y = firstRow; y < endRow; ++y) {
@@ -116,20 +116,20 @@ void pointsRowsOf(const PointsPlan& plan, const PointsImages& images, uint8_t* p
 }
 
 template <PointFrame kFrame, PointElement kElement>
-void pointsRowsOf(const PointsPlan& plan, const PointsImages& images, uint8_t* points, int32_t firstRow,
-                  int32_t endRow) {
-  if (plan.parameters.colours) pointsRowsOf<kFrame, kElement, true>(plan, images, points, firstRow, endRow);
-  else pointsRowsOf<kFrame, kElement, false>(plan, images, points, firstRow, endRow);
+void writePointsRows(const PointsPlan& plan, const PointsImages& images, uint8_t* points, int32_t firstRow,
+                     int32_t endRow) {
+  if (plan.parameters.colours) writePointsRows<kFrame, kElement, true>(plan, images, points, firstRow, endRow);
+  else writePointsRows<kFrame, kElement, false>(plan, images, points, firstRow, endRow);
 }
 
 void pointsRows(const PointsPlan& plan, const PointsImages& images, uint8_t* points, int32_t firstRow, int32_t endRow) {
   const bool metres = plan.parameters.element == PointElement::kF32;
   if (plan.parameters.frame == PointFrame::kCamera) {
-    if (metres) pointsRowsOf<PointFrame::kCamera, PointElement::kF32>(plan, images, points, firstRow, endRow);
-    else pointsRowsOf<PointFrame::kCamera, PointElement::kI16>(plan, images, points, firstRow, endRow);
+    if (metres) writePointsRows<PointFrame::kCamera, PointElement::kF32>(plan, images, points, firstRow, endRow);
+    else writePointsRows<PointFrame::kCamera, PointElement::kI16>(plan, images, points, firstRow, endRow);
   } else {
-    if (metres) pointsRowsOf<PointFrame::kRobot, PointElement::kF32>(plan, images, points, firstRow, endRow);
-    else pointsRowsOf<PointFrame::kRobot, PointElement::kI16>(plan, images, points, firstRow, endRow);
+    if (metres) writePointsRows<PointFrame::kRobot, PointElement::kF32>(plan, images, points, firstRow, endRow);
+    else writePointsRows<PointFrame::kRobot, PointElement::kI16>(plan, images, points, firstRow, endRow);
   }
 }
 

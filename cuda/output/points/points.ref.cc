@@ -13,7 +13,7 @@ struct Point {
   float x, y, z;
 };
 
-Point pointOf(const PointsParameters& p, int32_t x, int32_t y, float zMillimetres) {
+Point pointAt(const PointsParameters& p, int32_t x, int32_t y, float zMillimetres) {
   const bool metres = p.element == PointElement::kF32;
   const float z = metres ? zMillimetres / 1000.0f : zMillimetres;
   const auto u = static_cast<float>((x - p.cx) / p.focalPixels);
@@ -40,7 +40,7 @@ void pointsReference(const PointsParameters& p, const PointsImages& images, uint
       const int16_t disparity = images.disparityQ4.row(y)[x];
       const float denominator = static_cast<float>(disparity) + offsetQ4;
       const bool valid = disparity != kInvalidDisparity && denominator > 0;
-      const Point point = valid ? pointOf(p, x, y, numerator / denominator) : Point{none, none, none};
+      const Point point = valid ? pointAt(p, x, y, numerator / denominator) : Point{none, none, none};
       const uint8_t grey = images.grey.row(y)[x];
       const Rgb8 colour = p.colours ? images.rgb.row(y)[x] : Rgb8{grey, grey, grey};
       const uint8_t bytes[4] = {colour.blue, colour.green, colour.red, 255};

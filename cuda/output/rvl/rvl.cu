@@ -31,14 +31,14 @@ struct RvlArguments {
 };
 
 /// As in rvl.cc.
-__device__ __forceinline__ uint32_t valueOf(uint32_t word, bool disparity) {
+__device__ __forceinline__ uint32_t pixelValue(uint32_t word, bool disparity) {
   if (!disparity) return word;
   const int raised = static_cast<int16_t>(static_cast<uint16_t>(word + 1));
   return raised > 0 ? static_cast<uint32_t>(raised) : 0u;
 }
 
 /// Returns the number of nibbles of a number.
-__device__ __forceinline__ int nibblesOf(uint32_t number) { return number < 8 ? 1 : (31 - __clz(number)) / 3 + 1; }
+__device__ __forceinline__ int nibbleCount(uint32_t number) { return number < 8 ? 1 : (31 - __clz(number)) / 3 + 1; }
 
 struct Larger {
   static __device__ __forceinline__ int of(int a, int b) { return max(a, b); }
@@ -87,22 +87,22 @@ __device__ __forceinline__ void load(const RvlArguments& a, OwnPixels& own) {
     const uint2 four = *reinterpret_cast<const uint2*>(a.image + own.first);
     word[0] = four.x & 0xffffu, word[1] = four.x >> 16, word[2] = four.y & 0xffffu, word[3] = four.y >> 16;
 #pragma unroll
-    for (int k = 0; k < kOwnPixels; ++k) own.value[k] = valueOf(word[k], a.disparity);
+    for (int k = 0; k < kOwnPixels; ++k) own.value[k] = pixelValue(word[k], a.disparity);
   } else {
 #pragma unroll
     for (int k = 0; k < kOwnPixels; ++k) {
-      own.value[k] = own.first + k < a.pixels ? valueOf(a.image[own.first + k], a.disparity) : 0u;
+      own.value[k] = own.first + k < a.pixels ? pixelValue(a.image[own.first + k], a.disparity) : 0u;
     }
   }
 }
 
-__device__ __forceinline__ int lastValueOf(const OwnPixels& own) {
+__device__ __forceinline__ int findLastValue(const OwnPixels& own) {
   int last = kNone;
 #pragma unroll
   for (int k = 0; k < kOwnPixels; ++k) last = own.value[k] != 0 ? own.first + k : last;
   return last;
 }
-__device__ __forceinline__ int firstZeroOf(const OwnPixels& own, int pixels) {
+__device__ __forceinline__ int findFirstZero(const OwnPixels& own, int pixels) {
   int zero = kNever;
 #pragma unroll
   for (int k = kOwnPixels - 1; k >= 0; --k) zero = own.value[k] == 0 && own.first + k < pixels ? own.first + k : zero;
@@ -119,17 +119,17 @@ struct Warps {
 __device__ __forceinline__ void overThreads(int& last, int& zero, Warps& warps) {
   const int lane = threadIdx.x % 32;
   const uint32_t values = __ballot_sync(kFullWarp, last != kNone), zeros = __ballot_sync(kFullWarp, zero != kNever);
-  const auto lastOf = [&](uint32_t lanes) {
+  const auto lastLane = [&](uint32_t lanes) {
     const int found = __shfl_sync(kFullWarp, last, 31 - __clz(lanes | 1u));
     return lanes != 0 ? found : kNone;
   };
-  const auto firstOf = [&](uint32_t lanes) {
+  const auto firstLane = [&](uint32_t lanes) {
     const int found = __shfl_sync(kFullWarp, zero, __ffs(lanes | 0x80000000u) - 1);
     return lanes != 0 ? found : kNever;
   };
   const uint32_t before = (1u << lane) - 1u;
-  const int warpLast = lastOf(values), warpZero = firstOf(zeros);
-  const int lastBefore = lastOf(values & before), zeroBehind = firstOf(zeros & ~before & ~(1u << lane));
+  const int warpLast = lastLane(values), warpZero = firstLane(zeros);
+  const int lastBefore = lastLane(values & before), zeroBehind = firstLane(zeros & ~before & ~(1u << lane));
   last = lastBefore, zero = zeroBehind;
   if (lane == 0) warps.last[threadIdx.x / 32] = warpLast, warps.zero[threadIdx.x / 32] = warpZero;
 }
@@ -140,7 +140,7 @@ __device__ __forceinline__ void lookAround(const RvlArguments& a, OwnPixels& own
   const int block = blockIdx.x, thread = threadIdx.x, warp = thread / 32;
   int carried = block > 0 ? a.lastValue[block - 1] : kNone;
   int beyond = block + 1 < a.blocks ? a.firstZero[block + 1] : kNever;
-  int last = lastValueOf(own), zero = firstZeroOf(own, a.pixels);
+  int last = findLastValue(own), zero = findFirstZero(own, a.pixels);
   overThreads(last, zero, warps);
   __syncthreads();
   int blockLast = kNone, blockZero = kNever;
@@ -167,12 +167,12 @@ __device__ __forceinline__ void lookAround(const RvlArguments& a, OwnPixels& own
   }
   own.before = max(carried, last);
   own.zeroAfter = min(min(zero, beyond), a.pixels);
-  own.valueBefore = own.before == kNone ? 0u : valueOf(a.image[own.before], a.disparity);
+  own.valueBefore = own.before == kNone ? 0u : pixelValue(a.image[own.before], a.disparity);
 }
 
 /// Passes the numbers of a thread's pixels to put(), in order.
 template <class Put>
-__device__ __forceinline__ void numbersOf(const RvlArguments& a, const OwnPixels& own, Put put) {
+__device__ __forceinline__ void forEachNumber(const RvlArguments& a, const OwnPixels& own, Put put) {
   int before = own.before;
   uint32_t valueBefore = own.valueBefore;
 #pragma unroll
@@ -201,7 +201,7 @@ __device__ __forceinline__ void numbersOf(const RvlArguments& a, const OwnPixels
 
 __device__ __forceinline__ int ownNibbles(const RvlArguments& a, const OwnPixels& own) {
   int count = 0;
-  numbersOf(a, own, [&](uint32_t number) { count += nibblesOf(number); });
+  forEachNumber(a, own, [&](uint32_t number) { count += nibbleCount(number); });
   return count;
 }
 
@@ -210,7 +210,7 @@ __global__ void __launch_bounds__(kThreads) summariesKernel(RvlArguments a) {
   untilKernelBefore();
   OwnPixels own;
   load(a, own);
-  int last = lastValueOf(own), zero = firstZeroOf(own, a.pixels);
+  int last = findLastValue(own), zero = findFirstZero(own, a.pixels);
   overThreads(last, zero, warps);
   __syncthreads();
   if (threadIdx.x == 0) {
@@ -303,7 +303,7 @@ __global__ void __launch_bounds__(kThreads) codesKernel(RvlArguments a) {
   const int from = static_cast<int>(start % 8), used = (from + count + 7) / 8;
   place += from;
   NibbleWords nibbles(words, place);
-  numbersOf(a, own, [&](uint32_t number) { nibbles.number(number); });
+  forEachNumber(a, own, [&](uint32_t number) { nibbles.number(number); });
   nibbles.flush();
   __syncthreads();
   uint32_t* const out = a.words + start / 8;
@@ -314,12 +314,12 @@ __global__ void __launch_bounds__(kThreads) codesKernel(RvlArguments a) {
   if (threadIdx.x == 0 && static_cast<int>(blockIdx.x) + 1 == a.blocks) *a.bytes = (start + count + 7) / 8 * 4;
 }
 
-int blocksOf(size_t pixels) { return static_cast<int>((pixels + kBlockPixels - 1) / kBlockPixels); }
+int blockCount(size_t pixels) { return static_cast<int>((pixels + kBlockPixels - 1) / kBlockPixels); }
 
 }  // namespace
 
 Status RvlScratch::open(size_t pixels) {
-  const size_t blocks = static_cast<size_t>(blocksOf(pixels));
+  const size_t blocks = static_cast<size_t>(blockCount(pixels));
   DEPTHWATT_TRY(lastValue.allocate(blocks));
   DEPTHWATT_TRY(firstZero.allocate(blocks));
   return nibbles.allocate(blocks);
@@ -331,7 +331,7 @@ Status rvl(const void* in, bool disparity, size_t pixels, const RvlScratch& scra
            cudaStream_t stream) {
   RvlArguments a = {};
   a.image = static_cast<const uint16_t*>(in), a.disparity = disparity;
-  a.pixels = static_cast<int>(pixels), a.blocks = blocksOf(pixels);
+  a.pixels = static_cast<int>(pixels), a.blocks = blockCount(pixels);
   a.lastValue = scratch.lastValue.get(), a.firstZero = scratch.firstZero.get(), a.nibbles = scratch.nibbles.get();
   a.words = out, a.bytes = outBytes, a.wordCount = static_cast<int>(rvlWords(pixels));
   const LaunchShape shape = {a.blocks, kThreads, 0, stream,

@@ -32,13 +32,13 @@ DEPTHWATT_BMI2 inline __m128i eightValues<DisparityValue>(const void* in) {
   return _mm_max_epi16(raised, _mm_setzero_si128());
 }
 
-DEPTHWATT_BMI2 inline __m128i bitsOf(__m128i values, int mask) {
+DEPTHWATT_BMI2 inline __m128i extractBits(__m128i values, int mask) {
   return _mm_and_si128(values, _mm_set1_epi16(static_cast<short>(mask)));
 }
 
 /// Returns `mark` where a value is above `least`.
 DEPTHWATT_BMI2 inline __m128i markAbove(__m128i values, int least, int mark) {
-  return bitsOf(_mm_cmpgt_epi16(values, _mm_set1_epi16(static_cast<short>(least))), mark);
+  return extractBits(_mm_cmpgt_epi16(values, _mm_set1_epi16(static_cast<short>(least))), mark);
 }
 
 /// Writes up to 64 bits, more than put() accepts.
@@ -71,8 +71,8 @@ DEPTHWATT_BMI2 const Pixel* putGroups(RvlStream& stream, const Pixel* in, const 
     }
     const __m128i f = _mm_packus_epi32(_mm256_castsi256_si128(folded), _mm256_extracti128_si256(folded, 1));
     const __m128i groups =
-        _mm_or_si128(_mm_or_si128(bitsOf(f, 0x7), _mm_slli_epi16(bitsOf(f, 0x38), 1)),
-                     _mm_or_si128(_mm_slli_epi16(bitsOf(f, 0x1c0), 2), _mm_slli_epi16(bitsOf(f, 0xe00), 3)));
+        _mm_or_si128(_mm_or_si128(extractBits(f, 0x7), _mm_slli_epi16(extractBits(f, 0x38), 1)),
+                     _mm_or_si128(_mm_slli_epi16(extractBits(f, 0x1c0), 2), _mm_slli_epi16(extractBits(f, 0xe00), 3)));
     const __m128i marks = _mm_or_si128(_mm_or_si128(_mm_set1_epi16(0xf), markAbove(f, 7, 0xf0)),
                                        _mm_or_si128(markAbove(f, 63, 0xf00), markAbove(f, 511, 0xf000)));
     // Set the continue bit where the next nibble is marked.

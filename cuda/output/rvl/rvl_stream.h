@@ -15,7 +15,7 @@ struct RvlCode {
 };
 
 /// Returns the code of a folded difference: at most 17 bits, so at most six nibbles.
-constexpr RvlCode rvlCodeOf(uint32_t value) {
+constexpr RvlCode makeRvlCode(uint32_t value) {
   uint32_t nibbles = 0;
   uint32_t bits = 0;
   for (; value >= 8; value >>= 3, bits += 4) nibbles |= (8 | (value & 7)) << bits;
@@ -27,13 +27,13 @@ constexpr uint32_t kRvlTableSize = 1024;
 struct RvlTable {
   RvlCode codes[kRvlTableSize];
   constexpr RvlTable() : codes() {
-    for (uint32_t value = 0; value < kRvlTableSize; ++value) codes[value] = rvlCodeOf(value);
+    for (uint32_t value = 0; value < kRvlTableSize; ++value) codes[value] = makeRvlCode(value);
   }
 };
 constexpr RvlTable kRvlTable;
 
 inline RvlCode rvlCode(uint32_t value) {
-  return __builtin_expect(value < kRvlTableSize, 1) ? kRvlTable.codes[value] : rvlCodeOf(value);
+  return __builtin_expect(value < kRvlTableSize, 1) ? kRvlTable.codes[value] : makeRvlCode(value);
 }
 
 /// Nibbles in the order of the stream, the first one in the low half of a byte; turnWords() then makes RVL's words of

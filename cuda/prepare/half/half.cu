@@ -49,14 +49,14 @@ __global__ void __launch_bounds__(256)
 
 Status half(const uint8_t* left, const uint8_t* right, uint8_t* leftOut, uint8_t* rightOut, int32_t inWidth,
             int32_t inHeight, cudaStream_t stream) {
-  const int width = halfOf(inWidth), height = halfOf(inHeight);
+  const int width = halfSide(inWidth), height = halfSide(inHeight);
   const dim3 grid((width + 31) / 32, (height + 7) / 8, 2);
   halfKernel<<<grid, dim3(32, 8), 0, stream>>>(left, right, leftOut, rightOut, width, height, inWidth, inHeight);
   return launched("halfKernel");
 }
 
 Status halfRgb(const Rgb8* in, Rgb8* out, int32_t inWidth, int32_t inHeight, cudaStream_t stream) {
-  const int width = halfOf(inWidth), height = halfOf(inHeight);
+  const int width = halfSide(inWidth), height = halfSide(inHeight);
   const dim3 grid((width + 31) / 32, (height + 7) / 8);
   halfRgbKernel<<<grid, dim3(32, 8), 0, stream>>>(in, out, width, height, inWidth, inHeight);
   return launched("halfRgbKernel");

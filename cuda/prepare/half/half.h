@@ -10,7 +10,7 @@
 
 namespace depthwatt {
 
-constexpr int32_t halfOf(int32_t side) { return (side + 1) / 2; }
+constexpr int32_t halfSide(int32_t side) { return (side + 1) / 2; }
 
 void halfReference(ImageView<const uint8_t> in, ImageView<uint8_t> out);
 

@@ -12,7 +12,7 @@ Napi::Value halfColours(const Napi::Object& call, const Variant& variant) {
   const int32_t width = readInteger(call, "width", 1, 32768), height = readInteger(call, "height", 1, 32768);
   const auto colours = [&](auto* data, int32_t w, int32_t h) { return packedView(data, w, h); };
   const auto in = readImage<const uint8_t>(call, "image", 3 * width, height, 3 * static_cast<size_t>(width));
-  const int32_t w = halfOf(width), h = halfOf(height);
+  const int32_t w = halfSide(width), h = halfSide(height);
   const auto out = readImage<uint8_t>(call, "result", 3 * w, h, 3 * static_cast<size_t>(w));
   const auto from = colours(reinterpret_cast<const Rgb8*>(in.data), width, height);
   const auto to = colours(reinterpret_cast<Rgb8*>(out.data), w, h);
@@ -26,8 +26,8 @@ Napi::Value half(const Napi::CallbackInfo& info) {
   const Variant variant = readVariant(call);
   if (!call.Get("colours").IsUndefined()) return halfColours(call, variant);
   const auto image = readImage<const uint8_t>(call, "image");
-  const int32_t width = halfOf(image.width);
-  const auto result = readImage<uint8_t>(call, "result", width, halfOf(image.height), static_cast<size_t>(width));
+  const int32_t width = halfSide(image.width);
+  const auto result = readImage<uint8_t>(call, "result", width, halfSide(image.height), static_cast<size_t>(width));
   if (variant.isReference) halfReference(image, result);
   else kernelsFor<HalfKernels>(variant.set).half(image, result, 0, result.height);
   return Napi::String::New(info.Env(), variant.name());

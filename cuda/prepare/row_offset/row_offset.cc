@@ -7,7 +7,7 @@
 
 namespace depthwatt {
 
-RowOffset rowOffsetOf(const RowOffsetSums& counted, int32_t fewestSamples, int32_t chanceBits) {
+RowOffset estimateRowOffset(const RowOffsetSums& counted, int32_t fewestSamples, int32_t chanceBits) {
   RowOffset offset;
   if (counted.samples < fewestSamples) return offset;
   const int64_t* lowest = std::min_element(counted.sums, counted.sums + kRowOffsets);
@@ -47,7 +47,7 @@ RowBands countRowBands(const RowOffsetSearch& search, ImageView<const uint32_t> 
   return bands;
 }
 
-RowOffsetSums sumsOf(const RowBands& bands) {
+RowOffsetSums mergeSums(const RowBands& bands) {
   RowOffsetSums all;
   for (const RowOffsetSums& one : bands.sums) {
     for (int32_t i = 0; i < kRowOffsets; ++i) all.sums[i] += one.sums[i];
@@ -56,14 +56,14 @@ RowOffsetSums sumsOf(const RowBands& bands) {
   return all;
 }
 
-RowOffset rowOffsetOf(const RowBands& bands) { return rowOffsetOf(sumsOf(bands)); }
+RowOffset estimateRowOffset(const RowBands& bands) { return estimateRowOffset(mergeSums(bands)); }
 
-RowLine rowLineOf(const RowBands& bands) {
+RowLine estimateRowLine(const RowBands& bands) {
   RowLine line;
   if (bands.columnsOfSamples == 0) return line;
   int32_t o[kRowBands];
   for (int32_t i = 0; i < kRowBands; ++i) {
-    const RowOffset offset = rowOffsetOf(bands.sums[i], kFewestBandSamples, 0);
+    const RowOffset offset = estimateRowOffset(bands.sums[i], kFewestBandSamples, 0);
     if (!offset.known || offset.atLimit) return line;
     o[i] = offset.quarterRows;
   }

@@ -65,8 +65,8 @@ using RowOffsetCount = RowOffsetSums (*)(const RowOffsetSearch& search, ImageVie
 struct RowOffsetKernels {
   RowOffsetCount countRowOffset;
 };
-RowOffset rowOffsetOf(const RowOffsetSums& sums, int32_t fewestSamples = kFewestRowSamples,
-                      int32_t chanceBits = kChanceBits);
+RowOffset estimateRowOffset(const RowOffsetSums& sums, int32_t fewestSamples = kFewestRowSamples,
+                            int32_t chanceBits = kChanceBits);
 
 /// The sums of the four bands, which add up to those of the whole images.
 struct RowBands {
@@ -76,8 +76,8 @@ struct RowBands {
 };
 RowBands countRowBands(const RowOffsetSearch& search, ImageView<const uint32_t> left, ImageView<const uint32_t> right,
                        RowOffsetCount count);
-RowOffsetSums sumsOf(const RowBands& bands);
-RowOffset rowOffsetOf(const RowBands& bands);
-RowLine rowLineOf(const RowBands& bands);
+RowOffsetSums mergeSums(const RowBands& bands);
+RowOffset estimateRowOffset(const RowBands& bands);
+RowLine estimateRowLine(const RowBands& bands);
 
 }  // namespace depthwatt

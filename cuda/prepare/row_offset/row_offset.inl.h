@@ -17,7 +17,7 @@ namespace {
 }
 
 /// Returns the fewest bits by which one of `count` words differs.
-inline int32_t nearestOf(uint32_t own, const uint32_t* words, int32_t count) {
+inline int32_t nearestWord(uint32_t own, const uint32_t* words, int32_t count) {
   const I32 wanted = splatI32(static_cast<int32_t>(own));
   I32 least = splatI32(32);
   int32_t i = 0;
@@ -40,7 +40,7 @@ inline RowOffsetSums countRowOffset(const RowOffsetSearch& search, ImageView<con
     for (int32_t x = furthest; x < left.width; x += kRowSampleColumns) {
       int32_t costs[kRowOffsets], lowest = 32, highest = 0;
       for (int32_t i = 0; i < kRowOffsets; ++i) {
-        costs[i] = nearestOf(left.row(y)[x], right.row(y + i - kMaxRowOffset) + x - furthest, search.numDisparities);
+        costs[i] = nearestWord(left.row(y)[x], right.row(y + i - kMaxRowOffset) + x - furthest, search.numDisparities);
         lowest = lesser(lowest, costs[i]);
         highest = greater(highest, costs[i]);
       }

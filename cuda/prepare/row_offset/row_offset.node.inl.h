@@ -24,8 +24,8 @@ Napi::Value rowOffset(const Napi::CallbackInfo& info) {
     line = rowLineReference(search, left, right);
   } else {
     const RowBands bands = countRowBands(search, left, right, kernelsFor<RowOffsetKernels>(variant.set).countRowOffset);
-    offset = rowOffsetOf(bands);
-    line = rowLineOf(bands);
+    offset = estimateRowOffset(bands);
+    line = estimateRowLine(bands);
   }
   result.data[0] = offset.known ? 1 : 0;
   result.data[1] = offset.atLimit ? 1 : 0;

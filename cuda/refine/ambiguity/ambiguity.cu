@@ -189,7 +189,7 @@ __global__ void __launch_bounds__(kThreads) ambiguityKernel(Pair in, const Block
 
 Status ambiguity(const uint8_t* left, const uint8_t* right, const int16_t* disparityQ4, uint64_t* sums, uint8_t* limit,
                  int32_t width, int32_t height, cudaStream_t stream) {
-  const Pair in = {left, right, disparityQ4, width, height, blockColumnsOf(width), blockRowsOf(height)};
+  const Pair in = {left, right, disparityQ4, width, height, blockColumnCount(width), blockRowCount(height)};
   static_assert(sizeof(BlockSums) == sizeof *sums, "a word a block");
   auto* const blocks = reinterpret_cast<BlockSums*>(sums);
   static const bool overlaps = waitsForKernelBefore(reinterpret_cast<const void*>(samplesKernel)) &&

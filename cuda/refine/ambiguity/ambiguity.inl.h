@@ -197,12 +197,12 @@ inline void ambiguityRows(const AmbiguityImages& images, ImageView<uint8_t> limi
   BlockStripe stripe{0, 0, limit.width, limit.height};
   for (; stripe.first < stripe.columns; stripe.first += kStripeBlocks) {
     stripe.count = lesser(kStripeBlocks, stripe.columns - stripe.first);
-    const auto unlikeOf = [&](int32_t k) -> UnlikeRow& {
+    const auto unlikeRow = [&](int32_t k) -> UnlikeRow& {
       return unlike[lesser(greater(k, 0), stripe.rows - 1) % kUnlikeRing];
     };
     const auto bringUnlike = [&](int32_t k) {
       if (k < 0 || k >= stripe.rows) return;
-      bringUnlikeRow(images.left.row(rowOfBlocks(k, images.left.height)), images.left.width, stripe, unlikeOf(k));
+      bringUnlikeRow(images.left.row(rowOfBlocks(k, images.left.height)), images.left.width, stripe, unlikeRow(k));
     };
     SignalLimits signal(images, stripe, firstRow);
     for (int32_t k = firstRow - 1; k <= firstRow; ++k) bringUnlike(k);
@@ -210,7 +210,7 @@ inline void ambiguityRows(const AmbiguityImages& images, ImageView<uint8_t> limi
       bringUnlike(k + 1);
       int32_t limits[kStripeBlocks];
       signal.of(k, limits);
-      limitByRepeats(unlikeOf(k - 1), unlikeOf(k), unlikeOf(k + 1), stripe.count, limits);
+      limitByRepeats(unlikeRow(k - 1), unlikeRow(k), unlikeRow(k + 1), stripe.count, limits);
       uint8_t* out = limit.row(k) + stripe.first;
       for (int32_t b = 0; b < stripe.count; ++b) out[b] = static_cast<uint8_t>(greater(limits[b], 1));
     }

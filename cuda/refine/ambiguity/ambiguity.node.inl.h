@@ -13,7 +13,7 @@ Napi::Value ambiguity(const Napi::CallbackInfo& info) {
   const Variant variant = readVariant(call);
   const AmbiguityImages images{readImage<const uint8_t>(call, "left"), readImage<const uint8_t>(call, "right"),
                                readImage<const int16_t>(call, "disparityQ4")};
-  const int32_t columns = blockColumnsOf(images.left.width), rows = blockRowsOf(images.left.height);
+  const int32_t columns = blockColumnCount(images.left.width), rows = blockRowCount(images.left.height);
   const auto limit = readImage<uint8_t>(call, "limit", columns, rows, static_cast<size_t>(columns));
   const int32_t parts = readInteger(call, "parts", 1, rows, 1);
   if (variant.isReference) ambiguityReference(images, limit);

@@ -18,7 +18,7 @@ const StageFacts& ambiguityFacts() {
 
 Status openAmbiguityOnCpu(const StageTask& task, const CpuContext& cpu, std::unique_ptr<CpuStage>* opened) {
   const AmbiguityRows ambiguity = kernelsFor<AmbiguityKernels>(cpu.instructionSet).ambiguity;
-  *opened = rowsStage(cpu, blockRowsOf(task.height), [=](const StageImages& images, int32_t first, int32_t end) {
+  *opened = rowsStage(cpu, blockRowCount(task.height), [=](const StageImages& images, int32_t first, int32_t end) {
     ambiguity({images.matched.grey[0].asConst(), images.matched.grey[1].asConst(), images.disparityIn.asConst()},
               images.limit, first, end);
   });

@@ -13,7 +13,7 @@ class AmbiguityOnGpu final : public GpuStage {
  public:
   explicit AmbiguityOnGpu(const StageTask& task) : width_(task.width), height_(task.height) {}
 
-  Status open() { return sums_.allocate(static_cast<size_t>(blockColumnsOf(width_)) * blockRowsOf(height_)); }
+  Status open() { return sums_.allocate(static_cast<size_t>(blockColumnCount(width_)) * blockRowCount(height_)); }
   Status run(const StageImages& images, cudaStream_t stream) override {
     return ambiguity(images.matched.grey[0].data, images.matched.grey[1].data, images.disparityIn.data, sums_.get(),
                      images.limit.data, width_, height_, stream);

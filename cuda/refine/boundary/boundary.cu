@@ -60,18 +60,18 @@ Places placesByDistance() {
 }
 
 __device__ __forceinline__ __half2 halves(uint32_t bits) { return *reinterpret_cast<__half2*>(&bits); }
-__device__ __forceinline__ uint32_t bitsOf(__half2 value) { return *reinterpret_cast<uint32_t*>(&value); }
+__device__ __forceinline__ uint32_t halfBits(__half2 value) { return *reinterpret_cast<uint32_t*>(&value); }
 __device__ __forceinline__ __half2 magnitude(__half2 value) {
 #if defined(__CUDACC__) && defined(__CUDA_ARCH__)
   uint32_t bits;
-  asm("abs.f16x2 %0, %1;" : "=r"(bits) : "r"(bitsOf(value)));
+  asm("abs.f16x2 %0, %1;" : "=r"(bits) : "r"(halfBits(value)));
   return halves(bits);
 #else
-  return halves(bitsOf(value) & 0x7fff7fffu);
+  return halves(halfBits(value) & 0x7fff7fffu);
 #endif
 }
-__device__ __forceinline__ int lowOf(uint32_t pair) { return static_cast<int16_t>(pair & 0xffffu); }
-__device__ __forceinline__ int highOf(uint32_t pair) { return static_cast<int32_t>(pair) >> 16; }
+__device__ __forceinline__ int lowHalf(uint32_t pair) { return static_cast<int16_t>(pair & 0xffffu); }
+__device__ __forceinline__ int highHalf(uint32_t pair) { return static_cast<int32_t>(pair) >> 16; }
 
 /// Two adjacent pixels: their grey values, the threshold between near and far, and the weights of near and of all.
 struct Vote {
@@ -142,7 +142,7 @@ __device__ __forceinline__ void extremesOfRow(const uint32_t* words, int& first,
   int common = 0, ends[2] = {};
 #pragma unroll
   for (int k = 0; k < kWords; ++k) {
-    const int low = lowOf(words[k]), high = highOf(words[k]);
+    const int low = lowHalf(words[k]), high = highHalf(words[k]);
     const auto meet = [](int a, int b) { return kSign > 0 ? min(a, b) : max(a, b); };
     if (k == 0) ends[0] = low, common = high;
     else if (k + 1 == kWords) ends[1] = high, common = meet(common, low);
@@ -214,7 +214,7 @@ struct Pixels {
 #pragma unroll
     for (int r = 0; r < kThreadRows; ++r) {
       const uint32_t pair = tile.disparities[at.firstRow + r + kRadius][at.lane + kRadius / 2];
-      centre[r][0] = lowOf(pair), centre[r][1] = highOf(pair);
+      centre[r][0] = lowHalf(pair), centre[r][1] = highHalf(pair);
       int lowest[2], highest[2];
       extremesOfRow<1>(&tile.lowest[at.firstRow + r][at.lane], lowest[0], lowest[1]);
       extremesOfRow<-1>(&tile.highest[at.firstRow + r][at.lane], highest[0], highest[1]);
@@ -255,8 +255,8 @@ struct Pixels {
 #pragma unroll
     for (int r = 0; r < kThreadRows; ++r) {
       // Sums are not negative, so their bits have the same order.
-      const uint32_t near = bitsOf(vote[r].near), far = bitsOf(__hsub2(vote[r].all, vote[r].near));
-      votes[r][0] = lowOf(near) - lowOf(far), votes[r][1] = highOf(near) - highOf(far);
+      const uint32_t near = halfBits(vote[r].near), far = halfBits(__hsub2(vote[r].all, vote[r].near));
+      votes[r][0] = lowHalf(near) - lowHalf(far), votes[r][1] = highHalf(near) - highHalf(far);
     }
   }
 

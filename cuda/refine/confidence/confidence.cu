@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(kThreads) confidenceKernel(Pair in, uint8_t* s
 Status confidence(const uint8_t* grey, const int16_t* disparityQ4, const uint8_t* certainty, bool zeroIsEstimated,
                   const uint8_t* limit, uint8_t* sure, int32_t width, int32_t height, cudaStream_t stream) {
   const dim3 grid((width + kColumns - 1) / kColumns, (height + kRows - 1) / kRows);
-  const Pair in = {grey, disparityQ4, certainty, limit, width, height, blockColumnsOf(width), zeroIsEstimated};
+  const Pair in = {grey, disparityQ4, certainty, limit, width, height, blockColumnCount(width), zeroIsEstimated};
   const Scores scores = {DEPTHWATT_SUPPORT_SCORES, DEPTHWATT_UNMATCHED_SCORES, DEPTHWATT_TEXTURE_SCORES,
                          DEPTHWATT_CONFIDENCE_CURVE};
   static const bool overlaps = waitsForKernelBefore(reinterpret_cast<const void*>(confidenceKernel));

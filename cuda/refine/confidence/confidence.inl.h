@@ -177,7 +177,7 @@ inline void confidenceRows(ImageView<const uint8_t> grey, ImageView<const int16_
       bring(y + kWideRadius);
       if (limit.data != nullptr && (y == firstRow || y % kBlockRows == 0)) {
         const uint8_t* limits = limit.row(y / kBlockRows) + first / kBlockColumns;
-        for (int32_t b = 0; b < blockColumnsOf(count); ++b) {
+        for (int32_t b = 0; b < blockColumnCount(count); ++b) {
           std::memset(maximum + kBlockColumns * b, limits[b], kBlockColumns);
         }
       }

@@ -18,8 +18,8 @@ Napi::Value confidence(const Napi::CallbackInfo& info) {
   const bool zeroIsEstimated = call.Get("zeroIsEstimated").ToBoolean();
   ImageView<const uint8_t> limit;
   if (!call.Get("limit").IsUndefined()) {
-    const int32_t columns = blockColumnsOf(grey.width);
-    limit = readImage<const uint8_t>(call, "limit", columns, blockRowsOf(grey.height), static_cast<size_t>(columns));
+    const int32_t columns = blockColumnCount(grey.width);
+    limit = readImage<const uint8_t>(call, "limit", columns, blockRowCount(grey.height), static_cast<size_t>(columns));
   }
   if (variant.isReference) confidenceReference(grey, disparityQ4, certainty, zeroIsEstimated, limit, sure);
   else

@@ -26,7 +26,7 @@ struct Images {
   }
 };
 
-int32_t supportOf(const Images& images, int32_t x, int32_t y) {
+int32_t neighbourSupport(const Images& images, int32_t x, int32_t y) {
   int32_t support = 0;
   for (int32_t j = -2; j <= 2; ++j) {
     for (int32_t i = -2; i <= 2; ++i) {
@@ -65,7 +65,7 @@ void confidenceReference(ImageView<const uint8_t> grey, ImageView<const int16_t>
     for (int32_t x = 0; x < grey.width; ++x) {
       sure.row(y)[x] = 0;
       if (!images.matched(x, y)) continue;
-      const int32_t score = supportScore[supportOf(images, x, y) / 128] +
+      const int32_t score = supportScore[neighbourSupport(images, x, y) / 128] +
                             unmatchedScore[sumAround(x, y, 5, unmatched) / 4] +
                             textureScore[sumAround(x, y, 2, step) / 16];
       const int32_t value = std::min(curve[std::min(std::max(score, -96), 127) + 96], 8 * sumAround(x, y, 5, step));

@@ -58,14 +58,14 @@ struct EndValues {
 
   int16_t at(int32_t i) const { return rows[i / kEndLanes][i % kEndLanes]; }
   /// Counts the values below `value`, plus 64 for each that is not above it.
-  int32_t countsOf(int16_t value) const {
+  int32_t countsAt(int16_t value) const {
     EndRow counted = {};
     for (const EndRow& row : rows) counted += (row < value) + 64 * (row <= value);
-    return sumOf(-counted);
+    return horizontalSum(-counted);
   }
   /// Sums lanes from 0 on, whose sum is below 65536: adds two words of four lanes, then their lanes by a
   /// multiplication.
-  static int32_t sumOf(EndRow v) {
+  static int32_t horizontalSum(EndRow v) {
     uint64_t words[2];
     std::memcpy(words, &v, sizeof words);
     return static_cast<int32_t>((words[0] + words[1]) * 0x0001000100010001u >> 48);
@@ -109,7 +109,7 @@ struct FillSource {
       values.rows[k] = (counts & value) | (~counts & none);
       valid += counts;
     }
-    values.n = EndValues::sumOf(-valid);
+    values.n = EndValues::horizontalSum(-valid);
     return values.n < kFewestEnd ? own : lowerMedian(values, own);
   }
 
@@ -120,7 +120,7 @@ struct FillSource {
     const int32_t rank = (values.n - 1) / 2;
     int32_t tooSmall = INT32_MIN, tooLarge = INT16_MAX, value = guess;
     for (int32_t i = 0;;) {
-      const int32_t counts = values.countsOf(static_cast<int16_t>(value));
+      const int32_t counts = values.countsAt(static_cast<int16_t>(value));
       if (counts % 64 > rank) tooLarge = value;
       else if (counts / 64 <= rank) tooSmall = value;
       else return value;
@@ -154,7 +154,7 @@ void extrapolate(const FillParameters& p, int16_t* row, int32_t width, int32_t e
 
 /// Returns where l ends and r starts in a hole [begin, end): at its strongest grey edge, or at an end if only the
 /// background fills it.
-int32_t splitOf(const uint8_t* grey, int32_t begin, int32_t end, int32_t l, int32_t r) {
+int32_t splitColumn(const uint8_t* grey, int32_t begin, int32_t end, int32_t l, int32_t r) {
   const int32_t farther = l < r ? end : begin;
   if (l < r && 32 * (end - begin) < 3 * (r - l)) return farther;
   int32_t strongest = kFillEdge - 1, split = farther;
@@ -177,7 +177,7 @@ void fillBetween(const FillParameters& p, const uint8_t* grey, int16_t* row, int
     Ramp ramp(r - l, end - begin + 1);
     for (int32_t x = begin; x < end; ++x) row[x] = static_cast<int16_t>(l + ramp.next());
   } else if (background) {
-    const int32_t split = splitOf(grey, begin, end, l, r);
+    const int32_t split = splitColumn(grey, begin, end, l, r);
     set(row, begin, split, static_cast<int16_t>(l));
     set(row, split, end, static_cast<int16_t>(r));
   } else {
@@ -212,7 +212,7 @@ bool isEmpty(const int16_t* row) { return row[0] == kInvalidDisparity; }
 
 }  // namespace
 
-bool fillMethodOf(const char* name, FillMethod* method) {
+bool fillMethodFrom(const char* name, FillMethod* method) {
   const struct {
     const char* name;
     FillMethod method;

@@ -77,7 +77,7 @@ struct Slope {
 };
 
 /// Each lane reads one pixel.
-__device__ __forceinline__ Slope slopeOf(const int16_t* row, int width, int end) {
+__device__ __forceinline__ Slope rowSlope(const int16_t* row, int width, int end) {
   static_assert(kSlopePixels == 32, "a warp");
   const int lane = threadIdx.x % 32, x = end + lane;
   const int value = x < width ? row[x] : kInvalid;
@@ -167,7 +167,7 @@ __global__ void __launch_bounds__(kFillThreads, kFillBlocks)
       if (x > 0 && !isValid(x - 1)) list[width - 1 - atomicAdd(&rightEnds, 1)] = static_cast<uint16_t>(x);
     }
     if (threadIdx.x / 32 == kFillThreads / 32 - 1) {
-      const Slope found = slopeOf(in + first, width, validFrom(valid, 0, words, width));
+      const Slope found = rowSlope(in + first, width, validFrom(valid, 0, words, width));
       if (threadIdx.x % 32 == 0) slope = found;
     }
     __syncthreads();

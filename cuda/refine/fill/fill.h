@@ -35,7 +35,7 @@ namespace depthwatt {
 enum class FillMethod { kOff, kBilateral, kBackground };
 
 /// Finds "off", "bilateral" or "background". Returns false for another name.
-bool fillMethodOf(const char* name, FillMethod* method);
+bool fillMethodFrom(const char* name, FillMethod* method);
 
 struct FillParameters {
   FillMethod method = FillMethod::kOff;

@@ -16,7 +16,7 @@ namespace {
 FillMethod readMethod(const Napi::Object& call) {
   FillMethod method = FillMethod::kOff;
   const std::string name = readString(call, "method");
-  if (!fillMethodOf(name.c_str(), &method)) {
+  if (!fillMethodFrom(name.c_str(), &method)) {
     throw errorFrom(call.Env(),
                     Status::error(Code::kParameter, "Expected off, bilateral or background for method, got '%.40s'.",
                                   name.c_str()));

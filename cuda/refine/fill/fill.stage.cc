@@ -39,7 +39,7 @@ const StageFacts& fillFacts() {
     f.has(kSettings);
     f.writes = kWritesDisparity | kWritesConfidence;
     f.inPlace = kWritesConfidence;
-    f.isOn = [](const EngineParameters& p) { return fillMethodOf(p.at("refine.fill")) != FillMethod::kOff; };
+    f.isOn = [](const EngineParameters& p) { return fillMethodFrom(p.at("refine.fill")) != FillMethod::kOff; };
     return f;
   }();
   return facts;

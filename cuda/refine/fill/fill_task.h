@@ -8,13 +8,13 @@
 namespace depthwatt {
 
 /// Returns the method from refine.fill's stored value, in the order of its values.
-inline FillMethod fillMethodOf(int32_t stored) {
+inline FillMethod fillMethodFrom(int32_t stored) {
   return stored == 0 ? FillMethod::kBackground : stored == 1 ? FillMethod::kBilateral : FillMethod::kOff;
 }
 
 inline FillParameters fillParametersFrom(const StageTask& task) {
   FillParameters parameters;
-  parameters.method = fillMethodOf(task.at("refine.fill"));
+  parameters.method = fillMethodFrom(task.at("refine.fill"));
   parameters.thresholdQ4 = task.at("refine.fillThreshold");
   parameters.lowestQ4 = 16 * task.search.minDisparity;
   parameters.highestQ4 = 16 * (task.search.minDisparity + task.search.numDisparities - 1);

@@ -31,7 +31,7 @@ bool linked(int32_t a, int32_t b, int32_t range) {
          static_cast<uint32_t>(a - b + range) <= static_cast<uint32_t>(2 * range);
 }
 
-int32_t rootOf(const int32_t* parent, int32_t run) {
+int32_t findRoot(const int32_t* parent, int32_t run) {
   while (parent[run] >= 0) run = parent[run];
   return run;
 }
@@ -98,7 +98,7 @@ void removeSmall(ImageView<int16_t> disparityQ4, ImageView<uint8_t> confidence, 
                  const Runs& runs) {
   const int32_t first = y * disparityQ4.width;
   for (int32_t run = first; run < first + runs.count[y]; ++run) {
-    if (-runs.parent[rootOf(runs.parent, run)] >= minPixels) continue;
+    if (-runs.parent[findRoot(runs.parent, run)] >= minPixels) continue;
     for (int32_t x = runs.begin[run]; x < runs.end[run]; ++x) {
       disparityQ4.row(y)[x] = kInvalidDisparity;
       if (confidence.data != nullptr) confidence.row(y)[x] = 0;

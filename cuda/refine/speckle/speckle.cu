@@ -25,7 +25,7 @@ __device__ __forceinline__ bool linked(int value, int other, int rangeQ4) {
 
 /// Returns the root of i, and halves the path for later searches. A stale value is an older ancestor, never a wrong
 /// one.
-__device__ int rootOf(volatile int32_t* parents, int i) {
+__device__ int findRoot(volatile int32_t* parents, int i) {
   int before = i, here = parents[i];
   while (here != before) {
     const int next = parents[here];
@@ -47,8 +47,8 @@ __device__ int foundRoot(const volatile int32_t* parents, int i) {
 
 __device__ void join(int32_t* parents, int a, int b) {
   for (;;) {
-    a = rootOf(parents, a);
-    b = rootOf(parents, b);
+    a = findRoot(parents, a);
+    b = findRoot(parents, b);
     if (a == b) return;
     const int low = min(a, b), high = max(a, b);
     if (atomicCAS(&parents[high], high, low) == high) return;
@@ -67,7 +67,7 @@ __device__ __forceinline__ void joinInTile(int32_t* parents, int a, int b) {
 }
 
 /// Returns the lane of the first pixel of a lane's run.
-__device__ __forceinline__ int firstOf(uint32_t begins, int lane) {
+__device__ __forceinline__ int firstLane(uint32_t begins, int lane) {
   return 31 - __clz(static_cast<int>(begins & (kFullWarp >> (31 - lane))));
 }
 
@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(kSpeckleThreads)
     const int end = later == 0 ? 32 : __ffs(static_cast<int>(later)) - 1;
     const bool first = (begins[r] >> lane & 1) != 0;
     lengths[r] = first && values[r] != kInvalidDisparity ? end - lane : 0;
-    above[at] = (firstRow + r) * kTile + firstOf(begins[r], lane);
+    above[at] = (firstRow + r) * kTile + firstLane(begins[r], lane);
     counts[at] = lengths[r];
   }
   lastRows[warp][lane] = static_cast<int16_t>(values[kTileRows - 1]);
@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(kSpeckleThreads)
     const uint32_t links = __ballot_sync(kFullWarp, linked(values[r], over, rangeQ4));
     const uint32_t joins = links & ~(links << 1 & ~begins[r] & ~beginsOver);
     if ((joins >> lane & 1) != 0)
-      joinInTile(above, row * kTile + firstOf(begins[r], lane), (row - 1) * kTile + firstOf(beginsOver, lane));
+      joinInTile(above, row * kTile + firstLane(begins[r], lane), (row - 1) * kTile + firstLane(beginsOver, lane));
   }
   __syncthreads();
 
@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(kSpeckleThreads)
 #pragma unroll
   for (int r = 0; r < kTileRows; ++r) {
     const int at = (firstRow + r) * kTile + lane;
-    int root = (firstRow + r) * kTile + firstOf(begins[r], lane);
+    int root = (firstRow + r) * kTile + firstLane(begins[r], lane);
     for (int next = above[root]; next != root; next = above[root]) root = next;
     roots[r] = root;
     if (lengths[r] != 0 && root != at) atomicAdd(&counts[root], lengths[r]);
@@ -220,17 +220,17 @@ Status speckle(const SpeckleParameters& parameters, int16_t* disparityQ4, uint8_
   int32_t* const sizes = scratch + pixels;
   const int tilesX = (width + kTile - 1) / kTile, tilesY = (height + kTile - 1) / kTile;
   const auto shape = [&](dim3 grid) { return LaunchShape{grid, dim3(kSpeckleThreads), 0, stream, overlaps}; };
-  const auto blocksOf = [](int threads) { return (threads + kSpeckleThreads - 1) / kSpeckleThreads; };
+  const auto blockCount = [](int threads) { return (threads + kSpeckleThreads - 1) / kSpeckleThreads; };
   DEPTHWATT_TRY(launch("speckleTilesKernel", speckleTilesKernel, shape(dim3(tilesX, tilesY)), disparityQ4, parents,
                        sizes, width, height, rangeQ4));
   const int across = (tilesY - 1) * width, pairs = across + (tilesX - 1) * height;
   if (pairs > 0) {
-    DEPTHWATT_TRY(launch("speckleJoinKernel", speckleJoinKernel, shape(dim3(blocksOf(pairs))), disparityQ4, parents,
+    DEPTHWATT_TRY(launch("speckleJoinKernel", speckleJoinKernel, shape(dim3(blockCount(pairs))), disparityQ4, parents,
                          width, height, rangeQ4, across, pairs));
     DEPTHWATT_TRY(launch("speckleCountKernel", speckleCountKernel,
-                         shape(dim3(blocksOf((pixels + kPixels - 1) / kPixels))), parents, sizes, pixels, minPixels));
+                         shape(dim3(blockCount((pixels + kPixels - 1) / kPixels))), parents, sizes, pixels, minPixels));
   }
-  return launch("speckleRemoveKernel", speckleRemoveKernel, shape(dim3(blocksOf((pixels + kPixels - 1) / kPixels))),
+  return launch("speckleRemoveKernel", speckleRemoveKernel, shape(dim3(blockCount((pixels + kPixels - 1) / kPixels))),
                 disparityQ4, confidence, parents, sizes, pixels, minPixels);
 }
 

@@ -67,7 +67,7 @@ struct RememberedPixels {
 };
 
 /// Returns e / (frames + 1), halves rounded away from 0, for frames from 1 to kTemporalFrames and |e| up to kGateQ8.
-inline I16 shareOf(I16 e, I16 frames) {
+inline I16 newShare(I16 e, I16 frames) {
   const I16 parts = addI16(frames, splatI16(1));
   I16 inverse = splatI16(static_cast<int16_t>(65536 / 2));
 #pragma GCC unroll 7
@@ -95,7 +95,7 @@ inline void bringOn(I16 grey, const int16_t* resets, int16_t* disparities, int16
   const I16 goesOn = andNotI16(reset, s.known());
   const I16 fresh = selectI16(goesOn, andI16(far, last), splatI16(-1));
 
-  const I16 sum = addI16(s.fraction, shareOf(e, s.frames));  // -128 to 143
+  const I16 sum = addI16(s.fraction, newShare(e, s.frames));  // -128 to 143
   const I16 carry = subI16(downU16<4>(addI16(sum, splatI16(256))), splatI16(16));
   const I16 change = subI16(grey, s.reference), quarter = downU16<2>(absoluteI16(change));
   const I16 drift = selectI16(lessI16(change, zero), subI16(zero, quarter), quarter);

@@ -8,7 +8,7 @@ namespace depthwatt {
 namespace {
 
 /// Returns kDropCauses if the pixel is kept.
-DropCause causeOf(const ThresholdParameters& p, int16_t disparityQ4, uint8_t confidence) {
+DropCause dropCause(const ThresholdParameters& p, int16_t disparityQ4, uint8_t confidence) {
   if (p.minConfidence > 0 && confidence == 0) return kDroppedFilled;
   if (confidence < p.minConfidence) return kDroppedUnsure;
   if (p.minMillimetres == 0 && p.maxMillimetres == 0) return kDropCauses;
@@ -29,7 +29,7 @@ void thresholdReference(const ThresholdParameters& parameters, ImageView<int16_t
     for (int32_t x = 0; x < disparityQ4.width; ++x) {
       int16_t& disparity = disparityQ4.row(y)[x];
       if (disparity == kInvalidDisparity) continue;
-      const DropCause cause = causeOf(parameters, disparity, confidence.row(y)[x]);
+      const DropCause cause = dropCause(parameters, disparity, confidence.row(y)[x]);
       if (cause == kDropCauses) continue;
       ++dropped[cause];
       disparity = kInvalidDisparity;

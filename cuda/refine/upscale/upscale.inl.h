@@ -9,7 +9,7 @@ namespace {
 
 constexpr int32_t kUpscaleWidest = 32768;
 
-inline int32_t absoluteOf(int32_t value) { return value < 0 ? -value : value; }
+inline int32_t magnitude(int32_t value) { return value < 0 ? -value : value; }
 
 /// Widens row y of the half map to full width.
 inline void widenRow(int32_t thresholdQ4, ImageView<const uint8_t> grey, ImageView<const int16_t> half, int32_t y,
@@ -23,11 +23,11 @@ inline void widenRow(int32_t thresholdQ4, ImageView<const uint8_t> grey, ImageVi
     out[2 * x] = twice(l);
     if (l == kInvalidDisparity || r == kInvalidDisparity) {
       out[2 * x + 1] = twice(l == kInvalidDisparity ? r : l);
-    } else if (absoluteOf(l - r) <= thresholdQ4) {
+    } else if (magnitude(l - r) <= thresholdQ4) {
       out[2 * x + 1] = static_cast<int16_t>(l + r);
     } else {
       const int32_t own = values[2 * x + 1];
-      out[2 * x + 1] = twice(absoluteOf(values[2 * x] - own) <= absoluteOf(values[2 * x + 2] - own) ? l : r);
+      out[2 * x + 1] = twice(magnitude(values[2 * x] - own) <= magnitude(values[2 * x + 2] - own) ? l : r);
     }
   }
   for (int32_t last = 2 * x; last < width; ++last) out[last] = twice(in[x]);

@@ -34,13 +34,13 @@ struct Seven {
 };
 
 /// @param words the row's, from the word with its first pixel on, which is that word's byte first / 8
-__device__ __forceinline__ Seven sevenOf(const uint32_t* words, int first) {
+__device__ __forceinline__ Seven loadSeven(const uint32_t* words, int first) {
   const uint32_t a = words[0], b = words[1], c = words[2];
   const uint32_t selector = 0x3210u + 0x1111u * static_cast<uint32_t>(first);
   return {__byte_perm(a, b, selector), __byte_perm(b, c, selector) & kThreePixels};
 }
 
-__device__ __forceinline__ int measureOf(uint32_t sum) {
+__device__ __forceinline__ int measureFrom(uint32_t sum) {
   return min(255, static_cast<int>(kMeasureScale * sum / kMeasurePixels));
 }
 
@@ -76,17 +76,17 @@ __global__ void __launch_bounds__(kThreads) windowConfidenceKernel(MeasureArgume
     uint32_t sum = 0;
 #pragma unroll
     for (int j = 0; j < kSide; ++j) {
-      const Seven seven = sevenOf(&tile[threadIdx.y + j][threadIdx.x / 4], first);
+      const Seven seven = loadSeven(&tile[threadIdx.y + j][threadIdx.x / 4], first);
       sum += __vsadu4(seven.low, 0) + __vsadu4(seven.high, 0);
     }
     const uint32_t mean = (sum + kMeasurePixels / 2) / kMeasurePixels * 0x01010101u;
     uint32_t deviation = 0;
 #pragma unroll
     for (int j = 0; j < kSide; ++j) {
-      const Seven seven = sevenOf(&tile[threadIdx.y + j][threadIdx.x / 4], first);
+      const Seven seven = loadSeven(&tile[threadIdx.y + j][threadIdx.x / 4], first);
       deviation += __vsadu4(seven.low, mean) + __vsadu4(seven.high, mean & kThreePixels);
     }
-    value = measureOf(deviation);
+    value = measureFrom(deviation);
   }
   if (a.measure == ConfidenceMeasure::kMatchingScore || a.measure == ConfidenceMeasure::kProduct) {
     const int shift = (d + 8) >> 4;
@@ -98,13 +98,13 @@ __global__ void __launch_bounds__(kThreads) windowConfidenceKernel(MeasureArgume
 #pragma unroll
     for (int j = 0; j < kSide; ++j) {
       const uint8_t* row = a.right + static_cast<size_t>(min(max(y + j - kMeasureRadius, 0), a.height - 1)) * a.width;
-      const Seven seven = sevenOf(&tile[threadIdx.y + j][threadIdx.x / 4], threadIdx.x % 4);
+      const Seven seven = loadSeven(&tile[threadIdx.y + j][threadIdx.x / 4], threadIdx.x % 4);
       const uint32_t low =
           row[columns[0]] | row[columns[1]] << 8 | row[columns[2]] << 16 | static_cast<uint32_t>(row[columns[3]]) << 24;
       const uint32_t high = row[columns[4]] | row[columns[5]] << 8 | row[columns[6]] << 16;
       difference += __vsadu4(seven.low, low) + __vsadu4(seven.high, high);
     }
-    value = (255 - measureOf(difference)) * value / 255;
+    value = (255 - measureFrom(difference)) * value / 255;
     if (a.measure == ConfidenceMeasure::kProduct) value = certainty * value / 255;
   }
   a.sure[at] = static_cast<uint8_t>(max(value, 1));

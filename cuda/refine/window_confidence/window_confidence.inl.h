@@ -27,7 +27,7 @@ struct MeasureRows {
   int32_t column(int32_t x) const { return lesser(greater(x, 0), last); }
 };
 
-inline int32_t deviationOf(const MeasureRows& rows, int32_t x) {
+inline int32_t deviationAt(const MeasureRows& rows, int32_t x) {
   int32_t sum = 0, deviation = 0;
   for (int32_t j = 0; j < kMeasureRows; ++j) {
     for (int32_t i = -kMeasureRadius; i <= kMeasureRadius; ++i) sum += rows.left[j][rows.column(x + i)];
@@ -42,7 +42,7 @@ inline int32_t deviationOf(const MeasureRows& rows, int32_t x) {
   return deviation;
 }
 
-inline int32_t differenceOf(const MeasureRows& rows, int32_t x, int32_t shift) {
+inline int32_t differenceAt(const MeasureRows& rows, int32_t x, int32_t shift) {
   int32_t difference = 0;
   for (int32_t j = 0; j < kMeasureRows; ++j) {
     for (int32_t i = -kMeasureRadius; i <= kMeasureRadius; ++i) {
@@ -55,7 +55,7 @@ inline int32_t differenceOf(const MeasureRows& rows, int32_t x, int32_t shift) {
 }
 
 /// Computes the deviations of kLanesI16 pixels from x on, whose windows are inside; 49 x 255 fits.
-inline void deviationsOf(const MeasureRows& rows, int32_t x, int16_t* deviations) {
+inline void storeDeviations(const MeasureRows& rows, int32_t x, int16_t* deviations) {
   I16 sum = splatI16(0), deviation = splatI16(0);
   for (int32_t j = 0; j < kMeasureRows; ++j) {
     for (int32_t i = -kMeasureRadius; i <= kMeasureRadius; ++i) sum = addI16(sum, loadBytesAsI16(rows.left[j] + x + i));
@@ -74,7 +74,7 @@ inline void deviationsOf(const MeasureRows& rows, int32_t x, int16_t* deviations
 }
 
 /// Computes the differences of pixels that all have the disparity `shift`, and whose partners' windows are inside too.
-inline void differencesOf(const MeasureRows& rows, int32_t x, int32_t shift, int16_t* differences) {
+inline void storeDifferences(const MeasureRows& rows, int32_t x, int32_t shift, int16_t* differences) {
   I16 sum = splatI16(0);
   for (int32_t j = 0; j < kMeasureRows; ++j) {
     for (int32_t i = -kMeasureRadius; i <= kMeasureRadius; ++i) {
@@ -85,7 +85,7 @@ inline void differencesOf(const MeasureRows& rows, int32_t x, int32_t shift, int
   storeI16(differences, sum);
 }
 
-inline int32_t measureOf(int32_t sum) { return lesser(255, kMeasureScale * sum / kMeasurePixels); }
+inline int32_t measureFrom(int32_t sum) { return lesser(255, kMeasureScale * sum / kMeasurePixels); }
 inline int32_t wholeDisparity(int16_t disparityQ4) { return (disparityQ4 + 8) >> 4; }
 
 /// The measures of up to kLanesI16 pixels from x on.
@@ -94,17 +94,17 @@ struct MeasureSums {
 
   MeasureSums(const MeasureRows& rows, const int16_t* disparityQ4, int32_t x, int32_t count, bool differs) {
     const bool inside = count == kLanesI16 && x >= kMeasureRadius && x + count + kMeasureRadius <= rows.last + 1;
-    if (inside) deviationsOf(rows, x, deviation);
-    for (int32_t i = 0; i < count && !inside; ++i) deviation[i] = static_cast<int16_t>(deviationOf(rows, x + i));
+    if (inside) storeDeviations(rows, x, deviation);
+    for (int32_t i = 0; i < count && !inside; ++i) deviation[i] = static_cast<int16_t>(deviationAt(rows, x + i));
     if (!differs) return;
     const int32_t shift = wholeDisparity(disparityQ4[x]);
     bool together = inside && disparityQ4[x] != kInvalidDisparity && shift >= 0 && shift <= x - kMeasureRadius;
     for (int32_t i = 1; i < count && together; ++i) together = wholeDisparity(disparityQ4[x + i]) == shift;
-    if (together) differencesOf(rows, x, shift, difference);
+    if (together) storeDifferences(rows, x, shift, difference);
     for (int32_t i = 0; i < count && !together; ++i) {
       const int16_t d = disparityQ4[x + i];
       difference[i] =
-          d == kInvalidDisparity ? int16_t{0} : static_cast<int16_t>(differenceOf(rows, x + i, wholeDisparity(d)));
+          d == kInvalidDisparity ? int16_t{0} : static_cast<int16_t>(differenceAt(rows, x + i, wholeDisparity(d)));
     }
   }
 };
@@ -131,8 +131,8 @@ inline void windowConfidenceRows(ConfidenceMeasure measure, const WindowConfiden
           x < kMeasureRadius ? lesser(kMeasureRadius - x, sure.width - x) : lesser(kLanesI16, sure.width - x);
       const MeasureSums sums(rows, disparityQ4, x, lesser(count, kLanesI16), scores);
       for (int32_t i = 0; i < lesser(count, kLanesI16); ++i) {
-        int32_t value = measureOf(sums.deviation[i]);
-        if (scores) value = (255 - measureOf(sums.difference[i])) * value / 255;
+        int32_t value = measureFrom(sums.deviation[i]);
+        if (scores) value = (255 - measureFrom(sums.difference[i])) * value / 255;
         if (measure == ConfidenceMeasure::kProduct) value = certainty[x + i] * value / 255;
         write(x + i, value);
       }

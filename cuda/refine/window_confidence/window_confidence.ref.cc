@@ -22,14 +22,14 @@ int32_t sumAround(int32_t x, int32_t y, Value&& value) {
   return sum;
 }
 
-int32_t densityOf(const WindowConfidenceImages& images, int32_t x, int32_t y) {
+int32_t textureDensity(const WindowConfidenceImages& images, int32_t x, int32_t y) {
   const auto grey = [&](int32_t qx, int32_t qy) { return pixel(images.left, qx, qy); };
   const int32_t mean = (sumAround(x, y, grey) + 24) / 49;
   const auto deviation = [&](int32_t qx, int32_t qy) { return std::abs(grey(qx, qy) - mean); };
   return std::min(255, 8 * sumAround(x, y, deviation) / 49);
 }
 
-int32_t scoreOf(const WindowConfidenceImages& images, int32_t x, int32_t y) {
+int32_t matchScore(const WindowConfidenceImages& images, int32_t x, int32_t y) {
   const int32_t shift = (images.disparityQ4.row(y)[x] + 8) / 16;
   const auto difference = [&](int32_t qx, int32_t qy) {
     // Outside the left image its border pixel is used, whose partner is equally far to the left.
@@ -50,9 +50,9 @@ void windowConfidenceReference(ConfidenceMeasure measure, const WindowConfidence
       if (images.disparityQ4.row(y)[x] == kInvalidDisparity) continue;
       if (images.zeroIsEstimated && peak == 0) continue;
       int32_t value = peak;
-      if (measure == ConfidenceMeasure::kFeatureDensity) value = densityOf(images, x, y);
+      if (measure == ConfidenceMeasure::kFeatureDensity) value = textureDensity(images, x, y);
       if (measure == ConfidenceMeasure::kMatchingScore || measure == ConfidenceMeasure::kProduct)
-        value = scoreOf(images, x, y) * densityOf(images, x, y) / 255;
+        value = matchScore(images, x, y) * textureDensity(images, x, y) / 255;
       if (measure == ConfidenceMeasure::kProduct) value = peak * value / 255;
       sure.row(y)[x] = static_cast<uint8_t>(std::max(value, 1));
     }

@@ -16,7 +16,7 @@ uint32_t number(const Napi::Object& object, const char* name, uint32_t fallback 
 
 std::string text(const Napi::Object& object, const char* name) { return object.Get(name).ToString().Utf8Value(); }
 
-uint32_t fourccOf(const std::string& letters) { return v4l2_fourcc(letters[0], letters[1], letters[2], letters[3]); }
+uint32_t fourccFrom(const std::string& letters) { return v4l2_fourcc(letters[0], letters[1], letters[2], letters[3]); }
 
 std::shared_ptr<Camera> readCamera(const Napi::Object& options) {
   auto camera = std::make_shared<Camera>();
@@ -47,7 +47,7 @@ std::shared_ptr<Camera> readCamera(const Napi::Object& options) {
   const auto formats = options.Get("formats").As<Napi::Array>();
   for (uint32_t i = 0; i < formats.Length(); ++i) {
     const auto format = formats.Get(i).As<Napi::Object>();
-    Size size{fourccOf(text(format, "fourcc")), number(format, "width"), number(format, "height"), {}};
+    Size size{fourccFrom(text(format, "fourcc")), number(format, "width"), number(format, "height"), {}};
     const auto rates = format.Get("ratesHz").As<Napi::Array>();
     for (uint32_t r = 0; r < rates.Length(); ++r) size.ratesHz.push_back(rates.Get(r).As<Napi::Number>().Uint32Value());
     camera->sizes.push_back(std::move(size));

@@ -28,7 +28,7 @@ uint32_t imageBytes(const Camera& camera, uint32_t plane = 0) {
 }
 
 /// Returns the offset at which a plane of a slot can be mapped.
-int64_t offsetOf(const Slot& slot, uint32_t plane) { return slot.offset + plane * kPlaneSpacing; }
+int64_t planeOffset(const Slot& slot, uint32_t plane) { return slot.offset + plane * kPlaneSpacing; }
 
 }  // namespace
 
@@ -224,7 +224,7 @@ bool Driver::deliver(Camera& camera, const Image& image) {
   slot.image.morePlanes = image.morePlanes;
   for (uint32_t i = 0; i < image.morePlanes.size() && i + 1 < camera.memoryPlanes; ++i) {
     const std::vector<uint8_t>& bytes = image.morePlanes[i];
-    auto* plane = static_cast<uint8_t*>(mapped_[{&camera, offsetOf(slot, i + 1)}]);
+    auto* plane = static_cast<uint8_t*>(mapped_[{&camera, planeOffset(slot, i + 1)}]);
     if (bytes.size() + image.dataOffset > imageBytes(camera, i + 1)) return false;
     if (plane != nullptr && !bytes.empty()) std::memcpy(plane + image.dataOffset, bytes.data(), bytes.size());
   }
@@ -320,7 +320,7 @@ int Driver::answerBuffers(Camera& camera, int descriptor, unsigned long request,
         for (uint32_t i = 0; i < camera.memoryPlanes; ++i) {
           const bool lies = i > 0 && camera.lies.planeBytes > 0;
           buffer.m.planes[i].length = lies ? camera.lies.planeBytes : imageBytes(camera, i);
-          buffer.m.planes[i].m.mem_offset = static_cast<uint32_t>(offsetOf(camera.slots[buffer.index], i));
+          buffer.m.planes[i].m.mem_offset = static_cast<uint32_t>(planeOffset(camera.slots[buffer.index], i));
         }
       } else {
         buffer.length = camera.lies.bufferBytes > 0 ? camera.lies.bufferBytes : imageBytes(camera);

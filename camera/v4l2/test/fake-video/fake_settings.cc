@@ -16,7 +16,7 @@ uint32_t bytesPerPixel(uint32_t fourcc) {
 }
 
 /// Returns the formats in the order of their first size.
-std::vector<uint32_t> fourccsOf(const Camera& camera) {
+std::vector<uint32_t> listFourccs(const Camera& camera) {
   std::vector<uint32_t> list;
   for (const Size& size : camera.sizes) {
     bool known = false;
@@ -113,7 +113,7 @@ int Driver::answerFormats(Camera& camera, unsigned long request, void* argument)
   switch (request) {
     case VIDIOC_ENUM_FMT: {
       auto& description = *static_cast<v4l2_fmtdesc*>(argument);
-      const auto list = fourccsOf(camera);
+      const auto list = listFourccs(camera);
       if (description.index >= list.size()) return -EINVAL;
       description.pixelformat = list[description.index];
       description.flags = description.pixelformat == V4L2_PIX_FMT_MJPEG ? V4L2_FMT_FLAG_COMPRESSED : 0;

@@ -17,7 +17,7 @@ struct Census {
 
 template <class Pixel>
 void censusRows(ImageView<const Pixel> image, ImageView<uint32_t> census, int32_t firstRow, int32_t endRow) {
-  censusRowsOf<Census>(image, census, firstRow, endRow);
+  writeCensusRows<Census>(image, census, firstRow, endRow);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ struct GradientCensus {
 
 inline void gradientCensusRows(ImageView<const uint8_t> image, ImageView<uint32_t> census, int32_t firstRow,
                                int32_t endRow) {
-  censusRowsOf<GradientCensus>(image, census, firstRow, endRow);
+  writeCensusRows<GradientCensus>(image, census, firstRow, endRow);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ struct TwoGradientCensus {
 
 inline void twoGradientCensusRows(ImageView<const uint8_t> image, ImageView<uint32_t> census, int32_t firstRow,
                                   int32_t endRow) {
-  censusRowsOf<TwoGradientCensus>(image, census, firstRow, endRow);
+  writeCensusRows<TwoGradientCensus>(image, census, firstRow, endRow);
 }
 
 }  // namespace

@@ -71,6 +71,34 @@ ${table(["variable", "meaning"], variables)}
 `;
 }
 
+/** A TypeScript type for values of this JSON Schema. */
+function valueType({ type, enum: choices, const: only, anyOf }) {
+  if (choices !== undefined) return choices.map((choice) => JSON.stringify(choice)).join(" | ");
+  if (only !== undefined) return JSON.stringify(only);
+  if (anyOf !== undefined) return [...new Set(anyOf.map(valueType))].join(" | ");
+  return type === "integer" ? "number" : type;
+}
+
+function settingValues({ describeSettings }) {
+  const members = describeSettings().flatMap(({ key, description, unit, schema, default: value }) => {
+    const facts = [unit, value === undefined || key === "device" ? undefined : `default ${value}`];
+    const words = facts.filter((fact) => fact !== undefined).join(", ");
+    return [
+      `  /** ${description}${words === "" ? "" : ` (${words})`} */`,
+      `  ${JSON.stringify(key)}?: ${valueType(schema)} | undefined;`,
+    ];
+  });
+  return `// SPDX-License-Identifier: Apache-2.0
+// Made from the code by npm run docs; edits here are lost.
+// biome-ignore-all format: one line per setting
+
+/** Every setting by its key. */
+export interface SettingValues {
+${members.join("\n")}
+}
+`;
+}
+
 function errorsPage({ ERROR_CATALOGUE }) {
   const rows = Object.entries(ERROR_CATALOGUE).map(([name, { exitCode, retryable, meaning, hint }]) => [
     code(name),
@@ -270,6 +298,7 @@ export async function generatePages(root) {
     "docs/internals/cpu-limits.md": withResultTables(root, "docs/internals/cpu-limits.md"),
     "docs/guides/accuracy.md": withResultTables(root, "docs/guides/accuracy.md"),
     "docs/reference/config.md": configPage(config),
+    "edge/library/setting-values.ts": settingValues(config),
     "docs/reference/errors.md": errorsPage(base),
     "docs/reference/commands.md": await commandsPage(program),
     "docs/reference/presets.md": presetsPage(presets),

@@ -9,7 +9,7 @@ import {
   readRegularFile,
   yaml,
 } from "../../core/index.js";
-import type { Setting, SettingValue } from "../contracts/setting.js";
+import type { Setting, SettingsChange, SettingValue } from "../contracts/setting.js";
 import { findPreset } from "../presets/index.js";
 import { configSchema, SETTING_BY_KEY, SETTINGS } from "./schema.js";
 import { expectedWords, foundWords, nearestChoice, nearestName, shortName } from "./words.js";
@@ -265,6 +265,18 @@ export function layerFromFlags(flags: Readonly<Record<string, FlagValue>>): Laye
     if (!setting) throw new DepthwattError("INTERNAL", `${flag} names a setting that does not exist: ${key}`);
     const typed = typeof value === "string" ? valueOfText(setting, value) : value;
     layer.entries.set(key, { value: typed, origin: { kind: "flag", name: flag } });
+  }
+  return layer;
+}
+
+/** Values by dotted key that a program gives; undefined counts as not given, null unsets. */
+export function layerFromValues(values: SettingsChange): Layer {
+  const layer: Layer = { entries: new Map(), problems: [] };
+  const origin: Origin = { kind: "flag", name: "settings" };
+  for (const [key, value] of Object.entries(values)) {
+    if (value === undefined) continue;
+    if (SETTING_BY_KEY.has(key)) layer.entries.set(key, { value: value ?? undefined, origin });
+    else layer.problems.push(unknownKey(layer.problems, key, origin, SETTING_BY_KEY.keys()));
   }
   return layer;
 }

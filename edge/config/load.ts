@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Defaults < board config < preset < file < environment < flags: one configuration, and where each of its values came from.
 import { DepthwattError } from "../../core/index.js";
+import type { SettingsChange } from "../contracts/setting.js";
 import { type BoardChoice, type BoardPlaces, chooseBoard } from "./board.js";
 import {
   checkValue,
@@ -11,6 +12,7 @@ import {
   layerFromFile,
   layerFromFlags,
   layerFromPreset,
+  layerFromValues,
   MAX_PROBLEMS,
   type Origin,
   type Problem,
@@ -30,6 +32,8 @@ export interface ConfigRequest {
   flags?: Readonly<Record<string, FlagValue>> | undefined;
   /** Flags that go to the chosen source, by the setting's name in its section: `left` is source.replay.left or another's. */
   sourceFlags?: Readonly<Record<string, FlagValue>> | undefined;
+  /** Values by dotted key, above all others: those of a program that imports depthwatt. */
+  values?: SettingsChange | undefined;
   /** Default: process.env. */
   environment?: NodeJS.ProcessEnv | undefined;
   /** For tests: where board configs and the device tree lie. */
@@ -107,6 +111,7 @@ export function loadConfig(request: ConfigRequest = {}): LoadedConfig {
     layerFromEnvironment(environment),
     layerFromFlags(request.flags ?? {}),
     layerFromAssignments(request.set ?? []),
+    layerFromValues(request.values ?? {}),
   ];
   const base = defaults();
   const chosen = (key: string, among: Layer[]) =>

@@ -68,46 +68,97 @@ async function geometryFor(
   return rectifiedGeometry(loaded.calibration, config.calibration.crop);
 }
 
-/**
- * Reads both images, in colours if both have them and the matcher or the points read them.
- * @param colours whether points read colours
- * @throws DepthwattError SOURCE_UNREADABLE, IMAGE_UNSUPPORTED, IMAGE_SIZE_MISMATCH
- */
-export async function readPair(
+/** A picture that is read when it is needed. */
+export interface PictureSource {
+  /** What errors call it. */
+  name: string;
+  read(colours: boolean): Promise<EnginePicture>;
+}
+
+const pictureFile = (file: string): PictureSource => ({
+  name: file,
+  read: (colours) => readEnginePicture(file, colours),
+});
+
+/** readPictures() of two files. */
+export const readPair = (
   leftFile: string,
   rightFile: string,
   algorithm: Algorithm,
   note: Note,
   colours = false,
+): Promise<[EnginePicture, EnginePicture]> =>
+  readPictures([pictureFile(leftFile), pictureFile(rightFile)], algorithm, note, colours);
+
+/**
+ * Reads both images, in colours if both have them and the matcher or the points read them.
+ * @param colours whether points read colours
+ * @throws DepthwattError SOURCE_UNREADABLE, IMAGE_UNSUPPORTED, IMAGE_SIZE_MISMATCH
+ */
+export async function readPictures(
+  sources: readonly [PictureSource, PictureSource],
+  algorithm: Algorithm,
+  note: Note,
+  colours = false,
 ): Promise<[EnginePicture, EnginePicture]> {
-  const both = (wanted: boolean) =>
-    Promise.all([readEnginePicture(leftFile, wanted), readEnginePicture(rightFile, wanted)]);
+  const both = (wanted: boolean) => Promise.all([sources[0].read(wanted), sources[1].read(wanted)]);
   const pair = await both(colours || readsColours(algorithm));
   const grey = pair.some(({ format }) => format !== "RGB8");
   if (grey && readsColours(algorithm)) note(withoutColours(algorithm, "the pictures have"));
   // One camera in colours and one without: both in grey.
   const [left, right] = grey ? await both(false) : pair;
+  const [leftName, rightName] = sources.map(({ name }) => name);
   if (left.width !== right.width || left.height !== right.height) {
     throw new DepthwattError(
       "IMAGE_SIZE_MISMATCH",
-      `Expected two images of one size, got ${left.width}x${left.height} in ${leftFile} and ` +
-        `${right.width}x${right.height} in ${rightFile}.`,
+      `Expected two images of one size, got ${left.width}x${left.height} in ${leftName} and ` +
+        `${right.width}x${right.height} in ${rightName}.`,
     );
   }
   if (left.format !== right.format) {
     const bits = ({ data }: EnginePicture) => 8 * data.BYTES_PER_ELEMENT;
     throw new DepthwattError(
       "IMAGE_UNSUPPORTED",
-      `Expected two images of one depth, got ${bits(left)} bit in ${leftFile} and ${bits(right)} bit in ${rightFile}.`,
+      `Expected two images of one depth, got ${bits(left)} bit in ${leftName} and ${bits(right)} bit in ${rightName}.`,
     );
   }
   return [left, right];
 }
 
+/** How a pair of pictures is in memory: rows without gaps. */
+export function pictureLayout({ width, height, format }: Omit<EnginePicture, "data">): InputLayout {
+  const strideBytes = (format === "GREY" ? 1 : format === "Y16" ? 2 : 3) * width;
+  return {
+    width,
+    height,
+    leftFormat: format,
+    rightFormat: format,
+    leftStrideBytes: strideBytes,
+    rightStrideBytes: strideBytes,
+  };
+}
+
 /**
- * Rectifies where a calibration is given.
+ * Opens an engine for pairs of one layout; it rectifies where a calibration is given.
  * @param points whether points are made as well
  * @throws DepthwattError CALIBRATION_*, ENGINE_*, BACKEND_UNAVAILABLE
+ */
+export async function openMatcher(
+  config: Config,
+  layout: InputLayout,
+  note: Note,
+  points = false,
+): Promise<Pick<OpenedPair, "geometry" | "options" | "engine">> {
+  const geometry = await geometryFor(config, layout.width, layout.height, note);
+  const limitsDepth = config.depth.minMetres > 0 || config.depth.maxMetres > 0;
+  const known = points || limitsDepth ? geometry : { ...geometry, depth: undefined };
+  const options = engineOptionsFrom(config, { description: layout }, known, points ? { points } : {});
+  return { geometry, options, engine: await openEngine(options) };
+}
+
+/**
+ * Opens an engine for one pair.
+ * @throws DepthwattError as openMatcher()
  */
 export async function openPair(
   config: Config,
@@ -115,36 +166,14 @@ export async function openPair(
   note: Note,
   points = false,
 ): Promise<OpenedPair> {
-  const { width: inputWidth, height: inputHeight } = left;
-  const geometry = await geometryFor(config, inputWidth, inputHeight, note);
-  const { width, height } = geometry;
-  const strideBytes = (left.format === "GREY" ? 1 : left.format === "Y16" ? 2 : 3) * inputWidth;
-  const description = {
-    width: inputWidth,
-    height: inputHeight,
-    leftFormat: left.format,
-    rightFormat: right.format,
-    leftStrideBytes: strideBytes,
-    rightStrideBytes: strideBytes,
-  };
-  const limitsDepth = config.depth.minMetres > 0 || config.depth.maxMetres > 0;
-  const known = points || limitsDepth ? geometry : { ...geometry, depth: undefined };
-  const options = engineOptionsFrom(config, { description }, known, points ? { points } : {});
-  const engine = await openEngine(options);
-  return {
-    width,
-    height,
-    geometry,
-    layout: description,
-    left,
-    right,
-    engine,
-    options,
-    points: options.points,
-  };
+  const layout = pictureLayout(left);
+  const opened = await openMatcher(config, layout, note, points);
+  const { width, height } = opened.geometry;
+  return { ...opened, width, height, layout, left, right, points: opened.options.points };
 }
 
-const viewBytes = ({ data }: EnginePicture) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+export const pictureBytes = ({ data }: EnginePicture) =>
+  new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 
 /**
  * Finds out why little of a pair was matched, or whether both images are the same.
@@ -153,7 +182,7 @@ const viewBytes = ({ data }: EnginePicture) => new Uint8Array(data.buffer, data.
 export function examinePair(pair: OpenedPair, limits: Limits): PairProblem | undefined {
   try {
     const examiner = new Examiner(pair.layout, lookGeometryFrom(pair.geometry));
-    examiner.add({ left: viewBytes(pair.left), right: viewBytes(pair.right) });
+    examiner.add({ left: pictureBytes(pair.left), right: pictureBytes(pair.right) });
     return examiner.finish(limits).problem;
   } catch (error) {
     if (hasCode(error, "ENGINE_PARAMETER")) return undefined;
@@ -163,18 +192,18 @@ export function examinePair(pair: OpenedPair, limits: Limits): PairProblem | und
 
 /** @returns the number of disparities that the scene needs, if it is larger than match.numDisparities */
 export const pairDisparities = ({ options, left, right }: OpenedPair): Promise<number | undefined> =>
-  neededDisparities(options, { left: viewBytes(left), right: viewBytes(right) });
+  neededDisparities(options, { left: pictureBytes(left), right: pictureBytes(right) });
 
 export const isOneImage = ({ left, right }: OpenedPair): boolean =>
-  Buffer.compare(viewBytes(left), viewBytes(right)) === 0;
+  Buffer.compare(pictureBytes(left), pictureBytes(right)) === 0;
 
 /** Matches and refines, and closes the pair. @throws DepthwattError ENGINE_FAILED */
 export async function computePair(pair: OpenedPair): Promise<Matched> {
   const { width, height, left, right, engine, points: form } = pair;
   try {
     const { validPixels, matchedPixels, droppedPixels } = await engine.compute(
-      viewBytes(left),
-      viewBytes(right),
+      pictureBytes(left),
+      pictureBytes(right),
     );
     const milliseconds = engine.stageMilliseconds.reduce((sum, ms) => (Number.isNaN(ms) ? sum : sum + ms), 0);
     const slot = engine.slots[0]!;

@@ -20,8 +20,8 @@ export interface RuntimeEvents {
   onNotice(notice: string): void;
   /** Every outputs.metricsIntervalMs. */
   onFigures?(figures: RunFigures): void;
-  /** A frame was computed: the proof of progress that a watchdog wants. */
-  onFrame?(): void;
+  /** A frame was computed; its slot and images are lent until this returns. */
+  onFrame?(frame: ComputedFrame): void;
   onState?(state: DeviceState, reason: string, code?: string): void;
   /** The machine is left idle for so long before the first frame. */
   onIdle?(seconds: number): void;
@@ -134,7 +134,7 @@ export class Runtime {
     this.parts.meter.frame(frame.clock === "monotonic" ? frame.leftTimestampNs : frame.arrivedNs);
     this.parts.health.frame(frame.images);
     this.parts.matching.frame(frame);
-    this.#events.onFrame?.();
+    this.#events.onFrame?.(frame);
   }
 
   #describeClocks(): void {

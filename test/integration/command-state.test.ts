@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { loadConfig, openRuntime } from "../../edge/index.js";
+import { loadConfig } from "../../edge/config/index.js";
+import { openRuntime } from "../../edge/run/main.js";
 
 let folder: string;
 beforeAll(() => {

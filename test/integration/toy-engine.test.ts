@@ -90,7 +90,8 @@ test.each([
 });
 
 const LIVE = `
-  import { loadConfig, openRuntime } from "./dist/edge/index.js";
+  import { loadConfig } from "./dist/edge/config/index.js";
+  import { openRuntime } from "./dist/edge/run/main.js";
   const set = [
     "board=none", "engine.backend=cpu", "outputs.mqtt.broker=none", "outputs.viewer.enabled=false", "power.sensor=none",
     "source.synthetic.width=96", "source.synthetic.height=64", "source.synthetic.rateHz=200", "match.numDisparities=16",

@@ -88,7 +88,7 @@ async function decodeSamples(bytes: Uint8Array, kind: "png" | "jpeg", name: stri
 }
 
 /** Decodes an image: one sample a pixel, or three and more. */
-async function decodePicture(bytes: Uint8Array, name: string) {
+async function decodePicture(bytes: Uint8Array, name: string): Promise<PictureSamples> {
   const kind = sniffImage(bytes);
   if (kind === "png" || kind === "jpeg") return decodeSamples(bytes, kind, name);
   if (kind !== "pgm" && kind !== "ppm") throw unsupported(bytes, name, "PNG, JPEG, PGM or PPM");
@@ -115,14 +115,22 @@ export interface EnginePicture {
   format: "GREY" | "Y16" | "RGB8";
 }
 
+/** Samples of a picture, row by row; a pixel has one sample (grey), two (and opacity), three (R, G, B) or more. */
+export interface PictureSamples {
+  samples: Uint8Array | Uint16Array;
+  width: number;
+  height: number;
+  channels: number;
+}
+
 /**
- * Reads one picture for a matcher.
- * @param colours false: grey, as readGreyImage. True: RGB8 where the file has colours, of 16 bits the upper 8; a grey file
- *   stays grey, and its red, green and blue are the engine's to make.
- * @throws DepthwattError as decodeGreyImage; SOURCE_UNREADABLE when there is no such file
+ * Makes a picture for a matcher.
+ * @param colours false: grey. True: RGB8 where there are colours, of 16 bits the upper 8; grey stays grey.
  */
-export async function readEnginePicture(file: string, colours: boolean): Promise<EnginePicture> {
-  const { samples, width, height, channels } = await decodePicture(await readImageBytes(file), file);
+export function pictureFromSamples(
+  { samples, width, height, channels }: PictureSamples,
+  colours: boolean,
+): EnginePicture {
   if (!colours || channels < 3) {
     const { data } = greyFromSamples(samples, width, height, channels);
     return { data, width, height, format: data instanceof Uint16Array ? "Y16" : "GREY" };
@@ -135,6 +143,25 @@ export async function readEnginePicture(file: string, colours: boolean): Promise
     for (let c = 0; c < 3; c++) data[i + c] = samples[s + c]! >> shift;
   }
   return { data, width, height, format: "RGB8" };
+}
+
+/**
+ * Decodes one picture for a matcher.
+ * @param name what errors call it: the file's path
+ * @param colours as in pictureFromSamples
+ * @throws DepthwattError as decodeGreyImage
+ */
+export async function decodeEnginePicture(
+  bytes: Uint8Array,
+  name: string,
+  colours: boolean,
+): Promise<EnginePicture> {
+  return pictureFromSamples(await decodePicture(bytes, name), colours);
+}
+
+/** Reads one picture for a matcher. @throws DepthwattError as decodeGreyImage; SOURCE_UNREADABLE when there is no such file */
+export async function readEnginePicture(file: string, colours: boolean): Promise<EnginePicture> {
+  return decodeEnginePicture(await readImageBytes(file), file, colours);
 }
 
 /** Reads one grey picture. @throws DepthwattError as decodeGreyImage; SOURCE_UNREADABLE when there is no such file */

@@ -2,8 +2,10 @@
 // Pictures and disparity maps on disk.
 export { colourDisparity, DISPARITY_COLOURS } from "./colour-map.js";
 export {
+  decodeEnginePicture,
   decodeGreyImage,
   type EnginePicture,
+  pictureFromSamples,
   readEnginePicture,
   readGreyImage,
   readImageBytes,

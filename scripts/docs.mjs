@@ -3,6 +3,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import ts from "typescript";
 import { table, withResultTables } from "../bench/shared/result-tables.mjs";
 import { bundledTree, productionTree, reasons } from "../packaging/dependency-tree.mjs";
 
@@ -232,7 +233,6 @@ ${without.join("\n")}
 `;
 }
 
-/** The pages by their path. They are made from dist, which must be built. */
 function metricsPage({ FAMILIES }) {
   const endings = { counter: "_total", info: "_info", gauge: "", histogram: "" };
   const rows = FAMILIES.map(({ name, type, help }) => [code(name + endings[type]), type, help]);
@@ -283,6 +283,37 @@ ${table(["package", "version", "licence", "required by"], brought)}
 `;
 }
 
+/** The exports of the package as TypeScript declares them, without their private parts. */
+function libraryPage(root) {
+  const entry = join(root, "dist/edge/index.d.ts");
+  const program = ts.createProgram([entry], { module: ts.ModuleKind.NodeNext, skipLibCheck: true });
+  const checker = program.getTypeChecker();
+  const exported = checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(entry)));
+  const declared = exported.map((symbol) => {
+    const real = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+    const [declaration] = real.declarations;
+    const statement = ts.isVariableDeclaration(declaration) ? declaration.parent.parent : declaration;
+    const text = statement
+      .getFullText()
+      .trim()
+      .replace(/^\/\/ SPDX.*\n/, "");
+    return { name: symbol.name, text, isLong: real.name === "SettingValues" || real.name === "RunFigures" };
+  });
+  const sections = declared.map(({ name, text, isLong }) => {
+    const body = isLong
+      ? `\`${name}\` has a member for every ${name === "SettingValues" ? "[setting](config.md)" : "figure of `depthwatt run --json`"}.`
+      : `\`\`\`ts\n${text}\n\`\`\``;
+    return `## ${name}\n\n${body}\n`;
+  });
+  return `${NOTICE}
+# The library's exports
+
+This page lists what ${code('import { ... } from "depthwatt"')} gives. [The guide](../start/library.md) has examples.
+
+${sections.join("\n")}`;
+}
+
+/** The pages by their path. They are made from dist, which must be built. */
 export async function generatePages(root) {
   const load = (path) => import(pathToFileURL(join(root, "dist", path)).href);
   const [config, base, program, boards, presets, families, dashboard] = await Promise.all([
@@ -298,6 +329,7 @@ export async function generatePages(root) {
     "docs/internals/cpu-limits.md": withResultTables(root, "docs/internals/cpu-limits.md"),
     "docs/guides/accuracy.md": withResultTables(root, "docs/guides/accuracy.md"),
     "docs/reference/config.md": configPage(config),
+    "docs/reference/library.md": libraryPage(root),
     "edge/library/setting-values.ts": settingValues(config),
     "docs/reference/errors.md": errorsPage(base),
     "docs/reference/commands.md": await commandsPage(program),

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of the library: each of its examples is run as it is there, and prints what stands below it.
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { writeScene } from "../../camera/index.js";
+import { loadNative } from "../../edge/contracts/native.js";
 import { until } from "../doubles/frames.js";
 import { type Running, startProgram } from "../doubles/program.js";
 
@@ -15,9 +17,18 @@ const examples = [...page.matchAll(/^## (.+)\n[^#]*?^```js\n([\s\S]*?)^```\n\n((
   ([, heading, code, printed]) => [heading!, code!, printed!.replace(/^ {4}/gm, "")] as const,
 );
 
+// Inside the checkout, where the name "depthwatt" is this package.
+mkdirSync(join(repository, "build"), { recursive: true });
+const folder = mkdtempSync(join(repository, "build/library-page-"));
 let publisher: Running;
 let broker: string | undefined;
 beforeAll(async () => {
+  const scene = { width: 320, height: 240, folder, frames: 1, view: "rectified", truth: "none" } as const;
+  await writeScene(loadNative(), scene);
+  for (const side of ["left", "right"]) {
+    const [name] = readdirSync(join(folder, side));
+    renameSync(join(folder, side, name!), join(folder, `${side}.png`));
+  }
   const words = "run --source synthetic --device porch --broker embedded --set outputs.viewer.enabled=false";
   const size = "--set source.synthetic.width=320 --set source.synthetic.height=240";
   publisher = startProgram(`${words} ${size}`.split(" "));
@@ -34,6 +45,7 @@ beforeAll(async () => {
 afterAll(async () => {
   publisher.child.kill("SIGTERM");
   await publisher.ended;
+  rmSync(folder, { recursive: true, force: true });
 });
 
 test("every block of code on the page is an example that is run here", () => {
@@ -43,7 +55,7 @@ test("every block of code on the page is an example that is run here", () => {
 
 test.each(examples)("%s", (_heading, code, printed) => {
   const { stdout, stderr, status } = spawnSync(process.execPath, ["--input-type=module", "--eval", code], {
-    cwd: repository, // where the name "depthwatt" is this package
+    cwd: folder,
     encoding: "utf8",
     env: { ...process.env, BROKER: broker },
     timeout: 30_000,

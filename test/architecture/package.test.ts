@@ -80,13 +80,14 @@ test("the entry points, the board files, the licence; nothing of tests or result
 test("no TypeScript sources, no maps, no module beside the bundle that holds it, and few files", () => {
   const ours = [...packed].filter((path) => !path.startsWith("node_modules/node-addon-api/"));
   expect(ours.filter((path) => /(?<!\.d)\.tsx?$|\.map$/.test(path))).toEqual([]);
-  // What tsc wrote is there only where the bundle is not used: the consumer, what it needs of core, and the power helper.
+  // What tsc wrote is there only where the bundle is not used: the consumer, what it needs of core, and the service's helpers.
   const modules = ours.filter(
     (path) => /^dist\/.*\.js$/.test(path) && !/^dist\/(program|page|core|clients)\//.test(path),
   );
   const threads = ["edge/broker/broker-worker", "edge/outputs/mcap/recorder-thread"];
   const entries = ["edge/cli/main", "edge/index", ...threads].map((name) => `dist/${name}.js`);
-  expect(modules.filter((path) => !path.startsWith("dist/edge/service/power-mode/"))).toEqual(entries.sort());
+  const helper = /^dist\/edge\/service\/(power-mode|devices)\//;
+  expect(modules.filter((path) => !helper.test(path))).toEqual(entries.sort());
   expect(packed.size).toBeLessThan(MAX_FILES);
   expect(unpackedBytes).toBeLessThan(MAX_UNPACKED_BYTES);
 });

@@ -9,7 +9,7 @@ namespace {
 
 constexpr Setting kSettings[] = {
     wholeNumber("match.minDisparity", 0, kMaxDisparity - kMinNumDisparities, 0, "px",
-                "Smallest disparity searched. Raise it to ignore what is far away."),
+                "Smallest disparity searched. Raise it to ignore distant objects."),
     wholeNumber(
         "match.numDisparities", kMinNumDisparities, kMaxNumDisparities, 64, "px",
         "Number of disparities searched, from minDisparity on. More of them see nearer objects; time grows in proportion."),

@@ -15,7 +15,7 @@ const supplySection = section("A bench supply or smart plug that reports on MQTT
   }),
   unit: setting(z.enum(["watts", "milliwatts", "wattHours", "kilowattHours"]), {
     default: "watts",
-    description: "What the number counts.",
+    description: "Quantity that the number limits.",
   }),
   intervalMs: setting(z.int().min(10).max(600_000), {
     default: 1000,

@@ -39,7 +39,7 @@ export const configSchema = section("All settings of depthwatt.", {
   base: setting(z.string().max(256).regex(TOPIC_PREFIX), {
     default: "depthwatt",
     expects: "MQTT topic levels joined by / (no +, # or blank, and no $ in front)",
-    description: "What every topic begins with: BASE/DEVICE/depth.",
+    description: "Beginning of every topic: BASE/DEVICE/depth.",
   }),
   board: setting(z.string().min(1), {
     default: "auto",

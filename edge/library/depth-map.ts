@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the library gives for a pair: disparity in pixels, depth in metres.
+// The result of a pair: disparity in pixels, depth in metres.
 import type { DepthGeometry, EngineSlot, FrameResult } from "../../cuda/index.js";
 
 /** Row by row, [height][width]. The arrays belong to the caller. */

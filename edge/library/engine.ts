@@ -21,7 +21,7 @@ export interface EngineFormat {
   format?: "GREY" | "Y16" | "RGB8";
 }
 
-/** Rejects as soon as the signal does; `work` goes on unseen. */
+/** Rejects as soon as the signal does; `work` continues. */
 async function unlessAborted<Result>(work: Promise<Result>, { signal }: Abortable): Promise<Result> {
   if (signal === undefined) return work;
   let abort = () => {};

@@ -18,7 +18,7 @@ export interface DepthwattOptions {
   numDisparities?: number;
   /** Any setting by its key, such as { "match.sgm.paths": 8 }; it overrides the options above. */
   settings?: SettingValues;
-  /** Warnings, one sentence each. Default: console.warn. */
+  /** Warnings, one sentence each. Default: warnings of the process (process.emitWarning). */
   onWarning?: (warning: string) => void;
 }
 
@@ -40,4 +40,4 @@ export function configFrom(options: DepthwattOptions, below: SettingsChange = {}
 }
 
 export const warningHandler = ({ onWarning }: DepthwattOptions): ((warning: string) => void) =>
-  onWarning ?? ((warning) => console.warn(warning));
+  onWarning ?? ((warning) => process.emitWarning(warning, "DepthwattWarning"));

@@ -19,7 +19,7 @@ export interface RawImage {
   channels?: 1 | 3 | 4;
 }
 
-/** What the library uses of an instance of sharp. */
+/** The part of an instance of sharp that the library uses. */
 export interface SharpInstance {
   clone(): SharpInstance;
   raw(): SharpInstance;

@@ -50,7 +50,7 @@ export interface Run extends AsyncIterable<RunFrame> {
   stop(): void;
 }
 
-/** Gives each frame to whoever waits, or keeps the newest. */
+/** Keeps the newest frame until the iteration takes it. */
 class NewestFrame {
   #frame: RunFrame | undefined;
   #wake: (() => void) | undefined;

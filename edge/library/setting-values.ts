@@ -6,7 +6,7 @@
 export interface SettingValues {
   /** Name of this device in its topics; by default the host name. */
   "device"?: string | undefined;
-  /** What every topic begins with: BASE/DEVICE/depth. (default depthwatt) */
+  /** Beginning of every topic: BASE/DEVICE/depth. (default depthwatt) */
   "base"?: string | undefined;
   /** Board config whose settings apply below yours: a name in board-configs/, a file, auto or none. (default auto) */
   "board"?: string | undefined;
@@ -20,7 +20,7 @@ export interface SettingValues {
   "source.command.sideBySide"?: string | undefined;
   /** Hands the commands to /bin/sh, for pipes and variables; else they are split at blanks, and quotes group. (default false) */
   "source.command.shell"?: boolean | undefined;
-  /** What they write: y4m is YUV4MPEG2, which says size and rate itself; all others are frames without headers. (default y4m) */
+  /** Format that they write: y4m is YUV4MPEG2, which contains size and rate; all others are frames without headers. (default y4m) */
   "source.command.format"?: "y4m" | "I420" | "GREY" | "NV12" | "YUYV" | "UYVY" | "Y10" | "Y12" | "Y16" | "BAYER_RGGB8" | "BAYER_RGGB10" | "BAYER_RGGB12" | "BAYER_RGGB16" | "BAYER_GRBG8" | "BAYER_GRBG10" | "BAYER_GRBG12" | "BAYER_GRBG16" | "BAYER_GBRG8" | "BAYER_GBRG10" | "BAYER_GBRG12" | "BAYER_GBRG16" | "BAYER_BGGR8" | "BAYER_BGGR10" | "BAYER_BGGR12" | "BAYER_BGGR16" | "RGB8" | undefined;
   /** Width of each camera's image in frames without headers. (px) */
   "source.command.width"?: number | undefined;
@@ -36,9 +36,9 @@ export interface SettingValues {
   "source.command.maxSkewMs"?: number | undefined;
   /** The recording; it needs both captured images (record --inputs). */
   "source.mcap.file"?: string | undefined;
-  /** Topic of the left images; without it the one that ends in left/image_raw. */
+  /** Topic of the left images. Default: the topic whose name ends in left/image_raw. */
   "source.mcap.leftTopic"?: string | undefined;
-  /** Topic of the right images; without it the one that ends in right/image_raw. */
+  /** Topic of the right images. Default: the topic whose name ends in right/image_raw. */
   "source.mcap.rightTopic"?: string | undefined;
   /** Where in the recording to begin. (s, default 0) */
   "source.mcap.startSeconds"?: number | undefined;
@@ -120,7 +120,7 @@ export interface SettingValues {
   "match.halfResolution"?: "auto" | boolean | undefined;
   /** Denoises both images before matching, by the estimated noise level. auto: only between 2.75 and 16 grey levels. (default auto) */
   "match.denoise"?: "auto" | "off" | "on" | undefined;
-  /** Smallest disparity searched. Raise it to ignore what is far away. (px, default 0) */
+  /** Smallest disparity searched. Raise it to ignore distant objects. (px, default 0) */
   "match.minDisparity"?: number | undefined;
   /** Number of disparities searched, from minDisparity on. More of them see nearer objects; time grows in proportion. (px, default 64) */
   "match.numDisparities"?: number | undefined;
@@ -292,7 +292,7 @@ export interface SettingValues {
   "outputs.mqtt.keyFile"?: string | undefined;
   /** MQTT 5, or 4 which is MQTT 3.1.1; auto tries 5 and falls back. (default auto) */
   "outputs.mqtt.protocolVersion"?: "auto" | 4 | 5 | undefined;
-  /** What may wait in front of the socket; beyond it the newest frame replaces the waiting one. (bytes, default 8388608) */
+  /** Bytes that may wait for the socket; beyond them the newest frame replaces the waiting one. (bytes, default 8388608) */
   "outputs.mqtt.maxPendingBytes"?: number | undefined;
   /** Frames larger than this are dropped and counted, or reduced with reduceToFit; set it to the broker's own limit. (bytes, default 268435455) */
   "outputs.mqtt.maxPayloadBytes"?: number | undefined;
@@ -332,7 +332,7 @@ export interface SettingValues {
   "outputs.mqtt.points.reduceToFit"?: boolean | undefined;
   /** Publishes a small colour picture of the disparity, at most twice a second. (default false) */
   "outputs.mqtt.preview.enabled"?: boolean | undefined;
-  /** What kind of file the picture is; a message is the file and nothing else. (default jpeg) */
+  /** File format of the picture; a message is one file. (default jpeg) */
   "outputs.mqtt.preview.encoding"?: "jpeg" | "png" | undefined;
   /** Serves the live page. (default true) */
   "outputs.viewer.enabled"?: boolean | undefined;
@@ -358,7 +358,7 @@ export interface SettingValues {
   "outputs.mcap.inputs"?: boolean | undefined;
   /** How chunks are packed; none takes less of the CPU and more of the disk. (default zstd) */
   "outputs.mcap.compression"?: "zstd" | "none" | undefined;
-  /** What waits to be written is no older than this, so that a power cut costs little. (ms, default 250) */
+  /** Longest time that data wait before they are written: a power cut loses no more. (ms, default 250) */
   "outputs.mcap.flushMs"?: number | undefined;
   /** Begins another file when this one is so large; 0: never. (MB, default 0) */
   "outputs.mcap.rotateMegabytes"?: number | undefined;
@@ -366,7 +366,7 @@ export interface SettingValues {
   "outputs.mcap.rotateSeconds"?: number | undefined;
   /** Share of the disk that recording leaves free; it continues when there is more. (%, default 5) */
   "outputs.mcap.keepFreePercent"?: number | undefined;
-  /** What may wait for the disk; frames beyond it are dropped and counted. (bytes, default 67108864) */
+  /** Bytes that may wait for the disk; frames beyond them are dropped and counted. (bytes, default 67108864) */
   "outputs.mcap.maxPendingBytes"?: number | undefined;
   /** Frames a second that this output gets at most; the others are its drops by rateLimit. max is all of them. (Hz, default max) */
   "outputs.mcap.rateHz"?: "max" | number | undefined;
@@ -452,7 +452,7 @@ export interface SettingValues {
   "power.supply.topic"?: string | undefined;
   /** Path of the number in the JSON message, such as ENERGY.Power; unset: the message is the number. */
   "power.supply.path"?: string | undefined;
-  /** What the number counts. (default watts) */
+  /** Quantity that the number limits. (default watts) */
   "power.supply.unit"?: "watts" | "milliwatts" | "wattHours" | "kilowattHours" | undefined;
   /** How often it reports; three intervals without a message are a lost sensor. (ms, default 1000) */
   "power.supply.intervalMs"?: number | undefined;

@@ -70,7 +70,7 @@ async function geometryFor(
 
 /** A picture that is read when it is needed. */
 export interface PictureSource {
-  /** What errors call it. */
+  /** Its name in errors. */
   name: string;
   read(colours: boolean): Promise<EnginePicture>;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layers inside edge/: contracts, then features, then run, then the command line, then the library's index. Imports never
+// The layers inside edge/: contracts, then features, then run, then the command line and the library, then the index. Imports never
 // go to a higher layer, and two folders import each other only where this file lists them.
 import { posix } from "node:path";
 import { listImports } from "./imports.mjs";
@@ -7,8 +7,8 @@ import { filesIn, readText } from "./tree.mjs";
 
 const FEATURE = 1;
 /** Folder or file of edge/ -> its layer; folders that are not named here are features. */
-const LAYERS = { contracts: 0, run: 2, commands: 3, cli: 3, "index.ts": 4 };
-const LAYER_NAMES = ["contracts", "a feature", "run", "the command line", "the index"];
+const LAYERS = { contracts: 0, run: 2, commands: 3, cli: 3, library: 3, "index.ts": 4 };
+const LAYER_NAMES = ["contracts", "a feature", "run", "the command line or the library", "the index"];
 
 /** Folders that may import each other: a section of the settings and its owner, a list and its folders. */
 const MUTUAL = ["edge/config <-> edge/control", "edge/service <-> edge/service/power-mode"];

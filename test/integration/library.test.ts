@@ -43,7 +43,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test("what is exported is what the report lists", () => {
+test("the exports are few", () => {
   expect(Object.keys(library).sort()).toEqual(
     ["DepthwattError", "VERSION", "isDepthwattError", "match", "openEngine", "openPair", "run"].sort(),
   );
@@ -104,7 +104,7 @@ test("an engine computes many pairs, overlapping calls in order, until it is clo
   await expect(engine.match(left.data, right.data)).rejects.toMatchObject({ code: "ENGINE_FAILED" });
 });
 
-test("what cannot be matched says so", async () => {
+test("images and settings that cannot be matched are errors with a code", async () => {
   const { match } = library;
   const small = { data: new Uint8Array(64 * 48), width: 64, height: 48 };
   const text = join(folder, "text.png");

@@ -51,7 +51,7 @@ export const mcapSettings = section("The recording: an MCAP file that Foxglove, 
   flushMs: setting(z.int().min(50).max(1000), {
     default: 250,
     unit: "ms",
-    description: "What waits to be written is no older than this, so that a power cut costs little.",
+    description: "Longest time that data wait before they are written: a power cut loses no more.",
   }),
   rotateMegabytes: setting(z.int().min(0).max(1_000_000), {
     default: 0,
@@ -71,7 +71,7 @@ export const mcapSettings = section("The recording: an MCAP file that Foxglove, 
   maxPendingBytes: setting(z.int().min(1_048_576).max(2_147_483_648), {
     default: 67_108_864,
     unit: "bytes",
-    description: "What may wait for the disk; frames beyond it are dropped and counted.",
+    description: "Bytes that may wait for the disk; frames beyond them are dropped and counted.",
   }),
   rateHz: rateSetting(),
 });

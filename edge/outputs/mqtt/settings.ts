@@ -59,7 +59,7 @@ export const mqttSettings = section("The MQTT output: topics at a broker.", {
   maxPendingBytes: setting(z.int().min(65536).max(1_073_741_824), {
     default: 8_388_608,
     unit: "bytes",
-    description: "What may wait in front of the socket; beyond it the newest frame replaces the waiting one.",
+    description: "Bytes that may wait for the socket; beyond them the newest frame replaces the waiting one.",
   }),
   maxPayloadBytes: setting(z.int().min(1024).max(268_435_455), {
     default: 268_435_455,
@@ -92,7 +92,7 @@ export const mqttSettings = section("The MQTT output: topics at a broker.", {
       }),
       encoding: setting(z.enum(["jpeg", "png"]), {
         default: "jpeg",
-        description: "What kind of file the picture is; a message is the file and nothing else.",
+        description: "File format of the picture; a message is one file.",
       }),
     },
     "live",

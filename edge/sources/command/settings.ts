@@ -22,7 +22,7 @@ export const commandSettings = section("Programs that write images to their stan
   format: setting(z.enum(STREAM_FORMATS), {
     default: "y4m",
     description:
-      "What they write: y4m is YUV4MPEG2, which says size and rate itself; all others are frames without headers.",
+      "Format that they write: y4m is YUV4MPEG2, which contains size and rate; all others are frames without headers.",
   }),
   width: setting(z.int().min(16).max(16384).optional(), {
     unit: "px",

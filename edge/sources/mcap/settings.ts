@@ -5,7 +5,7 @@ import { section, setting } from "../../contracts/setting.js";
 
 const topic = (side: string) =>
   setting(z.string().min(1).optional(), {
-    description: `Topic of the ${side} images; without it the one that ends in ${side}/image_raw.`,
+    description: `Topic of the ${side} images. Default: the topic whose name ends in ${side}/image_raw.`,
   });
 
 export const mcapSettings = section(

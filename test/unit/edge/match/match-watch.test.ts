@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The search range next to the scene: pixels at its end, the range that a rendered scene needs, and what a run reports once.
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { greyPairLayout, SceneRenderer } from "../../../../camera/index.js";
 import { createEngine, type EngineOptions, perCause } from "../../../../cuda/index.js";
 import { loadConfig } from "../../../../edge/config/index.js";
@@ -48,22 +48,26 @@ test("proposes a range that reaches the scene, and none where it does already", 
   expect(await neededDisparities(optionsFor(64), pair)).toBeUndefined();
 });
 
-const warnings: string[] = [];
-let now = 0;
-let hasRigProblem = false;
+let warnings: string[];
+let needed: number[];
+let now: number;
+let hasRigProblem: boolean;
 let options: EngineOptions;
-const needed: number[] = [];
-const watch = new MatchWatch({
-  options: () => options,
-  hasRigProblem: () => hasRigProblem,
-  onWarning: (sentence) => warnings.push(sentence),
-  needed: async ({ match }) => {
-    needed.push(match.numDisparities);
-    return match.numDisparities < 32 ? 48 : undefined;
-  },
-  now: () => now,
+let watch: MatchWatch;
+beforeEach(() => {
+  [warnings, needed, now, hasRigProblem, options] = [[], [], 0, false, optionsFor(40)];
+  watch = new MatchWatch({
+    options: () => options,
+    hasRigProblem: () => hasRigProblem,
+    onWarning: (sentence) => warnings.push(sentence),
+    needed: async ({ match }) => {
+      needed.push(match.numDisparities);
+      return match.numDisparities < 32 ? 48 : undefined;
+    },
+    now: () => now,
+  });
 });
-afterAll(() => watch.close());
+afterEach(() => watch.close());
 
 function createFrame(disparity: number, matchedShare: number): ComputedFrame {
   const pixels = WIDTH * HEIGHT;

@@ -18,6 +18,7 @@ import { writeFrame } from "../../core/frame/payload.js";
 import { isDepthwattError, printable, redactBrokenUrl, redactUrl } from "../../core/index.js";
 import { startTrialBroker } from "../../edge/broker/trial-broker.js";
 import { loadConfig } from "../../edge/config/index.js";
+import { cpuMsSince } from "../doubles/cpu-time.js";
 import { makeFrame } from "../doubles/frames.js";
 import { reportFuzz } from "../doubles/fuzz-report.js";
 import { native, Random } from "../doubles/stages.js";
@@ -53,7 +54,7 @@ test("messages: right headers and CRCs around bodies that are anything", async (
   let slowestMs = 0;
   consumer.on("invalid", () => count("messages refused"));
   consumer.on("frame", (frame) => {
-    const before = performance.now();
+    const before = process.cpuUsage();
     try {
       frame.values();
       count("frames unpacked");
@@ -61,7 +62,7 @@ test("messages: right headers and CRCs around bodies that are anything", async (
       expect(isDepthwattError(error) && error.code, String(error)).toBe("PAYLOAD_INVALID");
       count("bodies refused");
     }
-    slowestMs = Math.max(slowestMs, performance.now() - before);
+    slowestMs = Math.max(slowestMs, cpuMsSince(before));
   });
   for (let i = 0; i < COUNT; i++) {
     const encoding = random.pick(["rvl", "png", "raw", "compressedDepth"] as const);
@@ -237,7 +238,7 @@ test("configurations: anything that YAML can hold", () => {
       path,
       Array.from({ length: random.whole(1, 40) }, word).join(random.pick(["", " ", ": ", "\n"])),
     );
-    const before = performance.now();
+    const before = process.cpuUsage();
     try {
       loadConfig({ file: path, environment: {}, boards: { root: "/nowhere" } });
       count("configurations read");
@@ -245,7 +246,7 @@ test("configurations: anything that YAML can hold", () => {
       expect(isDepthwattError(error) && error.exitCode, String(error)).toBe(2);
       count("configurations refused");
     }
-    expect(performance.now() - before).toBeLessThan(5000);
+    expect(cpuMsSince(before)).toBeLessThan(5000);
   }
   rmSync(folder, { recursive: true });
 }, 120_000);
@@ -253,10 +254,10 @@ test("configurations: anything that YAML can hold", () => {
 test("texts of any shape are redacted, printed and matched in time that is linear", () => {
   for (const unit of [":", "@", "a:", "a://", "a://b:", "://@", "*", "?*", "\\", "a*"]) {
     const text = unit.repeat(200_000);
-    const before = performance.now();
+    const before = process.cpuUsage();
     for (const treat of [redactUrl, redactBrokenUrl, printable]) treat(text);
     matchesPattern("a".repeat(255), text);
-    expect(performance.now() - before, unit).toBeLessThan(4000);
+    expect(cpuMsSince(before), unit).toBeLessThan(4000);
     count("long texts");
   }
 }, 120_000);

@@ -62,9 +62,7 @@ needs("mosquitto").suite("depthwatt get and set", () => {
       control: { available: false, reason: "control.enabled is false" },
     });
     const words = ["--device", "cli", "--broker", mosquitto.url];
-    const began = performance.now();
     const ran = await runProgram(["get", "match.numDisparities", ...words]);
-    expect(performance.now() - began).toBeLessThan(15_000);
     expect(ran.code).toBe(2);
     expect(ran.stderr).toContain(
       "expected depthwatt/cli to take requests, but its info says: control.enabled is false",

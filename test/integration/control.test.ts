@@ -166,7 +166,6 @@ needs("mosquitto").suite("control over MQTT", () => {
         ok: true,
         values: { "match.numDisparities": 32 },
       });
-      const before = performance.now();
       expect(
         await client.ask("set", { values: { "match.numDisparities": 48, "refine.median": false } }),
       ).toMatchObject({
@@ -180,7 +179,6 @@ needs("mosquitto").suite("control over MQTT", () => {
         () => JSON.stringify(client.info.at(-1)).includes('"numDisparities":48'),
         5000,
       );
-      expect(performance.now() - before).toBeLessThan(5000);
       expect(await client.ask("schema", {})).toMatchObject({ ok: true, settings: expect.any(Array) });
       expect(await client.ask("record", {})).toMatchObject({ ok: false, code: "CONTROL_UNSUPPORTED" });
       const { base64, files } = await client.ask("snapshot", {});

@@ -42,9 +42,7 @@ async function run(script: Script) {
     await sleep(20);
   }
   const { failure } = made;
-  const before = performance.now();
   await made.close();
-  expect(performance.now() - before).toBeLessThan(3000);
   expect(released).toBe(FRAMES);
   const { published, drops } = made.counters();
   const dropped = Object.values(drops).reduce((sum, count) => sum + count, 0);

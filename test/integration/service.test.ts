@@ -51,10 +51,8 @@ test("idle power is measured first: systemd is told to wait, and SIGTERM ends th
   expect(heard()).toContain("EXTEND_TIMEOUT_USEC=660000000");
   expect(heard()).not.toContain("READY=1");
   const ends = [once(service, "close"), once(receiver, "close")];
-  const asked = performance.now();
   service.kill("SIGTERM");
   const [[exitCode]] = (await Promise.all(ends)) as [[number], unknown];
-  expect(performance.now() - asked).toBeLessThan(10_000);
   expect([exitCode, heard().trim().split("\n").at(-1)]).toEqual([0, "STOPPING=1"]);
 });
 

@@ -152,9 +152,7 @@ needs("toolchain").suite("camera source", () => {
     await rest(500);
     expect(seen.length).toBe(before);
     fake.plug(RIGHT);
-    const returned = performance.now();
     await until(() => seen.length > before, "pairs again");
-    expect(performance.now() - returned).toBeLessThan(2000);
     expect(source.isAway()).toBe(false);
     expect(degraded.at(-1)).toBeUndefined();
     expect(degraded).toHaveLength(2);

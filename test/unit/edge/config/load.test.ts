@@ -14,6 +14,7 @@ import {
   SETTINGS,
 } from "../../../../edge/config/index.js";
 import { expectedWords } from "../../../../edge/config/words.js";
+import { cpuMsSince } from "../../../doubles/cpu-time.js";
 
 let folder: string;
 let boards: { folder: string; root: string };
@@ -173,9 +174,9 @@ describe("a configuration of another program", () => {
   test("thousands of unknown keys are reported by their first ones, at once", () => {
     const keys = Array.from({ length: 20_000 }, (_, i) => `"numDisparitees${i}": 1`);
     const path = file("foreign.json", `{${keys.join(",")}}`);
-    const before = performance.now();
+    const before = process.cpuUsage();
     const error = refusal({ file: path });
-    expect(performance.now() - before).toBeLessThan(10_000);
+    expect(cpuMsSince(before)).toBeLessThan(10_000);
     expect(error.code).toBe("CONFIG_UNKNOWN_KEY");
     expect(error.message.split("\n")).toHaveLength(22);
     expect(error.message).toMatch(/^20000 settings are wrong:\n {2}numDisparitees0 /);
@@ -192,16 +193,16 @@ describe("a configuration of another program", () => {
   test("a key of megabytes is cut, and compared with nothing", () => {
     for (const length of [101, 100_000, 9_000_000]) {
       const path = file("long.json", `{"${"k".repeat(length)}": 1}`);
-      const before = performance.now();
+      const before = process.cpuUsage();
       const { message } = refusal({ file: path });
       // Reading 9 MB of YAML is most of it; the comparison with each name took hours.
-      expect(performance.now() - before).toBeLessThan(30_000);
+      expect(cpuMsSince(before)).toBeLessThan(30_000);
       expect(message).toMatch(/^k{97}\.\.\. \(from .*\): no setting has this name$/);
     }
-    const before = performance.now();
+    const before = process.cpuUsage();
     expect(refusal({ set: [`${"m".repeat(1_000_000)}=1`] }).message.length).toBeLessThan(200);
     expect(refusal({ set: [`publish.broker=${":".repeat(200_000)}`] }).message.length).toBeLessThan(400);
-    expect(performance.now() - before).toBeLessThan(2000);
+    expect(cpuMsSince(before)).toBeLessThan(2000);
   });
 });
 

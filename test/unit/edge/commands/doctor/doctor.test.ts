@@ -192,9 +192,7 @@ describe("broker", () => {
     const server = createServer((socket) => void sockets.push(socket));
     await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
     const { port } = server.address() as { port: number };
-    const before = performance.now();
     const finding = await lookAtBroker(config(`outputs.mqtt.broker=mqtt://127.0.0.1:${port}`), 300);
-    expect(performance.now() - before).toBeLessThan(20_000);
     expect(finding).toMatchObject({ state: "bad", facts: { code: "BROKER_UNREACHABLE" } });
     for (const socket of sockets) socket.destroy();
     server.close();

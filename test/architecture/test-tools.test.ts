@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tools that judge the tests: which mutants they make, and how they count what ran.
+import { expect, test } from "vitest";
+import { lineShare, mergeLines, shortfalls, typescriptShares } from "../coverage/shares.mjs";
+import { type Mutant, mutated, nativeMutants, typescriptMutants } from "../mutate/mutants.mjs";
+
+const results = (text: string, make: (text: string) => Mutant[]) =>
+  make(text).map((mutant) => mutated(text, mutant));
+
+test("mutants of TypeScript: operators, constants, conditions and statements, never types, imports or messages", () => {
+  const made = results('import x from "./y.js";\nif (a < 1 && !b) c(2);\n', typescriptMutants);
+  const lines = made.map((text) => text.split("\n")[1]);
+  expect(lines.sort()).toEqual([
+    "if (!(a < 1 && !b)) c(2);",
+    "if (a < 1 && !b) ;",
+    "if (a < 1 && !b) c(3);",
+    "if (a < 1 && b) c(2);",
+    "if (a < 1 || !b) c(2);",
+    "if (a < 2 && !b) c(2);",
+    "if (a <= 1 && !b) c(2);",
+  ]);
+  expect(results("const v = a ?? true;", typescriptMutants)).toEqual([
+    "const v = true;",
+    "const v = a ?? false;",
+  ]);
+  for (const text of ["type A = 1 | true;", 'throw new Error("a" + 1);', "const s = `x`;"])
+    expect(typescriptMutants(text), text).toEqual([]);
+});
+
+test("mutants of C++: not in comments, strings, templates or the preprocessor", () => {
+  expect(results("  if (a <= b) {", nativeMutants).sort()).toEqual(["  if (!(a <= b)) {", "  if (a < b) {"]);
+  expect(results("  count += step * 2;", nativeMutants).sort()).toEqual([
+    "  ;",
+    "  count += step * 3;",
+    "  count += step / 2;",
+    "  count -= step * 2;",
+  ]);
+  expect(results("  release(buffer);", nativeMutants)).toEqual(["  ;"]);
+  for (const text of [
+    "// a < b + 1",
+    "#define SIZE (1 + 2)",
+    '  return "1 < 2";',
+    "  std::vector<int32_t> x;",
+    "  return value;",
+    "template <int kN = 3>",
+  ])
+    expect(nativeMutants(text), text).toEqual([]);
+});
+
+test("a line or branch that ran in one of two runs has run", () => {
+  const file = (taken: [number, number]) => ({
+    "/p/a.ts": {
+      statementMap: { 0: { start: { line: 1 } }, 1: { start: { line: 2 } } },
+      s: { 0: 1, 1: taken[1] },
+      branchMap: { 0: { type: "if", loc: { start: { line: 2, column: 4 } } } },
+      b: { 0: taken },
+    },
+  });
+  expect(typescriptShares([file([1, 0])], "/p")).toEqual({
+    lines: 50,
+    branches: 50,
+    files: [{ file: "a.ts", missing: 1, percent: 50 }],
+  });
+  expect(typescriptShares([file([1, 0]), file([0, 2])], "/p")).toEqual({
+    lines: 100,
+    branches: 100,
+    files: [],
+  });
+});
+
+test("a line of a header counts once, however many objects hold it", () => {
+  const lines = new Map();
+  const row = (line: number, count: number) => ({ line_number: line, count });
+  mergeLines(lines, "core/a.h", [row(1, 1), row(2, 0), row(3, 0)]);
+  mergeLines(lines, "core/a.h", [row(1, 4), row(2, 5), row(3, 0)]);
+  expect(lineShare(lines)).toEqual({ lines: 66.6, files: [{ file: "core/a.h", missing: 1, percent: 66.6 }] });
+});
+
+test("a share below its floor is named with both numbers", () => {
+  const floor = { typescript: { branches: 70 }, native: { lines: 97 } };
+  expect(shortfalls({ typescript: { branches: 69.9 } }, floor)).toEqual([
+    "below   typescript branches: expected at least 70 %, found 69.9 %. Test what you added.",
+  ]);
+  expect(shortfalls({ typescript: { branches: 70 }, native: { lines: 98 } }, floor)).toEqual([]);
+});

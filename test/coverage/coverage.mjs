@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures which code the short suites run: TypeScript with V8, C++ with gcov in a copy of the tree.
+//   npm run test:coverage -- [--typescript | --native] [--raise] [--add] [vitest's words]
+// Without words it runs what `npm test` runs. Writes build/coverage/report.json and prints the files with the most that no test
+// runs. It exits with 1 if a share is below floor.json; --raise writes higher shares there, lower ones never. --add adds to the
+// TypeScript coverage of earlier runs, so suites can be run one after the other. Programs that tests start from dist count
+// for C++ but not for TypeScript.
+import { execFileSync, spawnSync } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join, relative } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { copyTree, root } from "../sanitize/build.mjs";
+import { lineShare, mergeLines, shortfalls, typescriptShares } from "./shares.mjs";
+
+const words = process.argv.slice(2);
+const flag = (name) => words.includes(name) && words.splice(words.indexOf(name), 1).length > 0;
+const [onlyTypescript, onlyNative, raise, add] = ["--typescript", "--native", "--raise", "--add"].map(flag);
+const tests = words.length > 0 ? words : ["--project=!long-*"];
+const out = join(root, "build/coverage");
+const FLOOR = join(root, "test/coverage/floor.json");
+const SOURCES = "{core,camera,cuda,edge,power,clients}/**/*.{ts,tsx}";
+const NOT_SOURCES = ["**/dist/**", "**/test/**", "**/*.d.ts", "**/node_modules/**"];
+
+function stop(message, hint) {
+  console.error(`error: ${message}\nhint: ${hint}`);
+  process.exit(2);
+}
+
+function writeWhole(path, text) {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(`${path}.new`, text);
+  renameSync(`${path}.new`, path);
+}
+
+function runTests(folder, more, env = process.env) {
+  const script = join(root, "node_modules/vitest/vitest.mjs");
+  return spawnSync(process.execPath, [script, "run", ...tests, ...more], {
+    cwd: folder,
+    env,
+    stdio: "inherit",
+  }).status;
+}
+
+function measureTypescript() {
+  try {
+    createRequire(import.meta.url).resolve("@vitest/coverage-v8");
+  } catch {
+    stop("the package @vitest/coverage-v8 is not installed", "run 'npm ci'");
+  }
+  if (!add) rmSync(join(out, "typescript"), { recursive: true, force: true });
+  const folder = join(out, "typescript", String(Date.now()));
+  const status = runTests(root, [
+    "--coverage.enabled",
+    "--coverage.provider=v8",
+    `--coverage.include=${SOURCES}`,
+    ...NOT_SOURCES.map((pattern) => `--coverage.exclude=${pattern}`),
+    "--coverage.reporter=json",
+    "--coverage.reportOnFailure",
+    `--coverage.reportsDirectory=${folder}`,
+  ]);
+  const found = readdirSync(join(out, "typescript")).map((name) =>
+    join(out, "typescript", name, "coverage-final.json"),
+  );
+  const maps = found.filter((path) => existsSync(path)).map((path) => JSON.parse(readFileSync(path, "utf8")));
+  if (maps.length === 0) stop("vitest wrote no coverage", "read its messages above; is the disk full?");
+  return { status, ...typescriptShares(maps, root) };
+}
+
+/** Returns the lines of the copy's sources with their counts, from every counter file. */
+function readCounters(copy) {
+  const counters = readdirSync(copy, { recursive: true })
+    .filter((name) => name.endsWith(".gcda"))
+    .map((name) => join(copy, name));
+  if (counters.length === 0) stop("no test loaded the addon with counters", "read the messages above");
+  const lines = new Map();
+  const folder = mkdtempSync(join(tmpdir(), "depthwatt-gcov-"));
+  for (const path of counters) {
+    execFileSync("gcov", ["--json-format", path], { cwd: folder, stdio: "ignore" });
+    for (const name of readdirSync(folder)) {
+      const { current_working_directory: from, files } = JSON.parse(
+        gunzipSync(readFileSync(join(folder, name))),
+      );
+      for (const { file, lines: counted } of files) {
+        const own = relative(copy, join(file.startsWith("/") ? "" : from, file));
+        if (/^(core|camera|cuda|power)\//.test(own)) mergeLines(lines, own, counted);
+      }
+      rmSync(join(folder, name));
+    }
+  }
+  rmSync(folder, { recursive: true });
+  return lines;
+}
+
+function measureNative() {
+  if (spawnSync("gcov", ["--version"]).status !== 0)
+    stop("gcov is not installed", "sudo apt-get install gcc");
+  const folder = mkdtempSync(join(tmpdir(), "depthwatt-coverage-"));
+  const copy = join(folder, "tree");
+  try {
+    copyTree(copy);
+    const env = { ...process.env, CXXFLAGS: "--coverage -fprofile-update=atomic", LDFLAGS: "--coverage" };
+    const built = spawnSync(process.execPath, ["scripts/build-native.mjs"], {
+      cwd: copy,
+      env,
+      stdio: "inherit",
+    });
+    if (built.status !== 0)
+      stop("the addon did not build with counters", "read the compiler's messages above");
+    execFileSync(process.execPath, ["scripts/build-stamp.mjs", "begin"], { cwd: copy });
+    execFileSync(process.execPath, ["scripts/build-stamp.mjs", "end"], { cwd: copy });
+    // Forks are ended before they write their counters.
+    const status = runTests(copy, ["--root", copy, "--pool=threads"]);
+    return { status, ...lineShare(readCounters(copy)) };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const report = {};
+if (!onlyNative) report.typescript = measureTypescript();
+if (!onlyTypescript) report.native = measureNative();
+writeWhole(join(out, "report.json"), `${JSON.stringify(report, null, 1)}\n`);
+for (const [language, { status, files, ...shares }] of Object.entries(report)) {
+  const figures = Object.entries(shares).map(([name, percent]) => `${name} ${percent} %`);
+  console.log(`${language}: ${figures.join(", ")}${status === 0 ? "" : ", but tests failed"}`);
+  for (const { file, missing, percent } of files.slice(0, 15))
+    console.log(`  ${file}: ${missing} not run (${percent} % run)`);
+}
+const floor = JSON.parse(readFileSync(FLOOR, "utf8"));
+const below = shortfalls(report, floor);
+for (const line of below) console.error(line);
+if (raise) {
+  for (const [language, shares] of Object.entries(floor))
+    for (const name of Object.keys(shares))
+      shares[name] = Math.max(shares[name], report[language]?.[name] ?? 0);
+  writeWhole(FLOOR, `${JSON.stringify(floor, null, 2)}\n`);
+}
+const failed = Object.values(report).some(({ status }) => status !== 0);
+process.exitCode = below.length > 0 || failed ? 1 : 0;

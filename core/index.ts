@@ -19,7 +19,7 @@ export {
   readRegularFileAsync,
   withFileTimeout,
 } from "./read-file.js";
-export { printable, redactBrokenUrl, redactUrl } from "./redact.js";
+export { HIDDEN, printable, redactBrokenUrl, redactUrl } from "./redact.js";
 export { quoteShellWord } from "./shell.js";
 export { mean, median, quantile } from "./statistics.js";
 export { isSameFile, writeBeside } from "./write-beside.js";

@@ -2,7 +2,8 @@
 // Removes from text what must not be shown: passwords in URLs, and characters that control a terminal. Runs in a
 // browser too.
 
-const HIDDEN = "(hidden)";
+/** Replaces a secret in texts. */
+export const HIDDEN = "(hidden)";
 
 /**
  * Hides the password inside URLs: mqtt://anna:secret@host becomes mqtt://anna:(hidden)@host. One that holds an @ continues to the

@@ -41,6 +41,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   { group: "Device", usage: "power-modes", summary: "show this board's power modes, and whether the service may change them", load: () => import("./power-modes/command.js") },
   { group: "Device", usage: "install-service", summary: "install depthwatt as a systemd service", load: () => import("./install-service/command.js") },
   { group: "Device", usage: "uninstall-service", summary: "remove the service that install-service made; settings and recordings stay", load: () => import("./uninstall-service/command.js") },
+  { group: "Device", usage: "support-bundle", summary: "write an archive for a report, without passwords and images", load: () => import("./support-bundle/command.js") },
   { group: "Device", usage: "completion <shell>", summary: "print shell completion for commands, options, settings and their values", load: () => import("./completion/command.js"), needsAll: true },
   { group: "Fleet", usage: "fleet <url>", summary: "list every device at a broker: state, frame rate, watts, versions, warnings", load: () => import("./fleet/command.js") },
   { group: "Fleet", usage: "get [key...]", summary: "read settings of a running depthwatt: those named, or all", load: () => import("./get/command.js") },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt support-bundle: writes one archive for a report, without passwords, and without images unless they are given.
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
@@ -45,11 +45,12 @@ function configFlags({ config, set = [], preset }: ConfigOptions): string[] {
   ];
 }
 
-/** Files of a folder, for example of 'depthwatt capture'. @throws DepthwattError OUTPUT_UNWRITABLE */
+/** Reads the files of a folder and of its folders, such as left/ and right/ of 'depthwatt capture'. */
 export function imagesIn(folder: string): Record<string, Uint8Array> {
-  const names = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  const files = names.filter((name) => statSync(join(folder, name)).isFile());
   return Object.fromEntries(
-    names.map(({ name }) => [`images/${name}`, new Uint8Array(readFileSync(join(folder, name)))]),
+    files.map((name) => [`images/${name}`, new Uint8Array(readFileSync(join(folder, name)))]),
   );
 }
 
@@ -101,6 +102,6 @@ export function define(command: Command): void {
   withExamples(
     command,
     "sudo depthwatt support-bundle",
-    "depthwatt support-bundle --images out/pair -o report.zip",
+    "depthwatt support-bundle --images pair -o report.zip",
   );
 }

@@ -92,8 +92,8 @@ control: {enabled: true, authentication: secret, secretFile: ${secretFile("contr
 `,
   );
   const pair = join(folder, "pair");
-  mkdirSync(pair);
-  writeFileSync(join(pair, "left.png"), "an image");
+  mkdirSync(join(pair, "left"), { recursive: true });
+  writeFileSync(join(pair, "left/1.png"), "an image");
   const environment = { PATH: `${plantPrograms()}:${process.env.PATH}` };
   const bundle = (out: string) => runProgram(["support-bundle", "--config", config, "-o", out], environment);
   const out = join(folder, "report.zip");
@@ -122,5 +122,5 @@ control: {enabled: true, authentication: secret, secretFile: ${secretFile("contr
         expect(strFromU8(bytes).includes(form), `the secret "${what}" is in ${name}`).toBe(false);
   expect(Object.keys(files).filter((name) => /image|\.png/.test(name))).toEqual([]);
   expect((await bundle(out)).stderr).toContain("it exists");
-  expect(Object.keys(imagesIn(pair))).toEqual(["images/left.png"]);
+  expect(Object.keys(imagesIn(pair))).toEqual(["images/left/1.png"]);
 }, 60_000);

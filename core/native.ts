@@ -5,7 +5,7 @@ import { loadAddon } from "./addon.js";
 export interface SystemExports {
   /** CLOCK_MONOTONIC and CLOCK_REALTIME read back to back, nanoseconds. */
   clocks(): { monotonicNs: bigint; realtimeNs: bigint };
-  /** What the kernel says about CLOCK_REALTIME (adjtimex), or why it says nothing. */
+  /** State of CLOCK_REALTIME from the kernel (adjtimex), or the reason why it is unknown. */
   wallClock():
     | { synchronised: boolean; maxErrorMs: number; estimatedErrorMs: number; taiOffsetSeconds: number }
     | string;

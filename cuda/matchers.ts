@@ -5,7 +5,7 @@ import { MATCHER_FACTS, STAGE_FACTS } from "./facts.js";
 export type ParameterValue = number | string | boolean;
 
 interface SettingText {
-  /** Of a matcher: "p1" for match.sgm.p1; of a stage: dotted, "refine.rounds". */
+  /** "p1" for match.sgm.p1 of a matcher; dotted for a stage, such as "refine.rounds". */
   key: string;
   /** Absent for names, counts and switches. */
   unit?: string;
@@ -40,7 +40,7 @@ export type SettingFact = SettingText &
     | { kind: "flag"; default: boolean | "auto" }
   );
 
-/** What the governor may give up before it halves resolution or search, best first. */
+/** Reductions that the governor may make before it halves resolution or search, best first. */
 export interface MatcherLadder {
   /** Each lowers a parameter to this value where it is higher. */
   steps: readonly { key: string; value: number }[];
@@ -109,7 +109,7 @@ function settingChoices(key: string): readonly string[] {
 
 export type ConfidenceMeasure = SectionSettings<"refine">["confidence"];
 
-/** What a confidence can mean. */
+/** The confidence measures. */
 export const CONFIDENCE_MEASURES = settingChoices("refine.confidence") as readonly ConfidenceMeasure[];
 
 /** The defaults of the stages' settings below one section, by dotted key. */
@@ -151,7 +151,7 @@ export function matcherParameters(
   );
 }
 
-/** What the governor would lower first, in words: "4 paths". */
+/** Describes the parameters that the governor lowers first, such as "4 paths". */
 export function qualityWords(match: Parameters<typeof matcherParameters>[0]): string[] {
   const values = matcherParameters(match);
   const keys = new Set(findMatcher(match.algorithm).ladder.steps.map(({ key }) => key));

@@ -47,7 +47,7 @@ function linkFlags(folder) {
 }
 
 /**
- * Copies what is compiled below `root`. Gives the folder as it is called inside.
+ * Copies the compiled files below `root`. Returns the folder's name inside the package.
  * @param {string} project
  * @param {string} root
  * @param {string} headers

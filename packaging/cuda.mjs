@@ -79,7 +79,7 @@ export function makeCudaPackage({
       writeFileSync(library.replace(/\.so$/, ".json"), `${JSON.stringify(facts)}\n`);
     }
     const architecture = pluginArchitecture(library);
-    // Debian wants no names in a library that nobody links with; what GPUs run stays.
+    // Debian strips symbols from a library that no program links with; the GPU code stays.
     const foreign = architecture === "arm64" && process.arch !== "arm64" ? "aarch64-linux-gnu-" : "";
     execFileSync(`${foreign}strip`, ["--strip-unneeded", library]);
     const { GLIBC = "2.17" } = symbolVersions(library);

@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 
-/** Every path below a folder, sorted, folders before what is in them. */
+/** Returns every path below a folder, sorted, folders before their contents. */
 export function walk(folder, below = "") {
   return readdirSync(join(folder, below), { withFileTypes: true })
     .sort((a, b) => (a.name < b.name ? -1 : 1))

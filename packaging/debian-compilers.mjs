@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The compilers of three Debians, each in its own root folder in the cache, for test/compilers: g++ 9 to 14, clang 14 to 19.
-// `node packaging/debian-compilers.mjs` fetches what is missing (debootstrap, as root): some 0.8 GB, of which 4 GB unpacked stay.
+// `node packaging/debian-compilers.mjs` fetches the missing folders (debootstrap, as root): some 0.8 GB, of which 4 GB unpacked stay.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { homedir } from "node:os";

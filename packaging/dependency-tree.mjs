@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an installation for Linux consists of, as the lock file says: each package with its licence, and which dependency of ours
+// Lists the packages of an installation for Linux, from the lock file: each package with its licence, and which dependency of ours
 // brings it. For the page of dependencies and the check of them.
 import { readText } from "../scripts/checks/tree.mjs";
 

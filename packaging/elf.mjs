@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an ELF file says: the machine it is for, and the newest symbol versions that it asks of the C and C++ libraries.
+// Reads from an ELF file its machine and the newest symbol versions that it needs of the C and C++ libraries.
 import { execFileSync } from "node:child_process";
 import { closeSync, openSync, readSync } from "node:fs";
 

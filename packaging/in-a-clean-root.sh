@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs commands of its standard input as root in a copy of a Debian root folder, with the packages at /debs. The copy lies in memory
-# and is gone afterwards. A foreign architecture runs by qemu-user, registered in a user namespace of its own (Linux 6.7 or newer):
+# Runs commands of its standard input as root in a copy of a Debian root folder, with the packages at /debs. The copy is in memory
+# and is gone afterwards. A foreign architecture runs by qemu-user, registered in a separate user namespace (Linux 6.7 or newer):
 # the machine's own list of formats does not change.
 #   sudo packaging/in-a-clean-root.sh ROOT PACKAGES < commands
 set -e

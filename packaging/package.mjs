@@ -30,7 +30,7 @@ const DESCRIPTION = `stereo depth from paired cameras, published over MQTT
  boards and on PCs; each algorithm computes the same bits on the CPU and on the
  GPU.
  .
- This package brings a Node of its own in /usr/lib/depthwatt.`;
+ This package contains Node in /usr/lib/depthwatt.`;
 
 const git = (...words) => execFileSync("git", ["-C", project, ...words], { encoding: "utf8" }).trim();
 

@@ -10,7 +10,7 @@ import { productionTree } from "./dependency-tree.mjs";
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 export function billOfMaterials() {
-  // Not --omit=dev: that leaves out what is used by the tests as well as by the program.
+  // Not --omit=dev: that leaves out packages that both the tests and the program use.
   const words = ["sbom", "--sbom-format=cyclonedx", "--package-lock-only"];
   const text = execFileSync("npm", words, { cwd: root, encoding: "utf8", maxBuffer: 1 << 26 });
   const bill = JSON.parse(text);

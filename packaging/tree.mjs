@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the package depthwatt puts on a machine: the program with its dependencies, addons and Node; settings, units, udev rule,
+// Builds the file tree of the package depthwatt: the program with its dependencies, addons and Node; settings, units, udev rule,
 // manual pages and completions, which are made from the commands.
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -30,7 +30,7 @@ function put(tree, path, content) {
   writeFileSync(join(tree, path), content);
 }
 
-/** What no program reads at run time: types, and what packages carry for those who work on them. */
+/** Files that no program reads at run time: types, and files for the developers of a package. */
 const UNUSED = [
   /\.(d\.[cm]?ts|map|tsbuildinfo|stamp)$/,
   /\/dist\/types$/,

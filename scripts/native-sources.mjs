@@ -47,7 +47,7 @@ const ALL_VECTOR_CODE = /^cuda\/simd\/(isa_\w+)\.cc$/;
  */
 export function addonUnits(root = ".") {
   const sources = nativeSources(root);
-  const groups = [...groupHeaders(vectorCode(root)).keys()];
+  const groups = [...groupVectorCode(vectorCode(root)).keys()];
   const units = sources.flatMap((path) => {
     const isa = ALL_VECTOR_CODE.exec(path)?.[1];
     return isa === undefined ? [path] : groups.map((group) => `build/generated/${isa}_${group}.cc`);
@@ -70,7 +70,7 @@ const vectorCode = (root) =>
  * Groups vector code by the folder below cuda/. The matcher sgm takes most of a build and is a separate group; each further
  * group costs a build the time to read the compiler's headers, a second per instruction set.
  */
-function groupHeaders(code) {
+function groupVectorCode(code) {
   const groups = new Map();
   for (const path of code) {
     const group = path.startsWith("cuda/match/sgm/") ? "sgm" : path.split("/")[1];
@@ -115,7 +115,7 @@ export function writeGeneratedHeaders(root = ".") {
       [`${name}.inl.h`]: paths.map(include),
     };
   };
-  const groups = groupHeaders(code);
+  const groups = groupVectorCode(code);
   const sets = readdirSync(join(root, "cuda/simd")).flatMap(
     (name) => ALL_VECTOR_CODE.exec(`cuda/simd/${name}`)?.[1] ?? [],
   );

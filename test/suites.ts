@@ -25,7 +25,7 @@ export const SUITES: readonly Suite[] = [
     name: "v4l2-camera",
     files: ["camera/v4l2/test/"],
     budgetSeconds: 15,
-    for: "the package of cameras by itself, against a driver in memory",
+    for: "the package of cameras alone, against a driver in memory",
   },
   {
     name: "stages",
@@ -74,7 +74,7 @@ export const SUITES: readonly Suite[] = [
       "test/unit/edge/commands/profile/plan.test.ts",
     ],
     budgetSeconds: 430,
-    for: "runs of many seconds: every live setting a hundred times, energy of stages, cost and latency of capture, a governor at work, OpenCV measured beside",
+    for: "runs of many seconds: every live setting a hundred times, energy of stages, cost and latency of capture, a governor at work, OpenCV measured in turn",
   },
   {
     name: "long-rig",
@@ -135,7 +135,7 @@ export const SUITES: readonly Suite[] = [
     name: "long-bad-days",
     files: ["test/bad-days/"],
     budgetSeconds: 240,
-    for: "a running program on bad days, one after the other: what it says, that it comes back, that it holds what it held",
+    for: "failures of a running program: messages, recovery, memory afterwards",
   },
   {
     name: "long-soak",
@@ -196,7 +196,7 @@ export const SUITES: readonly Suite[] = [
     name: "long-systemd",
     files: ["test/systemd-vm/"],
     budgetSeconds: 360,
-    for: "the service in a virtual machine whose init is systemd: its good days, its bad days, its boots",
+    for: "the service in a virtual machine whose init is systemd: operation, failures, boots",
   },
   {
     name: "apart-packages",

@@ -46,7 +46,7 @@ const rows = ours.scenes.map(({ name, masks, thresholdPx }) => {
   const unfilledScore = kept.scenes.find((scene) => scene.name === name).masks.valid;
   return {
     kind: "measured",
-    what: "filled: percent bad of all valid ground truth; unfilled: of what is kept, and how much that is",
+    what: "filled: percent bad of all valid ground truth; unfilled: of the kept pixels, and their share",
     scene: name,
     thresholdPx,
     servedForChoosing: true,

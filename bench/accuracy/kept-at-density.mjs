@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much of what is kept is wrong where four fifths of the pixels are kept: nothing is filled, and the least sure pixels are left
+// Measures the error of the kept pixels at a density of 80 %: nothing is filled, and the pixels of least confidence are left
 // out until the mean density of all scenes is just 80 %. One threshold for all scenes, as a program has one setting.
 //   node bench/accuracy/kept-at-density.mjs [--build FOLDER] [--preset NAME] [--set key=value]... [--confident] [--out FILE]
 // --confident: everything is filled first, so that boundary and median see whole maps, and then what has no confidence is left out.

@@ -127,7 +127,7 @@ const all = rows.toSorted((a, b) => meanCost(a, shipped, () => true) - meanCost(
 const cell = ({ badPercent, density }) =>
   `${badPercent.toFixed(2).padStart(6)}${density === undefined ? "" : ` of ${density.toFixed(1)}`}`;
 console.log(`with all of them: ${all[0].settings}`);
-console.log("left out, % bad there with what the others choose, with what is shipped, the choice");
+console.log("left out, % bad there with the choice of the others, with the shipped setting, the choice");
 for (const row of [...scenes, ...wholeSets]) {
   console.log(`${row.left.padEnd(22)} ${cell(row)} ${cell(row.shipped)}  ${row.chosen}`);
 }

@@ -2,7 +2,7 @@
 # OpenCV's StereoSGBM on the scenes of data sets: mode HH (8 paths), block 5, its refinements on; one line of JSON.
 #   opencv_accuracy.py FOLDER...      each with a dataset.json; % bad over all valid ground truth, holes as wrong
 # It leaves the first numDisparities columns without a match: both pictures get as many more on the left. Filled: a hole takes the smaller of
-# the values beside it, as what is hidden is background. Its confidence is that of ximgproc's WLS filter, 0 in holes.
+# the values next to it, because hidden areas are background. Its confidence is that of ximgproc's WLS filter, 0 in holes.
 import json
 import os
 import sys

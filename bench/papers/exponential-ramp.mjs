@@ -133,7 +133,7 @@ async function main() {
   });
   const data = process.env.DEPTHWATT_DATA;
   if (data === undefined) {
-    console.error("error: DEPTHWATT_DATA names no folder\nhint: the one that holds midd_v2");
+    console.error("error: DEPTHWATT_DATA names no folder\nhint: set it to the folder that contains midd_v2");
     process.exit(1);
   }
   if (values.dataset !== undefined) return writeDataset(values.dataset, data);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the repair of Prehn 2007 does to errors, and how well each confidence measure reports right from wrong: presets that refine
+// Measures the effect of the repair of Prehn 2007 on errors and how well each confidence measure separates right from wrong: presets that refine
 // nothing else, Middlebury v2, non-occluded pixels off by more than 1 px: `node bench/papers/window-repair.mjs` (needs
 // DEPTHWATT_DATA). Of a scene and a confidence:
 //   areaPercent      wrong pixels among the surest share of all, in the mean of all shares; without a confidence it is badPercent

@@ -102,7 +102,7 @@ async function measure(publisher, count, programs, file) {
     // Lets frames arrive that are still under way.
     await sleep(1500);
     const asked = next();
-    consumers.stdin.write("tell\n");
+    consumers.stdin.write("report\n");
     const seen = JSON.parse(await asked);
     const after = usedBy(broker.child.pid);
     return { reported, seen, broker: { ...after, cpuSeconds: after.cpuSeconds - before.cpuSeconds } };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many consumers of one topic in one thread, for bench/run/load.mjs: plain MQTT 3.1.1 over sockets, so that only
-// publisher and broker are measured. Arguments: port, topic, count. Lines on stdin: "reset" starts counting, "tell"
+// publisher and broker are measured. Arguments: port, topic, count. Lines on stdin: "reset" starts counting, "report"
 // prints one JSON line.
 #include <arpa/inet.h>
 #include <netinet/in.h>

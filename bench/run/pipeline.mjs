@@ -51,7 +51,7 @@ for (const point of POINTS) {
   rows.push({ ...row, megaDisparitiesPerSecond: (megaDisparities * 1000) / engineMs, evidence: "measured" });
   const name = `${point.width}x${point.height}, ${point.numDisparities} disparities, ${point.paths} paths`;
   console.log(
-    `${name}: ${engineMs.toFixed(2)} ms in the engine, ${fps.toFixed(1)} fps with the scene rendered beside it`,
+    `${name}: ${engineMs.toFixed(2)} ms in the engine, ${fps.toFixed(1)} fps while the same cores render the scene`,
   );
 }
 

@@ -106,7 +106,7 @@ function sideBySide(folder) {
   const threadCounts = cpus().length > 1 ? [1, 2] : [1];
   const peers = hasOpencv() ? PEERS : [];
   if (peers.length === 0) {
-    console.error("skipped  OpenCV beside us: python3-opencv is not there; apt-get install python3-opencv");
+    console.error("skipped  OpenCV: python3-opencv is not installed; apt-get install python3-opencv");
   }
   const pictures = peers.length > 0 ? scenePictures(folder) : [];
   const ours = new Map();

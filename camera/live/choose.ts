@@ -10,7 +10,7 @@ import {
 } from "v4l2-camera/parts";
 import { DepthwattError, hasColours } from "../../core/index.js";
 
-export interface FormatWish {
+export interface FormatRequest {
   /** Size of the captured image, both images of a side-by-side camera together. */
   width: number;
   height: number;
@@ -34,37 +34,39 @@ const offersSize = (format: NativeFormat, width: number, height: number): boolea
  * @param cameras one (side by side) or two
  * @throws DepthwattError DEVICE_UNSUITABLE that lists what the camera offers
  */
-export function chooseFormat(cameras: readonly NativeDescription[], wish: FormatWish): FormatTrait {
+export function chooseFormat(cameras: readonly NativeDescription[], request: FormatRequest): FormatTrait {
   for (const camera of cameras) requireCamera(camera);
   const offered = (trait: FormatTrait, camera: NativeDescription) =>
     camera.formats.find((format) => format.fourcc === trait.fourcc && !format.emulated);
-  const wanted = FORMAT_TRAITS.filter((trait) => wish.format === "auto" || trait.format === wish.format);
+  const wanted = FORMAT_TRAITS.filter(
+    (trait) => request.format === "auto" || trait.format === request.format,
+  );
   const shared = wanted.filter((trait) => cameras.every((camera) => offered(trait, camera)));
   const usable = shared
     .filter((trait) =>
-      cameras.every((camera) => offersSize(offered(trait, camera)!, wish.width, wish.height)),
+      cameras.every((camera) => offersSize(offered(trait, camera)!, request.width, request.height)),
     )
-    .sort((one, other) => formatRank(one, wish) - formatRank(other, wish));
+    .sort((one, other) => formatRank(one, request) - formatRank(other, request));
   if (usable[0]) return usable[0];
-  const size = `${wish.width}x${wish.height}`;
+  const size = `${request.width}x${request.height}`;
   const expected =
-    wish.format === "auto" ? `a format that depthwatt reads at ${size}` : `${wish.format} at ${size}`;
+    request.format === "auto" ? `a format that depthwatt reads at ${size}` : `${request.format} at ${size}`;
   const lacking =
     cameras.find((camera) => {
       const formats = wanted.map((trait) => offered(trait, camera)).filter((format) => format !== undefined);
-      return !formats.some((format) => offersSize(format, wish.width, wish.height));
+      return !formats.some((format) => offersSize(format, request.width, request.height));
     }) ?? cameras[0]!;
   throw new DepthwattError(
     "DEVICE_UNSUITABLE",
     `${lacking.path} (${lacking.card}): expected ${expected}, the camera offers ${offerText(lacking)}.`,
     {
       hint: "Choose a size and format that it offers (source.v4l2.width, source.v4l2.height, source.v4l2.format).",
-      context: { device: lacking.path, expected: wish },
+      context: { device: lacking.path, expected: request },
     },
   );
 }
 
-const formatRank = ({ format, preference }: FormatTrait, { colours }: FormatWish): number =>
+const formatRank = ({ format, preference }: FormatTrait, { colours }: FormatRequest): number =>
   colours && format !== "MJPEG" && !hasColours(format) ? preference + FORMAT_TRAITS.length : preference;
 
 function requireCamera(camera: NativeDescription): void {

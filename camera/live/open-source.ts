@@ -78,13 +78,13 @@ export async function openV4l2Source(settings: V4l2Settings, around: V4l2Surroun
 
 async function openSource(settings: V4l2Settings, around: V4l2Surroundings): Promise<V4l2Source> {
   const paths = devicePaths(settings);
-  const wishes = parseControls(settings.controls ?? "");
+  const requested = parseControls(settings.controls ?? "");
   const sideBySide = paths.length === 1;
   const descriptions: NativeDescription[] = [];
   for (const path of paths) descriptions.push(await describe(path, around));
-  const wish = { width: settings.width * (sideBySide ? 2 : 1), height: settings.height };
+  const size = { width: settings.width * (sideBySide ? 2 : 1), height: settings.height };
   const trait = chooseFormat(descriptions, {
-    ...wish,
+    ...size,
     format: settings.format ?? "auto",
     colours: settings.colours ?? false,
   });
@@ -92,7 +92,7 @@ async function openSource(settings: V4l2Settings, around: V4l2Surroundings): Pro
   const buses = around.buses ?? new BusClocks({ ...hostClocks(around.video), clocks: around.clocks });
   try {
     for (const path of paths)
-      cameras.push(await openCamera(path, trait, wish, settings, wishes, { ...around, buses }, cameras));
+      cameras.push(await openCamera(path, trait, size, settings, requested, { ...around, buses }, cameras));
   } catch (error) {
     await Promise.all(cameras.map((camera) => camera.stop()));
     throw error;
@@ -132,9 +132,9 @@ async function describe(path: string, { video, system }: V4l2Surroundings): Prom
 async function openCamera(
   path: string,
   trait: FormatTrait,
-  wish: { width: number; height: number },
+  size: { width: number; height: number },
   settings: V4l2Settings,
-  wishes: readonly RequestedControl[],
+  requested: readonly RequestedControl[],
   around: V4l2Surroundings,
   others: readonly SupervisedCamera[],
 ): Promise<SupervisedCamera> {
@@ -148,7 +148,7 @@ async function openCamera(
     open: {
       path,
       fourcc: trait.fourcc,
-      ...wish,
+      ...size,
       ...(settings.rateHz !== undefined && { rateHz: settings.rateHz }),
       ...(settings.buffers !== undefined && { buffers: settings.buffers }),
       ...(settings.memory === "userptr" && { ownMemory: true }),
@@ -157,21 +157,21 @@ async function openCamera(
     },
     prepare: (camera) => {
       const controls = new CameraControls(camera.native);
-      for (const { name, value } of wishes.filter((one) => one.side === undefined || one.side === side)) {
+      for (const { name, value } of requested.filter((one) => one.side === undefined || one.side === side)) {
         const { asked, got } = controls.apply(name, value);
         if (got !== undefined && got !== asked)
           note(`${path}: asked for ${name}=${asked}, the camera set ${got}.`);
       }
       const left = others[0]?.camera;
       if (!left) return;
-      for (const { name, got } of lockRightToLeft(new CameraControls(left.native), controls, wishes)) {
+      for (const { name, got } of lockRightToLeft(new CameraControls(left.native), controls, requested)) {
         note(`${path}: ${name} set to ${got}, as on the left camera.`);
       }
     },
   };
   const camera = await SupervisedCamera.open(options);
   try {
-    requireAgreed(camera.camera!, trait, wish);
+    requireAgreed(camera.camera!, trait, size);
     options.prepare(camera.camera!);
   } catch (error) {
     await camera.stop();
@@ -191,17 +191,17 @@ async function openCamera(
 function requireAgreed(
   camera: V4l2Camera,
   trait: FormatTrait,
-  wish: { width: number; height: number },
+  size: { width: number; height: number },
 ): void {
   const { fourcc, width, height } = camera.native.format;
-  if (fourcc === trait.fourcc && width === wish.width && height === wish.height) return;
+  if (fourcc === trait.fourcc && width === size.width && height === size.height) return;
   throw new DepthwattError(
     "DEVICE_UNSUITABLE",
-    `${camera.path}: expected ${trait.fourcc.trim()} ${wish.width}x${wish.height}, the driver set ${fourcc.trim()} ${width}x${height}.`,
+    `${camera.path}: expected ${trait.fourcc.trim()} ${size.width}x${size.height}, the driver set ${fourcc.trim()} ${width}x${height}.`,
     {
       context: {
         device: camera.path,
-        expected: { fourcc: trait.fourcc, ...wish },
+        expected: { fourcc: trait.fourcc, ...size },
         found: camera.native.format,
       },
     },

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The user's wishes for camera controls, for one camera or both, and what differs between the cameras made equal.
+// Parses the requested camera controls, for one camera or both, and copies the left camera's values to the right one.
 import { controlName } from "v4l2-camera";
 import type { AppliedControl, CameraControls, Side } from "v4l2-camera/parts";
 import { DepthwattError } from "../../core/index.js";
 
-/** One wish such as exposure_time_absolute=100; without a side it is for both cameras. */
+/** One request such as exposure_time_absolute=100; without a side it is for both cameras. */
 export interface RequestedControl {
   side: Side | undefined;
   name: string;
@@ -49,14 +49,14 @@ export const LOCKED_CONTROLS = [
 
 /**
  * Gives the right camera the left one's value of every locked control that both have, that differs, that is in effect
- * and that no wish names for one camera.
+ * and that is not requested for a single camera.
  */
 export function lockRightToLeft(
   left: CameraControls,
   right: CameraControls,
-  wishes: readonly RequestedControl[],
+  requested: readonly RequestedControl[],
 ): AppliedControl[] {
-  const single = new Set(wishes.filter((wish) => wish.side !== undefined).map((wish) => wish.name));
+  const single = new Set(requested.filter(({ side }) => side !== undefined).map(({ name }) => name));
   return LOCKED_CONTROLS.flatMap((name) => {
     const control = right.find(name);
     const wanted = left.read(name);

@@ -51,7 +51,7 @@ function findNodeGyp(root) {
   return scripts.find((path) => existsSync(path));
 }
 
-/** What the makefile was made from: when it changes, node-gyp must configure again. */
+/** Returns a hash of the makefile's inputs: when it changes, node-gyp must configure again. */
 function configurationKey(root, sources, gypOptions) {
   const hash = createHash("sha256");
   // The makefile has relative paths: in a folder that was moved or copied they lead elsewhere.

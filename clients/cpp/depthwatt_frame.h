@@ -36,7 +36,7 @@ enum class Clock : uint8_t { monotonic = 1, realtime, file };
 enum class Quantity : uint8_t { depthMetres = 1, disparityPixels, confidence, greyValue, colourValue, pointMetres };
 enum class InvalidRule : uint8_t { none = 0, zero, nan, lowest };
 
-/** What is wrong with a message; none: nothing. */
+/** The fault of a message; none if it is valid. */
 enum class Fault {
   none,
   tooShort,
@@ -89,7 +89,7 @@ struct Frame {
   uint32_t width, height;
   /** 1, or the picture is a smaller one: pixel (x, y) is pixel (reduction x, reduction y) of what was computed. */
   uint32_t reduction;
-  /** Of points; else none, none and 0. */
+  /** Coordinate frame of points; none in other messages, as are the two fields below. */
   PointFrame pointFrame;
   PointColour pointColour;
   uint32_t pointBytes;

@@ -52,7 +52,7 @@ export const S = {
     focal: "Focal length known to",
     depthError: "Expected depth error",
     at: (metres: number) => `at ${metres} m`,
-    tooFew: "told from five pairs on",
+    tooFew: "shown from five pairs on",
   },
   sideTabs: { figures: "Figures", plots: "Plots", settings: "Settings", log: "Log" },
   picture: {
@@ -80,7 +80,7 @@ export const S = {
     },
     leftCanvas: "Left image",
     valueCanvas: (what: string) => `${what} picture. Arrow keys move the probe.`,
-    nothing: "No picture has come yet.",
+    nothing: "No image received yet.",
     invalid: "no value",
     filledWord: "filled",
   },
@@ -116,7 +116,7 @@ export const S = {
     none: "Point at the picture, or give it the keyboard and use the arrow keys.",
     notSent: "not sent",
     noValue: "no value",
-    filled: "filled: no match of its own",
+    filled: "filled: not matched",
   },
   measure: {
     title: "Measurement",
@@ -195,7 +195,7 @@ export const S = {
   settings: {
     search: "Search settings",
     off: "Settings can be looked at and not changed:",
-    none: "This device tells no settings to this page.",
+    none: "This device shows no settings to this page.",
     undo: (keys: string[]) => `Undo ${keys.length > 4 ? `${keys.length} settings` : keys.join(", ")}`,
     preset: "Preset",
     presetNone: "Choose one",
@@ -213,7 +213,7 @@ export const S = {
     secret: "Control secret",
     open: "Open settings",
     openHint:
-      "Settings are told to who has the control secret of this device. Requests are signed here; the secret is not sent.",
+      "Enter this device's control secret to see its settings. Requests are signed here; the secret is not sent.",
     secretHint: "Kept in this page's memory only.",
     default: (value: string) => `default ${value}`,
     noMatch: "No setting has these words.",

@@ -241,7 +241,7 @@ def _build_rvl():
     path = os.path.join(cache, name)
     try:
         os.makedirs(cache, mode=0o700, exist_ok=True)
-        # What others may write to is no place to load a program from.
+        # Loads no library from a folder that other users can write to.
         if os.stat(cache).st_uid != os.getuid() or os.stat(cache).st_mode & 0o022:
             return None
         if not os.path.exists(path):
@@ -554,7 +554,7 @@ class Depthwatt:
         self._closed = False
         web = parts.scheme.startswith("ws")
         options = {"transport": "websockets" if web else "tcp"}
-        # paho-mqtt 2 wants to be told which callbacks it shall call; 1 does not know the word.
+        # paho-mqtt 2 requires the callback version; 1 has no such argument.
         versions = getattr(mqtt, "CallbackAPIVersion", None)
         self._client = mqtt.Client(versions.VERSION1, **options) if versions else mqtt.Client(**options)
         if parts.username:

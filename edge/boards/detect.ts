@@ -154,7 +154,12 @@ export function detectBoard(boards: readonly BoardFile[], options: DetectOptions
   const module = byModule(boards, evidence);
   if (module !== undefined) {
     const [board, part] = module;
-    return { board, level: "module", reason: `module ${part} on a carrier board of its own name`, evidence };
+    return {
+      board,
+      level: "module",
+      reason: `module ${part} on a carrier board with another name`,
+      evidence,
+    };
   }
   return { ...(bySoc(boards, evidence) ?? generic(boards, evidence)), evidence };
 }

@@ -1,26 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// A progress bar, where a person looks: nothing is drawn into a file or a pipe.
+// Draws the progress bar of every command that takes longer than two seconds. It is drawn on a terminal only.
 import { cutToTerminal } from "./live-line.js";
 
 const BAR = 24;
-/** A bar that is drawn more often cannot be read. */
+/** Shortest time between two drawings, so that the text can be read. */
 const EVERY_MS = 100;
 
 const minutes = (seconds: number) =>
   `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`;
 
-/** "[########----] 66 % 20/30, 12.3/s, 0:01 left, what" */
-export function progressLine(done: number, total: number | undefined, seconds: number, note = ""): string {
+/**
+ * Returns a line such as "[########----] 66 % 20/30, 12.3/s, 0:01 left, note".
+ * @param total undefined if it is unknown: the line then has no bar and no remaining time
+ * @param secondsLeft by default extrapolated from the time per item so far
+ */
+export function progressLine(
+  done: number,
+  total: number | undefined,
+  seconds: number,
+  note = "",
+  secondsLeft?: number,
+): string {
   const rate = seconds > 0 ? done / seconds : 0;
-  const more = [...(rate > 0 ? [`${rate.toFixed(1)}/s`] : []), ...(note === "" ? [] : [note])];
-  if (total === undefined || total < done) return [String(done), ...more].join(", ");
+  const speed = rate > 0 ? [`${rate.toFixed(1)}/s`] : [];
+  const words = note === "" ? [] : [note];
+  if (total === undefined || total < done) return [String(done), ...speed, ...words].join(", ");
   const share = total === 0 ? 1 : done / total;
   const full = Math.round(BAR * share);
   const bar = `[${"#".repeat(full)}${"-".repeat(BAR - full)}] ${Math.floor(100 * share)} % ${done}/${total}`;
-  const left = rate > 0 && done < total ? [`${minutes((total - done) / rate)} left`] : [];
-  return [bar, ...more.slice(0, 1), ...left, ...more.slice(1)].join(", ");
+  const remaining = secondsLeft ?? (rate > 0 && done < total ? (total - done) / rate : undefined);
+  const left = remaining === undefined ? [] : [`${minutes(remaining)} left`];
+  return [bar, ...speed, ...left, ...words].join(", ");
 }
 
+/** Draws a bar on stderr if that is a terminal, else nothing. */
 export class Progress {
   readonly #stream: NodeJS.WriteStream;
   readonly #beganMs = performance.now();
@@ -31,17 +44,17 @@ export class Progress {
     this.#stream = stream;
   }
 
-  show(done: number, total: number | undefined, note = ""): void {
+  show(done: number, total: number | undefined, note = "", secondsLeft?: number): void {
     if (!this.#stream.isTTY) return;
     const now = performance.now();
     if (now - this.#drawnMs < EVERY_MS && done !== total) return;
     this.#drawnMs = now;
     this.#drawn = true;
-    const line = progressLine(done, total, (now - this.#beganMs) / 1000, note);
+    const line = progressLine(done, total, (now - this.#beganMs) / 1000, note, secondsLeft);
     this.#stream.write(`\r\u001b[K${cutToTerminal(line, this.#stream)}`);
   }
 
-  /** Takes the bar away: before anything else is written. */
+  /** Erases the bar. Call this before anything else is written. */
   clear(): void {
     if (this.#drawn) this.#stream.write("\r\u001b[K");
     this.#drawn = false;

@@ -13,7 +13,7 @@ export const withDryRun = (command: Command): Command =>
 export const withInstance = (command: Command): Command =>
   command.option(
     "--instance <name>",
-    "one of several pairs of cameras: depthwatt@<name>, with settings of its own",
+    "one of several pairs of cameras: depthwatt@<name>, with separate settings",
   );
 
 /**

@@ -53,7 +53,7 @@ const sourceIsChosen: Rule = ({ source: { kind } }, origins) => {
   return (
     meant && {
       keys: ["source.kind", meant[0]],
-      text: `expected to be set beside ${meant[0]}, got nothing, which is "${kind}"`,
+      text: `expected to be set with ${meant[0]}, got nothing, which is "${kind}"`,
     }
   );
 };

@@ -7,7 +7,7 @@ import type { EngineOptions, EngineSlot, FrameResult } from "../../cuda/index.js
 export type Encodings = Pick<EngineOptions, "encodeDepth" | "encodeDisparity" | "leftRgb" | "points">;
 
 /** Encodings that an output requires; the form of points is a setting of the run. */
-export type EncodingWishes = Omit<Encodings, "points"> & { points?: true };
+export type RequestedEncodings = Omit<Encodings, "points"> & { points?: true };
 
 /** A computed frame; its slot stays as it is until it is released. */
 export interface ComputedFrame {

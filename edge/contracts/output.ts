@@ -5,7 +5,7 @@ import type { z } from "zod";
 import type { DepthwattError } from "../../core/index.js";
 import type { ConnectionOptions } from "../../core/mqtt/connection.js";
 import type { BrokenSetting } from "./broken-setting.js";
-import type { ComputedFrame, EncodingWishes } from "./computed-frame.js";
+import type { ComputedFrame, RequestedEncodings } from "./computed-frame.js";
 import type { RunControl } from "./control.js";
 import type { HttpAccess } from "./http.js";
 import type { InputLayout, Rig } from "./rig.js";
@@ -147,7 +147,7 @@ export interface OutputDefinition<Section extends z.ZodObject> {
    * Returns what the engine should encode. If another output requires the same map in another encoding, the engine
    * makes rvl and `frame.encodings` reports it: the output then encodes the map.
    */
-  encodings(settings: Exact<z.infer<Section>>, hasDepth: boolean): EncodingWishes;
+  encodings(settings: Exact<z.infer<Section>>, hasDepth: boolean): RequestedEncodings;
   /** Frames that it may hold when frame() has returned: slots are allotted for them, and one more for the newest. */
   framesHeld: number;
   /**

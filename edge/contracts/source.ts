@@ -37,7 +37,7 @@ export interface SourceDefinition<Section extends z.ZodObject> {
   /** Checks what types and ranges cannot; called only if this kind is chosen. `section` is "source.KIND". */
   broken?(settings: Exact<z.infer<Section>>, section: string): BrokenSetting | undefined;
   /** @throws DepthwattError SOURCE_*, DEVICE_*, CONFIG_INVALID; what was opened before is closed again */
-  open(settings: Exact<z.infer<Section>>, wish: SourceRequirements): Promise<OpenedSource>;
+  open(settings: Exact<z.infer<Section>>, requirements: SourceRequirements): Promise<OpenedSource>;
 }
 
 /** Ties the types of a definition together. */

@@ -75,7 +75,7 @@ export class RequestGate {
 
   /**
    * Never rejects.
-   * @param next to.fault what is wrong with the message next to its payload
+   * @param next to.fault a fault of the message apart from its payload
    * @param next to.who where it came from, where that is known; else who asks is what the request itself says
    * @returns undefined where a refusal is only counted
    */

@@ -34,7 +34,7 @@ export function brokenControl(control: ControlSettings, broker: string, pageAsks
   if (!enabled) return [];
   if (authentication === "secret" && secretFile === undefined && !pageAsks) {
     const text =
-      "expected to be set beside control.enabled, unless http.passwordFile is, or control.authentication is broker; got nothing";
+      "expected to be set with control.enabled, unless http.passwordFile is, or control.authentication is broker; got nothing";
     return [{ keys: ["control.secretFile", "control.enabled"], text }];
   }
   if (authentication === "broker" && broker === "embedded") {

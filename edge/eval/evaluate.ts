@@ -37,14 +37,19 @@ export interface Matched {
 
 export type MatchScene = (scene: Scene) => Promise<Matched>;
 
-/** @param thresholdPx instead of each scene's own */
+/**
+ * @param thresholdPx instead of each scene's own
+ * @param onScene called before each scene is matched
+ */
 export async function evaluate(
   scenes: readonly Scene[],
   match: MatchScene,
   thresholdPx?: number,
+  onScene?: (scene: Scene, index: number) => void,
 ): Promise<Evaluation> {
   const results: SceneResult[] = [];
-  for (const scene of scenes) {
+  for (const [index, scene] of scenes.entries()) {
+    onScene?.(scene, index);
     const { disparityQ4, milliseconds, numDisparities } = await match(scene);
     const threshold = thresholdPx ?? scene.badThresholdPx;
     const { name, width, height } = scene;

@@ -11,7 +11,7 @@ export interface QualityLevel {
   parameters: Readonly<Record<string, number>>;
   /** In cells and paths of sgm. */
   workPerCell: number;
-  /** Of the full image, also at half resolution. */
+  /** Disparities of the full image, also at half resolution. */
   numDisparities: number;
   /** Matched at half the width and height; results keep their size. */
   halfResolution: boolean;

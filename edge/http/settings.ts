@@ -49,14 +49,14 @@ export function brokenHttp(http: HttpSettings): BrokenSetting[] {
   if (!isLoopback(address) && passwordFile === undefined && clientCaFile === undefined)
     broken.push({
       keys: ["http.address", "http.passwordFile"],
-      text: `expected http.passwordFile or http.clientCaFile beside an address that others reach, got ${address} alone`,
+      text: `expected http.passwordFile or http.clientCaFile with an address that others reach, got ${address} alone`,
     });
   if ((certFile === undefined) !== (keyFile === undefined))
     broken.push({ keys: ["http.certFile", "http.keyFile"], text: "expected both or none, got one" });
   if (clientCaFile !== undefined && certFile === undefined)
     broken.push({
       keys: ["http.clientCaFile", "http.certFile"],
-      text: "expected a server certificate beside it: client certificates need https",
+      text: "expected a server certificate with it: client certificates need https",
     });
   return broken;
 }

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collects what the enabled outputs require of the engine: encodings of a frame, and slots to hold it in.
 import type { EngineOptions } from "../../cuda/index.js";
-import type { EncodingWishes } from "../contracts/computed-frame.js";
+import type { RequestedEncodings } from "../contracts/computed-frame.js";
 import { OUTPUT_KINDS, type OutputKind, outputDefinition } from "./section.js";
 
 type Settings = Record<OutputKind, object>;
 
 /** Returns the encodings that the engine must make, so that each enabled output finds its own, or can make it. */
-export function requiredEncodings(outputs: Settings, hasDepth: boolean): EncodingWishes {
-  const wishes = OUTPUT_KINDS.filter(
+export function requiredEncodings(outputs: Settings, hasDepth: boolean): RequestedEncodings {
+  const requested = OUTPUT_KINDS.filter(
     (kind) => outputDefinition(kind).off(outputs[kind] as never) === undefined,
   ).map((kind) => outputDefinition(kind).encodings(outputs[kind] as never, hasDepth));
-  return mergeEncodings(wishes);
+  return mergeEncodings(requested);
 }
 
 /** Encodes RVL if any output needs it; raw can be derived from it cheaply. */
-export function mergeEncodings(wishes: readonly EncodingWishes[]): EncodingWishes {
-  const disparity = wishes.map(({ encodeDisparity }) => encodeDisparity);
-  const encodeDisparity = disparity.includes("rvl") ? "rvl" : disparity.find((wish) => wish !== undefined);
+export function mergeEncodings(requested: readonly RequestedEncodings[]): RequestedEncodings {
+  const disparity = requested.map(({ encodeDisparity }) => encodeDisparity);
+  const encodeDisparity = disparity.includes("rvl") ? "rvl" : disparity.find((one) => one !== undefined);
   return {
-    ...(wishes.some(({ encodeDepth }) => encodeDepth !== undefined) && { encodeDepth: "rvl" as const }),
-    ...(wishes.some(({ points }) => points) && { points: true as const }),
+    ...(requested.some(({ encodeDepth }) => encodeDepth !== undefined) && { encodeDepth: "rvl" as const }),
+    ...(requested.some(({ points }) => points) && { points: true as const }),
     ...(encodeDisparity && { encodeDisparity }),
-    ...(wishes.some(({ leftRgb }) => leftRgb) && { leftRgb: true }),
+    ...(requested.some(({ leftRgb }) => leftRgb) && { leftRgb: true }),
   };
 }
 

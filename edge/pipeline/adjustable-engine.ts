@@ -43,7 +43,7 @@ export class AdjustableEngine implements NativeEngine {
   #waiting: Waiting[] = [];
   /** Changes are prepared one after the other. */
   #turn: Promise<unknown> = Promise.resolve();
-  #wishes = 0;
+  #adjustments = 0;
   #flying = 0;
   /** A frame that is done is just being handed on: the swap waits until everybody has it. */
   #delivering = false;
@@ -110,10 +110,10 @@ export class AdjustableEngine implements NativeEngine {
 
   /** Applies the governor's adjustment to the requested options; it replaces the one before. */
   adjust(adjustment: Partial<MatchParameters>): void {
-    const wish = ++this.#wishes;
+    const number = ++this.#adjustments;
     this.#inTurn(async () => {
-      // Of adjustments that arrive while another is being prepared, only the last one counts.
-      if (wish !== this.#wishes || this.#closed) return;
+      // Only the last of the adjustments that arrive while another is being prepared takes effect.
+      if (number !== this.#adjustments || this.#closed) return;
       await this.#prepare(this.#asked, adjustment);
       this.#swapAtRest();
     }).catch((error: Error) => {

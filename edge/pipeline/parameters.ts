@@ -30,7 +30,7 @@ export function regionParameters(
 }
 
 /**
- * Returns the millions of disparities that are evaluated for one frame: at half resolution an eighth of those of the
+ * Returns the millions of disparities that are evaluated for one frame: at half resolution an eighth of the disparities of the
  * whole search.
  * @param image the matched images: the rectified ones, or the region of interest
  */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Presets of Yu et al. 2010: esaw and esmp with the paper's settings, and with what is better than the paper.
+// Presets of Yu et al. 2010: esaw and esmp with the paper's settings, and with better settings.
 import type { Preset, PresetValue } from "./preset.js";
 import { MEDIAN_ONLY, WITHOUT_SPECKLE_FILTER } from "./refinement.js";
 
 const RESULTS = "bench/results/amd-epyc-2-cores/2026-11-23-1b416ea-exponential-improved.json";
 const MIDDLEBURY = "Middlebury v2, off by more than 1 px, mean of nonocc, all and disc of four scenes";
 
-/** Horizontal gradients beside grey. */
+/** Adds horizontal gradients to the grey values. */
 const GRADIENTS = { gradientTruncation: 4, gradientPercent: 400 };
 const NO_GRADIENTS = { gradientTruncation: 0, gradientPercent: 400 };
 
@@ -19,7 +19,7 @@ interface Description {
   matcher: "esaw" | "esmp";
   title: string;
   values: Values;
-  /** What the improved one has instead, beside the gradients. */
+  /** Values of the improved preset that differ, apart from the gradients. */
   improvedValues?: Values;
   source: string;
   published: number;
@@ -50,7 +50,7 @@ function pair(name: string, description: Description): Record<string, Preset> {
       settings: { ...settings({ ...values, ...NO_GRADIENTS }), ...MEDIAN_ONLY },
     },
     [`${name}-improved`]: {
-      summary: `${title} with gradients beside grey and all refinement but the speckle filter`,
+      summary: `${title} with gradients, grey values and all refinement but the speckle filter`,
       source: `${source}; gradients and refinement: cuda/match/${matcher}/README.md`,
       figures: figure(measured.improved),
       settings: {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a preset is.
+// Defines a preset: its settings, their source and the measured accuracy.
 import type { PresetChoice } from "../contracts/control.js";
 
 export type { PresetChoice };
 
 export type PresetValue = number | string | boolean;
 
-/** One number that says how good a preset is, from one place, and the paper's beside it. */
+/** One accuracy number of a preset, its source, and the number that the paper prints. */
 export interface Figure {
   /** Data, and how errors are counted. */
   of: string;
@@ -17,7 +17,7 @@ export interface Figure {
 
 export interface Sourced {
   value: number;
-  /** Of a measured figure the file it is in, relative to the repository; of a published one the paper and its table. */
+  /** Source: of a measured figure the file, relative to the repository; of a published one the paper and its table. */
   from: string;
 }
 
@@ -26,7 +26,7 @@ export const PRESET_GROUP_NAMES = ["use", "paper"] as const satisfies readonly P
 export type PresetGroup = (typeof PRESET_GROUP_NAMES)[number];
 
 export interface Preset {
-  /** What it is for, the rest of the sentence "NAME is ...". */
+  /** The rest of the sentence "NAME is ...": its purpose. */
   summary: string;
   /** Where its values are from. */
   source: string;

@@ -8,7 +8,7 @@ type RefineKeys = Readonly<Record<string, ParameterValue>>;
 /** The defaults of every refine.* setting. */
 export const REFINED: RefineKeys = sectionDefaults("refine");
 
-/** Whole disparities step by more than speckleRange on every slope, and speckles are what is left of it. */
+/** Off, because whole disparities step by more than speckleRange on every slope, which leaves speckles. */
 export const WITHOUT_SPECKLE_FILTER: RefineKeys = { ...REFINED, "refine.speckleSize": 0 };
 
 /** The 3 x 3 median of a paper, and nothing else. */
@@ -19,5 +19,5 @@ export const MEDIAN_ONLY: RefineKeys = {
   "refine.boundary": false,
 };
 
-/** A matcher by itself. */
+/** A matcher without refinement. */
 export const NOTHING_REFINED: RefineKeys = { ...MEDIAN_ONLY, "refine.median": false };

@@ -33,7 +33,7 @@ const windows = (matcher: "sad" | "pyramid", side: number, [hue, saturation, val
 
 const OF_THE_TABLES = [20, 30, 50];
 
-/** Colour counts less than in the tables: what is saturated in one camera hardly is in the other. */
+/** Colour has less weight than in the tables, because cameras differ in saturation. */
 const WITH_LESS_COLOUR = [10, 20, 70];
 
 /** Windows of table 7.2. */

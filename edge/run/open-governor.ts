@@ -17,7 +17,7 @@ import type { RuntimeParts } from "./parts.js";
 type Governed = Pick<RuntimeParts, "engine" | "meter" | "pipeline"> & { source: RateGate };
 
 export interface OpenGovernorOptions {
-  /** The source from now on: the running one, or the one that is about to replace it. */
+  /** The running source, or its replacement. */
   source: PairSource;
   onChange: (reason: string) => void;
   onProblem: (problem: Error) => void;

@@ -19,10 +19,10 @@ export interface CalibratedSource {
 /** @throws DepthwattError of the source or of the calibration; a source that was opened is stopped again */
 export async function openSource(
   config: Config,
-  wish = sourceRequirements(config),
+  requirements = sourceRequirements(config),
 ): Promise<CalibratedSource> {
   const { kind } = config.source;
-  const opened = await sourceDefinition(kind).open(config.source[kind], wish);
+  const opened = await sourceDefinition(kind).open(config.source[kind], requirements);
   try {
     return { source: opened.source, ...(await calibrated(config, opened)) };
   } catch (error) {

@@ -28,7 +28,7 @@ export const sourceSection = section("Where image pairs come from; each kind has
 });
 
 /**
- * Returns the kind that --left or --side-by-side means without --source: the one that claims the path, else a
+ * Returns the kind that --left or --side-by-side means without --source: the kind that claims the path, else a
  * recording.
  */
 export function kindOfPath(path: string): SourceKind {

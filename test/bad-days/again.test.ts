@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// More bad days of a program that runs: brokers that are silent, refuse a topic or know two of one name, a power sensor that is gone
+// More failures of a running program: brokers that are silent, refuse a topic or know two of one name, a power sensor that is gone
 // for a while. Each comes back automatically, and it then holds what it held before. docs/guides/failures.md names each.
 import { execFileSync } from "node:child_process";
 import { chmodSync, rmSync, writeFileSync } from "node:fs";
@@ -50,8 +50,8 @@ needs("mosquitto").suite("a running program comes back", () => {
     const before = await day.holds();
     may("depthwatt/bad/state", "depthwatt/bad/info", "depthwatt/bad/metrics", "depthwatt/bad/camera_info");
     day.broker.reload();
-    await day.says(/refuses what is published \(reason code 135\): depthwatt\/bad\/depth/);
-    await day.isState("degraded", /refuses what is published/);
+    await day.says(/refuses a message \(reason code 135\): depthwatt\/bad\/depth/);
+    await day.isState("degraded", /refuses a message/);
     may("#");
     day.broker.reload();
     await day.delivers();

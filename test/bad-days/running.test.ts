@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bad days of a program that runs: what it publishes and logs meanwhile, that it comes back automatically, and that it then holds what it
+// Failures of a running program: what it publishes and logs meanwhile, that it recovers automatically, and that it then holds what it
 // held before. docs/guides/failures.md names each.
 import { execFileSync } from "node:child_process";
 import { closeSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs";
@@ -29,7 +29,7 @@ async function endsExactly(day: Day, last = /^stopped$/) {
   return figures;
 }
 
-needs("mosquitto").suite("bad days of a running program", () => {
+needs("mosquitto").suite("failures of a running program", () => {
   test("the broker's port refuses connections for two seconds", async () => {
     const day = await bench.begin();
     const before = await day.holds();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bad days at the start and at the end of a command: brokers that it may not talk to, signals at every stage, disks without room.
+// Failures at the start and at the end of a command: brokers that it may not talk to, signals at every stage, disks without room.
 // docs/guides/failures.md names each.
 import { execFileSync, spawn } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
@@ -102,7 +102,7 @@ needs("mosquitto").suite("a broker that it may not talk to", () => {
     const second = publisher();
     bench.owns(() => second.close());
     await second.firstAttempt;
-    await until("it is told", () =>
+    await until("it is reported", () =>
       notices.some((text) => /another client|closed the connection/.test(text)),
     );
     // depthwatt connects with a new id each time, so this takes a setting of another client.

@@ -11,7 +11,7 @@ import { cachedDebian, DEBIANS } from "../../packaging/debian-compilers.mjs";
 import { nativeSources } from "../../scripts/native-sources.mjs";
 
 const project = resolve(import.meta.dirname, "../..");
-/** Those of binding.gyp for this compiler, without optimisation. */
+/** Flags of binding.gyp for this compiler, without optimisation. */
 function flags(compiler: string): string[] {
   const own = addonFlags(project, { name: "depthwatt", compiler, x64: !compiler.startsWith("aarch64") });
   expect(own).toContain("-std=c++17");
@@ -38,7 +38,7 @@ function compile(root: string, folder: string, compiler: string, sources: readon
   return ran.status === 0 ? "" : `${ran.error ?? ""}${ran.stdout}${ran.stderr}`.slice(0, 4000);
 }
 
-/** The oldest and the newest of each family, and the one that packages for arm64 are built with. */
+/** The oldest and the newest of each family, and the compiler of the packages for arm64. */
 export const isAtAnEnd = (compiler: string): boolean =>
   ["g++-9", "g++-14", "clang++-14", "clang++-19", "aarch64-linux-gnu-g++-10"].includes(compiler);
 

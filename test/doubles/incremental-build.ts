@@ -15,7 +15,7 @@ interface Record {
   hash: string;
 }
 
-const textOf = (path: string) => {
+const readIfPresent = (path: string) => {
   try {
     return readFileSync(path);
   } catch {
@@ -25,7 +25,7 @@ const textOf = (path: string) => {
 
 /** Writes a file whose content would change. */
 export function writeIfChanged(path: string, text: string): void {
-  if (textOf(path)?.toString() === text) return;
+  if (readIfPresent(path)?.toString() === text) return;
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(`${path}.new`, text);
   renameSync(`${path}.new`, path);
@@ -33,34 +33,37 @@ export function writeIfChanged(path: string, text: string): void {
 
 let compilerVersion: string | undefined;
 
-function hashOf(command: readonly string[], files: readonly string[]): string {
+function hashInputs(command: readonly string[], files: readonly string[]): string {
   compilerVersion ??= execFileSync("g++", ["-dumpfullversion"], { encoding: "utf8" });
   const hash = createHash("sha256").update([compilerVersion, ...command].join("\n"));
-  for (const path of files) hash.update(`\n${path}\n`).update(textOf(path) ?? "absent");
+  for (const path of files) hash.update(`\n${path}\n`).update(readIfPresent(path) ?? "absent");
   return hash.digest("hex");
 }
 
 function isCurrent(result: string, command: readonly string[]): boolean {
-  const written = textOf(`${result}.json`);
-  if (textOf(result) === undefined || written === undefined) return false;
+  const written = readIfPresent(`${result}.json`);
+  if (readIfPresent(result) === undefined || written === undefined) return false;
   const { files, hash } = JSON.parse(written.toString()) as Record;
-  return hash === hashOf(command, files);
+  return hash === hashInputs(command, files);
 }
 
-/** Runs a command that writes `result`, unless nothing that it reads has changed. `filesOf` lists what it read. */
+/** Runs a command that writes `result`, unless nothing that it reads has changed. `listFiles` lists what it read. */
 async function produce(
   result: string,
   command: readonly string[],
-  filesOf: () => string[],
+  listFiles: () => string[],
 ): Promise<boolean> {
   if (isCurrent(result, command)) return false;
   // A record without its result, or with an older one, would look current.
   rmSync(`${result}.json`, { force: true });
   const [program, ...words] = command as [string, ...string[]];
   await promisify(execFile)(program, [...words, "-o", `${result}.new`], { maxBuffer: 1 << 26 });
-  const files = filesOf();
+  const files = listFiles();
   renameSync(`${result}.new`, result);
-  writeIfChanged(`${result}.json`, JSON.stringify({ files, hash: hashOf(command, files) } satisfies Record));
+  writeIfChanged(
+    `${result}.json`,
+    JSON.stringify({ files, hash: hashInputs(command, files) } satisfies Record),
+  );
   return true;
 }
 

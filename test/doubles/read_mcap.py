@@ -145,7 +145,7 @@ class Recording:
             assert len(points) == height * row and row == width * step and big == 0 and c.at == len(data)
             topic.update(width=width, height=height, fields=fields, step=step, dense=dense)
             topic["hashes"].append(hashlib.sha256(points).hexdigest())
-            # Of the middle row its first and its last point, as floats.
+            # The first and the last point of the middle row, as floats.
             at = height // 2 * row
             topic["places"] = [struct.unpack_from("<3f", points, at + i) for i in (0, row - step)]
         elif schema["name"] == "sensor_msgs/msg/CameraInfo":

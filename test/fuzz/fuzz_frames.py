@@ -18,7 +18,7 @@ CODE = depthwatt.parse_frame.__code__.co_filename
 
 
 def sealed(message):
-    """With a CRC that is right, which no damage finds by itself."""
+    """Writes the right CRC, which random damage does not find."""
     crc = zlib.crc32(message[96:], zlib.crc32(message[:92]))
     return message[:92] + struct.pack("<I", crc) + message[96:]
 

@@ -26,7 +26,7 @@ const valueKind = (value: ParameterValue) =>
   typeof value === "number" ? "number" : typeof value === "string" ? "word" : "flag";
 const reported = (value: ParameterValue) => (typeof value === "boolean" ? Number(value) : value);
 
-/** The case as engine_golden_main.cc reads it; images and maps are files of their own. */
+/** The case as engine_golden_main.cc reads it; images and maps are separate files. */
 function caseText(folder: string, name: string, index: number, { options, pair }: EngineCase): string {
   const file = (kind: string, data: Uint8Array | Int32Array) => {
     const path = join(folder, `${index}.${kind}`);

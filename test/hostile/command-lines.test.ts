@@ -226,7 +226,7 @@ test("files that are folders, devices, sockets, loops, garbage or gigabytes of n
       const ran = await within(60, LINES[line]!(path));
       count("files");
       expectOrder(ran, `${line} with ${kind}`);
-      expect(ran.code, `${line} with ${kind} ends by itself`).not.toBe(SIGTERM_EXIT);
+      expect(ran.code, `${line} with ${kind} ends without a signal`).not.toBe(SIGTERM_EXIT);
       if (before !== "nothing") expect(pathKind(path), `${line} with ${kind}: what was there`).toBe(before);
     }),
   );

@@ -46,7 +46,7 @@ needs("toolchain").suite("engines under sanitizers", () => {
     ["thread", ["-fsanitize=thread"]],
     ["address and undefined behaviour", ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]],
   ])(
-    "%s: nothing is found, and who failed beside another frame is not who computes now",
+    "%s: no race is found, and the frame that failed is not the one computed now",
     async (name, sanitize) => {
       const program = await built(name.split(" ")[0]!, sanitize);
       const { stdout, stderr } = await execute(program, [], { timeout: 900_000 });

@@ -161,7 +161,7 @@ test("sessions: options, slots, functions and engines of any kind; frames of any
     attempt("frames submitted after the end", () => session.submit(0, pair.left, pair.right));
   }
   for (let i = 0; i < COUNT / 10; i++) {
-    const opening = attempt("engines opened beside", () =>
+    const opening = attempt("engines opened at the same time", () =>
       (native.openEngine as (options: unknown) => Promise<never>)(
         random.whole(0, 3) === 0 ? odd() : bent(goodOptions()),
       ),
@@ -270,7 +270,7 @@ test("samplers and NVML: anything as source, period, room and device", () => {
   }
 });
 
-test("a sampler of a pipe, a folder, a device without end and a file that is not there ends when it is told to", () => {
+test("a sampler of a pipe, a folder, a device without end and a file that is not there ends on request", () => {
   const pipe = join(folder, "pipe");
   execFileSync("mkfifo", [pipe]);
   const sources = [pipe, folder, "/dev/zero", join(folder, "nothing"), "a\u0000b"].map((file) => ({ file }));

@@ -38,7 +38,7 @@ const SECRETS = {
 function expectNone(text: string | Buffer, where: string): void {
   for (const [name, secret] of Object.entries(SECRETS)) {
     for (const form of [secret, Buffer.from(secret).toString("base64").slice(0, 18)])
-      expect(text.includes(form), `the secret "${name}" stands in ${where}`).toBe(false);
+      expect(text.includes(form), `the secret "${name}" is in ${where}`).toBe(false);
   }
 }
 

@@ -122,7 +122,7 @@ if (isMainThread) {
     for (let left = Math.ceil(share * count); left > 0; left--) {
       const { worker, running } = start(kind, options);
       worker.once("exit", () => {
-        throw new Error(`${kind}: expected to be terminated, ended by itself`);
+        throw new Error(`${kind}: expected to be terminated, ended before`);
       });
       worker.on("error", (error) => {
         throw error;

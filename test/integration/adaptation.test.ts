@@ -82,7 +82,7 @@ describe("rows", () => {
   const random = new Random();
   const picture = texture(random);
 
-  test.each([-2, -1, 1, 2])("%i rows are found on the first pair and taken off it", async (rows) => {
+  test.each([-2, -1, 1, 2])("%i rows are found on the first pair and corrected", async (rows) => {
     const pair = shiftedPair(picture, rows);
     const corrected = await run([pair], { verticalOffset: "auto" });
     expect(corrected.info.verticalOffset).toEqual({
@@ -96,7 +96,7 @@ describe("rows", () => {
     });
     expect(errors(corrected.frames[0]!), `seed ${random.seed}`).toBeLessThan(0.01);
     const reported = await run([pair], { verticalOffset: rows });
-    expectSameImage(corrected.frames[0]!, reported.frames[0]!, WIDTH, "found and told");
+    expectSameImage(corrected.frames[0]!, reported.frames[0]!, WIDTH, "found and reported");
     const without = (await run([pair], {})).frames[0]!;
     // One row is within what matching bears on some textures (no pixel is a whole pixel off): its deviation still reports.
     expect(deviation(without), `without, seed ${random.seed}`).toBeGreaterThan(
@@ -104,7 +104,7 @@ describe("rows", () => {
     );
   });
 
-  test("an aligned pair is computed as if nobody had looked", async () => {
+  test("an aligned pair is computed as without estimation", async () => {
     const pair = shiftedPair(picture, 0);
     const { frames, info } = await run([pair, pair], { verticalOffset: "auto" });
     const plain = await run([pair], {});
@@ -205,7 +205,7 @@ describe("rows", () => {
   });
 });
 
-describe("what is seen of a pair", () => {
+describe("estimates from a pair", () => {
   // Two engines at once, each with frames in work on both places: their threads take looks at any time.
   test("holds for the same frames however busy the machine is", async () => {
     const random = new Random(5);

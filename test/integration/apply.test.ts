@@ -80,7 +80,7 @@ const CHANGES: SettingsChange[] = [
 ];
 
 needs("mosquitto").suite("fifty changes while frames flow", () => {
-  test("captured = computed + dropped, computed = sent + dropped, exactly; the newest settings are what is reported", async () => {
+  test("captured = computed + dropped, computed = sent + dropped, exactly; the newest settings are reported", async () => {
     const mosquitto = await startMosquitto();
     cleanups.push(() => mosquitto.stop());
     const client = await mqtt.connectAsync(mosquitto.url);

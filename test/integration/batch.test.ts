@@ -115,7 +115,7 @@ test("three parts are disjoint and together all of it; a scheduler may say which
   expect(resultsIn("parts")).toEqual(resultsIn("first"));
 });
 
-test("bad pairs are skipped, told and counted, and the exit code tells it", async () => {
+test("bad pairs are skipped, reported and counted, and set the exit code", async () => {
   mkdirSync(place("bad/left"), { recursive: true });
   mkdirSync(place("bad/right"));
   for (const side of ["left", "right"]) {

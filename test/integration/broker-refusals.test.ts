@@ -60,7 +60,7 @@ async function sendSome(
 }
 
 needs("mosquitto").suite("a broker that refuses", () => {
-  test("an access list against writing: told, counted as refused, a failure", async () => {
+  test("an access list against writing: reported, counted as refused, a failure", async () => {
     const acl = file("topic read #\ntopic write depthwatt/test/state\ntopic write depthwatt/test/info\n");
     const { made, notices } = publisher(await broker([`acl_file ${acl}`]));
     await made.firstAttempt;
@@ -71,9 +71,7 @@ needs("mosquitto").suite("a broker that refuses", () => {
     await sendSome(made, 29);
     expect(made.failure).toMatchObject({
       code: "BROKER_REFUSED",
-      message: expect.stringMatching(
-        /refuses what is published \(reason code 135\): depthwatt\/test\/depth$/,
-      ),
+      message: expect.stringMatching(/refuses a message \(reason code 135\): depthwatt\/test\/depth$/),
     });
     const { published, drops } = made.counters();
     expect(drops.refused).toBeGreaterThan(20);
@@ -93,7 +91,7 @@ needs("mosquitto").suite("a broker that refuses", () => {
     expect(made.failure).toBeUndefined();
   });
 
-  test("message_size_limit: what is above it is reported as too large", async () => {
+  test("message_size_limit: a larger message is reported as too large", async () => {
     const { made } = publisher(await broker(["message_size_limit 5000"]));
     await made.firstAttempt;
     await sendSome(made, 1);
@@ -147,7 +145,7 @@ needs("mosquitto").suite("a broker that refuses", () => {
     // The first frame asks whether it is taken.
     await sendSome(made, 1);
     link.cut();
-    await until("the cut is told", () => reported.includes(false));
+    await until("the lost connection is reported", () => reported.includes(false));
     mosquitto.thaw();
     expect(notices.join("\n")).not.toContain("a code that MQTT 5 does not know");
     expect(made.failure?.code).not.toBe("BROKER_REFUSED");
@@ -215,7 +213,7 @@ needs("mosquitto").suite("a broker that refuses", () => {
     expect(side.connected).toBe(true);
   });
 
-  test("two publishers under one device name tell each other; the one that stays keeps its state", async () => {
+  test("two publishers under one device name detect each other; the remaining one keeps its state", async () => {
     const url = await broker([]);
     const first = publisher(url, { clientId: "first" });
     await first.made.firstAttempt;
@@ -246,7 +244,7 @@ needs("mosquitto").suite("a broker that refuses", () => {
     const listed = await broker([`acl_file ${acl}`]);
     const refused = await runProgram([...words, "--broker", listed]);
     expect(refused.code, refused.stderr).toBe(5);
-    expect(refused.stderr).toMatch(/error: the broker .* refuses what is published/);
+    expect(refused.stderr).toMatch(/error: the broker .* refuses a message/);
     const users = file("anna:$7$101$MDAwMDAwMDA=$AAAA\n");
     const secret = await startMosquitto({ settings: ["allow_anonymous false", `password_file ${users}`] });
     cleanups.push(() => secret.stop());

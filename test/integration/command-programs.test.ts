@@ -123,10 +123,8 @@ needs("ffmpeg").suite("ffmpeg", () => {
       run("sideBySide=cat a | cat"),
     ]);
     expect([both.code, raw.code, pipe.code]).toEqual([2, 2, 2]);
-    expect(both.stderr).toContain(
-      "expected no source.command.width beside y4m, which brings its own, got 64",
-    );
-    expect(raw.stderr).toContain("expected source.command.width and source.command.height beside GREY");
+    expect(both.stderr).toContain("expected no source.command.width with y4m, which brings its own, got 64");
+    expect(raw.stderr).toContain("expected source.command.width and source.command.height with GREY");
     expect(pipe.stderr).toContain("got one with |, which only a shell understands");
   }, 60_000);
 

@@ -111,6 +111,6 @@ test("what would have no effect is refused", async () => {
   const preset = await runProgram([...words, "--preset", "quality"]);
   expect([preset.code, preset.stderr]).toEqual([2, expect.stringContaining("unknown option '--preset'")]);
   const scale = await runProgram([...words, "--truth-scale", "4"]);
-  expect([scale.code, scale.stderr]).toEqual([2, expect.stringContaining("expected --truth beside")]);
+  expect([scale.code, scale.stderr]).toEqual([2, expect.stringContaining("expected --truth with")]);
   expect(existsSync(join(folder, "idle.png"))).toBe(false);
 }, 30_000);

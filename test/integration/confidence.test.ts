@@ -65,7 +65,7 @@ function room(width: number, height: number, wallEnd = 130) {
   return { left, right, regions };
 }
 
-test("a bare wall is reported as unsure, whatever the disparity is", async () => {
+test("a bare wall has a low confidence at every disparity", async () => {
   const [width, height] = [320, 120];
   const { left, right, regions } = room(width, height);
   const { confidence, disparityQ4 } = await computed(left, right, width, height);
@@ -134,7 +134,7 @@ test.each([0.5, 1, 1.5])("a wall in a room, with noise of sigma %d, is reported 
       for (let x = x0 + 14; x < x1 - 14; ++x, ++pixels) sum += confidence[y * width + x]!;
     }
     expect(sum / pixels, set.join(" ")).toBeLessThan(60);
-    expect(confidence[60 * width + width - 35], "the room beside it").toBeGreaterThan(200);
+    expect(confidence[60 * width + width - 35], "the room next to it").toBeGreaterThan(200);
   }
 });
 
@@ -158,7 +158,7 @@ function fieldInRoom(value: (x: number, y: number) => number) {
 }
 
 test.each([4, 6, 8, 13, 20])(
-  "slats of %d columns are reported as unsure, whatever the disparity is",
+  "slats of %d columns have a low confidence at every disparity",
   async (period) => {
     for (const sigma of [0, 1, 2]) {
       const { left, right, width, height, inner } = fieldInRoom(
@@ -169,13 +169,13 @@ test.each([4, 6, 8, 13, 20])(
         const { confidence } = await computed(...pair, width, height, set);
         const mean = inner.reduce((sum, at) => sum + confidence[at]!, 0) / inner.length;
         expect(mean, `sigma ${sigma} ${set.join(" ")}`).toBeLessThan(20);
-        expect(confidence[100 * width + width - 40], "the room beside it").toBeGreaterThan(200);
+        expect(confidence[100 * width + width - 40], "the room next to it").toBeGreaterThan(200);
       }
     }
   },
 );
 
-test("a field with texture of its own is believed", async () => {
+test("a field with its own texture has a high confidence", async () => {
   const random = new Random(11);
   const texture = random.fill(new Uint8Array(160 * 140), 60, 180);
   const { left, right, width, height, inner } = fieldInRoom((x, y) => texture[y * 160 + x]!);

@@ -326,7 +326,7 @@ needs("mosquitto").suite("consumer against Mosquitto", () => {
     expect(run.stderr).toMatch(/^hint: /m);
   });
 
-  test("says what is wrong: nobody publishes, no consumer listens, no such option", async () => {
+  test("reports the fault: no publisher, no consumer, no such option", async () => {
     const mosquitto = await setUp();
     const silent = await depthwatt(
       "consume",

@@ -173,7 +173,7 @@ needs("mosquitto").suite("depthwatt get and set", () => {
       { state: "bad" },
       /it takes requests from anonymous clients/,
     ],
-    ["lets nobody in", ["allow_anonymous false"], { state: "ok" }, /refuses anonymous clients/],
+    ["has no users", ["allow_anonymous false"], { state: "ok" }, /refuses anonymous clients/],
     [
       "lets everybody in, to read",
       ["allow_anonymous true", "acl_file ACL"],

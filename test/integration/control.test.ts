@@ -309,7 +309,7 @@ needs("mosquitto").suite("control over MQTT", () => {
     expect((await client.next()).answer).toEqual({ id: "2", ok: true, values: { "match.sgm.paths": 8 } });
   }, 60_000);
 
-  test("changes under load: captured = published + drops exactly, whatever else asks at the same time", async () => {
+  test("changes under load: captured = published + drops exactly, with other requests at the same time", async () => {
     const { url } = await broker();
     const run = await start(url, "load", "source.synthetic.rateHz=1000", "match.numDisparities=128");
     const client = await connectClient(url, "load");
@@ -414,7 +414,7 @@ needs("mosquitto").suite("control over MQTT", () => {
       ).toBe(true);
   }, 60_000);
 
-  test("a snapshot that waits for a frame when the run ends is told so", async () => {
+  test("a snapshot that waits for a frame when the run ends is refused", async () => {
     const { url } = await broker();
     const { starve, stop } = await start(url, "starving");
     const client = await connectClient(url, "starving");

@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
 
 needs("toolchain").suite("named barriers of the stand-in", () => {
   const program = join(folder, "named-barrier");
-  test("who joins waits for all; one who does not come, or comes for nobody, is an error", () => {
+  test("a thread that joins waits for all; a missing or an extra thread is an error", () => {
     writeFileSync(`${program}.cc`, NAMED_BARRIER);
     const here = "test/doubles/native/warp";
     const sources = [`${program}.cc`, `${here}/warp.cc`, `${here}/host_api.cc`];
@@ -65,7 +65,7 @@ needs("toolchain").suite("named barriers of the stand-in", () => {
     const said = ["0", "1", "2"].map((mode) => spawnSync(program, [mode], { encoding: "utf8" }).stdout);
     expect(said[0]).toBe("all seen\n");
     expect(said[1]).toContain("some threads wait at a named barrier where too few arrive");
-    expect(said[2]).toContain("threads have arrived at a named barrier where nobody waits for them");
+    expect(said[2]).toContain("threads have arrived at a named barrier that no thread waits at");
   }, 120_000);
 });
 

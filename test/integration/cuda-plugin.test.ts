@@ -60,7 +60,7 @@ needs("toolchain").suite("a plugin that cannot be used", () => {
     ["a machine that we do not know", { machine: 243 }, /for ELF machine 243 of 64 bits, this/],
     ["32 bits", { elfClass: 1, machine: 40 }, /for ELF machine 40 of 32 bits, this/],
     ["the other order of bytes", { data: 2, machine: 0x1500 }, /for ELF machine 21 of 64 bits, this/],
-  ])("is for %s: told before it is opened", (_, header, words) => {
+  ])("is for %s: refused before it is opened", (_, header, words) => {
     const path = join(folder, "foreign.so");
     writeFileSync(path, elfHeader(header));
     const reason = reasonWith(path);
@@ -198,7 +198,7 @@ needs("toolchain").suite("the first contact with a GPU", () => {
 });
 
 needs("toolchain").suite("a backend that takes two frames at once", () => {
-  test("gets them at two places of its own, whatever the number of the frame", { timeout: 120_000 }, () => {
+  test("gets them at two separate places, for every number of the frame", { timeout: 120_000 }, () => {
     const plugin = compiled("two-frames.so", "two_frames_plugin.cc", "-shared", "-fPIC", "-pthread");
     const run = spawnSync(process.execPath, ["test/doubles/two-frames.mjs"], {
       encoding: "utf8",

@@ -176,7 +176,7 @@ describe("slots and threads", () => {
       expect(order).toEqual([2, 0, 1]);
     }));
 
-  test("close tells every frame that was not computed, and a closed engine tells it", async () => {
+  test("close rejects every frame that was not computed, and a closed engine rejects frames", async () => {
     const engine = createEngine(options());
     const outcomes = [0, 1, 2].map((slot) =>
       frame(engine, slot).then(
@@ -327,7 +327,7 @@ describe("an engine that is opened on another thread", () => {
     expect(turns).toBeGreaterThan(1);
   });
 
-  test("what is out of range is the same coded error, and an unknown backend's", async () => {
+  test("a value out of range has the same error code as an unknown backend", async () => {
     await expect(openEngine(options({ width: 0 }))).rejects.toMatchObject({ code: "ENGINE_PARAMETER" });
     await expect(openEngine(options({ threads: 9999 }))).rejects.toMatchObject({ code: "ENGINE_PARAMETER" });
     await expect(openEngine(options({ backend: "cuda" }))).rejects.toMatchObject({

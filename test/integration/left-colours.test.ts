@@ -67,7 +67,7 @@ describe.each(variants)("an engine, %s", (instructionSet) => {
     expect(Buffer.compare(coloured.rgb, expected)).toBe(0);
   });
 
-  test("sgm of RGB8 images has colours in every row, whatever the region", async () => {
+  test("sgm of RGB8 images has colours in every row, for every region", async () => {
     const random = new Random(11);
     const [width, height] = [61, 23];
     const image = random.fill(new Uint8Array(3 * width * height), 0, 255);

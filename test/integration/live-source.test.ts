@@ -140,7 +140,7 @@ describe("a source that cannot be used", () => {
       );
       expect(error, JSON.stringify(change)).toMatchObject({ code, message: expect.stringMatching(text) });
       expect(runtime.config).toBe(before);
-      await until("the old one goes on", () => runtime.parts.pipeline.frames > frames + 2);
+      await until("the old one continues", () => runtime.parts.pipeline.frames > frames + 2);
     }
     const ended = await run.stop();
     expect(accountedPairs(ended)).toBe(ended.captured);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The progress bar of convert and batch in a terminal: it grows in one line, is cut to the terminal, and is gone at the end.
+// The progress bar in a terminal: it grows in one line, is cut to the terminal, and is erased at the end.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const PAIRS = 12;
 
 beforeAll(async () => {
-  const options = { frames: PAIRS, width: 128, height: 96, truth: "none", view: "ideal" } as const;
+  const options = { frames: PAIRS, width: 128, height: 96, truth: "left", view: "ideal" } as const;
   await writeScene(loadNative(), { ...options, folder: join(folder, "scene") });
 }, 60_000);
 
@@ -27,7 +27,15 @@ const shownScreens = (text: string) => text.split(START).slice(1);
 test.each([
   ["batch", ["scene", "maps"], ["--num-disparities", "16", "--set", "board=none"]],
   ["convert", ["scene", "scene.mcap"], []],
-])("%s shows a bar in a terminal and takes it away, and none in a pipe", async (command, places, more) => {
+  ["eval", ["scene"], ["--frames", "1", "--set", "board=none"]],
+  [
+    "eval",
+    ["scene"],
+    ["--frames", "1", "--set", "board=none", "--sweep", "p1=8,10", "--plot", join(folder, "p1.svg")],
+  ],
+  ["scene", [], ["--frames", "4", "--width", "64", "--height", "48", "--out", join(folder, "drawn")]],
+  ["bench", [], ["--frames", "5", "--width", "64", "--height", "48", "--set", "board=none"]],
+])("%s shows a bar in a terminal and erases it, and none in a pipe", async (command, places, more) => {
   const words = [command, ...places.map((name) => join(folder, name)), ...more];
   const run = startInTerminal(words, COLUMNS);
   expect(await run.ended, run.shown()).toBe(0);
@@ -41,7 +49,7 @@ test.each([
     return Number(number);
   });
   expect(done).toEqual(done.toSorted((a, b) => a - b));
-  // Taken away before the summary is printed.
+  // Erased before the summary is printed.
   expect(shownScreens(run.shown()).at(-1)).not.toMatch(/^\[/);
 
   const again = words.map((word) => word.replace(/(maps|scene\.mcap)$/, "piped-$1"));

@@ -37,7 +37,7 @@ test.each([
   expect(lastJson(ran)).toMatchObject({ problem: { code: problem } });
 });
 
-test("a search range that is too short gets the one that the scene needs", async () => {
+test("a search range that is too short: the warning names the range that the scene needs", async () => {
   const pair = [image("ideal", "left"), image("ideal", "right")] as const;
   const ran = await match(...pair, "--num-disparities", "16", "--json");
   const { neededDisparities, atRangeEndPercent } = lastJson(ran) as Record<string, number>;

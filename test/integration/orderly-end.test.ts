@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a run ends on bad days: a frozen broker, a pipe that no consumer reads, a client that asked for an idle machine. Each frame is
+// How a run ends after failures: a frozen broker, a pipe that no consumer reads, a client that asked for an idle machine. Each frame is
 // accounted for, and the state says `stopped`.
 import { spawn } from "node:child_process";
 import mqtt from "mqtt";

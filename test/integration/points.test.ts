@@ -193,7 +193,7 @@ needs("mosquitto").suite("the stream of points through Mosquitto", () => {
     ["camera", "float32"],
     ["robot", "int16"],
   ] as const)(
-    "%s, %s: one point for each pixel, those of the depth beside it",
+    "%s, %s: one point for each pixel, as in the depth",
     async (frame, element) => {
       const mosquitto = await startMosquitto({});
       const consumer = connectConsumer(mosquitto.url, { streams: ["depth", "points"] });

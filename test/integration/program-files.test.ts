@@ -20,10 +20,10 @@ test("match: two results in one file, a result in place of a picture", async () 
   const before = readFileSync(left);
   for (const [words, message] of [
     [["-o", out, "--color", out], /error: expected --color and -o to be two files/],
-    [["-o", left], /error: expected -o and the left picture to be two files/],
+    [["-o", left], /error: expected -o and the left image to be two files/],
     [
       ["--color", join(folder, ".", "right.png")],
-      /error: expected --color and the right picture to be two files/,
+      /error: expected --color and the right image to be two files/,
     ],
   ] as const) {
     const ran = await runProgram(["match", left, right, "--num-disparities", "16", ...words]);

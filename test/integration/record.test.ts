@@ -218,7 +218,7 @@ test("a run whose recording's name is taken says that it takes another", async (
   const words = ["run", "--frames", "2", "--broker", "none", "--set", `outputs.mcap.file=${taken}`];
   const { code, stdout } = await runProgram([...words, ...SMALL, ...QUIET.slice(0, -1)]);
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^recording +beside .*taken\.mcap, which is there already: NAME-0002 or higher$/m);
+  expect(stdout).toMatch(/^recording +next to .*taken\.mcap, which exists: NAME-0002 or higher$/m);
   expect(readFileSync(taken, "utf8")).toBe("somebody's");
   expect(existsSync(place("taken-0002.mcap"))).toBe(true);
 });
@@ -230,7 +230,7 @@ test("a folder that is not there is reported before the first frame", async () =
 });
 
 testThatMounts(
-  "a disk of 2 MB that gets full: every frame is computed, what is not recorded is counted, the file is whole",
+  "a disk of 2 MB that gets full: every frame is computed, frames that are not recorded are counted, the file is whole",
   async () => {
     const mount = place("small");
     mkdirSync(mount);

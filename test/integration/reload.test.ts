@@ -14,7 +14,7 @@ import { PROGRAM } from "../doubles/program.js";
 const SMALL = ["source.synthetic.width=160", "source.synthetic.height=96", "power.sensor=none"];
 const WORDS = ["run", "--broker", "none", "--json", ...SMALL.flatMap((setting) => ["--set", setting])];
 
-test("SIGHUP applies what is live, and a bad file leaves the running settings", async () => {
+test("SIGHUP applies live settings, and a bad file leaves the running settings", async () => {
   const folder = mkdtempSync(join(tmpdir(), "depthwatt-reload-"));
   const file = join(folder, "depthwatt.yaml");
   writeFileSync(file, "match: {numDisparities: 32}\n");

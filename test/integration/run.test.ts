@@ -58,7 +58,7 @@ describe("run --json", () => {
     else expect(figures.power.watts).toBeGreaterThan(0);
   });
 
-  test("what is forced by DEPTHWATT_ISA is what ran", async () => {
+  test("the instruction set of DEPTHWATT_ISA is used", async () => {
     const words = ["run", ...SMALL, "--frames", "2", "--broker", "none", "--json"];
     const figures = lastJson(await runProgram(words, { DEPTHWATT_ISA: "scalar" }));
     expect(figures.instructionSet).toBe("scalar");

@@ -42,7 +42,7 @@ const run = (address: string, watchdogUs: number, settings: readonly string[]) =
     },
   );
 
-test("idle power is measured first: systemd is told to wait, and SIGTERM ends the wait at once", async () => {
+test("idle power is measured first: systemd is asked to wait, and SIGTERM ends the wait at once", async () => {
   const { receiver, name, heard } = await listen();
   // A supply that never reports is a sensor all the same.
   const supply = ["power.sensor=mqtt", "power.supply.broker=mqtt://127.0.0.1:9", "power.supply.topic=plug"];

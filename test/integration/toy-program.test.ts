@@ -92,7 +92,7 @@ describe("an output", () => {
     ["throws", "failed", 12, "frame failed: it cannot count that far"],
     ["rejects", "failed", 12, "frame failed: it counts later"],
     ["holds", "held", 10, "it holds 2 frames and releases none"],
-  ])("one that %s is counted beside MQTT, which gets every frame", (manner, cause, count, problem) => {
+  ])("one that %s is counted, and MQTT gets every frame", (manner, cause, count, problem) => {
     const figures = runFigures(
       "--set",
       "outputs.counter.enabled=true",

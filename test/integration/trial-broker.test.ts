@@ -198,7 +198,7 @@ describe("trial broker", () => {
     });
   const CONNECT = Buffer.from([0x10, 13, 0, 4, ...Buffer.from("MQTT"), 4, 2, 0, 0, 0, 1, 97]);
 
-  test("its end waits for nobody: silent connections, half a request, guests at either port", async () => {
+  test("it ends without waiting: silent connections, half a request, guests at either port", async () => {
     const core = await startBrokerCore(
       {
         maxPendingBytesPerClient: 1e6,
@@ -241,7 +241,7 @@ describe("trial broker", () => {
     expect(await got).toBe(90_000);
   });
 
-  test("what is retained has an end, by number and by bytes; clearing makes room", async () => {
+  test("retained messages are limited in number and in bytes; clearing makes room", async () => {
     const broker = await trialBroker({ maxRetainedMessages: 3, maxRetainedBytes: 5000 });
     const publish = async (topic: string, bytes: number) => {
       const client = await mqtt.connectAsync(broker.url, { protocolVersion: 4, reconnectPeriod: 0 });
@@ -260,7 +260,7 @@ describe("trial broker", () => {
     expect(await publish("d", 1)).toBe("kept");
   });
 
-  test("idle connections make room for one that has something to do; else it is told that there is none", async () => {
+  test("idle connections make room for active ones; otherwise a new one is refused", async () => {
     const broker = await trialBroker({ maxConnections: 3 });
     for (let i = 0; i < 3; i++) await rawConnection(broker.port);
     // Idle from 200 ms on, by the clock of the broker's thread, which may have noticed late.
@@ -284,7 +284,7 @@ describe("trial broker", () => {
     expect(reader.connected).toBe(true);
   });
 
-  test("a session is gone with its client, whatever the client asked for", async () => {
+  test("a session ends with its client, also if the client asked to keep it", async () => {
     const broker = await trialBroker();
     const options = { protocolVersion: 4, clean: false, clientId: "stays" } as const;
     const first = await mqtt.connectAsync(broker.url, options);

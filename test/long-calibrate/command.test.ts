@@ -353,7 +353,7 @@ const BAD: readonly [
     /Focus the left camera/,
   ],
   [
-    "the wrong size of the squares, told by the baseline",
+    "the wrong size of the squares, found by the baseline",
     plain,
     ["--square", "25mm", "--baseline", "12cm"],
     /the squares are probably 0\.030\d? m/,

@@ -56,7 +56,7 @@ test("takes pairs until it is enough, and the rig comes back", async () => {
   expect(left!.length).toBeGreaterThanOrEqual(15);
 }, 120_000);
 
-test("a camera that shows no board is told what to show; the signal ends it with an error that tells it", async () => {
+test("without a board it asks for one; the signal ends it with an error that says so", async () => {
   const output = join(folder, "none.json");
   const size = ["--set", "source.synthetic.width=320", "--set", "source.synthetic.height=240"];
   const words = [

@@ -62,7 +62,7 @@ async function writeSet(place: string, board: Board, pairs: number, look: Look):
   return rig;
 }
 
-needs("opencv").suite("beside OpenCV", () => {
+needs("opencv").suite("compared with OpenCV", () => {
   test.each([
     ["29 pairs 640x360", 29, { columns: 9, rows: 6 }, { width: 640, height: 360, noise: 4, blur: 0.8 }],
     ["12 pairs 320x240", 12, { columns: 8, rows: 5 }, { width: 320, height: 240, noise: 3, blur: 0.6 }],

@@ -287,7 +287,7 @@ void rectification(InstructionSet set, Random& random, int32_t width, int32_t he
       Image<Rgb8> bothRgb(width, height);
       kernelsFor<RectifyKernels>(set).rectifyRgb(source, map.data(), bothRgb.view(), greyWithColours.view(), 0, height);
       expectSame("rectify in colours, with grey", expectedRgb, bothRgb);
-      expectSame("grey beside colours", expected, greyWithColours);
+      expectSame("grey with colours", expected, greyWithColours);
     }
   }
 }

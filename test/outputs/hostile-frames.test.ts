@@ -126,7 +126,7 @@ needs("mosquitto").suite("hostile frames", () => {
       expect([reader.errors(), reader.child.exitCode]).toEqual(["", null]);
       const [, received = 0, invalid = 0, unreadable, dropped] = reported();
       expect(dropped).toBe(0);
-      // Of the first ones, those before the subscription are lost.
+      // The first ones are lost if they are sent before the subscription.
       expect(received + invalid - MARKERS).toBeGreaterThan(hostile.length);
       expect(received + invalid - MARKERS).toBeLessThanOrEqual(hostile.length + warm);
       console.info(`Python: ${hostile.length} frames, ${invalid} invalid, ${unreadable} unreadable`);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of the packages takes too long for each merge: every architecture compiled and packed twice with the same bytes, and arm64's
+// Tests of packages that take too long for each merge: every architecture compiled and packed twice with the same bytes, and arm64's
 // package lived with in a clean Debian 11 whose programs all run under emulation.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-# What a board does with the packages, from installation to purge: commands for packaging/in-a-clean-root.sh. Each is named on a
+# The life of the packages on a board, from installation to purge: commands for packaging/in-a-clean-root.sh. Each is named on a
 # line "@@ NAME" before what it says, and ends with "@@status NUMBER". /debs has old.deb, new.deb (a higher number, other first
 # settings), cuda.deb and foreign.deb (the plugin's package for another architecture). life.ts reads the output.
 step() {

@@ -103,7 +103,7 @@ export function lifeTests(architecture: Architecture, lived: () => Life): void {
       expect(step("purged")).toBe("");
     });
 
-    test("a disk that is full: told, and the same command installs once there is room", () => {
+    test("a disk that is full is reported, and the same command installs once there is room", () => {
       expect(step("full-install", false)).toContain("No space left on device");
       expect(step("full-install-state")).not.toContain("ok installed");
       step("full-install-again");

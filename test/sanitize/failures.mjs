@@ -29,7 +29,7 @@ export default class Failures {
       if (module.state() === "failed" && !failed.some((one) => one.file === file)) add("(the file)");
     }
     for (const error of unhandled)
-      failed.push({ file: "", test: "(an error that nobody caught)", says: firstLine(error) });
+      failed.push({ file: "", test: "(an uncaught error)", says: firstLine(error) });
     writeFileSync(process.env.SANITIZE_RESULTS, JSON.stringify({ ...counts, failed }));
   }
 }

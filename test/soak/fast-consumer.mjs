@@ -44,7 +44,7 @@ consumer.on("frame", (frame) => {
   const key = `${leftSequence}/${leftTimestampNs}`;
   const known = pairs.get(key);
   if (known !== undefined && known !== rightSequence)
-    complain("torn", `${stream}: right ${rightSequence} beside left ${leftSequence}, before ${known}`);
+    complain("torn", `${stream}: right ${rightSequence} with left ${leftSequence}, before ${known}`);
   pairs.set(key, rightSequence);
   if (pairs.size > 64) pairs.delete(pairs.keys().next().value);
   if (stream === "left" && header.element === "u8") PICTURES[shown](frame);

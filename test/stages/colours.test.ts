@@ -24,7 +24,7 @@ describe.each(["reference", ...variants])("%s", (variant) => {
     expect([...rgb]).toEqual([100, 0, 50]);
   });
 
-  test("rectified and halved, each colour is the image of its own", () => {
+  test("rectified and halved, each colour is a separate image", () => {
     const random = new Random(3);
     const [width, height, stride] = [37, 19, 37 * 3 + 5];
     const image = random.fill(new Uint8Array(stride * height), 0, 255);

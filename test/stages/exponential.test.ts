@@ -105,7 +105,7 @@ describe.each(forms)("exponential, %s: by hand", (variant) => {
   test.each([
     [5000, 145],
     [3000, 127],
-  ])("messages with a cap of %i: what a rival three disparities away keeps", (cap, confidence) => {
+  ])("messages with a cap of %i: confidence with a competitor three disparities away", (cap, confidence) => {
     // Neighbours of another colour weigh nothing. Costs of x = 3: 12000, 3000, 12000, 12000.
     const leftRgb = Uint8Array.from({ length: 12 }, (_, i) => (Math.trunc(i / 3) % 2 === 0 ? 0 : 255));
     const got = exponential(variant, {

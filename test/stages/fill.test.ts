@@ -93,7 +93,7 @@ describe.each(forms)("fill, %s: by hand", (variant) => {
     expect(split([32, null, null, null, 0], 50, 50, 50, 50, 90)).toEqual([32, 32, 32, 32, 0]);
   });
 
-  test("background: an end is the lower median of what is as grey next to it, three values or more", () => {
+  test("background: an end is the lower median of three or more equally grey neighbours", () => {
     // Right of the hole one 5 among 20s. Alone it is an occlusion's edge: min(20, 5); among {5, 20, 20} it is 20.
     const values = [20, 20, 20, null, 5, 20, 20];
     const alike = new Uint8Array(7).fill(50);
@@ -190,7 +190,7 @@ function holey(random: Random, length: number, oneHoleIn: number): Int16Array {
 
 describe.each(forms)("fill, %s: properties", (variant) => {
   test.each(["bilateral", "background"])(
-    "%s: what is valid stays, what has a neighbour is filled, twice is once",
+    "%s: valid pixels stay, holes with a neighbour are filled, a second run changes nothing",
     (method) => {
       const random = new Random();
       const [width, height] = [97, 21];

@@ -55,7 +55,7 @@ describe.each(forms)("gradient census, %s: by hand", (variant) => {
 });
 
 describe.each(forms)("gradient census, %s: properties", (variant) => {
-  test("the distance of two gradients is the number of thresholds between them, whatever the order", () => {
+  test("the distance of two gradients is the number of thresholds between them, in both orders", () => {
     const words = [-40, -9, 0, 3, 9, 200].map((g) => {
       const image = Uint8Array.of(Math.max(0, -g), 0, Math.max(0, g));
       return { g, word: gradientCensus(variant, 3, 1, image)[1]! & 0x7ffff };

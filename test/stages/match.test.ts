@@ -77,7 +77,7 @@ const WIDE_WORDS: Record<string, number | string>[] = [
   { paths: 8, p1: 20, p2: 300, adaptiveP2: 16 },
 ];
 
-describe.each(variants)("sgm with words of 62 bits, %s", (variant) => {
+describe.each(variants)("sgm with a 62-bit census, %s", (variant) => {
   test.each(WIDE_WORDS)("gives the definition's bits: %j", (own) => {
     for (const numDisparities of [24, 128]) {
       for (const [width, height] of [...SIZES, [200, 11] as const]) {

@@ -146,7 +146,7 @@ describe.each(forms)("rectify, %s: by hand", (variant) => {
     ]);
   });
 
-  test("Bayer of 10, 12 and 16 bits is that of its eight highest bits, whatever lies below and above them", () => {
+  test("Bayer of 10, 12 and 16 bits uses its eight highest bits, independent of the other bits", () => {
     const random = new Random();
     expect(BAYER_DEEP).toHaveLength(12);
     const [width, height] = [77, 9];
@@ -371,7 +371,7 @@ describe("rectify: bad calls", () => {
   const good = convert("GREY", 8, 8, image);
 
   test.each([
-    ["a format nobody knows", { format: "RGB3" }, /RGB3/],
+    ["an unknown format", { format: "RGB3" }, /RGB3/],
     ["a stride shorter than a row", { strideBytes: 7 }, /8 pixels/],
     ["a stride of bytes where the row takes two each", { format: "YUYV" }, /8 pixels/],
     ["an image that is too small", { inputHeight: 9, height: 9 }, /72/],

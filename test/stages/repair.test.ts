@@ -65,7 +65,7 @@ describe.each(["reference", ...variants])("repair, %s: by hand", (variant) => {
     expect(repaired(variant, width, 1, row(disparities, sures)).disparityQ4[12]).toBe(144);
   });
 
-  test("a hole stays one, and nobody is repaired from it", () => {
+  test("a hole stays one, and repairs no other pixel", () => {
     expect(repairedDisparities(row([5, INVALID, 5], [200, 0, 200]))).toEqual([80, INVALID, 80]);
     expect(repairedDisparities(row([INVALID, 9, 5], [0, 100, 200]))).toEqual([INVALID, 144, 80]);
   });

@@ -66,7 +66,7 @@ describe("select: by hand", () => {
     expect(pair.disparityQ4[7]).toBe(24); // n = 48, q = 6: floor(102 / 12) = 8
   });
 
-  test("what lies outside the right image is no winner, no rival and no neighbour", () => {
+  test("disparities outside the right image are no winner, no second best and no neighbour", () => {
     // Pixel 1 has only d 0 and 1, for any sums of the others.
     const row = [...Array(8).fill(7), 9, 4, 0, 0, 0, 0, 0, 0];
     const answer = select({ width: 2, sums: row, uniqueness: 99 });
@@ -103,12 +103,12 @@ describe("select: by hand", () => {
     expect(Array.from(answer.rightDisparity)).toEqual([2, 2, INVALID, INVALID]);
   });
 
-  test("sums of 0 everywhere but the winner's rival: no division by 0", () => {
+  test("sums of 0 everywhere but the second best: no division by 0", () => {
     expect(select({ width: 8, sums: Array(64).fill(0) }).confidence[7]).toBe(0);
   });
 });
 
-test("select has no fast form of its own, and reports it", () => {
+test("select has no separate fast form, and reports it", () => {
   const stage = native.stages.select as unknown as (call: object) => string;
   expect(() => stage({ variant: "scalar", width: 1, height: 1, numDisparities: 8 })).toThrow(
     expect.objectContaining({ code: "BACKEND_UNAVAILABLE", message: expect.stringContaining("sgm") }),

@@ -98,7 +98,7 @@ describe("sgm, the definition by hand", () => {
 });
 
 describe.each(forms)("sgm, %s: by hand", (variant) => {
-  test("two pixels: winners on both sides, no neighbour to lean on, no rival to be sure of", () => {
+  test("two pixels: winners on both sides, no neighbour and no second best", () => {
     const answer = sgm(variant, twoPixels(3, 4));
     expect(Array.from(answer.disparityQ4)).toEqual([0, 0, 0, 0, 0, 0]);
     expect(Array.from(answer.rightDisparity)).toEqual([0, 0, 0, 0, 0, 0]);

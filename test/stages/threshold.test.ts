@@ -51,7 +51,7 @@ describe.each(forms)("threshold, %s: by hand", (variant) => {
     expect(result.dropped).toEqual(NONE);
   });
 
-  test("the smallest confidence is kept, and what is filled is dropped and counted apart", () => {
+  test("the smallest confidence is kept, and filled pixels are dropped and counted apart", () => {
     const result = apply({ minConfidence: 230 });
     expect([...result.disparityQ4]).toEqual([400, 800, INVALID, INVALID, INVALID, INVALID, 0]);
     expect([...result.confidence]).toEqual([255, 230, 0, 0, 0, 0, 255]);
@@ -59,7 +59,7 @@ describe.each(forms)("threshold, %s: by hand", (variant) => {
     expect(apply({ minConfidence: 1 }).dropped).toEqual({ ...NONE, filled: 1 });
   });
 
-  test("limits of the depth are kept themselves; what is infinitely far is too far, and never too near", () => {
+  test("depths at the limits are kept; an infinite depth is too far, and never too near", () => {
     const result = apply({ minMillimetres: 1000, maxMillimetres: 2000 });
     expect([...result.disparityQ4]).toEqual([400, 800, 800, INVALID, INVALID, INVALID, INVALID]);
     expect([...result.confidence]).toEqual([255, 230, 0, 0, 0, 0, 0]);

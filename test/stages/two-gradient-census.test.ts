@@ -46,7 +46,9 @@ describe.each(forms)("two-gradient census, %s: by hand", (variant) => {
       const words = census(variant, width, 3, image);
       expect(horizontalBits(words[width + 40]!), `horizontal ${g}`).toBe(reached(HORIZONTAL, g));
       expect(verticalBits(words[width + 50]!), `vertical ${g}`).toBe(reached(VERTICAL, g));
-      expect(verticalBits(words[width + 40]!), `no vertical gradient beside ${g}`).toBe(reached(VERTICAL, 0));
+      expect(verticalBits(words[width + 40]!), `no vertical gradient next to ${g}`).toBe(
+        reached(VERTICAL, 0),
+      );
     }
   });
 
@@ -79,7 +81,7 @@ describe.each(forms)("two-gradient census, %s: by hand", (variant) => {
 });
 
 describe.each(forms)("two-gradient census, %s: properties", (variant) => {
-  test("the distance of two gradients is the number of thresholds between them, whatever the order", () => {
+  test("the distance of two gradients is the number of thresholds between them, in both orders", () => {
     const words = [-40, -9, 0, 3, 9, 200].map((g) => {
       const image = Uint8Array.of(Math.max(0, -g), 0, Math.max(0, g));
       return { g, across: census(variant, 3, 1, image)[1]!, down: census(variant, 1, 3, image)[1]! };

@@ -104,7 +104,7 @@ describe("alarms", () => {
     [0, -0.11, 0],
     [-0.3, 0.2, 0.1],
     [0.06, 0.06, 0.06],
-  ] as const)("a rig that turns by %d, %d, %d degrees is told within 5 seconds", (...angles) => {
+  ] as const)("a rig that turns by %d, %d, %d degrees is reported within 5 seconds", (...angles) => {
     const { reported, run } = watched((seconds) => lookAt(seconds < 60 ? [0, 0, 0] : angles));
     run(70);
     expect(reported).toHaveLength(1);
@@ -116,13 +116,13 @@ describe("alarms", () => {
     expect(reported[0]!.seconds).toBeLessThan(65);
   });
 
-  test("looks that cost 12 ms still tell within 5 seconds", () => {
+  test("looks that cost 12 ms still report within 5 seconds", () => {
     const { reported, run } = watched((seconds) => lookAt(seconds < 60 ? [0, 0, 0] : [0.1, 0, 0], 12));
     run(70);
     expect(reported[0]!.seconds).toBeLessThan(65);
   });
 
-  test("a still rig is never told of in 30 minutes", () => {
+  test("a still rig is never reported in 30 minutes", () => {
     const { reported, run, monitor } = watched(() => lookAt([0.01, 0.02, -0.01]));
     run(1800);
     expect(reported).toEqual([]);
@@ -198,7 +198,7 @@ describe("what cannot be known, or is something else", () => {
   test.each([
     ["PAIR_BLURRED", { rightSharpness: 0.2 }],
     ["PAIR_SWAPPED", { medianDisparity: -14 }],
-  ])("%s is told", (code, change) => {
+  ])("%s is reported", (code, change) => {
     const { run, reported } = watched(() => lookAt([0, 0, 0], 4, change));
     run(10);
     expect(reported.map(({ problem }) => problem?.code)).toEqual([code]);

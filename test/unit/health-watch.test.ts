@@ -32,7 +32,7 @@ test("health.* of a running watch", async () => {
   watch.close();
 });
 
-test("a bound below what is taken off gives it back, and so does switching it off", async () => {
+test("a bound below the correction resets it, and so does switching it off", async () => {
   const rightMap = new Int32Array(2 * 4 * 4);
   const maps: Int32Array[] = [];
   const said: string[] = [];

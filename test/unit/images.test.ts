@@ -122,7 +122,7 @@ describe("PNG", () => {
     ["Warning treated as error due to failOn setting", "its end is missing, or a part of it cannot be read"],
     ["Input buffer has corrupt header:", "Input buffer has corrupt header"],
     ["VipsJpeg: premature end\nVipsJpeg: no image", "VipsJpeg: premature end VipsJpeg: no image"],
-  ])("what is said of damage is a line about the file: %s", (message, words) =>
+  ])("the message about damage is one line about the file: %s", (message, words) =>
     expect(damageWords(message)).toBe(words),
   );
 });
@@ -327,7 +327,7 @@ describe("files", () => {
     expect(error).toBeLessThanOrEqual(4);
   });
 
-  test("what is not there, not a picture, or empty", async () => {
+  test("a missing file, a file that is no image, an empty file", async () => {
     const missing = join(folder, "nothing.png");
     await expect(readGreyImage(missing)).rejects.toThrow(
       `expected a readable image at ${missing}, found: no such file`,
@@ -351,7 +351,7 @@ describe("files", () => {
   });
 });
 
-needs("opencv").suite("OpenCV reads what is written here, and the other way round", () => {
+needs("opencv").suite("OpenCV reads our files, and we read its files", () => {
   const python = (script: string) => {
     const run = spawnSync(PYTHON, ["-c", `import cv2, numpy as np\n${script}`], {
       cwd: folder,

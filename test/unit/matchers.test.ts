@@ -14,7 +14,7 @@ test("cuda/facts.ts is what the addon says", () => {
 const configWith = (...set: string[]) => loadConfig({ environment: {}, set: ["board=none", ...set] }).config;
 
 describe("settings of a matcher", () => {
-  test("only the chosen matcher's reach the engine, and what is auto follows the resolution", () => {
+  test("only the chosen matcher's reach the engine, and auto follows the resolution", () => {
     const sgm = matchParameters(configWith("match.sgm.paths=8", "match.cbca.armX=5").match);
     expect(sgm).toMatchObject({ algorithm: "sgm", halfResolution: false });
     expect(matcherParameters(sgm)).toEqual({

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { archives, cachedNvcc118 } from "../setup/nvcc-11.8.mjs";
 
-test("both forms of apt's sources, without what is switched off, is source code, or is not Debian's", () => {
+test("both forms of apt's sources, without disabled, source code and foreign entries", () => {
   const text = [
     "Types: deb deb-src\nURIs: http://archive.example/debian\nSuites: bookworm bookworm-updates\nComponents: main\n",
     "Types: deb\nEnabled: no\nURIs: http://archive.example/debian/off\nSuites: x\nComponents: main\n",

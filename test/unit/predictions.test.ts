@@ -44,7 +44,7 @@ describe("predictions of boards", () => {
     );
     expect(page().includes("**passed**")).toBe(before.passed);
   });
-  test("without rows next to a stream the test is not passed, whatever the others say", () => {
+  test("without rows next to a stream the test is not passed, also if all other rows pass", () => {
     const alone = results();
     for (const file of alone.times)
       file.rows = file.rows.filter((row) => !(row.streamGigabytesPerSecond > 0));

@@ -96,7 +96,7 @@ describe("pairs by time", () => {
     expect(plan([0], [51], 50)).toEqual(["0|-", "-|51"]);
   });
 
-  test("a lost image leaves its partner single and shifts nobody", () => {
+  test("a lost image leaves its partner single and shifts no other", () => {
     expect(plan([0, 100, 200, 300], [0, 200, 300], 50)).toEqual(["0|0", "100|-", "200|200", "300|300"]);
     expect(plan([100, 200], [0, 100, 200, 300], 50)).toEqual(["-|0", "100|100", "200|200", "-|300"]);
   });
@@ -141,7 +141,7 @@ describe("pairs by time", () => {
 });
 
 describe("listing", () => {
-  test("names that are times, whatever their number of digits; other files are passed over", async () => {
+  test("names that are times, with any number of digits; other files are skipped", async () => {
     const path = await side("a", { "9999999999999.png": 0, "10000000000000.pgm": 1 });
     writeFileSync(join(path, "sensor.yaml"), "x");
     const listing = await listImages(path);

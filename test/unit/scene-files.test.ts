@@ -92,7 +92,7 @@ test("the command's flags: both views at once and numbers that are none are usag
   expect((await readGreyImage(join(folder, "left/000000.png"))).width).toBe(64);
 });
 
-test("a scene is written over an older scene, and over nobody's data set or calibration", async () => {
+test("a scene is written over an older scene, but not over a data set or calibration", async () => {
   const run = () => {
     const program = new Command().exitOverride();
     define(program.command("scene"));

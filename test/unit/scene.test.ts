@@ -187,7 +187,7 @@ describe("cameras", () => {
   const size = { width: 480, height: 360 };
   const raw = renderer({ ...size, view: "raw" });
 
-  test("calibration and pictures agree: rectified by it, the pair fits the truth told for that view", async () => {
+  test("calibration and pictures agree: rectified by it, the pair fits the truth of that view", async () => {
     const calibration = sceneCalibration({ ...size, view: "raw" });
     const rectification = rectify(calibration);
     const view = truthView({ ...size, view: "raw" });
@@ -250,7 +250,7 @@ describe("cameras", () => {
     expect(next.left.data.filter((value, i) => value !== b.left.data[i]).length).toBeGreaterThan(0.5 * at);
   });
 
-  test("a frame is the same however often and in whatever order it is drawn; another seed is another picture", async () => {
+  test("a frame is the same in every order of drawing; another seed is another picture", async () => {
     const first = await raw.frame(11);
     await raw.frame(400);
     expect(Buffer.compare(bytes(first.left), bytes((await raw.frame(11)).left))).toBe(0);

@@ -32,7 +32,7 @@ test("a file is replaced whole; what cannot be written leaves the older one and 
   expect(readdirSync(own).sort()).toEqual(["a.txt", "is-a-folder"]);
 });
 
-test("a name of 255 bytes is written, whatever its letters have", async () => {
+test("a name of 255 bytes is written, in every alphabet", async () => {
   const long = mkdtempSync(join(folder, "long-"));
   for (const name of ["a".repeat(255), "\u6df1".repeat(85)]) {
     await writeBeside(join(long, name), "x");

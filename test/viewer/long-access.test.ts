@@ -86,7 +86,7 @@ needs("chromium").suite("access to the live page", () => {
     expect(browser.complaints).toEqual([]);
   });
 
-  test("a browser without WebGL 2 is told so, and saves the cloud all the same", async () => {
+  test("a browser without WebGL 2 shows a notice, and saves the cloud all the same", async () => {
     const { feed, browser, page } = await opened({}, { flags: ["--disable-3d-apis"] });
     cleanups.push(feed.stream(10));
     await expect.poll(() => shownSets(page), { timeout: 15_000 }).toBeGreaterThan(0);

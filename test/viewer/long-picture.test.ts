@@ -25,7 +25,7 @@ const shownSets = (page: Page): Promise<number> =>
   page.evaluate(() => (globalThis as never as { depthwatt: Handle }).depthwatt.shownFrames.sets);
 
 needs("chromium").suite("the picture's tools", () => {
-  test("what is shown, in which colours and how, is what a screenshot saves", async () => {
+  test("a screenshot saves the shown image with its colours", async () => {
     const feed = await openPageFeed();
     cleanups.push(() => feed.close());
     const { page, complaints, close } = await openBrowser(feed.url);

@@ -92,7 +92,7 @@ needs("chromium").suite("the live page of a run", () => {
     expect(browser.complaints).toEqual([]);
   }, 180_000);
 
-  test.concurrent("a hidden page is sent nothing for 30 s, and goes on with the newest frame when it is seen again", async ({
+  test.concurrent("a hidden page is sent nothing for 30 s, and continues with the newest frame when it is shown again", async ({
     onTestFinished,
     expect,
   }) => {

@@ -87,7 +87,7 @@ needs("mosquitto").suite("depthwatt view over each way to a broker", () => {
       await until("the program names its page", () => address() !== undefined, 30_000);
       const { reported, sets, say, socket } = openPage(address()!);
       await until(
-        "the device is told",
+        "the device is informed",
         () =>
           reported.some(
             (message) => message.type === "devices" && message.devices[0]?.name === `${way}-robot`,
@@ -114,7 +114,7 @@ needs("mosquitto").suite("depthwatt view over each way to a broker", () => {
     }
   });
 
-  test("a broker whose certificate nobody here signed is reported, and nothing of it is shown", async () => {
+  test("a broker with an unknown certificate is reported, and nothing of it is shown", async () => {
     const { url } = WAYS.wss();
     const viewing = startProgram(["view", url, "--port", "0", "--ca-file", certificates.otherCaFile]);
     try {
@@ -123,7 +123,7 @@ needs("mosquitto").suite("depthwatt view over each way to a broker", () => {
       const { reported, socket } = openPage(address()!);
       const refused = () =>
         reported.flatMap((message) => (message.type === "source" ? [message] : [])).at(-1)?.reason ?? "";
-      await until("the page is told why", () => /certificate/.test(refused()), 15_000);
+      await until("the page shows the reason", () => /certificate/.test(refused()), 15_000);
       expect(reported.filter((message) => message.type === "source" && message.connected)).toEqual([]);
       socket.close();
     } finally {
@@ -134,7 +134,7 @@ needs("mosquitto").suite("depthwatt view over each way to a broker", () => {
 });
 
 needs("chromium", "mosquitto").suite("control from the page of depthwatt view", () => {
-  test("the page signs, the broker carries: settings open, change and go back; what is not signed is not passed on", async () => {
+  test("the page signs, the broker carries: settings open, change and go back; unsigned requests are not passed on", async () => {
     const cleanups: (() => unknown)[] = [];
     try {
       const folder = mkdtempSync(join(tmpdir(), "depthwatt-view-control-"));

@@ -114,7 +114,7 @@ needs("chromium", "mosquitto").suite("zones, budget and log of a run, from its p
     expect(drawn).toMatch(/^M40\.5 60\.5L200\.5 50\.5L210\.5 180\.5L120\.5 120\.5L50\.5 190\.5Z$/);
   });
 
-  test("one that crosses itself is refused with what is wrong, and can be fixed", async () => {
+  test("one that crosses itself is refused with the reason, and can be fixed", async () => {
     await zonePanel().getByRole("button", { name: "Draw zone" }).click();
     const at = await place();
     for (const [x, y] of [

@@ -90,7 +90,7 @@ needs("chromium").suite("the live page in Chromium", () => {
     expect(striped).toBeGreaterThan(100);
   });
 
-  test("says what is under the cursor: metres, disparity, confidence, filled or without a value", async () => {
+  test("shows the values under the cursor: metres, disparity, confidence, filled or without a value", async () => {
     const canvas = page.locator(".sheet.value canvas");
     const box = (await canvas.boundingBox()) as { width: number; height: number };
     const at = async (index: number) => {
@@ -112,7 +112,7 @@ needs("chromium").suite("the live page in Chromium", () => {
       String(frame.confidence[matched]),
       String(frame.left[matched]),
     ]);
-    expect((await at(filled))[2]).toBe("0 (filled: no match of its own)");
+    expect((await at(filled))[2]).toBe("0 (filled: not matched)");
     expect((await at(hole))[0]).toBe("no value");
   });
 

@@ -50,7 +50,7 @@ export function checkCameras(
   if (x > 0) {
     throw doubtful(
       `left and right are swapped: the right camera stands ${found.toPrecision(3)} m to the left of the left one`,
-      "Exchange --left and --right; if they are right, both cameras mirror their images or hang upside down: mend that in both.",
+      "Exchange --left and --right; if they are right, both cameras mirror their images or hang upside down: correct that in both.",
     );
   }
   if (baselineMetres === undefined) return;

@@ -37,7 +37,7 @@ const SEQUENCE = 4;
 const FLAGS = 5;
 const PLANES = 6;
 
-/** What all images of a camera share: the addon's words about them, and what is worked out of these. */
+/** Facts about all images of a camera: the values that the addon writes, and values computed from them. */
 interface Facts {
   words: Uint32Array;
   times: BigInt64Array;
@@ -76,8 +76,8 @@ class Plane implements FramePlane {
 }
 
 /**
- * One image as the driver gave it. The object belongs to its buffer and is used again. It reads what the addon wrote and makes
- * a bigint only of what is asked for: a frame that no consumer asks costs no memory.
+ * One image as the driver gave it. The object belongs to its buffer and is reused. Getters convert the addon's values to
+ * bigint on access, so a frame whose times are not read costs no memory.
  */
 export class CameraFrame {
   readonly image: number;
@@ -134,7 +134,7 @@ export class CameraFrame {
     return this.#facts.words[this.#at + FLAGS]!;
   }
 
-  /** Of all planes. */
+  /** Sum over all planes. */
   get bytesUsed(): number {
     let sum = 0;
     for (const plane of this.planes) sum += plane.bytesUsed;

@@ -10,7 +10,7 @@ export const controlName = (name: string): string =>
     .replace(/[^a-z0-9]+/g, "_")
     .replace(/^_+|_+$/g, "");
 
-/** What a wish came to. */
+/** A requested control value and the value that the driver keeps. */
 export interface AppliedControl {
   name: string;
   asked: number;

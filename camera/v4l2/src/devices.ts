@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds video devices: all of them, the one behind a path, and the one that was unplugged and came back elsewhere.
+// Finds video devices: all, by path, and a camera that was replugged under another path.
 import { existsSync, readdirSync, realpathSync } from "node:fs";
 import { cameraError } from "./errors.js";
 import type { NativeAddon, NativeDescription, NativeIdentity } from "./native.js";
@@ -10,7 +10,7 @@ export interface DeviceFolders {
   sysfs?: string;
   /** Default /dev. */
   dev?: string;
-  /** What board this is: default /proc/device-tree/compatible. */
+  /** File that names the board: default /proc/device-tree/compatible. */
   compatible?: string;
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a camera lost, by cause.
+// Counts the images that a camera lost, by cause.
 import type { V4l2Camera } from "./camera.js";
 
 /**
- * Adds what one camera lost, under the names that metrics use. Images dropped here have sequence numbers too: what is
- * left of the gaps is what the driver never handed over.
+ * Adds the losses of one camera under the names that metrics use. Images dropped here have sequence numbers too, so
+ * the remaining gaps are images that the driver never delivered.
  */
 export function addDrops(drops: Record<string, number>, camera: V4l2Camera): void {
   const counts = camera.native.statistics();

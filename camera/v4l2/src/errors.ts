@@ -3,9 +3,9 @@
 import { readdirSync, readFileSync, readlinkSync, realpathSync } from "node:fs";
 
 interface Kind {
-  /** Whether trying again can help. */
+  /** True if a retry can succeed. */
   retryable: boolean;
-  /** What to do, one sentence. */
+  /** One sentence that says what to do. */
   hint: string;
 }
 
@@ -26,10 +26,10 @@ export const CAMERA_ERRORS = {
     retryable: true,
     hint: "End the other process; 'fuser -v /dev/videoN' names it.",
   },
-  /** A device cannot do what is asked of it: no camera, no such format, size or control. */
+  /** A device does not support the request: no camera, no such format, size or control. */
   DEVICE_UNSUITABLE: {
     retryable: false,
-    hint: "Ask for what the camera offers; listDevices() and describe() tell.",
+    hint: "Request a format, size or control that listDevices() or describe() lists.",
   },
   /** A value is of the wrong type or outside its range. */
   INVALID_ARGUMENT: { retryable: false, hint: "Use a value inside the range that the message names." },
@@ -45,7 +45,7 @@ export const CAMERA_ERRORS = {
 export type CameraErrorCode = keyof typeof CAMERA_ERRORS;
 
 export interface CameraErrorDetails {
-  /** What to do; default the code's own sentence. */
+  /** One sentence that says what to do; by default the sentence of the code. */
   hint?: string | undefined;
   cause?: unknown;
   /** Machine-readable facts: device, expected, found. */
@@ -71,7 +71,7 @@ export class CameraError extends Error {
   }
 }
 
-/** What the addon threw, as a CameraError about this device. Anything else passes through. */
+/** Converts an error of the addon to a CameraError about this device. Returns other values unchanged. */
 export function cameraError(error: unknown, device: string): unknown {
   if (error instanceof CameraError || !(error instanceof Error)) return error;
   const code = (error as { code?: string }).code;

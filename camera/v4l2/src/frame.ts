@@ -10,7 +10,7 @@ export interface FrameLayout {
   height: number;
   /** From one row to the next; 0 for compressed frames. */
   strideBytes: number;
-  /** What the bytes are: a pixel format, "MJPEG" for frames left as they came, undefined for a format without a name here. */
+  /** Pixel format of the bytes; "MJPEG" if they are not decoded; undefined for a format without a name here. */
   format: PixelFormat | "MJPEG" | undefined;
   /** V4L2's four letters of what the camera sends. */
   fourcc: string;
@@ -26,7 +26,7 @@ export class Frame implements FrameLayout {
   readonly strideBytes: number;
   readonly format: PixelFormat | "MJPEG" | undefined;
   readonly fourcc: string;
-  /** What the capture time was made from; "monotonic" is the kernel's own stamp, untouched. */
+  /** Source of the capture time; "monotonic" is the kernel's own stamp, unchanged. */
   timestampOrigin: StampOrigin = "monotonic";
   readonly #camera: V4l2Camera;
   readonly #frame: CameraFrame;

@@ -12,7 +12,7 @@ export {
   type OfferedFormat,
 } from "./list.js";
 export type { NativeAgreedFormat as KeptFormat, NativeSize as OfferedSize } from "./native.js";
-export { type CameraWish, open } from "./open.js";
+export { type CameraRequest, open } from "./open.js";
 export {
   Camera,
   type CameraEventMap,

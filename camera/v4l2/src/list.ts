@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is plugged in: every video node with its formats, sizes, rates and controls, or why it does not tell.
+// Lists every video device with its formats, sizes, rates and controls, or the reason why they cannot be read.
 import { loadAddon } from "./addon.js";
 import { controlName } from "./controls.js";
 import { listDevices as listNodes } from "./devices.js";

@@ -58,17 +58,17 @@ export interface NativeDescription extends NativeIdentity {
   controls: NativeControl[];
 }
 
-/** What the driver agreed to, read back. */
+/** The format that the driver set, read back. */
 export interface NativeAgreedFormat {
   fourcc: string;
   width: number;
   height: number;
-  /** Of the first memory plane, which is the only one of most formats. */
+  /** Bytes per row of the first memory plane, which is the only one of most formats. */
   strideBytes: number;
   imageBytes: number;
-  /** Memory planes, each a piece of memory of its own. */
+  /** Memory planes, each a separate allocation. */
   planes: { strideBytes: number; imageBytes: number }[];
-  /** 0 where the driver does not tell. */
+  /** 0 if the driver does not report a rate. */
   rateHz: number;
 }
 
@@ -91,8 +91,8 @@ export interface NativeStatistics {
 
 export const RING_ENTRIES = 64;
 /**
- * What is known of an image: int64 timestampNs, int64 dequeuedNs, uint32 sequence, flags, then of four memory planes uint32
- * bytesUsed and offsetBytes each.
+ * Size of an image's facts: int64 timestampNs, int64 dequeuedNs, uint32 sequence, flags, then uint32 bytesUsed and
+ * offsetBytes for each of four memory planes.
  */
 export const FACTS_BYTES = 64;
 
@@ -125,14 +125,14 @@ export interface NativeCamera {
    * `action` that ended the stream; with `events` takeEvents() has something. Every announced image is held until release().
    */
   start(onWake: (produced: number, fault: number, action: string | undefined, events: boolean) => void): void;
-  /** @throws INVALID_ARGUMENT where nobody holds it */
+  /** @throws INVALID_ARGUMENT if the image is not held */
   release(image: number): void;
   /** Stops the stream and starts it again at this time, CLOCK_MONOTONIC ns. */
   restartAt(monotonicNs: number): void;
   controls(): NativeControl[];
   readControl(id: number, wide: boolean): number;
   writeControl(id: number, wide: boolean, value: number): void;
-  /** From now on a change of this control, whoever makes it but this camera, is an event. */
+  /** Emits an event for each change of this control that another program or the camera's firmware makes. */
   watchControl(id: number): void;
   /** Changes since the last call, oldest first. */
   takeEvents(): NativeControlEvent[];
@@ -161,7 +161,7 @@ export interface NativeOpenOptions {
    * and may be the `userBuffers` of a camera opened later.
    */
   ownMemory?: boolean;
-  /** What becomes of a JPEG: GREY (default), RGB8, or nothing, and its bytes are delivered. */
+  /** Decodes JPEG frames to GREY (default) or RGB8; `none` delivers their bytes. */
   decode?: "grey" | "rgb" | "none";
   /** A driver in memory, for tests. */
   system?: unknown;

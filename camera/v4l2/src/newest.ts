@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The place between a camera and a loop that reads it: holds the newest item, and gives back what nobody took in time.
+// Connects a camera to a loop that reads it: holds the newest item and releases items that were not read in time.
 
 interface Releasable {
   release(): void;
@@ -21,7 +21,7 @@ export class Newest<T extends Releasable> implements AsyncIterableIterator<T, un
   readonly #onReplaced: () => void;
   readonly #onReturn: () => void;
   #item: T | undefined;
-  /** What the reader has now. */
+  /** The item that the reader has now. */
   #given: T | undefined;
   #end: { error?: unknown } | undefined;
   /** Turns that nothing came for yet: one, unless somebody calls next() by hand. */
@@ -48,7 +48,7 @@ export class Newest<T extends Releasable> implements AsyncIterableIterator<T, un
     this.#item = item;
   }
 
-  /** Hands what was put to whoever waits. Called when all that came together is put: only the newest of it is read. */
+  /** Gives the newest item to a waiting reader. Called after all items that arrived together were put. */
   flush(): void {
     while (this.#item !== undefined && this.#waiting.length > 0) this.#waiting.shift()!.resolve(this.#take());
   }

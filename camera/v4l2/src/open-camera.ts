@@ -43,7 +43,7 @@ export interface CameraStatistics {
   /**
    * Frames lost, by cause. `driver`: made and never handed over; `errorFlag`: marked as broken; `incomplete`: fewer bytes than
    * the image has, or more than its buffer; `decode`: no whole JPEG of this size; `noBuffer`: every decoded image was held;
-   * `replaced`: a newer one came before this was read; `unread`: nobody read. A cause that did not occur is not there.
+   * `replaced`: a newer one came before this was read; `unread`: no reader. A cause that did not occur is absent.
    */
   drops: Record<string, number>;
   /** CPU time of the camera's own thread since its last opening, nanoseconds. */
@@ -59,7 +59,7 @@ export interface CameraParts {
   signal: AbortSignal | undefined;
 }
 
-/** Whoever reads the camera. */
+/** A consumer of the camera's frames. */
 interface Reader {
   onFrame(frame: Frame): void;
   onTurn?(): void;
@@ -68,7 +68,7 @@ interface Reader {
 }
 
 export class Camera extends EventEmitter<CameraEventMap> implements AsyncIterable<Frame> {
-  /** What the camera keeps, read back from the driver. */
+  /** The format that the camera uses, read back from the driver. */
   readonly format: Readonly<NativeAgreedFormat>;
   /** How its frames are in memory. */
   readonly layout: Readonly<FrameLayout>;
@@ -125,7 +125,7 @@ export class Camera extends EventEmitter<CameraEventMap> implements AsyncIterabl
     return this.attach({ onFrame, onEnd: (error) => error !== undefined && this.#fail(error as Error) });
   }
 
-  /** Frame after frame; a frame is released at the next turn unless kept. Whatever is not read in time gives way to newer ones. */
+  /** Iterates over the frames. A frame is released at the next turn unless kept. Newer frames replace unread ones. */
   [Symbol.asyncIterator](): AsyncIterableIterator<Frame, undefined, undefined> {
     const newest = new Newest<Frame>(
       () => this.#replaced++,
@@ -171,7 +171,7 @@ export class Camera extends EventEmitter<CameraEventMap> implements AsyncIterabl
     return new CameraControls(this.#native).apply(name, typeof value === "boolean" ? Number(value) : value);
   }
 
-  /** From now on "control" events tell of changes of these controls. They come while the camera is read. @throws CameraError */
+  /** Enables "control" events for these controls. They are emitted while the camera is read. @throws CameraError */
   watch(...names: string[]): void {
     const controls = new CameraControls(this.#native);
     for (const name of names) {
@@ -267,7 +267,7 @@ export class Camera extends EventEmitter<CameraEventMap> implements AsyncIterabl
   }
 
   #fail(error: Error): void {
-    // Without a listener an "error" event ends the process; an abort is the program's own wish.
+    // Without a listener an "error" event ends the process; an abort is requested by the program.
     if (error !== this.#parts.signal?.reason) this.emit("error", error);
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening a camera with a wish: the driver decides, and what it keeps is reported.
+// Opens a camera with requested settings and reports the settings that the driver chose.
 import { loadAddon } from "./addon.js";
 import { V4l2Camera } from "./camera.js";
 import { CameraControls } from "./controls.js";
@@ -12,8 +12,8 @@ import { BusClocks, hostClocks } from "./pair/bus-clock.js";
 import { CAPTURE_FORMATS, type CaptureFormat, captureFormatFrom, formatTrait } from "./pixel-formats.js";
 import { SupervisedCamera } from "./supervised-camera.js";
 
-/** What one would like. Everything is optional; what is left out stays as the camera has it. */
-export interface CameraWish {
+/** Requested settings. All are optional; a setting that is left out stays as the camera has it. */
+export interface CameraRequest {
   /** A name of CAPTURE_FORMATS, or V4L2's four letters of any other format. */
   format?: CaptureFormat | (string & {});
   /** Pixels. */
@@ -21,13 +21,13 @@ export interface CameraWish {
   height?: number;
   /** Frames a second. */
   rateHz?: number;
-  /** Refuse a camera that keeps another format, size or rate (1 % off) than was wished. Default false. */
+  /** Refuse a camera that sets another format, size or rate (1 % off) than requested. Default false. */
   exact?: boolean;
-  /** What becomes of Motion JPEG: left as it came (default), or decoded to GREY or RGB8 by libturbojpeg. */
+  /** Decodes Motion JPEG to GREY or RGB8 with libturbojpeg; `none` (default) delivers the JPEG bytes. */
   decode?: "none" | "grey" | "rgb";
   /** Frame buffers asked of the driver, 4 to 32, default 8. As many frames less a few can be held at a time. */
   buffers?: number;
-  /** Whose memory the camera writes into: the driver's, mapped (default), or the process's own (USERPTR). */
+  /** Memory that the camera writes into: the driver's, mapped (default), or the process's (USERPTR). */
   memory?: "mmap" | "userptr";
   /** Also export every buffer as a DMA buffer: camera.dmaBuffers. */
   dmaBuffers?: boolean;
@@ -59,8 +59,8 @@ function toFourcc(format: string): string {
   );
 }
 
-function nativeOptions(path: string, wish: CameraWish, system: unknown): NativeOpenOptions {
-  const { format, width, height, rateHz, buffers, decode = "none", memory = "mmap" } = wish;
+function nativeOptions(path: string, request: CameraRequest, system: unknown): NativeOpenOptions {
+  const { format, width, height, rateHz, buffers, decode = "none", memory = "mmap" } = request;
   if (format !== undefined && typeof format !== "string")
     throw new CameraError("INVALID_ARGUMENT", `Expected a text for format, got ${typeof format}.`);
   if (memory !== "mmap" && memory !== "userptr")
@@ -75,7 +75,7 @@ function nativeOptions(path: string, wish: CameraWish, system: unknown): NativeO
     decode,
     separatePlanes: true,
     ...(memory === "userptr" && { ownMemory: true }),
-    ...(wish.dmaBuffers === true && { exportBuffers: true }),
+    ...(request.dmaBuffers === true && { exportBuffers: true }),
     ...(system !== undefined && { system }),
   };
 }
@@ -92,7 +92,7 @@ function frameLayout(
   return { width, height, strideBytes: 0, format: "MJPEG", fourcc };
 }
 
-function checkKept(path: string, kept: NativeAgreedFormat, wish: CameraWish): void {
+function checkKept(path: string, kept: NativeAgreedFormat, request: CameraRequest): void {
   const named = captureFormatFrom(kept.fourcc);
   const rowBytes = named === undefined ? 0 : kept.width * formatTrait(named).bytesPerPixel;
   if (kept.strideBytes < rowBytes) {
@@ -102,11 +102,11 @@ function checkKept(path: string, kept: NativeAgreedFormat, wish: CameraWish): vo
       { context: { device: path, found: kept } },
     );
   }
-  if (wish.exact !== true) return;
+  if (request.exact !== true) return;
   const text = (fourcc: string, width: number, height: number, rateHz: number) =>
     `${fourcc.trim()} ${width}x${height}${rateHz > 0 ? ` at ${Number(rateHz.toFixed(2))} Hz` : ""}`;
-  const fourcc = wish.format === undefined ? kept.fourcc : toFourcc(wish.format);
-  const { width = kept.width, height = kept.height, rateHz = kept.rateHz } = wish;
+  const fourcc = request.format === undefined ? kept.fourcc : toFourcc(request.format);
+  const { width = kept.width, height = kept.height, rateHz = kept.rateHz } = request;
   const sameRate = Math.abs(kept.rateHz - rateHz) <= 0.01 * rateHz;
   if (fourcc === kept.fourcc && width === kept.width && height === kept.height && sameRate) return;
   throw new CameraError(
@@ -122,23 +122,27 @@ function checkKept(path: string, kept: NativeAgreedFormat, wish: CameraWish): vo
  * @throws CameraError DEVICE_UNAVAILABLE, DEVICE_PERMISSION, DEVICE_BUSY, DEVICE_UNSUITABLE, INVALID_ARGUMENT or ADDON_MISSING;
  *   the signal's reason
  */
-export async function open(path: string, wish: CameraWish = {}, around: Surroundings = {}): Promise<Camera> {
-  const { signal } = wish;
+export async function open(
+  path: string,
+  request: CameraRequest = {},
+  around: Surroundings = {},
+): Promise<Camera> {
+  const { signal } = request;
   signal?.throwIfAborted();
   if (typeof path !== "string")
     throw new CameraError("INVALID_ARGUMENT", `Expected a path such as "/dev/video0", got ${typeof path}.`);
   const addon = around.addon ?? loadAddon();
-  const options = nativeOptions(path, wish, around.system);
+  const options = nativeOptions(path, request, around.system);
   const watched = new Set<string>();
   const prepare = (camera: V4l2Camera) => {
     const controls = new CameraControls(camera.native);
-    for (const [name, value] of Object.entries(wish.controls ?? {}))
+    for (const [name, value] of Object.entries(request.controls ?? {}))
       controls.apply(name, typeof value === "boolean" ? Number(value) : value);
     for (const name of watched) controls.watch(name);
   };
   const camera = await openFirst(addon, options);
   try {
-    checkKept(path, camera.native.format, wish);
+    checkKept(path, camera.native.format, request);
     prepare(camera);
     signal?.throwIfAborted();
   } catch (error) {
@@ -151,7 +155,7 @@ export async function open(path: string, wish: CameraWish = {}, around: Surround
     buses: sharedBuses(addon),
     open: options,
     prepare,
-    reconnect: wish.reconnect !== false,
+    reconnect: request.reconnect !== false,
     ...(around.folders && { folders: around.folders }),
   });
   const layout = frameLayout(camera.native.format, options.decode ?? "none");

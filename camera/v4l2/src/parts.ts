@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts that index.ts is made of, for programs that drive cameras with callbacks and buffers of their own. They change more
+// Exports the parts of index.ts, for programs that drive cameras with their own callbacks and buffers. They change more
 // often than index.ts does.
 export { loadAddon } from "./addon.js";
 export {

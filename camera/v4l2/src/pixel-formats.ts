@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one table of what cameras deliver: V4L2's four letters, our name, and where in a word the sample stands.
+// Lists the formats that cameras deliver: V4L2's four letters, the name here, and the sample's place in a word.
 import type { PixelFormat } from "./pixel-format.js";
 
-/** What a camera can be asked for: a pixel format, or Motion JPEG, which is decoded to GREY, or to RGB8 for who reads colours. */
+/** A format to request: a pixel format, or Motion JPEG, which is decoded to GREY, or to RGB8 if colours are read. */
 export type CaptureFormat = PixelFormat | "MJPEG";
 
 export interface FormatTrait {
@@ -55,7 +55,7 @@ export const CAPTURE_FORMATS = FORMAT_TRAITS.map((trait) => trait.format) as [
 export const formatTrait = (format: CaptureFormat): FormatTrait =>
   FORMAT_TRAITS.find((trait) => trait.format === format)!;
 
-/** Our name of V4L2's four letters; undefined for what is not read. */
+/** Returns the name of V4L2's four letters; undefined for a format that is not supported. */
 export const captureFormatFrom = (fourcc: string): CaptureFormat | undefined =>
   FORMAT_TRAITS.find((trait) => trait.fourcc === fourcc)?.format;
 
@@ -64,7 +64,7 @@ export type RawAlignment = "low" | "high";
 
 /**
  * NVIDIA's capture unit on Xavier and later ("tegra-video" on the T194 and newer) fills raw words from the top and
- * repeats the upper bits below, which makes them 16-bit samples whatever the four letters say.
+ * repeats the upper bits below, which makes them 16-bit samples even if the four letters name another depth.
  */
 export function delivered(format: CaptureFormat, alignment: RawAlignment, colours = false): PixelFormat {
   if (format === "MJPEG") return colours ? "RGB8" : "GREY";

@@ -137,7 +137,7 @@ export class CameraPair implements AsyncIterable<FramePair> {
     return stop;
   }
 
-  /** Pair after pair; a pair is released at the next turn unless kept. Whatever is not read in time gives way to newer ones. */
+  /** Iterates over the pairs. A pair is released at the next turn unless kept. Newer pairs replace unread ones. */
   [Symbol.asyncIterator](): AsyncIterableIterator<FramePair, undefined, undefined> {
     const newest = new Newest<FramePair>(
       () => this.#replaced++,

@@ -46,7 +46,7 @@ export interface SupervisorOptions {
 
 export class SupervisedCamera {
   readonly period: FramePeriod;
-  /** What was opened first; every successor must be the same camera with the same format. */
+  /** The first camera; every successor must be the same camera with the same format. */
   readonly #first: NativeCamera;
   /** Losses by cause of cameras that were closed since; add those of the open one. */
   #pastDrops: Record<string, number> = {};
@@ -88,7 +88,7 @@ export class SupervisedCamera {
     return new SupervisedCamera(camera, options);
   }
 
-  /** Where this camera's images lie, of whichever camera; undefined where each camera has memory of its own. */
+  /** Memory of this camera's images, shared by its successors; undefined if each camera has separate memory. */
   get inputMemory(): readonly Uint8Array[] | undefined {
     return this.#options.open.ownMemory ? this.#first.images : undefined;
   }

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A camera's bad days: unplugged, closed under a loop, refused, a driver that lies.
+// Failures of a camera: unplugged, closed under a loop, refused, a driver that reports wrong values.
 import { constants } from "node:os";
 import { describe, expect, test, vi } from "vitest";
 import { needs } from "../../../test/doubles/needs.js";
-import { CameraError, type CameraWish, describe as describeCamera, type Frame, open } from "../src/index.js";
+import {
+  CameraError,
+  type CameraRequest,
+  describe as describeCamera,
+  type Frame,
+  open,
+} from "../src/index.js";
 import type { FakeCamera } from "./fake-video/fake-video.js";
 import { counted, now, until } from "./fake-video/helpers.js";
 import {
@@ -21,7 +27,7 @@ import { motionJpeg } from "./motion-jpeg.js";
 
 const { EBUSY, EACCES, ENOENT } = constants.errno;
 
-describe("bad days", () => {
+describe("failures", () => {
   test("unplugged and back under another name: the same camera, the same loop, its controls set again", async () => {
     const camera = await opened({ controls: { gain: 40 } }, { bus: "usb-1", controls: [GAIN] });
     camera.watch("gain");
@@ -142,7 +148,7 @@ describe("refused, with a code and what to do", () => {
     ["memory", "card"],
   ])("%s: %s", async (name, value) => {
     fake.plugIn({ path: PATH });
-    const refused = open(PATH, { [name]: value } as CameraWish, around());
+    const refused = open(PATH, { [name]: value } as CameraRequest, around());
     await expect(refused).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
     expect(fake.state(PATH).opens).toBe(0);
   });
@@ -261,7 +267,7 @@ describe("a driver that lies", () => {
     for (const frame of seen) frame.release();
   });
 
-  /** What each does after its first image, and what it says when it is given up. */
+  /** Each camera's action after its first image, and the error that ends it. */
   const FOR_EVER: readonly [string, RegExp, Partial<FakeCamera>, (path: string) => void][] = [
     ["is silent", /no image for 1\.\d s/, {}, () => {}],
     [

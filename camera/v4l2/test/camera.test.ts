@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The native capture against the driver in memory: what is agreed, delivered, counted and given back.
+// The native capture against the driver in memory: formats, delivery, counts and the return of buffers.
 import { readdirSync } from "node:fs";
 import { constants } from "node:os";
 import { setFlagsFromString } from "node:v8";
@@ -369,7 +369,7 @@ describe("native capture", () => {
     expect(descriptors()).toBe(before);
   });
 
-  test("a restart keeps what is held and queues the rest again", async () => {
+  test("a restart keeps held buffers and queues the others again", async () => {
     fake.plugIn({ path: PATH });
     const { camera, frames } = await openAndStart();
     fake.deliver(PATH, { timestampNs: 1n, sequence: 0, bytes: counted(7) });
@@ -411,11 +411,11 @@ describe("native capture", () => {
 
 describe("without a camera", () => {
   test("a path that is not there, and one that is no camera, are distinguished", async () => {
-    const wish = { fourcc: "GREY", width: 64, height: 48 };
-    await expect(V4l2Camera.open(video, { path: "/dev/video999", ...wish })).rejects.toMatchObject({
+    const request = { fourcc: "GREY", width: 64, height: 48 };
+    await expect(V4l2Camera.open(video, { path: "/dev/video999", ...request })).rejects.toMatchObject({
       code: "DEVICE_UNAVAILABLE",
     });
-    await expect(V4l2Camera.open(video, { path: "/dev/null", ...wish })).rejects.toMatchObject({
+    await expect(V4l2Camera.open(video, { path: "/dev/null", ...request })).rejects.toMatchObject({
       code: "DEVICE_UNSUITABLE",
     });
   });

@@ -10,7 +10,7 @@ import { afterAll, describe, expect, test } from "vitest";
 const here = import.meta.dirname;
 const CAPTURE = join(here, "../native");
 const FAKE = join(here, "fake-video");
-/** What needs Node-API is left out. */
+/** Leaves out tests that need Node-API. */
 const withNode = new Set([
   "addon.cc",
   "arguments.cc",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a frame leaves on JavaScript's heap, in its own process whose young generation is never collected meanwhile.
+// Measures the garbage of a frame on JavaScript's heap, in a process whose young generation is never collected.
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { fakeVideoModule } from "./fake-video/fake-video.js";
@@ -14,7 +14,8 @@ const FLAGS = [
 
 describe("garbage of a frame", () => {
   // Measured: 77 to 201, 587 to 642 and 1186 to 1198 bytes, of which Node itself makes 50 to call a function, and V8 200 to
-  // await. A machine that does much next to waits more often, which costs up to twice as much. What is kept is code that V8 makes meanwhile: as much after ten times as many frames.
+  // await. A busy machine awaits more often, which costs up to twice as much. V8 keeps the code that it compiles: ten times
+  // as many frames leave no more.
   test.each([
     ["function", 700],
     ["loop", 2000],

@@ -21,7 +21,7 @@ export interface MotionJpeg {
 }
 
 interface Huffman {
-  /** Of each symbol: its code and how many bits that has. */
+  /** Code of each symbol and the number of its bits. */
   codes: Map<number, [code: number, bits: number]>;
   /** The segment, marker and length included. */
   segment: Uint8Array;

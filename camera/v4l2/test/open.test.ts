@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A camera as the package's reader knows it: listed, opened with a wish, read in a loop, controlled.
+// The package's interface for one camera: list, open with requested settings, read in a loop, control.
 import { constants } from "node:os";
 import { describe, expect, test } from "vitest";
 import { needs } from "../../../test/doubles/needs.js";
-import { type CameraWish, describe as describeCamera, type Frame, listDevices, open } from "../src/index.js";
+import {
+  type CameraRequest,
+  describe as describeCamera,
+  type Frame,
+  listDevices,
+  open,
+} from "../src/index.js";
 import { counted, now, readCounter, rest, until } from "./fake-video/helpers.js";
 import {
   around,
@@ -43,7 +49,7 @@ describe("what a camera offers", () => {
     ]);
   });
 
-  test("a list names every node, and why one does not tell", async () => {
+  test("a list names every device, and the reason if one cannot be read", async () => {
     const { mkdtempSync, mkdirSync, rmSync } = await import("node:fs");
     const folder = mkdtempSync("/tmp/v4l2-camera-sysfs-");
     try {
@@ -70,13 +76,13 @@ describe("what a camera offers", () => {
   });
 });
 
-describe("a wish, and what the camera keeps", () => {
+describe("requested settings and the settings that the camera keeps", () => {
   const formats = [
     { fourcc: "YUYV", width: 64, height: 48, ratesHz: [30, 15] },
     { fourcc: "GREY", width: 32, height: 24, ratesHz: [30] },
   ];
 
-  test("is read back, and what is left out stays as it is", async () => {
+  test("is read back, and settings that are left out stay unchanged", async () => {
     const camera = await opened({ format: "YUYV", width: 640, height: 480, rateHz: 14 }, { formats });
     expect(camera.format).toMatchObject({ fourcc: "YUYV", width: 64, height: 48, rateHz: 15 });
     expect(camera.layout).toEqual({
@@ -95,7 +101,7 @@ describe("a wish, and what the camera keeps", () => {
 
   test("exact refuses another size, format or rate, with both", async () => {
     fake.plugIn({ path: PATH, formats });
-    const refused = (wish: CameraWish) => open(PATH, { ...wish, exact: true }, around());
+    const refused = (request: CameraRequest) => open(PATH, { ...request, exact: true }, around());
     await expect(refused({ format: "YUYV", width: 640, height: 480 })).rejects.toMatchObject({
       code: "DEVICE_UNSUITABLE",
       message: `${PATH}: expected YUYV 640x480 at 30 Hz, the camera keeps YUYV 64x48 at 30 Hz.`,
@@ -225,7 +231,7 @@ describe("frames", () => {
     expect(await first).toBe(0);
     expect(fake.state(PATH)).toMatchObject({ queued: 8, streaming: true });
     deliver();
-    await until(() => camera.statistics().drops.unread === 1, "nobody reads");
+    await until(() => camera.statistics().drops.unread === 1, "the image is unread");
     const next = camera.frame();
     deliver();
     const frame = await next;
@@ -326,7 +332,7 @@ describe("controls", () => {
     await streaming();
     for (let i = 0; i < 200; i++) fake.change(PATH, GAIN.id, i % 100);
     const lost = () => camera.supervised.camera!.native.statistics().eventsLost;
-    await until(() => count + lost() === 200, "all told or counted");
+    await until(() => count + lost() === 200, "all images delivered or counted");
     expect(count).toBeGreaterThanOrEqual(64);
     const { threadNs } = camera.statistics();
     await rest(50);

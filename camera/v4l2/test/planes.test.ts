@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cameras whose images are in several pieces of memory (NV12M, YUV420M): each plane in place, with its own rows and bytes.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Camera, type CameraWish, type Frame, open } from "../src/index.js";
+import { type Camera, type CameraRequest, type Frame, open } from "../src/index.js";
 import { V4l2Camera } from "../src/parts.js";
 import { type FakeCamera, type FakeImage, type FakeVideo, fakeVideo } from "./fake-video/fake-video.js";
 import { counted, now, readCounter, until, video } from "./fake-video/helpers.js";
@@ -19,8 +19,8 @@ function plugIn(fourcc: string, memoryPlanes: number, more: Partial<FakeCamera> 
   fake.plugIn({ path: PATH, multiPlanar: true, memoryPlanes, formats, ...more });
 }
 
-async function opened(wish: CameraWish = {}): Promise<{ camera: Camera; frames: Frame[] }> {
-  const camera = await open(PATH, wish, { system: fake.system, folders: { sysfs: "/nowhere" } });
+async function opened(request: CameraRequest = {}): Promise<{ camera: Camera; frames: Frame[] }> {
+  const camera = await open(PATH, request, { system: fake.system, folders: { sysfs: "/nowhere" } });
   cameras.push(camera);
   const frames: Frame[] = [];
   camera.start((frame) => frames.push(frame));
@@ -126,8 +126,8 @@ describe("an image in several memory planes", () => {
 });
 
 describe("refused", () => {
-  const refused = (wish: CameraWish = {}) =>
-    expect(open(PATH, wish, { system: fake.system, folders: { sysfs: "/nowhere" } })).rejects;
+  const refused = (request: CameraRequest = {}) =>
+    expect(open(PATH, request, { system: fake.system, folders: { sysfs: "/nowhere" } })).rejects;
 
   test("planes of which the driver gives less than their rows", async () => {
     plugIn(NV12M, 2, { lies: { planeBytes: 100 } });

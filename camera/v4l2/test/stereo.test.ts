@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two cameras read as one: which frames are a pair, what is left over, and how it begins and ends.
+// Two cameras that are read as one: pairing, frames without a partner, start and end.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Camera, type FramePair, open, pair } from "../src/index.js";
 import { type FakeVideo, fakeVideo } from "./fake-video/fake-video.js";
@@ -65,7 +65,7 @@ describe("pairs", () => {
     await reading;
   });
 
-  test("the strict window leaves what is too far apart", async () => {
+  test("the strict window drops frames that are too far apart", async () => {
     const stereo = pair(left, right, { maxSkewMs: 2 });
     const pairs: FramePair[] = [];
     const stop = stereo.start((one) => pairs.push(one));

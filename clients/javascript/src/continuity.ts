@@ -49,7 +49,7 @@ export class Continuity {
 const MAX_STREAMS = 4096;
 
 /**
- * Keeps one Continuity per stream; if there are too many, the one that was silent longest is forgotten and restarts.
+ * Keeps one Continuity per stream; if there are too many, the stream that was silent longest is dropped and restarts.
  */
 export class ContinuityByStream {
   readonly #known = new Map<string, Continuity>();

@@ -3,7 +3,7 @@
 // more, or to less, is refused while it is being inflated. Runs in Node and in a browser.
 //
 // Of the chunks only IHDR, IDAT and IEND are read: colour profiles and texts (iCCP, zTXt, iTXt) are compressed too, and
-// inflating what nobody asked for is how a small file costs gigabytes. Chunk checksums are not: the frame's CRC covers them.
+// inflating them could cost gigabytes. Chunk checksums are not checked, because the frame's CRC covers them.
 import { Unzlib } from "fflate";
 import { nodeBuiltin } from "../../../core/frame/node-builtin.js";
 

@@ -29,7 +29,7 @@ void main() {
   ivec2 pixel = ivec2(gl_VertexID % size.x, gl_VertexID / size.x);
   uint count = texelFetch(depth, pixel, 0).r;
   float z = float(count) * meaning.x + meaning.y;
-  // Of a square that was sent as one pixel, only the first is a point.
+  // A square that was sent as one pixel becomes one point, the first.
   bool repeated = pixel.x % reduction != 0 || pixel.y % reduction != 0;
   bool hidden = repeated || hideFilled && texelFetch(confidence, pixel, 0).r == 0u;
   if (count == 0u || z < range.x || z > range.y || hidden) {

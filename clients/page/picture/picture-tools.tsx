@@ -19,7 +19,7 @@ export interface PictureToolsProps {
   onTool: (tool: Tool | undefined) => void;
 }
 
-/** What dragging over the picture does. */
+/** The action of a drag over the picture. */
 export type Tool = "region" | "area" | "ruler";
 
 /** A confidence as a probability. */

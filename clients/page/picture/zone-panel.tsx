@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists the zones by name, and the one that is being drawn. Everything that the mouse does on the image has a button
+// Lists the zones by name, including a zone that is being drawn. Everything that the mouse does on the image has a button
 // here.
 import { useState } from "preact/hooks";
 import type { ControlAnswer } from "../../../edge/outputs/viewer/protocol.js";

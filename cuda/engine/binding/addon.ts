@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cuda/ registers on the native addon; engine.ts makes usable things of it.
+// Types of the functions that cuda/ registers on the native addon; engine.ts wraps them.
 import { loadAddon } from "../../../core/index.js";
 import type { Algorithm, Matcher, MatcherValues, SettingFact, StageName } from "../../matchers.js";
 import type {

@@ -118,7 +118,7 @@ class SessionEngine implements NativeEngine {
   readonly #waiting: (Waiting | undefined)[];
   readonly #results: FrameResult[];
   framesInFlight: number;
-  /** What ran, kept for the reports that are made after close(). */
+  /** Description of the engine, kept for reports after close(). */
   #lastInfo: EngineInfo | undefined;
 
   /** Why the CPU computes, if the plugin was not opened at all. */

@@ -15,7 +15,7 @@ export interface MatchParameters extends MatcherValues {
   minDisparity: number;
   /** Whole number from 8 to 512; the search is [minDisparity, minDisparity + numDisparities). */
   numDisparities: number;
-  /** Of the matcher, by key; one that is left out has its default. */
+  /** Parameters of the matcher by key; the default if left out. */
   parameters: Readonly<Record<string, ParameterValue>>;
 }
 
@@ -89,7 +89,7 @@ export interface EngineOptions {
   region?: Region;
   /** Rows by which the right image lies lower, quarters of a row; auto: estimated from the pairs. Absent: 0. */
   verticalOffset?: "auto" | number;
-  /** Whether pairs are filtered before they are matched; auto: while they are noisy. Absent: off. */
+  /** Denoises pairs before they are matched; auto: while they are noisy. Absent: off. */
   denoise?: "auto" | "off" | "on";
   match: MatchParameters;
   refine: RefineSettings;
@@ -97,9 +97,9 @@ export interface EngineOptions {
   depth?: DepthLimits;
   /** Absent: no depth can be computed (depthMillimetres stays empty). */
   geometry?: DepthGeometry;
-  /** Whether the rectified left image's colours are a result too. Of a camera without colours they are its grey three times. */
+  /** Also delivers the rectified left image in colours. A camera without colours gives its grey values three times. */
   leftRgb?: boolean;
-  /** What to encode natively per frame; absent means not computed. */
+  /** Encoding of the depth of each frame; absent: not encoded. */
   encodeDepth?: "rvl";
   encodeDisparity?: NativeEncoding;
   /** Needs `geometry`. Absent: no points. */
@@ -124,7 +124,7 @@ export interface EngineOptions {
 export const ENCODED_HEADROOM_BYTES = 128;
 
 /**
- * One result slot. All arrays are views of memory made once at open, each after ENCODED_HEADROOM_BYTES free bytes of its own
+ * One result slot. All arrays are views of memory made once at open, each after ENCODED_HEADROOM_BYTES free bytes in a separate
  * ArrayBuffer. What they hold is valid until the slot is submitted again.
  */
 export interface EngineSlot {
@@ -157,7 +157,7 @@ export function perCause(value: (cause: DropCause) => number): DroppedPixels {
   return Object.fromEntries(DROP_CAUSES.map((cause) => [cause, value(cause)])) as DroppedPixels;
 }
 
-/** What came of one submitted frame. */
+/** Result of one submitted frame. */
 export interface FrameResult {
   slot: number;
   /** Bytes of the body in encodedDepth; 0 when not asked for. */
@@ -165,7 +165,7 @@ export interface FrameResult {
   encodedDisparityBytes: number;
   /** Pixels with a valid disparity. */
   validPixels: number;
-  /** Those of them that were matched: the others are filled. Matching halves, it is half pixels that were. */
+  /** Valid pixels that were matched; the others are filled. At half resolution these are pixels of the halved image. */
   matchedPixels: number;
   /** Pixels that refine.minConfidence, depth.minMetres and depth.maxMetres dropped, by cause. */
   droppedPixels: DroppedPixels;
@@ -181,8 +181,8 @@ export interface EngineInfo {
   /** Frames that are computed at once: submitting more of them only makes them wait. */
   framesInFlight: number;
   /**
-   * Rows that the right image lies lower: the median of the newest estimates, and what is applied. atLimit: 4 rows or more, not applied.
-   * OverWidth: how many more at the right border than at the left, where that is a row or more.
+   * Vertical offset of the right image, in rows: the median of the newest estimates, and the applied offset. atLimit: 4 rows or more, not applied.
+   * overWidth: how much larger the offset is at the right border than at the left, if that is a row or more.
    */
   verticalOffset: {
     watched: boolean;
@@ -228,7 +228,7 @@ export interface NativeEngine {
    */
   compute(left: Uint8Array, right: Uint8Array): Promise<FrameResult>;
   /**
-   * From the next frame that begins on the right image is read by this map, of the size of the one that it replaces.
+   * Reads the right image through this map from the next frame on. The map has the size of the present one.
    * @throws DepthwattError ENGINE_PARAMETER: another size, or an engine without maps; ENGINE_FAILED after close()
    */
   setRightMap(map: Int32Array): void;

@@ -117,7 +117,7 @@ _depthwatt() {
     local i
     for ((i = 1; i < COMP_CWORD; i++)); do
         word=\${COMP_WORDS[i]}
-        # bash takes "=" for a word of its own: what follows it belongs to the word before.
+        # bash treats "=" as a separate word: join it with the words before and after it.
         if [ "$word" = "=" ]; then skip=value; continue; fi
         if [ "$skip" = value ]; then skip=''; continue; fi
         if [ "$skip" = option ]; then skip=''; continue; fi

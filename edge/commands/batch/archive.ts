@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists the pairs of an archive: data sets, folders of left and right images, and folders of those.
+// Lists the pairs of an archive: data sets, folders of left and right images, and folders that contain these.
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, extname, join, relative } from "node:path";
 import { leftRightIn, listImages, medianPeriodNs, planSteps, settleTimes } from "../../../camera/index.js";

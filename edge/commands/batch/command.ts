@@ -51,9 +51,9 @@ async function run(input: string, output: string, flags: BatchFlags): Promise<vo
   const { config } = loadFlagConfig(flags, settingFlags(flags));
   for (const name of ["enqueue", "ackWait"] as const)
     if (flags.queue === undefined && flags[name] !== undefined)
-      throw new DepthwattError("USAGE", `expected --queue beside ${FLAGS[name]}, got nothing`);
+      throw new DepthwattError("USAGE", `expected --queue with ${FLAGS[name]}, got nothing`);
   if (flags.again && !flags.enqueue)
-    throw new DepthwattError("USAGE", "expected --enqueue beside --again, got nothing");
+    throw new DepthwattError("USAGE", "expected --enqueue with --again, got nothing");
   if (isSameFolder(input, output))
     throw new DepthwattError(
       "USAGE",
@@ -154,7 +154,7 @@ function report(flags: BatchFlags, summary: Summary): void {
 
 export function define(command: Command): void {
   describeArguments(command, {
-    in: "folder with dataset.json, left/ and right/, mav0/, or folders of those",
+    in: "folder with dataset.json, left/ and right/, mav0/, or folders that contain these",
     out: "folder for the disparity maps, named as the pairs",
   });
   withSettingFlags(command, ...SETTINGS)

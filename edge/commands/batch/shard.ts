@@ -58,7 +58,7 @@ function placeIn(environment: NodeJS.ProcessEnv): { variable: string; index: num
   if (!text) return undefined;
   const index = whole(text, 0);
   const from = variable === "SLURM_ARRAY_TASK_ID" ? (whole(SLURM_ARRAY_TASK_MIN, 0) ?? 0) : 0;
-  if (index === undefined || index < from) throw wrong(`beside a ${variable} that is a number`, `"${text}"`);
+  if (index === undefined || index < from) throw wrong(`with a numeric ${variable}`, `"${text}"`);
   return { variable, index: index - from };
 }
 

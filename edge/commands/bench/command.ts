@@ -5,6 +5,7 @@ import { qualityWords } from "../../../cuda/index.js";
 import { wholeNumber } from "../../cli/numbers.js";
 import { type ConfigOptions, loadFlagConfig, withConfig, withExamples, withJson } from "../../cli/options.js";
 import { printJson, printLine } from "../../cli/output.js";
+import { Progress } from "../../cli/progress.js";
 import { type SettingOptions, settingFlags, withSettingFlags } from "../../cli/setting-flags.js";
 import { parseRepeatedStage } from "../../profile/repeated-stage.js";
 import { type BenchFigures, type PeerFigures, timeMatcher } from "./index.js";
@@ -69,6 +70,7 @@ function lines(figures: BenchFigures): string[] {
 
 async function run(flags: BenchFlags): Promise<void> {
   const { config } = loadFlagConfig(flags, settingFlags(flags));
+  const progress = new Progress();
   const figures = await timeMatcher({
     config,
     width: wholeNumber("--width", flags.width, 16, 16_384),
@@ -78,7 +80,8 @@ async function run(flags: BenchFlags): Promise<void> {
     ...(flags.repeatStage !== undefined && {
       repeatStage: parseRepeatedStage("--repeat-stage", flags.repeatStage),
     }),
-  });
+    onStep: (done, total, step) => progress.show(done, total, step),
+  }).finally(() => progress.clear());
   if (flags.json) printJson(figures);
   else for (const line of lines(figures)) printLine(line);
 }

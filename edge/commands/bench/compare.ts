@@ -20,16 +20,18 @@ export interface PeerFigures {
 /**
  * @param computeFrame one frame of the engine; its milliseconds
  * @param rounds in each of which the engine and every mode compute for `seconds`
+ * @param onRound called before each round
  */
 export async function compareWithOpencv(
   computeFrame: () => Promise<number>,
   peer: OpencvPeer,
-  { rounds, seconds }: { rounds: number; seconds: number },
+  { rounds, seconds, onRound }: { rounds: number; seconds: number; onRound?: (round: number) => void },
 ): Promise<PeerFigures[]> {
   const modes = Object.keys(OPENCV_MODES) as OpencvMode[];
   const engine: number[] = [];
   const theirs = new Map(modes.map((mode) => [mode, [] as number[]]));
   for (let round = 0; round < rounds; ++round) {
+    onRound?.(round);
     const end = performance.now() + 1000 * seconds;
     do engine.push(await computeFrame());
     while (performance.now() < end);

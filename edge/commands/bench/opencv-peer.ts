@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { DepthwattError } from "../../../core/index.js";
 
 const SCRIPT = fileURLToPath(new URL("opencv_peer.py", import.meta.url));
-/** Python on the PATH may differ from the one that Debian's packages belong to. */
+/** Debian's own Python, because another one on the PATH does not see Debian's packages. */
 const PYTHONS = ["python3", "/usr/bin/python3"];
 
 /** StereoSGBM's modes by how many paths they aggregate. */
@@ -65,7 +65,7 @@ export async function openOpencvPeer(pair: PeerPair, pythons = PYTHONS): Promise
   child.stderr.on("data", (piece) => {
     said += piece;
   });
-  child.stdin.on("error", () => {}); // told by the line that does not come
+  child.stdin.on("error", () => {}); // the missing line of output reports it
   child.on("error", () => {});
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const close = () => {

@@ -46,6 +46,8 @@ export interface BenchOptions {
   peer?: "opencv" | undefined;
   /** Runs more than once in every frame, to find what it costs. */
   repeatStage?: { stage: StageName; times: number };
+  /** Called before each step: none is reported while frames are timed. */
+  onStep?: (done: number, total: number, step: string) => void;
 }
 
 export interface BenchFigures {
@@ -126,7 +128,11 @@ export async function timeMatcher(options: BenchOptions): Promise<BenchFigures> 
       await engine.compute(left, right);
       return performance.now() - started;
     };
+    const steps = 2 + (peer === undefined ? 0 : PEER_ROUNDS);
+    const onStep = (done: number, step: string) => options.onStep?.(done, steps, step);
+    onStep(0, "measuring idle power");
     if (asked === undefined) await meter.measureIdle(WINDOW_SECONDS);
+    onStep(1, "timing frames");
     const stageTimes = STAGE_NAMES.map((): number[] => []);
     const warmUpMs = asked === undefined ? 1000 * WARM_UP_SECONDS : 0;
     const warmedUp = performance.now() + warmUpMs;
@@ -153,7 +159,8 @@ export async function timeMatcher(options: BenchOptions): Promise<BenchFigures> 
       power.available ? power[key] : { available: false as const, reason: power.reason };
     const medianMs = quantile(times, 0.5);
     const stageMedians = STAGE_NAMES.map((name, stage) => [name, quantile(stageTimes[stage]!, 0.5)] as const);
-    const rounds = { rounds: PEER_ROUNDS, seconds: PEER_SECONDS };
+    const onRound = (round: number) => onStep(2 + round, "timing OpenCV in turn");
+    const rounds = { rounds: PEER_ROUNDS, seconds: PEER_SECONDS, onRound };
     return {
       width,
       height,

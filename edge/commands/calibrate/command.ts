@@ -163,11 +163,11 @@ export function define(command: Command): void {
     .option("--source <file>", "a recording (.mcap) with both input images; with --live a kind of source")
     .option(
       "--live",
-      "takes pairs of the running source by itself and says what to show (default for cameras)",
+      "takes pairs of the running source automatically and says how to hold the board (default for cameras)",
     )
     .option("--save <folder>", "of live cameras, also keep the pairs that were taken, as left/ and right/")
     .addOption(
-      new Option("--pattern <name>", "what is printed on the board")
+      new Option("--pattern <name>", "pattern that is printed on the board")
         .choices([...PATTERNS])
         .default("chessboard"),
     )

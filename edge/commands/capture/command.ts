@@ -25,6 +25,7 @@ import {
   withPlaces,
 } from "../../cli/options.js";
 import { note, printJson, printLine } from "../../cli/output.js";
+import { Progress } from "../../cli/progress.js";
 import { openSource } from "../../run/open-source.js";
 
 interface SaveOptions {
@@ -61,26 +62,29 @@ async function save({ save: folder, raw, color }: SaveOptions, pair: FramePair):
 /** Saves the pairs that the options ask for. @returns how many were saved before the source ended */
 export function savePairs(source: Pick<PairSource, "start">, options: SaveOptions): Promise<number> {
   const writing: Promise<void>[] = [];
+  const progress = new Progress();
+  const last = options.skip + options.frames;
   let seen = 0;
-  return new Promise((resolve, reject) => {
+  return new Promise<number>((resolve, reject) => {
     const finish = () => Promise.all(writing).then(({ length }) => resolve(length), reject);
     source.start({
       onPair: (pair) => {
-        const wanted = seen >= options.skip && seen < options.skip + options.frames;
+        const wanted = seen >= options.skip && seen < last;
         seen++;
+        progress.show(Math.min(seen, last), last, wanted ? "saving pairs" : "waiting for exposure");
         if (wanted) {
           const saving = save(options, pair);
           saving.catch(reject);
           writing.push(saving);
         } else pair.release();
-        if (seen === options.skip + options.frames) finish();
+        if (seen === last) finish();
       },
       onDegraded: (reason) => reason !== undefined && note(`note: ${reason}`),
       onWarning: (message) => note(`note: ${message}`),
       onEnd: finish,
       onError: reject,
     });
-  });
+  }).finally(() => progress.clear());
 }
 
 async function run(options: CaptureOptions): Promise<void> {

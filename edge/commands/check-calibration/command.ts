@@ -13,6 +13,7 @@ import {
   withJson,
 } from "../../cli/options.js";
 import { note, printJson, printLine } from "../../cli/output.js";
+import { Progress } from "../../cli/progress.js";
 import { type SettingOptions, settingFlags, withSettingFlags } from "../../cli/setting-flags.js";
 import type { Unavailable } from "../../contracts/availability.js";
 import { rectifiedGeometry, uncalibrated } from "../../pipeline/geometry.js";
@@ -32,12 +33,15 @@ interface CheckOptions extends ConfigOptions, SettingOptions<"calibration"> {
 
 /** Ends after so many pairs, or with the source. */
 function take(source: PairSource, pairs: number, look: (pair: FramePair) => void): Promise<void> {
+  const progress = new Progress();
+  progress.show(0, pairs, "pairs");
   let seen = 0;
-  return new Promise((resolve, reject) => {
+  return new Promise<void>((resolve, reject) => {
     source.start({
       onPair: (pair) => {
         try {
           if (seen++ < pairs) look(pair);
+          progress.show(Math.min(seen, pairs), pairs, "pairs");
         } catch (error) {
           reject(error as Error);
         } finally {
@@ -50,7 +54,7 @@ function take(source: PairSource, pairs: number, look: (pair: FramePair) => void
       onEnd: resolve,
       onError: reject,
     });
-  });
+  }).finally(() => progress.clear());
 }
 
 function lines({

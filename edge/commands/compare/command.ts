@@ -83,11 +83,11 @@ const sides = ["a", "b"] as const;
 async function compare(left: string, right: string, options: CompareOptions): Promise<void> {
   checkColourName(options.output);
   checkOutputs(
-    { "the left picture": left, "the right picture": right, "--truth": options.truth },
+    { "the left image": left, "the right image": right, "--truth": options.truth },
     { "-o": options.output },
   );
   if (options.truthScale !== undefined && options.truth === undefined)
-    throw new DepthwattError("USAGE", "expected --truth beside --truth-scale, got nothing");
+    throw new DepthwattError("USAGE", "expected --truth with --truth-scale, got nothing");
   const threshold = positiveNumber("--threshold", options.threshold);
   const scale =
     options.truthScale === undefined ? undefined : positiveNumber("--truth-scale", options.truthScale);
@@ -165,8 +165,8 @@ async function compare(left: string, right: string, options: CompareOptions): Pr
 
 export function define(command: Command): void {
   describeArguments(command, {
-    left: "left picture: PNG, JPEG, PGM or PPM; rectified, unless --calibration is given",
-    right: "right picture of the same size",
+    left: "left image: PNG, JPEG, PGM or PPM; rectified, unless --calibration is given",
+    right: "right image of the same size",
   });
   command
     .requiredOption("--a <preset>", "the left half of the picture (depthwatt presets lists them)")

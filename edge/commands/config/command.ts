@@ -49,7 +49,7 @@ function explain(key: string, _own: object, command: Command): void {
   // Options of `config` are understood before and after the word explain; none of them changes what a setting means.
   const [idle] = Object.keys(command.parent?.opts() ?? {});
   if (idle !== undefined)
-    throw new DepthwattError("USAGE", `expected config explain with a key alone, got --${idle} beside it`);
+    throw new DepthwattError("USAGE", `expected config explain with a key alone, got --${idle} with it`);
   const setting = SETTING_BY_KEY.get(key);
   if (!setting) {
     const near = nearestName(key, SETTING_BY_KEY.keys());

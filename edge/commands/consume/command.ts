@@ -202,7 +202,7 @@ export function define(command: Command): void {
       "give up when no frame comes for so long",
       secondsUpTo(MAX_TIMEOUT_SECONDS),
     )
-    .option("--save <folder>", "write every frame there, with its header as JSON beside it")
+    .option("--save <folder>", "write every frame there, and its header as a JSON file next to it")
     .addOption(new Option("--format <format>", "of saved frames").choices([...SAVE_FORMATS]).default("auto"))
     .action(consume);
   command.option(

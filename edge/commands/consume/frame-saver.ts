@@ -176,7 +176,7 @@ export class FrameSaver {
   }
 }
 
-/** A file name has 255 bytes, a topic 65535; the JSON next to the picture has the whole name. */
+/** A file name has 255 bytes, a topic 65535; the JSON file next to the image contains the whole name. */
 function shortName(device: string): string {
   const bytes = Buffer.from(device);
   if (bytes.length <= MAX_DEVICE_BYTES) return device;

@@ -95,10 +95,7 @@ async function run(from: string, out: string, options: ConvertOptions): Promise<
   const format = chooseFormat(from, out, options.to);
   for (const name of ["rate", "calibration"] as const)
     if (format !== "mcap" && options[name] !== undefined)
-      throw new DepthwattError(
-        "USAGE",
-        `expected --${name} only beside --to mcap, got it beside --to ${format}`,
-      );
+      throw new DepthwattError("USAGE", `expected --${name} only with --to mcap, got it with --to ${format}`);
   const isFile = ["csv", "webp", "strip", "mcap"].includes(format);
   if (isFile && isTaken(out)) {
     const hint = "Give another name, or remove it.";

@@ -113,7 +113,7 @@ export function define(command: Command): void {
       "--service [name]",
       "run as the installed service, in its sandbox; the name of one of several pairs",
     )
-    .option("--fix", "print the commands that mend what was found, and nothing else; run none")
+    .option("--fix", "print only the commands that fix the findings; run none")
     .action(doctor);
   withExamples(
     command,

@@ -28,7 +28,9 @@ function tryAnonymously(config: Config, timeoutMs: number): Promise<Outcome> {
   const outcome = new Promise<Outcome>((resolve) => {
     const onUp = (client: MqttClient, version: 4 | 5) => {
       if (version === 4) {
-        resolve({ let: "it lets anonymous clients in, and MQTT 3.1.1 does not tell what they may publish" });
+        resolve({
+          let: "it lets anonymous clients in, and MQTT 3.1.1 does not report what they may publish",
+        });
         return;
       }
       const topic = `${config.base}/${config.device}/request/doctor`;

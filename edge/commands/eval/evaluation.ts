@@ -18,6 +18,7 @@ import {
   type SceneEntry,
 } from "../../eval/index.js";
 import type { EvalOptions } from "./options.js";
+import { EvalProgress } from "./progress.js";
 
 export const load = (options: EvalOptions): LoadedConfig => loadFlagConfig(options, settingFlags(options));
 
@@ -64,6 +65,7 @@ export function evaluateWith(
   { config, origins }: LoadedConfig,
   scenes: readonly Scene[],
   { frames, threshold }: EvalOptions,
+  progress = new EvalProgress(1),
 ): Promise<Evaluation> {
   const match = engineMatcher({
     config,
@@ -75,7 +77,8 @@ export function evaluateWith(
     scenes,
     match,
     threshold === undefined ? undefined : positiveNumber("--threshold", threshold),
-  );
+    (scene, index) => progress.scene(scene, index, scenes.length),
+  ).finally(() => progress.clear());
 }
 
 /** The names of the folders, for the title of a plot. */

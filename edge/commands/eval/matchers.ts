@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every matcher with its own settings, in one table.
 import { ALGORITHMS, type Algorithm } from "../../../cuda/index.js";
-import { note } from "../../cli/output.js";
 import type { Evaluation } from "../../eval/index.js";
 import { evaluateWith, load, readScenes } from "./evaluation.js";
 import type { EvalOptions } from "./options.js";
 import { megaDisparitiesPerSecond } from "./paper-table.js";
+import { EvalProgress } from "./progress.js";
 import { type Report, tableLines } from "./report.js";
 
 export async function evaluateMatchers(folders: readonly string[], options: EvalOptions): Promise<Report> {
   const rows: { algorithm: Algorithm; evaluation: Evaluation }[] = [];
+  const progress = new EvalProgress(ALGORITHMS.length);
   for (const algorithm of ALGORITHMS) {
-    note(algorithm);
+    progress.begin(algorithm);
     const loaded = load({ ...options, algorithm });
     const scenes = await readScenes(folders, options, algorithm);
-    rows.push({ algorithm, evaluation: await evaluateWith(loaded, scenes, options) });
+    rows.push({ algorithm, evaluation: await evaluateWith(loaded, scenes, options, progress) });
   }
   const masks = Object.keys(rows[0]!.evaluation.mean.masks);
   const heading = ["matcher", ...masks.map((mask) => `% bad, ${mask}`), "nonocc, all, disc", "ms", "MDE/s"];

@@ -26,9 +26,9 @@ export function modeFrom({ sweep = [], table, algorithm, plot, heatMap }: EvalOp
   if (sweep.length > 0 && (table !== undefined || algorithm === "all"))
     throw new DepthwattError("USAGE", "expected --sweep of one matcher, and without --table");
   if (sweep.length < 2 && heatMap !== undefined)
-    throw new DepthwattError("USAGE", `expected --sweep twice beside --heat-map, got ${sweep.length} of it`);
+    throw new DepthwattError("USAGE", `expected --sweep twice with --heat-map, got ${sweep.length} of it`);
   if (sweep.length === 0 && plot !== undefined)
-    throw new DepthwattError("USAGE", "expected --sweep beside --plot, got nothing");
+    throw new DepthwattError("USAGE", "expected --sweep with --plot, got nothing");
   if (table !== undefined) return "papers";
   if (algorithm === "all") return "matchers";
   if (sweep.length === 2) return "grid";

@@ -2,10 +2,10 @@
 // The presets whose numbers a paper prints, of one matcher or of all, each next to the published row.
 import { DepthwattError } from "../../../core/index.js";
 import { ALGORITHMS } from "../../../cuda/index.js";
-import { note } from "../../cli/output.js";
 import { evaluateWith, load, readScenes } from "./evaluation.js";
 import type { EvalOptions } from "./options.js";
 import { megaDisparitiesPerSecond, type PaperRow, paperNotes, paperTable } from "./paper-table.js";
+import { EvalProgress } from "./progress.js";
 import { PUBLISHED } from "./published.js";
 import { MISSING_IS_WRONG, type Report, tableLines } from "./report.js";
 
@@ -17,10 +17,7 @@ function checkFlags(algorithm: string, preset: string | undefined): void {
     );
   }
   if (preset !== undefined)
-    throw new DepthwattError(
-      "USAGE",
-      "expected --preset or --table paper, which has presets of its own, got both",
-    );
+    throw new DepthwattError("USAGE", "expected --preset or --table paper, which names presets, got both");
 }
 
 export async function evaluatePapers(
@@ -29,13 +26,14 @@ export async function evaluatePapers(
 ): Promise<Report> {
   checkFlags(algorithm, options.preset);
   const rows: PaperRow[] = [];
-  for (const preset of Object.keys(PUBLISHED)) {
-    const loaded = load({ ...options, preset });
-    const matcher = loaded.config.match.algorithm;
-    if (algorithm !== "all" && matcher !== algorithm) continue;
-    note(preset);
-    const scenes = await readScenes(folders, options, matcher);
-    rows.push({ preset, evaluation: await evaluateWith(loaded, scenes, options) });
+  const chosen = Object.keys(PUBLISHED)
+    .map((preset) => ({ preset, loaded: load({ ...options, preset }) }))
+    .filter(({ loaded }) => algorithm === "all" || loaded.config.match.algorithm === algorithm);
+  const progress = new EvalProgress(chosen.length);
+  for (const { preset, loaded } of chosen) {
+    progress.begin(preset);
+    const scenes = await readScenes(folders, options, loaded.config.match.algorithm);
+    rows.push({ preset, evaluation: await evaluateWith(loaded, scenes, options, progress) });
   }
   return {
     json: rows.map(({ preset, evaluation }) => ({

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists the numbers that the papers print of their own systems, by preset. Percent of pixels off by more than 1 px on
+// Lists the numbers that the papers print for their systems, by preset. Percent of pixels off by more than 1 px on
 // Middlebury v2.
 
 /** By scene: nonocc, all, disc; a paper that prints nonocc alone has one number. */

@@ -2,11 +2,11 @@
 // One parameter over a range, or two: every value of the first with every value of the second.
 import { DepthwattError } from "../../../core/index.js";
 import { checkOutputs } from "../../cli/options.js";
-import { note } from "../../cli/output.js";
 import { evaluateWith, folderTitle, load, loadSwept, readScenes } from "./evaluation.js";
 import { type Grid, type GridRow, gridCsv, gridHeatMap, gridPlot, oneNumber } from "./grid.js";
 import type { EvalOptions } from "./options.js";
 import { sweepPlot } from "./plot.js";
+import { EvalProgress } from "./progress.js";
 import type { Report } from "./report.js";
 import { parseSweep, type Sweep, type SweepRow, sweepCsv } from "./sweep.js";
 
@@ -35,9 +35,10 @@ export async function evaluateSweep(folders: readonly string[], options: EvalOpt
   checkSweeps(options, [sweep]);
   const scenes = await loadScenes(folders, options);
   const rows: SweepRow[] = [];
+  const progress = new EvalProgress(values.length);
   for (const value of values) {
-    note(`${key} = ${value}`);
-    const evaluation = await evaluateWith(loadSwept(options, { [key]: value }), scenes, options);
+    progress.begin(`${key} = ${value}`);
+    const evaluation = await evaluateWith(loadSwept(options, { [key]: value }), scenes, options, progress);
     rows.push({ value, evaluation });
   }
   const plot = options.plot ?? `sweep-${key}.svg`;
@@ -58,10 +59,12 @@ export async function evaluateGrid(folders: readonly string[], options: EvalOpti
   checkOutputs({}, { "--plot": plot, "--heat-map": heatMap });
   const scenes = await loadScenes(folders, options);
   const rows: GridRow[] = [];
+  const progress = new EvalProgress(a.values.length * b.values.length);
   for (const x of a.values) {
     for (const y of b.values) {
-      note(`${a.key} = ${x}, ${b.key} = ${y}`);
-      const evaluation = await evaluateWith(loadSwept(options, { [a.key]: x, [b.key]: y }), scenes, options);
+      progress.begin(`${a.key} = ${x}, ${b.key} = ${y}`);
+      const loaded = loadSwept(options, { [a.key]: x, [b.key]: y });
+      const evaluation = await evaluateWith(loaded, scenes, options, progress);
       rows.push({ values: [x, y], evaluation });
     }
   }

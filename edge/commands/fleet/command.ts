@@ -15,6 +15,7 @@ import { cutToTerminal } from "../../cli/live-line.js";
 import { secondsUpTo } from "../../cli/numbers.js";
 import { describeArguments, withExamples, withJson } from "../../cli/options.js";
 import { columns, END_SIGNALS, note, printJson, printLine } from "../../cli/output.js";
+import { Progress } from "../../cli/progress.js";
 import { checkBrokerUrl } from "../../mqtt/credentials.js";
 import { Fleet, type FleetDevice } from "./fleet.js";
 
@@ -23,6 +24,9 @@ interface FleetOptions extends BrokerOptions {
   watch?: boolean;
   json?: boolean;
 }
+
+/** Even, because devices are asked for their state after half of the time. */
+const LISTEN_STEPS = 20;
 
 const figure = (value: number | null, digits: number) => (value === null ? "-" : value.toFixed(digits));
 
@@ -69,6 +73,22 @@ function show(fleet: Fleet, json: boolean | undefined): void {
   if (fleet.overlooked > 0) printLine(`messages of further devices: ${fleet.overlooked}`);
 }
 
+/** Waits for `seconds`, or until `signal` is aborted, and calls `onHalf` after half of them. */
+async function listen(
+  { seconds, watch }: FleetOptions,
+  signal: AbortSignal,
+  onHalf: () => void,
+): Promise<void> {
+  const progress = new Progress();
+  for (let step = 0; step < LISTEN_STEPS && !signal.aborted; step++) {
+    if (step === LISTEN_STEPS / 2) onHalf();
+    const left = (seconds * (LISTEN_STEPS - step)) / LISTEN_STEPS;
+    if (watch !== true) progress.show(step, LISTEN_STEPS, "listening to the broker", left);
+    await delay((1000 * seconds) / LISTEN_STEPS, undefined, { signal }).catch(() => {});
+  }
+  progress.clear();
+}
+
 async function showFleet(url: string, options: FleetOptions): Promise<void> {
   checkBrokerUrl(url, "URL");
   const credentials = credentialsFrom(options);
@@ -93,10 +113,9 @@ async function showFleet(url: string, options: FleetOptions): Promise<void> {
         new DepthwattError("BROKER_UNREACHABLE", first.reason)
       );
     do {
-      const pause = () => delay(options.seconds * 500, undefined, { signal: ending.signal }).catch(() => {});
-      await pause();
-      for (const { device, state } of fleet.devices()) if (state === "unknown") consumer.ask(device);
-      await pause();
+      await listen(options, ending.signal, () => {
+        for (const { device, state } of fleet.devices()) if (state === "unknown") consumer.ask(device);
+      });
       if (options.watch && process.stdout.isTTY && !options.json) printLine("\u001b[H\u001b[2J".trimEnd());
       if (failed !== undefined && !failed.retryable) throw withFlagsInHint(failed);
       show(fleet, options.json);

@@ -82,7 +82,7 @@ async function match(leftFile: string, rightFile: string, options: MatchOptions)
   if (options.output !== undefined && !cloud) checkDisparityName(options.output, ".pfm, .png or .ply");
   if (options.color !== undefined) checkColourName(options.color);
   checkOutputs(
-    { "the left picture": leftFile, "the right picture": rightFile },
+    { "the left image": leftFile, "the right image": rightFile },
     { "-o": options.output, "--color": options.color },
   );
   const { config } = loadFlagConfig(options, settingFlags(options));
@@ -147,8 +147,8 @@ async function match(leftFile: string, rightFile: string, options: MatchOptions)
 
 export function define(command: Command): void {
   describeArguments(command, {
-    left: "left picture: PNG, JPEG, PGM or PPM; rectified, unless --calibration is given",
-    right: "right picture of the same size",
+    left: "left image: PNG, JPEG, PGM or PPM; rectified, unless --calibration is given",
+    right: "right image of the same size",
   });
   withSettingFlags(command, ...SETTINGS)
     .option(

@@ -13,6 +13,7 @@ import {
   withJson,
 } from "../../cli/options.js";
 import { columns, note, printJson, printLine } from "../../cli/output.js";
+import { Progress } from "../../cli/progress.js";
 import { type SettingOptions, settingFlags, withSettingFlags } from "../../cli/setting-flags.js";
 import type { Config } from "../../config/index.js";
 import { engineOptionsFrom } from "../../pipeline/engine-options.js";
@@ -72,7 +73,10 @@ async function measureTarget(
     const { width, height, rig } = geometry;
     engine = await openEngine(engineOptionsFrom(config, source, geometry));
     const area = measuredArea(config, width, height);
+    const progress = new Progress();
+    progress.show(0, options.frames, "frames");
     const target = new Target(area, geometry.depth!, rig!.rectification);
+    let measured = 0;
     const pipeline = new Pipeline({
       source,
       engine,
@@ -80,10 +84,13 @@ async function measureTarget(
       height,
       sinks: [],
       frames: options.frames,
-      onFrame: ({ slot }) => target.add(slot, width),
+      onFrame: ({ slot }) => {
+        target.add(slot, width);
+        progress.show(++measured, options.frames, "frames");
+      },
       onWarning: note,
     });
-    await pipeline.run();
+    await pipeline.run().finally(() => progress.clear());
     const figures = target.figures(options.distance);
     if (figures === undefined) {
       throw new DepthwattError(

@@ -47,10 +47,7 @@ async function profile(
   // Before anything is measured: a file that is not there must not cost the minutes of a sweep.
   const kernels = options.kernels === undefined ? null : kernelTimes(options.kernels);
   if (kernels !== null && !options.contribute)
-    throw new DepthwattError(
-      "USAGE",
-      "expected --contribute beside --kernels, whose times go into that file",
-    );
+    throw new DepthwattError("USAGE", "expected --contribute with --kernels, whose times go into that file");
   const result = options.reportOnly ? readProfile(folder) : await runProfile(folder, options);
   const files = await writeOutputs(folder, result);
   if (options.contribute) await contribute(folder, kernels);
@@ -103,7 +100,11 @@ function compare(a: string, b: string, options: { json?: boolean }): void {
 
 export function define(command: Command): void {
   command
-    .option("-o, --output <dir>", "folder of the results; an interrupted profile in it goes on", "profile")
+    .option(
+      "-o, --output <dir>",
+      "folder of the results; an interrupted profile in it is continued",
+      "profile",
+    )
     .option("--modes <names>", "nvpmodel modes by name, all, or current (the default)", "current")
     .option("--algorithms <names>", `matchers: ${ALGORITHMS.join(", ")}`, "sgm")
     .option("--sizes <list>", "image sizes", "640x480")

@@ -44,7 +44,7 @@ export function methodHtml(profile: Profile, points: readonly MeasuredPoint[]): 
   );
   const idle = paragraph(
     `Idle power before the runs: ${wattsOr(profile.idleBefore)}; after them: ${wattsOr(profile.idleAfter)}. ` +
-      "Gross figures hold it; net figures are shown beside them without it, and never instead.",
+      "Gross figures include it; net figures exclude it and are shown in addition.",
   );
   return `<h2>How it was measured</h2>${run}${reading}${uncertainty}${idle}`;
 }

@@ -137,7 +137,7 @@ function railFigure(points: readonly MeasuredPoint[], totalRails: readonly strin
   const words =
     totalRails.length > 1
       ? "The rails of which the total is made."
-      : `Rails below ${escapeText(totalRails[0] ?? "the input")}; they are parts of it, and what is missing to it no rail shows.`;
+      : `Rails below ${escapeText(totalRails[0] ?? "the input")}; they are parts of it; the remaining power is on no rail.`;
   return figure(
     railChart(points, rails),
     words,
@@ -163,8 +163,7 @@ function powerCharts(points: readonly MeasuredPoint[], totalRails: readonly stri
     railFigure(points, totalRails),
     "<h2>Watts over time</h2>",
     ...ends.map((point) => {
-      const band =
-        point.timeline.frames.length > 300 ? ", too many to be told apart: a band stands for them" : "";
+      const band = point.timeline.frames.length > 300 ? ", drawn as a band because they are many" : "";
       const words = `Mean of every ${point.timeline.binSeconds} s; short bins carry more noise than the figures above. The marks at the bottom are frames being taken in${band}.`;
       return figure(timelineChart(point), words);
     }),

@@ -7,9 +7,9 @@ import { DepthwattError } from "../../../core/index.js";
 import { createEngine } from "../../../cuda/index.js";
 import { type Meter, SENSOR_CHOICES, type SensorChoice } from "../../../power/index.js";
 import { boardTotalRule, type Detection, detectBoard, loadBoards } from "../../boards/index.js";
-import { cutToTerminal } from "../../cli/live-line.js";
 import { numberBetween } from "../../cli/numbers.js";
 import { note } from "../../cli/output.js";
+import { Progress } from "../../cli/progress.js";
 import { loadConfig } from "../../config/index.js";
 import { loadNative } from "../../contracts/native.js";
 import { engineOptionsFrom } from "../../pipeline/engine-options.js";
@@ -31,7 +31,7 @@ import {
   planPoints,
 } from "./plan.js";
 import { collectProvenance } from "./provenance.js";
-import { missingPoints, type Progress, sweep } from "./sweep.js";
+import { missingPoints, sweep } from "./sweep.js";
 
 /** Pairs that a profile's runs go round: enough that no cache holds them all at VGA. */
 const SCENE_PAIRS = 8;
@@ -82,7 +82,7 @@ async function mayChangeModes(
   const names = wanted.filter((mode) => mode !== undefined);
   if (names.length === 0 || options.yes) return;
   if (!process.stdin.isTTY) {
-    throw new DepthwattError("USAGE", "Changing power modes needs --yes where nobody can be asked.");
+    throw new DepthwattError("USAGE", "Changing power modes needs --yes without a terminal.");
   }
   const asking = createInterface({ input: process.stdin, output: process.stderr });
   const answer = await asking.question(
@@ -103,17 +103,6 @@ function engineInfo(backend: "auto" | "cpu" | "cuda") {
   const info = { ...engine.info };
   engine.close();
   return info;
-}
-
-const clock = (seconds: number): string =>
-  `${Math.floor(seconds / 60)}:${String(Math.round(seconds % 60)).padStart(2, "0")}`;
-
-function showProgress({ done, total, remainingSeconds, words }: Progress): void {
-  const filled = Math.round((20 * done) / total);
-  const bar = `[${"=".repeat(filled)}${" ".repeat(20 - filled)}] ${done}/${total}`;
-  const line = `${bar}  ${clock(remainingSeconds)} left  ${words}`;
-  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${cutToTerminal(line, process.stderr)}`);
-  else note(line);
 }
 
 function freshProfile(
@@ -163,9 +152,11 @@ export async function runProfile(folder: string, options: ProfileOptions): Promi
   await mayChangeModes(options, wanted);
   const meter = openMeter({ sensor, rateHz: 100, native, ...(totalRule && { totalRule }) });
   const stop = new AbortController();
+  const progress = new Progress();
   const onInterrupt = (): void => {
     stop.abort();
-    note("\nstopping after this point; the same command goes on later");
+    progress.clear();
+    note("stopping after this point; the same command continues later");
   };
   process.once("SIGINT", onInterrupt);
   try {
@@ -195,12 +186,15 @@ export async function runProfile(folder: string, options: ProfileOptions): Promi
       profile,
       points,
       modes,
-      onProgress: showProgress,
+      onProgress: ({ done, total, secondsLeft, step }) => {
+        if (!process.stderr.isTTY) note(`${done} of ${total} points measured; ${step}`);
+        progress.show(done, total, step, secondsLeft);
+      },
       signal: stop.signal,
     });
-    if (process.stderr.isTTY) process.stderr.write("\n");
     return profile;
   } finally {
+    progress.clear();
     process.off("SIGINT", onInterrupt);
     meter.close();
   }

@@ -6,12 +6,12 @@ import { type PointResult, type Profile, type ProfilePoint, pointId } from "../.
 import type { MeasureOptions } from "./measure.js";
 import { measurePoint } from "./measure.js";
 
-export interface Progress {
+export interface SweepProgress {
   done: number;
   total: number;
-  remainingSeconds: number;
+  secondsLeft: number;
   /** The current step. */
-  words: string;
+  step: string;
 }
 
 export interface SweepOptions extends MeasureOptions {
@@ -20,7 +20,7 @@ export interface SweepOptions extends MeasureOptions {
   points: readonly ProfilePoint[];
   modes: PowerModes | undefined;
   idleSeconds: number;
-  onProgress: (progress: Progress) => void;
+  onProgress: (progress: SweepProgress) => void;
   /** Ends after the point that is being measured. */
   signal?: AbortSignal;
 }
@@ -51,8 +51,8 @@ export async function sweep(options: SweepOptions): Promise<void> {
   let perPoint = seconds + warmUpSeconds + OVERHEAD_SECONDS;
   let spent = 0;
   const idleLeft = "rails" in meter.sensor ? idleSeconds : 0;
-  const report = (left: number, words: string): void =>
-    options.onProgress({ done: total - left, total, remainingSeconds: left * perPoint + idleLeft, words });
+  const report = (left: number, step: string): void =>
+    options.onProgress({ done: total - left, total, secondsLeft: left * perPoint + idleLeft, step });
   try {
     if (typeof profile.idleBefore !== "number" && "rails" in meter.sensor) {
       report(todo.length, "idle power");

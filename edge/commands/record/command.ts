@@ -16,7 +16,7 @@ async function record(file: string, options: RecordOptions): Promise<void> {
       hint: "Give another name; {time} in it becomes the time of the beginning.",
     });
   await run(
-    // What is recorded goes nowhere else, unless that is asked for.
+    // A recording is not also published, unless that is requested.
     { ...options, broker: options.broker ?? "none" },
     {
       "outputs.mcap.file": { flag: "<out.mcap>", value: file },

@@ -8,6 +8,7 @@ import { DepthwattError } from "../../../core/index.js";
 import { wholeNumber } from "../../cli/numbers.js";
 import { withExamples, withJson } from "../../cli/options.js";
 import { note, printJson } from "../../cli/output.js";
+import { Progress } from "../../cli/progress.js";
 import { loadNative } from "../../contracts/native.js";
 
 interface SceneFlags {
@@ -55,8 +56,11 @@ async function run(flags: SceneFlags): Promise<void> {
     colours: flags.color === true,
     room: flags.room,
     view,
+    onFrame: (done: number) => progress.show(done, frames, "drawing frames"),
   } as const;
-  await writeScene(loadNative(), options);
+  const progress = new Progress();
+  progress.show(0, frames, "drawing frames");
+  await writeScene(loadNative(), options).finally(() => progress.clear());
   const { folder, width, height, seed } = options;
   const seconds = (performance.now() - begin) / 1000;
   if (flags.json) printJson({ folder, frames, width, height, seed, view, seconds });

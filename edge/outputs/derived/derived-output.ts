@@ -28,7 +28,7 @@ export async function openDerived(context: OutputContext<DerivedSettings>): Prom
   if (context.broker?.() === undefined)
     throw new DepthwattError(
       "CONFIG_INVALID",
-      "outputs.derived.enabled: expected a broker in outputs.mqtt.broker beside it, got none",
+      "outputs.derived.enabled: expected a broker in outputs.mqtt.broker with it, got none",
       { hint: "Set outputs.mqtt.broker to the broker that the topics shall go to." },
     );
   return new DerivedOutput(context);

@@ -56,7 +56,7 @@ export async function openHomeAssistant(context: OutputContext<HomeAssistantSett
   if (broker === undefined)
     throw new DepthwattError(
       "CONFIG_INVALID",
-      "outputs.homeAssistant.enabled: expected a broker in outputs.mqtt.broker beside it, got none",
+      "outputs.homeAssistant.enabled: expected a broker in outputs.mqtt.broker with it, got none",
       { hint: "Set outputs.mqtt.broker to the URL of the broker that Home Assistant uses." },
     );
   if (broker.embedded)

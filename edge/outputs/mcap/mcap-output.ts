@@ -266,9 +266,7 @@ class McapOutput implements Output {
     const file = resolve(this.#context.settings.file!);
     if (!this.#recording) return [["recording", `off, until outputs.mcap.recording is true: ${file}`]];
     // Nothing is written over: the recording takes the next number that is free.
-    return [
-      ["recording", existsSync(file) ? `beside ${file}, which is there already: NAME-0002 or higher` : file],
-    ];
+    return [["recording", existsSync(file) ? `next to ${file}, which exists: NAME-0002 or higher` : file]];
   }
 
   async close(): Promise<void> {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Defines the output "mcap", which records computed frames. Loads its modules when there is something to record.
-import type { EncodingWishes } from "../../contracts/computed-frame.js";
+import type { RequestedEncodings } from "../../contracts/computed-frame.js";
 import { defineOutput } from "../../contracts/output.js";
 import { type McapSettings, mcapSettings } from "./settings.js";
 
-function mcapEncodings(settings: McapSettings, hasDepth: boolean): EncodingWishes {
+function mcapEncodings(settings: McapSettings, hasDepth: boolean): RequestedEncodings {
   const { recording, depth, points, left, leftColours } = settings;
   return {
     ...(recording && hasDepth && depth === "compressedDepth" && { encodeDepth: "rvl" }),

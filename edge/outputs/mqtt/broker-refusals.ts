@@ -113,7 +113,7 @@ export class BrokerRefusals {
     if (code === UNREADABLE) {
       return new DepthwattError(
         "BROKER_REFUSED",
-        `the broker ${broker} answers what is published to ${topic} with a code that MQTT 5 does not know`,
+        `the broker ${broker} answers a message to ${topic} with a code that MQTT 5 does not define`,
         {
           hint: "Look into the broker's log; one cause is its limit of message sizes (Mosquitto: message_size_limit).",
           context,
@@ -121,9 +121,7 @@ export class BrokerRefusals {
       );
     }
     const tooLarge = code === PACKET_TOO_LARGE;
-    const what = tooLarge
-      ? "finds what is published too large"
-      : `refuses what is published (reason code ${code})`;
+    const what = tooLarge ? "refuses a message that is too large" : `refuses a message (reason code ${code})`;
     return new DepthwattError("BROKER_REFUSED", `the broker ${broker} ${what}: ${topic}`, {
       hint: tooLarge
         ? "Raise the broker's limit of message sizes, or publish smaller pictures, such as encoding rvl."

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The output "mqtt": streams of frames, state, info and metrics as topics of a broker.
 import { prepareBroker } from "../../broker/prepared-broker.js";
-import type { EncodingWishes } from "../../contracts/computed-frame.js";
+import type { RequestedEncodings } from "../../contracts/computed-frame.js";
 import { defineOutput } from "../../contracts/output.js";
 import { brokenMqtt, type MqttSettings, mqttSettings } from "./settings.js";
 import { withStreams } from "./streams-on.js";
@@ -17,7 +17,7 @@ export const mqtt = defineOutput({
   open: async (context) => (await import("./open-mqtt.js")).openMqtt(context),
 });
 
-function mqttEncodings(settings: MqttSettings, hasDepth: boolean): EncodingWishes {
+function mqttEncodings(settings: MqttSettings, hasDepth: boolean): RequestedEncodings {
   const { depth, disparity, left } = withStreams(settings, hasDepth);
   const rvlDepth = depth.encoding === "rvl" || depth.encoding === "compressedDepth";
   const native =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Detects other publishers under the same device name, by the runId in their state. Readers would take the two for one
-// stream, and the one that ends would set the other's state.
+// stream, and when one ends it would set the state of the other.
 
 /** Meaning of a message on this device's state topic. "broken": the state was removed, or is none. */
 export type StateMessage = "ours" | "broken" | "other" | "otherEnded" | "older" | "ended";

@@ -113,7 +113,7 @@ function clientCertificate({ certFile, keyFile }: MqttSettings): BrokenSetting[]
 function certificatesNeedTls(settings: MqttSettings): BrokenSetting[] {
   const file = (["caFile", "certFile", "keyFile"] as const).find((name) => settings[name] !== undefined);
   if (file === undefined || isTls(settings.broker)) return [];
-  const text = `expected a broker URL that begins with mqtts:// or wss:// beside it, got "${settings.broker}"`;
+  const text = `expected a broker URL that begins with mqtts:// or wss:// with it, got "${settings.broker}"`;
   return [{ keys: [file, "broker"], text }];
 }
 
@@ -134,7 +134,7 @@ function passwordHasUser({ broker, username, passwordFile, protocolVersion }: Mq
   if (/^\w+:\/\/[^/@]+@/.test(broker)) return [];
   // MQTT 3.1.1 section 3.1.2.9: no password without a user name.
   return [
-    { keys: ["passwordFile", "username"], text: "expected outputs.mqtt.username beside it, got nothing" },
+    { keys: ["passwordFile", "username"], text: "expected outputs.mqtt.username with it, got nothing" },
   ];
 }
 

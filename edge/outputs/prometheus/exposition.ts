@@ -12,14 +12,14 @@ export const CONTENT_TYPES: Readonly<Record<Format, string>> = {
 
 /** OpenMetrics where the Accept header of a scrape names it with a weight above 0. */
 export function formatFor(accept: string | undefined): Format {
-  const wished = (accept ?? "").split(",").some((range) => {
+  const isAccepted = (accept ?? "").split(",").some((range) => {
     const [type = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
     const version = parameters.find((parameter) => parameter.startsWith("version="));
     const refused = parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
     const known = version === undefined || version === "version=1.0.0";
     return type === "application/openmetrics-text" && known && !refused;
   });
-  return wished ? "openMetrics" : "prometheus";
+  return isAccepted ? "openMetrics" : "prometheus";
 }
 
 const escapeHelp = (text: string) => text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");

@@ -340,7 +340,7 @@ export const FAMILIES: readonly Family[] = [
   {
     name: "depthwatt_unavailable",
     type: "gauge",
-    help: "1 for each figure that this machine cannot tell, with the reason.",
+    help: "1 for each figure that this machine cannot measure, with the reason.",
     samples: unavailable,
   },
   {

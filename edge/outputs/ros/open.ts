@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The output "ros": depth and camera_info as ROS 2 messages over MQTT.
-import type { EncodingWishes } from "../../contracts/computed-frame.js";
+import type { RequestedEncodings } from "../../contracts/computed-frame.js";
 import { defineOutput } from "../../contracts/output.js";
 import { type RosSettings, rosSettings } from "./settings.js";
 
-function rosEncodings({ compressedDepth, points }: RosSettings, hasDepth: boolean): EncodingWishes {
+function rosEncodings({ compressedDepth, points }: RosSettings, hasDepth: boolean): RequestedEncodings {
   if (!hasDepth) return {};
   return { ...(compressedDepth === "rvl" && { encodeDepth: "rvl" }), ...(points && { points: true }) };
 }

@@ -35,7 +35,7 @@ export async function openRos(context: OutputContext<RosSettings>): Promise<Outp
   if (context.broker?.() === undefined)
     throw new DepthwattError(
       "CONFIG_INVALID",
-      "outputs.ros.enabled: expected a broker in outputs.mqtt.broker beside it, got none",
+      "outputs.ros.enabled: expected a broker in outputs.mqtt.broker with it, got none",
       { hint: "Set outputs.mqtt.broker to the broker that mqtt_client connects to." },
     );
   return new RosOutput(context);

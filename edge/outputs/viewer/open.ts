@@ -29,7 +29,7 @@ type ViewerSettings = Exact<z.infer<typeof viewerSettings>>;
 export const viewer = defineOutput({
   settings: viewerSettings,
   off: ({ enabled }) => (enabled ? undefined : "outputs.viewer.enabled is false"),
-  // It takes what others wish to have encoded, and the plain maps otherwise.
+  // It uses the encodings that other outputs request, and the plain maps otherwise.
   encodings: () => ({}),
   framesHeld: 0,
   open: openViewer,

@@ -36,7 +36,7 @@ class OneSize {
     throw new DepthwattError(
       "IMAGE_SIZE_MISMATCH",
       `${name}: expected ${this.#first.width}x${this.#first.height} as in ${this.#first.name}, found ${width}x${height}`,
-      { hint: "Calibrate from images of one size, the one that will be matched; remove the others." },
+      { hint: "Calibrate from images of the size that will be matched; remove the others." },
     );
   }
 

@@ -66,7 +66,7 @@ function alignmentFigures(
     const reported = part === "deviation" || sure(quantity);
     return orUnavailable(
       reported ? round(quantity[part] * DEGREES, 4) : undefined,
-      `the features do not tell it: it is only sure to ${(quantity.deviation * DEGREES).toFixed(2)} degrees`,
+      `too few features: the standard deviation is ${(quantity.deviation * DEGREES).toFixed(2)} degrees`,
     );
   };
   return {

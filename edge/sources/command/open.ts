@@ -20,9 +20,9 @@ export const command = defineSource({
     const given = Object.entries({ width, height, rateHz }).filter(([, value]) => value !== undefined);
     const keys = given.map(([name]) => `${section}.${name}`);
     if (format === "y4m" && keys.length > 0)
-      return { keys, text: `expected no ${keys[0]} beside y4m, which brings its own, got ${given[0]![1]}` };
+      return { keys, text: `expected no ${keys[0]} with y4m, which brings its own, got ${given[0]![1]}` };
     if (format !== "y4m" && (width === undefined || height === undefined)) {
-      const text = `expected ${section}.width and ${section}.height beside ${format}, got ${keys.join(" and ") || "neither"}`;
+      const text = `expected ${section}.width and ${section}.height with ${format}, got ${keys.join(" and ") || "neither"}`;
       return { keys: [`${section}.format`], text };
     }
     for (const [name, line] of Object.entries(pickPlaces(settings))) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bad days, each made by the kernel's own driver: lost, broken and late images, failing calls, pulled plugs, refusals.
+// Failures, each made by the kernel's own driver: lost, broken and late images, failing calls, pulled plugs, refusals.
 import { spawn } from "node:child_process";
 import { chmodSync, symlinkSync, writeFileSync } from "node:fs";
 import {

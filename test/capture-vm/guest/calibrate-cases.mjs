@@ -15,7 +15,7 @@ const MAX_HOLD_MS = 12_000;
 const taken = (text) => Number([...text.matchAll(/taken: pair (\d+)/g)].at(-1)?.[1] ?? 0);
 
 export const calibrateCases = {
-  "calibrate with live cameras takes pairs of a board by itself and writes the rig that sees it": () =>
+  "calibrate with live cameras takes pairs of a board automatically and writes the rig that sees it": () =>
     withPictures(BOARDS, async ({ left, right, show, frames }) => {
       const output = "/tmp/live-rig.json";
       const words = [

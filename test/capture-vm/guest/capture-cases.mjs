@@ -124,7 +124,7 @@ export const captureCases = {
       return counters;
     }),
 
-  "stamps at the start of exposure are told as such": async () => {
+  "stamps at the start of exposure are reported as such": async () => {
     for (const path of [LEFT, RIGHT]) setControl(path, "timestamp_source=1");
     try {
       await withPair({}, async (record) => {
@@ -183,12 +183,12 @@ export const captureCases = {
       for (const descriptor of exportedDescriptors) {
         assert.match(readlinkSync(`/proc/self/fd/${descriptor}`), /dmabuf/);
       }
-      await until(() => frames.length > 3, "images beside the export");
+      await until(() => frames.length > 3, "images during the export");
     });
     assert.equal(readdirSync("/proc/self/fd").length, before);
   },
 
-  "size, rate and format are read back, and what the driver changed is told": async () => {
+  "size, rate and format are read back, and changes of the driver are reported": async () => {
     await withPair({ rateHz: 14 }, async (record) => {
       assert(
         record.notes.some((note) => /asked for 14 Hz, the camera delivers 15 Hz/.test(note)),
@@ -242,7 +242,7 @@ export const captureCases = {
     });
   },
 
-  "free-running cameras are restarted into phase, or told apart where they start at any moment": () =>
+  "free-running cameras are restarted into phase, or recognised if they start at any moment": () =>
     withPair({ rephase: true, rateHz: 10 }, async (record) => {
       const skewMs = (pairs) => mean(pairs.map((pair) => Math.abs(Number(pair.rightNs - pair.leftNs)) / 1e6));
       await until(() => record.pairs.length > 40, "pairs", 120_000);

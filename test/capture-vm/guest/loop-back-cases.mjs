@@ -89,7 +89,7 @@ const capturesTheScene = (memory) => () =>
       await source.stop();
     }
     checkPairs({ pairs, source }, WINDOW_MS);
-    assert.equal(outside, 0, "every image lies in the memory that the source offers");
+    assert.equal(outside, 0, "every image is in the memory that the source offers");
     assert.equal(identical, pairs.length, "every image is byte for byte one that was written");
     // Two output nodes show a new frame at their own next refresh: between them the cameras may differ by one.
     const frames = files[0].length / BYTES;
@@ -102,7 +102,7 @@ const capturesTheScene = (memory) => () =>
   });
 
 export const loopBackCases = {
-  "what is written is what is captured, and the two images of a pair show one moment":
+  "captured images equal the written ones, and the two images of a pair show one moment":
     capturesTheScene("mmap"),
 
   "the same in the process's own memory (USERPTR)": capturesTheScene("userptr"),
@@ -182,7 +182,7 @@ export const loopBackCases = {
 };
 
 /**
- * Checks order, time stamps and sequence numbers of every frame, and the depth of those between two changes of the
+ * Checks order, time stamps and sequence numbers of every frame, and the depth of the frames between two changes of the
  * image.
  */
 function checkFrames(depths, lefts, truth, cameraInfo, badPercent) {

@@ -26,7 +26,7 @@ class TwoFrames : public depthwatt::Backend {
     places_[frame] = place;
     arrived_.notify_all();
     if (!arrived_.wait_for(lock, kPatience, [&] { return begun_ > partner; }))
-      return Status::error(Code::kFailed, "No other frame was in work beside frame %d at place %d.", frame, place);
+      return Status::error(Code::kFailed, "No other frame was in work with frame %d at place %d.", frame, place);
     if (places_[partner] == place)
       return Status::error(Code::kFailed, "Frames %d and %d are both at place %d.", frame, partner, place);
     output.disparityQ4[0] = static_cast<int16_t>(place);

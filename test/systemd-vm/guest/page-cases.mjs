@@ -75,7 +75,7 @@ export const cases = {
     return { lines, status };
   },
 
-  "doctor --fix prints what is to do, and runs none": () => {
+  "doctor --fix prints the commands, and runs none": () => {
     const { status, output } = tried(
       "depthwatt",
       "doctor",

@@ -159,10 +159,10 @@ export const cases = {
     assert.equal(tried("runuser", "-u", "nobody", "--", "cat", credential).status, 1);
     assert.equal(tried("runuser", "-u", "nobody", "--", "cat", PASSWORD).status, 1);
     const environment = readFileSync(`/proc/${mainPid()}/environ`, "utf8");
-    assert(!environment.includes("secret"), "the password stands in the environment");
-    assert(!words(journal()).includes("board's secret"), "the password stands in the journal");
+    assert(!environment.includes("secret"), "the password is in the environment");
+    assert(!words(journal()).includes("board's secret"), "the password is in the journal");
     const { status } = tried("mosquitto_sub", "-t", "#", "-C", "1", "-W", "20");
-    assert.notEqual(status, 0, "the broker asks nobody for a password");
+    assert.notEqual(status, 0, "the broker asks for no password");
   },
 
   "the service sees no home, writes only where it may, and gains nothing": () => {
@@ -236,7 +236,7 @@ export const cases = {
     assert.equal(mainPid(), pid);
   },
 
-  "both cameras unplugged: degraded, with what is missing": async () => {
+  "both cameras unplugged: degraded, with the missing devices": async () => {
     unplugged = { pid: mainPid(), at: uptime() };
     unplugAll();
     const { reason } = await hearState("degraded");

@@ -44,18 +44,17 @@ export const cases = {
     return { status: show("StatusText") };
   },
 
-  "both come, depth comes, from the process that waited; each reason stands once in the journal":
-    async () => {
-      sh("systemctl", "stop", "other.service");
-      await hearState("online");
-      await hearDepth();
-      assert.equal(mainPid(), pid);
-      assert.equal(show("NRestarts"), "0");
-      const messages = reported().map((entry) => entry.MESSAGE);
-      assert.deepEqual([...new Set(messages)], messages);
-      assert(messages.length <= 4, words(reported()));
-      return { messages };
-    },
+  "both come, depth comes, from the process that waited; each reason is once in the journal": async () => {
+    sh("systemctl", "stop", "other.service");
+    await hearState("online");
+    await hearDepth();
+    assert.equal(mainPid(), pid);
+    assert.equal(show("NRestarts"), "0");
+    const messages = reported().map((entry) => entry.MESSAGE);
+    assert.deepEqual([...new Set(messages)], messages);
+    assert(messages.length <= 4, words(reported()));
+    return { messages };
+  },
 
   "uninstall-service --purge ends it and takes every file away; the user stays": () => {
     const text = sh(NODE, MAIN, "uninstall-service", "--purge");

@@ -172,7 +172,7 @@ describe("continuity", () => {
     );
   };
 
-  test("counts what is missing within a run, over the wrap of the counter too", () => {
+  test("counts missing frames within a run, over the wrap of the counter too", () => {
     expect(
       run([
         [1, 5],
@@ -350,7 +350,7 @@ test("documents that a hostile sender wrote are ignored or read, and never end t
   expect(seen).toEqual([{ device: "porch", state: "online", reason: "" }]);
 });
 
-test("a frame of another stream is no depth, one that is too large is none, rivals are reported once", () => {
+test("a frame of another stream is no depth, one that is too large is none, a second publisher is reported once", () => {
   const client = Object.assign(new EventEmitter(), { connected: false });
   const consumer = connectConsumer(client as unknown as MqttClient, { maxPixels: 64 * 48 });
   const seen: unknown[] = [];

@@ -237,8 +237,8 @@ describe("what cannot be served", () => {
     ["nothing to change", "set", { values: {} }, "CONTROL_INVALID", /at least one/],
     ["a misspelt command", "snapshoot", {}, "CONTROL_INVALID", /snapshoot/],
     ["recording without a place", "record", {}, "CONTROL_UNSUPPORTED", /outputs.mcap.file is not set/],
-    ["recording to a place of its own", "record", { path: "x" }, "CONTROL_INVALID", /path/],
-    ["a restart where nobody does it", "restart", {}, "CONTROL_UNSUPPORTED", /restart/],
+    ["recording to another place", "record", { path: "x" }, "CONTROL_INVALID", /path/],
+    ["a restart without a service manager", "restart", {}, "CONTROL_UNSUPPORTED", /restart/],
     [
       "saving without a file",
       "set",
@@ -269,7 +269,7 @@ describe("what cannot be served", () => {
     expect(gate.counters().refused).toEqual({ CONTROL_INVALID: 4 });
   });
 
-  test("a password in a broker's URL is not told", async () => {
+  test("a password in a broker's URL is not shown", async () => {
     const { ask, run } = make();
     (run.config.outputs.mqtt as { broker: string }).broker = "mqtt://anna:hush-hush@broker";
     const answer = await ask("get", {});
@@ -320,7 +320,7 @@ test("strangers cannot use up what those with the secret may ask", async () => {
   expect(await ask("get", { body: { keys: ["match.sgm.paths"] } })).toMatchObject({ ok: true });
 });
 
-test("schema tells every live setting and the form of every command", async () => {
+test("schema lists every live setting and the form of every command", async () => {
   const { ask } = make();
   const answer = (await ask("schema", {})) as {
     settings: { key: string; schema: object }[];

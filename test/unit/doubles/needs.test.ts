@@ -33,7 +33,7 @@ ${gate}.suite("inner", () => { test("body of the suite", () => {}); });
 }
 
 describe("needs", () => {
-  test("is met by what is there", () => {
+  test("is met by an installed tool", () => {
     expect(needs("toolchain").met).toBe(true);
     expect(needs("toolchain").reason).toBe("");
   });

@@ -122,7 +122,7 @@ describe("a data set on disk", () => {
     expect((await readDataset(folder)).map(({ name }) => name)).toEqual([entry.name]);
   });
 
-  test("what is missing or malformed is named with its file and key", async () => {
+  test("missing and malformed values are named with file and key", async () => {
     await expect(readDataset(join(folder, "nowhere"))).rejects.toMatchObject({
       code: "DATASET_INVALID",
       message: expect.stringContaining("nowhere/dataset.json"),

@@ -79,7 +79,7 @@ describe("ladder", () => {
     expect(levels.some((level) => level.halfResolution)).toBe(false);
   });
 
-  test("what is configured at half resolution stays there; cbca has no paths to give up", () => {
+  test("a configured half resolution stays; cbca has no paths to reduce", () => {
     const half = { ...SGM, parameters: { paths: 2 }, halfResolution: true };
     expect(qualityLadder({ match: half, sourceHz: 4, half: true }).map((level) => level.name)).toEqual([
       "2 paths, 128 disparities, half resolution",
@@ -112,7 +112,7 @@ describe("ladder", () => {
 
 describe("a watt budget", () => {
   test.each(BOARDS.map((model, i) => [i, model] as const))(
-    "board %i, learning: settles and stays, whatever the board",
+    "board %i, learning: settles and stays",
     (_, model) => {
       for (const share of [0.25, 0.6]) {
         const budget = wattBudget(model, share);

@@ -115,7 +115,7 @@ describe("an engine whose parameters change", () => {
     ]);
   });
 
-  test("of wishes that come while another is being prepared only the last one opens an engine", async () => {
+  test("only the last of the changes that arrive while another is being prepared opens an engine", async () => {
     const shop = new Workshop();
     const engine = new AdjustableEngine(options, { onProblem: () => {} }, shop.open);
     engine.adjust({ parameters: { paths: 4 } });
@@ -156,7 +156,7 @@ describe("an engine whose parameters change", () => {
     expect(engine.match.parameters.paths).toBe(8);
   });
 
-  test("says what is computed once it is, and stays on the backend that auto has found", async () => {
+  test("reports settings once they are computed, and stays on the backend that auto has found", async () => {
     const shop = new Workshop();
     const reported: object[] = [];
     const events = { onProblem: () => {}, onChange: ({ match }: EngineOptions) => reported.push(match) };
@@ -171,7 +171,7 @@ describe("an engine whose parameters change", () => {
     expect(shop.backends).toEqual(["auto", "cpu"]);
   });
 
-  test("a change that auto would move to the CPU is refused, and auto stays what is asked for", async () => {
+  test("a change that auto would move to the CPU is refused, and auto stays the requested backend", async () => {
     const shop = new Workshop();
     shop.backend = "cuda";
     const problems: string[] = [];
@@ -213,7 +213,7 @@ describe("an engine whose parameters change", () => {
 });
 
 describe("the rate gate", () => {
-  test("hands back at once what is too much, and counts it", async () => {
+  test("hands back surplus frames at once, and counts them", async () => {
     const source = new HandSource();
     let dropped = 0;
     const gate = new RateGate(source, () => dropped++);
@@ -293,7 +293,7 @@ describe("the loop", () => {
   });
 });
 
-describe("what a profile tells the governor", () => {
+describe("a profile for the governor", () => {
   test("watts at the camera's rate, from idle power and net energy; unknown levels stay unknown", () => {
     const profile = constructedProfile();
     const levels = qualityLadder({ match: { ...MATCH, numDisparities: 128 }, sourceHz: 15, half: false });

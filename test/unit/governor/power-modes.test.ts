@@ -65,7 +65,7 @@ function loopWith(modes: PowerModes, problems: Error[]) {
   return { loop, governor, levels, draw: (value: number) => (watts = value) };
 }
 
-test("the ladder continues into the modes; the one that was on comes back at the end", async () => {
+test("the ladder continues into the modes; the first one is restored at the end", async () => {
   const modes = open();
   const problems: Error[] = [];
   const { loop, governor, levels } = loopWith(modes, problems);

@@ -46,7 +46,7 @@ test("on loopback everybody may look, unless there is a password", async () => {
   expect(guarded.gate?.check("correct horse", "127.0.0.1")).toBe("right");
 });
 
-test("with a password every path of every output asks for it automatically; the page's files, which tell nothing, do not", async () => {
+test("with a password every path of every output asks for it automatically; the page's files, which contain nothing secret, do not", async () => {
   const { server } = await access(`http.passwordFile=${passwordFile("correct horse")}`);
   server.get("/metrics", (_request, response) => sendText(response, 200, "watts 7"));
   server.get("/page.js", (_request, response) => sendText(response, 200, "code"), { open: true });

@@ -228,7 +228,7 @@ test("EuRoC of 200 left cameras is that of the first", async () => {
   expect(await convert("topics", "euroc")).toMatchObject({ written: 1, kept: 0, skipped: {} });
 });
 
-test("a recording without a pair names what is wrong with the images", async () => {
+test("a recording without a pair names the fault of the images", async () => {
   await writeForeignMessages(
     place("floats.mcap"),
     pairs(() => ({ encoding: "32FC1", strideBytes: 96 })),

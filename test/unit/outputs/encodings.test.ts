@@ -31,7 +31,7 @@ test.each<[string[], boolean, object]>([
   expect(requiredEncodings(outputs(...set), hasDepth)).toEqual(expected);
 });
 
-test("of outputs that wish different things the engine gives each what it can use", () => {
+test("outputs that request different encodings each get one that they can use", () => {
   expect(
     mergeEncodings([{ encodeDisparity: "raw" }, { encodeDepth: "rvl", encodeDisparity: "rvl" }]),
   ).toEqual({

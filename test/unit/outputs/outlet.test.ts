@@ -33,7 +33,7 @@ function start(...outputs: Output[]) {
   return { outlets, pipeline, problems, compute, ended };
 }
 
-test("an output that throws is counted and told once; the others get every frame", () => {
+test("an output that throws is counted and reported once; the others get every frame", () => {
   let good = 0;
   const bad = fakeOutput(() => {
     throw new Error("no room");
@@ -91,7 +91,7 @@ test("an output that never releases loses frames by name, and neither the run no
   expect(problems).toEqual(["it holds 3 frames and releases none", undefined]);
 });
 
-test("a lease counts once, whatever the output calls twice", () => {
+test("a lease counts once, also if the output calls twice", () => {
   const { outlets, pipeline, compute } = start(
     fakeOutput((lease) => {
       lease.sent();

@@ -94,7 +94,7 @@ test.each([
   expect(formatFor(accept)).toBe(format);
 });
 
-test("before the first frame only what is known is there", () => {
+test("before the first frame only known values are there", () => {
   const text = exposition(FAMILIES, NOTHING, "prometheus");
   expect(text.match(/^[a-z_]+/gm)).toEqual([
     "depthwatt_warnings_total",

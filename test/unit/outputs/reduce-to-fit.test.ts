@@ -119,7 +119,7 @@ const FORMS = [
 ] as const;
 
 describe.each(FORMS)("%s as %s", (stream, encoding) => {
-  test("goes whole, by half or by a quarter, whatever is the largest that fits", async () => {
+  test("is sent whole, by half or by a quarter: the largest that fits", async () => {
     const whole = (await published(stream, encoding, 1 << 20)).messages[0]!;
     const expected = decodeBody(parseFrame(whole).header, parseFrame(whole).body);
     expect(parseFrame(whole).header).toMatchObject({ width: WIDTH, height: HEIGHT, reduction: 1 });

@@ -124,7 +124,7 @@ test("a CameraInfo has its numbers at multiples of eight", () => {
   expect(message.length).toBe(4 + 48 + 8 * (5 + 9 + 9 + 12) + 24 + 1);
 });
 
-test("the configuration of mqtt_client in the manual names what is published", () => {
+test("the configuration of mqtt_client in the manual names the published topics", () => {
   const page = readFileSync(new URL("../../../docs/guides/ros.md", import.meta.url), "utf8");
   const [, block = ""] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
   const { mqtt2ros } = parse(block)["/**/*"].ros__parameters.bridge;

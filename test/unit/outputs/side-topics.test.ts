@@ -41,7 +41,7 @@ test("what was on its way when the connection broke is lost, what comes then is 
   }
 });
 
-test("what is taken back while the broker is away is taken back when it is there again", async () => {
+test("a topic that is removed while the broker is away is removed after the reconnect", async () => {
   /** PUBLISH, QoS 1, retained, of the topic "t" (MQTT 3.1.1 section 3.3): one with "x", one with nothing. */
   const [kept, empty] = [
     [0x33, 6, 0, 1, 0x74],

@@ -24,7 +24,7 @@ async function open(...set: string[]) {
   return { input, prepare };
 }
 
-test("what is not of the source in use changes nothing that comes in", async () => {
+test("settings of other sources change no input", async () => {
   const { prepare } = await open();
   expect(await prepare({ "source.replay.loop": true, "match.numDisparities": 32 })).toBeUndefined();
 });
@@ -75,7 +75,7 @@ test("a run that ends does not wait for a source that is still being opened", as
   await expect(input.prepare(next, changed, ending.signal)).rejects.toMatchObject({ code: "RUN_ENDED" });
 });
 
-test("a source that is exchanged before the run begins is the one that it begins with", async () => {
+test("a source that is exchanged before the run starts is used", async () => {
   const { input, prepare } = await open();
   const next = await prepare({ "source.synthetic.width": 128 });
   next!.takeOver();

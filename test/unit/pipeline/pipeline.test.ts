@@ -36,7 +36,7 @@ test("the newest pair wins while the engine is busy, and each pair that lost is 
   expect(pipeline.drops.snapshot()).toEqual({ engineBusy: 2 });
 });
 
-test("a pair goes back to its source exactly once, whatever becomes of it", async () => {
+test("a pair goes back to its source exactly once, in every outcome", async () => {
   const { source, engine, pipeline, ended } = start();
   for (let i = 0; i < 5; ++i) source.deliver();
   pipeline.stop();
@@ -219,7 +219,7 @@ test("two frames in work do not pass the frame limit", async () => {
   expect([...source.released].sort()).toEqual([0, 1, 2, 3]);
 });
 
-test("a frame that is lost with its backend is counted and replaced, and the run continues with what is left", async () => {
+test("a frame that is lost with its backend is counted and replaced, and the run continues with the others", async () => {
   const reasons: string[] = [];
   const source = new HandSource();
   const engine = new HandEngine(4);

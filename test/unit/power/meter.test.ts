@@ -230,7 +230,7 @@ describe("windows that are refused", () => {
     meter.close();
   });
 
-  test("a window that begins before what is kept; the sums since the start stay whole", () => {
+  test("a window that begins before the kept samples; the sums since the start stay whole", () => {
     const bench = new Bench({ main: (t) => 5 + t });
     const meter = createTestMeter(bench, { capacity: 100 });
     bench.run(meter, 10);

@@ -50,7 +50,7 @@ needs("toolchain").suite("NVML", () => {
     expect(powerJoules).toBeCloseTo(report.instantJoules, 1);
   });
 
-  test("says what is missing: no driver, a lost GPU, no such GPU, wrong usage", () => {
+  test("names the reason: no driver, a lost GPU, no such GPU, wrong usage", () => {
     const none = check({ LD_LIBRARY_PATH: "" });
     expect([none.status, none.stderr.includes("no NVIDIA driver")]).toEqual([3, true]);
     expect(check({ FAKE_NVML_BROKEN: "1" }, "--seconds", "1").status).toBe(3);

@@ -195,7 +195,7 @@ describe("INA3221 and INA238", () => {
     expect(refusal(openIna({ root: tree.root }))).toContain("two rails are both labelled VDD_IN");
   });
 
-  test("hwmon numbers mean nothing: the same rails whatever the number", () => {
+  test("hwmon numbers mean nothing: the same rails for every number", () => {
     for (const hwmon of [1, 3, 4]) {
       using other = new SysfsTree();
       other.write(ina3221Hwmon("1-0040", hwmon, [{ label: "VDD_IN", milliamperes: 100 * hwmon }]));

@@ -126,7 +126,7 @@ test("a broker that takes the connection and stays silent is reported as that, w
   });
   // On a busy machine one attempt may end before even its own connection was noticed.
   const reported = () => statuses.find(({ reason }) => /takes connections and does not answer$/.test(reason));
-  await until("it is told", () => reported() !== undefined && attempts.length >= 2);
+  await until("it is reported", () => reported() !== undefined && attempts.length >= 2);
   expect(reported()?.error?.hint).toMatch(/port speaks MQTT.*the broker hangs/);
   expect(new Set(attempts.map(({ version }) => version))).toEqual(new Set([5]));
   expect(statuses.every(({ connected }) => !connected)).toBe(true);

@@ -6,7 +6,7 @@ import type { Publisher } from "../../../edge/outputs/mqtt/publisher-types.js";
 import type { MqttSettings } from "../../../edge/outputs/mqtt/settings.js";
 import { RealtimeOffset, streamSinks } from "../../../edge/outputs/mqtt/streams.js";
 
-test("numbers count every frame of the stream, whatever becomes of it", async () => {
+test("numbers count every frame of the stream, also dropped ones", async () => {
   const numbers: (number | undefined)[] = [];
   const drops: string[] = [];
   let next = 0;

@@ -27,7 +27,7 @@ test("the newest frame takes the waiting place; the older one is released as uns
   expect(queue.counters.drops).toEqual({ backpressure: 1 });
 });
 
-test("a frame is settled once, whatever calls back later, even while its successor is being sent", () => {
+test("a frame is settled once, also if callbacks come later, even while its successor is being sent", () => {
   const queue = new StreamQueue();
   const [first, second] = [pendingFrame(0), pendingFrame(1)];
   queue.sending = first.pending;

@@ -39,7 +39,7 @@ describe("topics", () => {
     expect(splitTopic("a", "a/dev")).toBeUndefined();
   });
 
-  test("what no publisher may be called is nobody's topic", () => {
+  test("a name that no publisher may have has no topic", () => {
     expect(splitTopic("a", "a/\u001b[2J/depth")).toBeUndefined();
     expect(splitTopic("a", `a/${"x".repeat(201)}/depth`)).toBeUndefined();
     expect(splitTopic("a", "a//depth")).toBeUndefined();

@@ -40,7 +40,7 @@ describe("shared flags go to the chosen source", () => {
     expect(source.synthetic.rateHz).toBe(30);
   });
 
-  test("whoever chooses it: a variable, or --set, which comes last", () => {
+  test("chosen by a variable, or by --set, which comes last", () => {
     const environment = { DEPTHWATT_SOURCE_KIND: "v4l2" };
     expect(load({ environment, sourceFlags: sides }).v4l2.left).toBe("l");
     const set = ["source.kind=replay"];
@@ -79,7 +79,7 @@ describe("the kind", () => {
     expect(refusal({ set: ["source.kind=lidar"] }).message).toMatch(/got "lidar"$/);
   });
 
-  test("settings of a source that nobody chose are not passed over", () => {
+  test("settings of a source that is not chosen are not ignored", () => {
     const error = refusal({ set: ["source.v4l2.left=/dev/video0", "source.v4l2.right=/dev/video2"] });
     expect(error.message).toBe(
       'source.kind (from --set): expected to be set beside source.v4l2.left, got nothing, which is "synthetic"',

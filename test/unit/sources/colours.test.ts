@@ -176,8 +176,8 @@ test("cameras: where colours are read, auto prefers formats that have them", () 
   };
   const order: string[] = [];
   for (let left = formats; left.length > 0; ) {
-    const wish = { width: 64, height: 48, format: "auto", colours: true } as const;
-    const { format, fourcc } = chooseFormat([{ ...camera, formats: left }], wish);
+    const request = { width: 64, height: 48, format: "auto", colours: true } as const;
+    const { format, fourcc } = chooseFormat([{ ...camera, formats: left }], request);
     order.push(format);
     left = left.filter((other) => other.fourcc !== fourcc);
   }

@@ -56,7 +56,7 @@ describe("the range that follows the picture", () => {
     expect(autoRange(histogram, scale)).toEqual({ min: 39, max: 42 });
   });
 
-  test("takes in what is 2 % of the picture", () => {
+  test("includes 2 % of the picture", () => {
     const counts = Uint16Array.from([...Array(20).fill(3), ...Array(960).fill(40), ...Array(20).fill(90)]);
     expect(autoRange(buildHistogram(counts, meaning, scale), scale)).toEqual({ min: 2, max: 92 });
   });

@@ -49,11 +49,11 @@ test("documents of another program are no figures", () => {
   }
 });
 
-test("a rig that drifts is a curve of each axis, and what is not told leaves a gap", () => {
+test("a rig that drifts is a curve of each axis, and a missing value leaves a gap", () => {
   const health = (roll: number, yaw: unknown) => ({
     alignment: { rows: { p95: 0.1 + roll }, rotationDegrees: { total: roll, pitch: 0.01, yaw, roll } },
   });
-  const unknown = { available: false, reason: "the features do not tell it" };
+  const unknown = { available: false, reason: "too few features: the standard deviation is 0.5 degrees" };
   for (const [second, roll] of [0, -0.01, -0.02, -0.03].entries())
     remember("warm", { health: health(roll, second === 1 ? unknown : 0.02) }, second);
   remember("warm", { health: { alignment: unknown } }, 4);

@@ -53,7 +53,7 @@ function offer(hub: Hub): string[] {
   return wanted;
 }
 
-test("a page is sent as many sets as it has asked for, only what it watches, and told how many passed", async () => {
+test("a page is sent as many sets as it has asked for, only those it watches, with the number of skipped ones", async () => {
   const { hub, join } = await opened();
   hub.document("a", "info", {});
   const page = await join();

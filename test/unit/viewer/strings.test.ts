@@ -59,7 +59,7 @@ function wordsIn(file: string, source = readFileSync(file, "utf8")): string[] {
 /** Units that stand behind a figure, and names that come from the device. */
 const UNITS = /: (fps|px|ms|mW|reversed|string|number|boolean)$/;
 
-test("no file of the page but strings.ts has words of its own", () => {
+test("only strings.ts has texts of the page", () => {
   const files = (readdirSync(FOLDER, { recursive: true }) as string[]).filter((name) =>
     name.endsWith(".tsx"),
   );

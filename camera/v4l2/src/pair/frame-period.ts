@@ -30,7 +30,7 @@ export class FramePeriod {
   #lastNs: bigint | undefined;
   #periodNs: number | undefined;
   #fitted = 0;
-  /** In an array because a field would be a new number with each frame; FIT says what is where. */
+  /** In an array because a field would allocate a number with each frame; FIT has the indices. */
   readonly #fit = new Float64Array(7);
 
   /** @param nominalNs what the camera says; undefined where it does not */

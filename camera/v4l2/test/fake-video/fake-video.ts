@@ -34,21 +34,21 @@ export interface FakeCamera {
   maxBuffers?: number;
   /** Padding at the end of each row, bytes. */
   strideExtra?: number;
-  /** S_FMT answers with this width whatever is asked, though the lists say otherwise. */
+  /** S_FMT always answers with this width, although the lists have others. */
   stubbornWidth?: number;
-  /** S_PARM answers with the rate that was asked for, whatever is set; G_PARM reports the truth. */
+  /** S_PARM answers with the requested rate, even if another one is set; G_PARM reports the rate that is set. */
   echoesRate?: boolean;
   /** DQBUF returns every queued buffer at once, with the error flag. */
   endlessErrors?: boolean;
-  /** What the driver says in place of the truth: of rows, of a buffer's size (QUERYBUF), of the height, of the buffers given. */
+  /** Wrong values that the driver reports: bytes of a row, of a buffer (QUERYBUF), the height, the number of buffers. */
   lies?: {
     strideBytes?: number;
     bufferBytes?: number;
     height?: number;
     buffers?: number;
-    /** Of the planes behind the first. */
+    /** Bytes of each plane after the first. */
     planeBytes?: number;
-    /** Of an image. */
+    /** Bytes of an image. */
     imageBytes?: number;
   };
   /** S_FMT answers with this enum v4l2_field; default progressive. */
@@ -68,7 +68,7 @@ export interface FakeImage {
   morePlanes?: readonly Uint8Array[];
   /** Where the data begins in every plane of a multi-planar device; what lies before is not part of `bytes`. */
   dataOffset?: number;
-  /** The buffer's number as the driver tells it, where that is a lie. */
+  /** A wrong buffer number that the driver reports. */
   claimedIndex?: number;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of capture share: the addon, waiting, images with a counter in them.
+// Helpers of the capture tests: the addon, waiting, images that contain a counter.
 import { loadAddon } from "../../src/addon.js";
 import type { FakeVideo } from "./fake-video.js";
 

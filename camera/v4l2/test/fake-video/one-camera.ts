@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A driver with one camera, new for each test of the file that imports this, and everything closed behind it.
 import { afterEach, beforeEach, expect } from "vitest";
-import { type Camera, type CameraWish, type Frame, open } from "../../src/index.js";
+import { type Camera, type CameraRequest, type Frame, open } from "../../src/index.js";
 import { type FakeCamera, type FakeVideo, fakeVideo } from "./fake-video.js";
 import { counted, now, until } from "./helpers.js";
 
@@ -21,9 +21,9 @@ let sequence = 0;
 
 export const around = () => ({ system: fake.system, folders: { sysfs: "/nowhere" } });
 
-export async function opened(wish: CameraWish = {}, camera: Partial<FakeCamera> = {}): Promise<Camera> {
+export async function opened(request: CameraRequest = {}, camera: Partial<FakeCamera> = {}): Promise<Camera> {
   fake.plugIn({ path: PATH, ...camera });
-  const one = await open(PATH, wish, around());
+  const one = await open(PATH, request, around());
   cameras.push(one);
   return one;
 }

@@ -353,7 +353,7 @@ cudaError_t cudaDriverGetVersion(int* version) { return *version = CUDART_VERSIO
 cudaError_t cudaRuntimeGetVersion(int* version) { return *version = CUDART_VERSION, cudaSuccess; }
 cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, answer(cudaSuccess); }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
-  std::strcpy(properties->name, "a CPU that stands in for a GPU");
+  std::strcpy(properties->name, "a CPU that emulates a GPU");
   properties->major = capability() / 10, properties->minor = capability() % 10, properties->multiProcessorCount = 8;
   return answer(cudaSuccess);
 }

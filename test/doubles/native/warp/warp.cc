@@ -121,7 +121,7 @@ void runBlock(int threads) {
     }
     if (waiting > 0) broken("some threads wait at a named barrier where too few arrive");
     for (const Named& one : named) {
-      if (one.arrived > 0) broken("threads have arrived at a named barrier where nobody waits for them");
+      if (one.arrived > 0) broken("threads have arrived at a named barrier that no thread waits at");
     }
     if (done == threads) return;
     if (done > 0) broken("some threads wait for their block and others have ended");

@@ -178,14 +178,17 @@ test("without k3 it stays 0", async () => {
 test.each([
   ["fisheye", "radtan", /this looks like a wide lens: .* calibrate with --lens fisheye/],
   ["radtan", "fisheye", /this looks like no fisheye lens: .* calibrate with --lens radtan/],
-] as const)("a %s lens that is calibrated as %s is told by the other's fit", async (lens, as, reported) => {
-  const { pairs } = renderPairs(lens, 14, 0.03, 15);
-  const options = { board, imageSize, compareLenses: true } as const;
-  const wrong = await calibratePairs(native, pairs, { ...options, lens: as });
-  expect(wrong.warnings.join("\n")).toMatch(reported);
-  const right = await calibratePairs(native, pairs, { ...options, lens });
-  expect(right.warnings.join("\n")).not.toMatch(/--lens/);
-});
+] as const)(
+  "a %s lens that is calibrated as %s is detected by the fit of the other model",
+  async (lens, as, reported) => {
+    const { pairs } = renderPairs(lens, 14, 0.03, 15);
+    const options = { board, imageSize, compareLenses: true } as const;
+    const wrong = await calibratePairs(native, pairs, { ...options, lens: as });
+    expect(wrong.warnings.join("\n")).toMatch(reported);
+    const right = await calibratePairs(native, pairs, { ...options, lens });
+    expect(right.warnings.join("\n")).not.toMatch(/--lens/);
+  },
+);
 
 test("a lens model that folds back before the border is reported by the rows", async () => {
   const { pairs } = renderPairs("fisheye", 14, 0.03, 15);

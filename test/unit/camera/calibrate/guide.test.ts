@@ -85,7 +85,7 @@ test.each([
   expect(progress.tilts).toEqual({ left: 0, right: 0, upper: 0, lower: 0, [side]: 1 });
 });
 
-test("what is missing is named: the empty part of the image, the tilt that was not shown", () => {
+test("the missing views are named: the empty part of the image, the tilt that was not shown", () => {
   const guide = new CaptureGuide(board, imageSize);
   // Everything on the left, nothing tilted.
   for (const [at, y] of [-0.15, 0, 0.15].entries()) {

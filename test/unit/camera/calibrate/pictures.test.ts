@@ -77,7 +77,7 @@ test.each([
   expect(degrees(calibration.R, rig.R)).toBeLessThan(4 * result.deviations!.rotationDegrees);
 });
 
-test("the size of a chessboard is seen without being told", async () => {
+test("the size of a chessboard is detected", async () => {
   const board = BOARDS.chessboard!;
   const rig = createRig("radtan", imageSize);
   const random = new Random(4);

@@ -35,7 +35,7 @@ needs("opencv").suite("OpenCV's own FileStorage", () => {
     expect(calibration.T).toEqual(T);
   });
 
-  test("its spelling of what is not a number is refused by place", () => {
+  test("its spellings of NaN are refused by place", () => {
     expect(() => loadStereoCalibration(`${folder}/nan.yml`)).toThrow(
       /M1\.data\[4\]: expected a finite number, found NaN/,
     );

@@ -239,7 +239,7 @@ describe("wrong matrices", () => {
     for (const [i, value] of barrel.R.entries()) expect(R[i]).toBeCloseTo(value, 3);
   });
 
-  test("more coefficients than the model has, and a model nobody knows", () => {
+  test("more coefficients than the model has, and an unknown model", () => {
     const tooMany = kalibrCamchain(barrel).replace(/distortion_coeffs: \[/, "distortion_coeffs: [0, ");
     expectRefusal(write("many.yaml", tooMany), {
       key: /distortion_coeffs/,

@@ -9,7 +9,7 @@ import { makeFolder } from "../../../../camera/index.js";
 const root = mkdtempSync(join(tmpdir(), "depthwatt-folder-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-test("makes what is missing, and takes what is there", () => {
+test("makes missing folders, and uses existing ones", () => {
   const deep = join(root, "a/b/c");
   makeFolder(deep, 0o750);
   makeFolder(deep);
@@ -24,10 +24,7 @@ test("a file in the way is an error", () => {
     );
 });
 
-test.runIf(existsSync("/proc/self"))(
-  "a file system that lets nobody make folders is an error and not a hang",
-  () => {
-    for (const path of ["/proc/depthwatt", "/proc/depthwatt/below/it"])
-      expect(() => makeFolder(path)).toThrow(expect.objectContaining({ code: "ENOENT" }));
-  },
-);
+test.runIf(existsSync("/proc/self"))("a file system that refuses folders is an error and not a hang", () => {
+  for (const path of ["/proc/depthwatt", "/proc/depthwatt/below/it"])
+    expect(() => makeFolder(path)).toThrow(expect.objectContaining({ code: "ENOENT" }));
+});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of formats, the choice among them, stills, and control wishes.
+// The table of formats, the choice among them, stills, and requested controls.
 import { CAPTURE_FORMATS, controlName } from "v4l2-camera";
 import { delivered, FORMAT_TRAITS, type NativeDescription } from "v4l2-camera/parts";
 import { describe, expect, test } from "vitest";
@@ -125,7 +125,7 @@ describe("choice of the format", () => {
     expect(order.at(-1)).toBe("MJPEG");
   });
 
-  const wish = { width: 640, height: 480, format: "auto" } as const;
+  const request = { width: 640, height: 480, format: "auto" } as const;
 
   test("the cheapest that both offer at the size", () => {
     const left = camera("/dev/video0", [
@@ -138,15 +138,15 @@ describe("choice of the format", () => {
       ["YUYV", 640, 480],
       ["MJPG", 640, 480],
     ]);
-    expect(chooseFormat([left, right], wish).format).toBe("YUYV");
-    expect(chooseFormat([right], wish).format).toBe("GREY");
-    expect(chooseFormat([left, right], { ...wish, format: "MJPEG" }).format).toBe("MJPEG");
+    expect(chooseFormat([left, right], request).format).toBe("YUYV");
+    expect(chooseFormat([right], request).format).toBe("GREY");
+    expect(chooseFormat([left, right], { ...request, format: "MJPEG" }).format).toBe("MJPEG");
   });
 
   test("a camera that lists no sizes is taken at its word", () => {
     const plain = camera("/dev/video0", [["GREY", 1, 1]]);
     plain.formats[0]!.sizes = [];
-    expect(chooseFormat([plain], wish).format).toBe("GREY");
+    expect(chooseFormat([plain], request).format).toBe("GREY");
   });
 
   test("names the camera that lacks it and what it has", () => {
@@ -155,7 +155,7 @@ describe("choice of the format", () => {
       ["YUYV", 320, 240],
       ["H264", 640, 480],
     ]);
-    expect(() => chooseFormat([left, right], wish)).toThrow(
+    expect(() => chooseFormat([left, right], request)).toThrow(
       "/dev/video2 (Camera): expected a format that depthwatt reads at 640x480, the camera offers YUYV 320x240, H264 640x480.",
     );
   });
@@ -197,13 +197,13 @@ describe("stills", () => {
   });
 });
 
-describe("control names and wishes", () => {
+describe("control names and requested controls", () => {
   test("names as v4l2-ctl writes them", () => {
     expect(controlName("Exposure Time, Absolute")).toBe("exposure_time_absolute");
     expect(controlName("White Balance, Auto & Preset")).toBe("white_balance_auto_preset");
   });
 
-  test("wishes for both cameras, for one, and badly written ones", () => {
+  test("requests for both cameras, for one, and badly written ones", () => {
     expect(parseControls("Gain=5, left.auto_exposure = manual")).toEqual([
       { side: undefined, name: "gain", value: "5" },
       { side: "left", name: "auto_exposure", value: "manual" },

@@ -203,7 +203,7 @@ describe("recordings", () => {
 });
 
 describe("live commands", () => {
-  test("are read as they come; what nobody has a hand free for is counted, and the newest come after", async () => {
+  test("are read as they come; frames without an idle worker are counted, and the newest come after", async () => {
     const { source, seen } = await play({ ...LIVE, shell: true, sideBySide: endless("busy") }, false);
     await until("drops", () => (source.counters().dropsLeft.noFreeBuffer ?? 0) >= 3);
     expect(seen.pairs).toHaveLength(8);
@@ -308,7 +308,7 @@ describe("live commands", () => {
   });
 });
 
-describe("what is refused at once", () => {
+describe("refused at once", () => {
   test.each([
     [
       "a program that is not there",

@@ -188,7 +188,7 @@ needs("toolchain", "turbojpeg").suite("Motion JPEG", () => {
     expect(frames).toHaveLength(10);
     for (const frame of frames.splice(0)) camera.release(frame);
     await deliver(whole);
-    await until(() => frames.length === 1, "goes on");
+    await until(() => frames.length === 1, "continues");
     camera.release(frames[0]!);
     await camera.close();
   });

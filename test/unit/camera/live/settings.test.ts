@@ -29,9 +29,9 @@ function plugBoth(left: Partial<FakeCamera>, right: Partial<FakeCamera> = left):
 }
 
 async function open(settings: Partial<V4l2Settings> = {}, folders = {}) {
-  const wish = { left: LEFT, right: RIGHT, width: 64, height: 48, autoExposure: "off" } as const;
+  const request = { left: LEFT, right: RIGHT, width: 64, height: 48, autoExposure: "off" } as const;
   const around = { video, clocks, system: fake.system, folders: { sysfs: "/nowhere", ...folders } };
-  const source = await openV4l2Source({ ...wish, ...settings }, around);
+  const source = await openV4l2Source({ ...request, ...settings }, around);
   cleanups.push(() => source.stop());
   return source;
 }
@@ -136,7 +136,7 @@ needs("toolchain").suite("before the first image", () => {
     const formats = [{ fourcc: "GREY", width: 64, height: 48, ratesHz: [30, 15] }];
     plugBoth({ formats, echoesRate: true });
     const notes: string[] = [];
-    const wish = {
+    const request = {
       left: LEFT,
       right: RIGHT,
       width: 64,
@@ -144,7 +144,7 @@ needs("toolchain").suite("before the first image", () => {
       autoExposure: "off",
       rateHz: 60,
     } as const;
-    const source = await openV4l2Source(wish, {
+    const source = await openV4l2Source(request, {
       video,
       clocks,
       system: fake.system,

@@ -20,7 +20,7 @@ let fake: FakeVideo;
 let cleanups: (() => unknown)[] = [];
 
 async function open(settings: Partial<V4l2Settings> = {}, notes: string[] = []) {
-  const wish = { left: LEFT, right: RIGHT, width: 64, height: 48 };
+  const request = { left: LEFT, right: RIGHT, width: 64, height: 48 };
   const around = {
     video,
     clocks,
@@ -28,7 +28,7 @@ async function open(settings: Partial<V4l2Settings> = {}, notes: string[] = []) 
     folders: { sysfs: "/nowhere" },
     onNote: (note: string) => notes.push(note),
   };
-  const source = await openV4l2Source({ ...wish, ...settings }, around);
+  const source = await openV4l2Source({ ...request, ...settings }, around);
   cleanups.push(() => source.stop());
   return source;
 }
@@ -269,7 +269,7 @@ needs("toolchain").suite("camera source", () => {
   test.each([
     ["a refused STREAMON", () => fake.fail(LEFT, "STREAMON", constants.errno.EINVAL, 2), /STREAMON/],
     ["a fatal streaming error", () => fake.fail(LEFT, "DQBUF", constants.errno.EIO, 1), /DQBUF.*EIO/],
-  ])("%s degrades and heals by itself", async (_, breakIt, reason) => {
+  ])("%s degrades and recovers automatically", async (_, breakIt, reason) => {
     twoCameras();
     const source = await open();
     const { seen, degraded, events } = recording();

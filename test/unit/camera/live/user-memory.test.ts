@@ -90,7 +90,7 @@ needs("toolchain").suite("cameras that write into the process's memory", () => {
     for (const buffer of buffers) expect(memory.slice(5)).toContain(buffer);
   });
 
-  test("not before its old images are back: what is being read stays as it is", async () => {
+  test("not before its old images are back: images that are being read stay unchanged", async () => {
     const source = await open();
     const { held, degraded, events } = recording(true);
     source.start(events);

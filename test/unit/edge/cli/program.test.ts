@@ -147,7 +147,7 @@ describe("errors", () => {
 
   test("--json also prints the error as JSON on stdout", async () => {
     expect(await runCommandLine(["config", "explain", "match.sgm.p1", "--json"])).toBe(2);
-    const message = "expected config explain with a key alone, got --json beside it";
+    const message = "expected config explain with a key alone, got --json with it";
     const hint = "Run the command with --help.";
     expect(err).toBe(`error: ${message}\nhint: ${hint}\n`);
     expect(JSON.parse(out)).toEqual({ error: { code: "USAGE", message, hint } });
@@ -285,11 +285,8 @@ describe("match", () => {
 describe("eval", () => {
   const twice = ["--sweep", "match.sgm.p1=8:10:1", "--sweep", "refine.rounds=1,2"];
   test.each([
-    [["--plot", "x.svg"], "expected --sweep beside --plot, got nothing"],
-    [
-      ["--sweep", "p1=8:10:1", "--heat-map", "x.svg"],
-      "expected --sweep twice beside --heat-map, got 1 of it",
-    ],
+    [["--plot", "x.svg"], "expected --sweep with --plot, got nothing"],
+    [["--sweep", "p1=8:10:1", "--heat-map", "x.svg"], "expected --sweep twice with --heat-map, got 1 of it"],
     [[...twice, "--plot", "x.svg", "--heat-map", "x.svg"], "expected --heat-map and --plot to be two files"],
     [
       ["--sweep", "p1=8:10:1", "--sweep", "match.sgm.p1=1,2"],
@@ -305,7 +302,7 @@ describe("eval", () => {
       [...twice.slice(0, 3), "rounds=1,5,2"],
       "refine.rounds (from --sweep): expected a whole number from 1 to 4",
     ],
-  ])("what a sweep cannot be is said before a scene is read: %j", async (words, expected) => {
+  ])("an invalid sweep is reported before a scene is read: %j", async (words, expected) => {
     expect(await runCommandLine(["eval", "no-such-folder", ...words])).toBe(2);
     expect(err).toContain(expected);
     expect(err).not.toContain("no-such-folder");

@@ -317,7 +317,7 @@ describe("refusals", () => {
     expect(load({ file: path }).config.device).toBe("café");
   });
 
-  test("a dotted name in a file is told how files nest", () => {
+  test("the error about a dotted name in a file explains how files nest", () => {
     const error = refusal({ file: file("dotted.yaml", "outputs.mqtt.depth.enabled: false\n") });
     expect(error.code).toBe("CONFIG_UNKNOWN_KEY");
     expect(error.message).toMatch(
@@ -363,7 +363,7 @@ describe("refusals", () => {
     ["device=#", 'got "#"'],
     ["device=a\u001bb", 'got "a\\u001bb"'],
     ["base=site/\u0007", 'got "site/\\u0007"'],
-  ])("%j is told as it was typed", (assignment, found) => {
+  ])("%j is shown as it was typed", (assignment, found) => {
     expect(refusal({ set: [assignment] }).message).toContain(found);
   });
 

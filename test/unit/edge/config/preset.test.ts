@@ -31,7 +31,7 @@ describe.each(PRESET_NAMES)("preset %s", (preset) => {
     }
   });
 
-  test("a running program has it whatever preset it had before", () => {
+  test("a running program has it after every other preset", () => {
     const { settings } = PRESETS[preset]!;
     const fresh = loadConfig(quiet).config;
     const wanted = relevant(changedConfig(fresh, settings, "test").config);

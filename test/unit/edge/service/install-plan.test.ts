@@ -100,7 +100,7 @@ describe("the unit", () => {
 });
 
 describe("the unit of several pairs", () => {
-  test("has settings and folders of its own by its name, and all the hardening", () => {
+  test("has separate settings and folders by its name, and all the hardening", () => {
     const changed = templateFor(machine).split("\n");
     const differing = unit
       .split("\n")
@@ -207,7 +207,7 @@ describe("performing", () => {
     for (const step of files) perform(step, root);
   };
 
-  test("writes every file with its mode, whatever the umask", () => {
+  test("writes every file with its mode, under every umask", () => {
     const before = process.umask(0o077);
     try {
       performAll();
@@ -244,7 +244,7 @@ describe("performing", () => {
     ]).toEqual(["600", "755", "640"]);
   });
 
-  test("a machine without udev continues, and is told what that means", () => {
+  test("a machine without udev continues, and the consequence is reported", () => {
     const words = ["/no/such/udevadm"] as [string];
     const step = { kind: "run" as const, title: "udev", words, unlessMissing: "rails are for root alone" };
     expect(perform(step)).toBe("left out: there is no /no/such/udevadm; rails are for root alone");

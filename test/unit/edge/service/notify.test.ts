@@ -88,7 +88,7 @@ describe("the watchdog", () => {
     expect(sent).toEqual([]);
   });
 
-  test("each attempt to open what is not there feeds it", () => {
+  test("each attempt to open a missing source feeds it", () => {
     const notifier = make();
     notifier.waiting("no\ncamera");
     expect(sent).toEqual(["READY=1", "STATUS=waiting: no camera"]);
@@ -175,7 +175,7 @@ describe("messages", () => {
     expect(sent).toEqual([]);
   });
 
-  test("a socket that fails is told of once", () => {
+  test("a socket that fails is reported once", () => {
     const reasons: string[] = [];
     const notifier = createNotifier({
       send: () => "No such file or directory",

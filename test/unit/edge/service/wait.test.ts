@@ -52,7 +52,7 @@ test("a service tries until it works, is ready meanwhile, and names each reason 
 
 test.each([
   ["without a service manager a missing camera is an error", {}, "DEVICE_UNAVAILABLE"],
-  ["a camera that cannot do what is asked is one in a service, too", SERVICE, "DEVICE_UNSUITABLE"],
+  ["a camera that does not support the request is one in a service, too", SERVICE, "DEVICE_UNSUITABLE"],
   ["and so is a wrong configuration", SERVICE, "CONFIG_INVALID"],
 ] as const)("%s", async (_, environment, code) => {
   const { notifier, sent } = make(environment);

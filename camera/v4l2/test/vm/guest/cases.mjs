@@ -22,8 +22,8 @@ import {
 const SMALL = { format: "GREY", width: 320, height: 180, rateHz: 25 };
 
 /** Opens, uses and closes. */
-async function withCamera(path, wish, use) {
-  const camera = await open(path, wish);
+async function withCamera(path, request, use) {
+  const camera = await open(path, request);
   try {
     return await use(camera);
   } finally {
@@ -114,7 +114,7 @@ const cases = {
     return { planes: [nv12m, yuv420m, nv16m].map((planes) => planes.map((one) => one.strideBytes)) };
   },
 
-  "a wish gets what the camera keeps; exact refuses it": async ([left]) => {
+  "settings that the camera changes are reported; exact refuses them": async ([left]) => {
     await withCamera(left, { ...SMALL, rateHz: 14, width: 700 }, async ({ format }) => {
       assert.equal(format.rateHz, 15);
       assert.notEqual(format.width, 700);
@@ -160,7 +160,7 @@ const cases = {
         const numbered = seen.at(-1).sequence - seen[0].sequence + 1;
         const { drops } = camera.statistics();
         assert(drops.driver > 5, JSON.stringify(drops));
-        // What the driver numbered is what was read, lost or replaced; a few before the first frame and behind the last.
+        // Every number of the driver was read, lost or replaced, apart from a few before the first frame and after the last.
         const accounted = seen.length + drops.driver + (drops.replaced ?? 0);
         assert(Math.abs(numbered - accounted) <= 4, `${numbered} numbered, ${accounted} accounted for`);
         return drops;

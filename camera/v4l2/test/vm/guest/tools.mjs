@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the guest's programs share: the built package, vivid's cameras and their faults, waiting, reports.
+// Helpers of the guest's programs: the built package, vivid's cameras and their faults, waiting, reports.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";

@@ -46,7 +46,7 @@ describe("the comparison", () => {
   });
 });
 
-describe("what is wrong", () => {
+describe("faults", () => {
   test("disparities that OpenCV cannot search", async () => {
     await expect(openOpencvPeer({ ...pair, numDisparities: 24 })).rejects.toMatchObject({ code: "USAGE" });
   });

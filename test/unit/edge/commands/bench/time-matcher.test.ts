@@ -41,7 +41,7 @@ describe("depthwatt bench", () => {
     if (typeof figures.watts !== "number") expect(figures.watts.reason).not.toBe("");
   });
 
-  test("a forced instruction set is the one that answers", async () => {
+  test("a forced instruction set is used", async () => {
     process.env.DEPTHWATT_ISA = "scalar";
     const figures = await timeMatcher({ config: configWith(), width: 64, height: 48, frames: 1 });
     expect(figures.instructionSet).toBe("scalar");

@@ -20,7 +20,6 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parse } from "yaml";
 import { decodePfm, loadStereoCalibration, readGreyImage, writeScene } from "../../../../../camera/index.js";
-import { progressLine } from "../../../../../edge/cli/progress.js";
 import { flattened, toCsv } from "../../../../../edge/commands/convert/csv.js";
 import { toPly } from "../../../../../edge/commands/convert/ply.js";
 import { toFolders } from "../../../../../edge/commands/convert/to-folders.js";
@@ -318,7 +317,7 @@ test("a preview: an animated WebP, or a strip of pictures", async () => {
   expect(strip.width! / 96).toBeGreaterThanOrEqual(4);
 });
 
-test("what cannot be read is skipped, told, counted, and the exit code tells it; no bar is drawn into a pipe", async () => {
+test("unreadable images are skipped, reported and counted, and set the exit code; no bar is drawn into a pipe", async () => {
   const bytes = readFileSync(recording);
   const damaged = place("damaged.mcap");
   writeFileSync(damaged, bytes.subarray(0, Math.floor(bytes.length * 0.8)));
@@ -339,14 +338,6 @@ test("what cannot be read is skipped, told, counted, and the exit code tells it;
   expect(wrong.stderr).toMatch(/a recording is converted to something else/);
   writeFileSync(place("taken.csv"), "");
   expect((await runProgram(["convert", recording, place("taken.csv")])).code).toBe(2);
-});
-
-test("the bar", () => {
-  expect(progressLine(20, 30, 2)).toBe("[################--------] 66 % 20/30, 10.0/s, 0:01 left");
-  expect(progressLine(7, undefined, 0)).toBe("7");
-  expect(progressLine(30, 30, 3, "engine 97 %")).toBe(
-    "[########################] 100 % 30/30, 10.0/s, engine 97 %",
-  );
 });
 
 test("PFM of a converted disparity is the recorded one", async () => {

@@ -245,14 +245,14 @@ describe("the command", () => {
     expect(status).toBe(0);
   });
 
-  test("exits with the code of what is bad", () => {
+  test("exits with the code of a bad finding", () => {
     expect(run("--set", "outputs.mqtt.broker=mqtt://127.0.0.1:1").status).toBe(5);
     expect(run("--set", "match.sgm.p1=0").status).toBe(2);
   });
 });
 
 describe("--fix", () => {
-  test("prints the commands, and what none fixes as a remark of one line; nothing of what is well", () => {
+  test("prints the commands, findings without a fix as a remark of one line, and no good findings", () => {
     const lines = fixLines([
       { name: "node", state: "ok", text: "20" },
       { name: "cuda", state: "absent", text: "no plugin", hint: "nothing" },
@@ -280,7 +280,7 @@ describe("--fix", () => {
     expect(brokerCommands("mqtts://broker.example")).toBeUndefined();
   });
 
-  test("an addon is built with what is missing for it; a Debian package is installed again", () => {
+  test("an addon is built after its missing tools are installed; a Debian package is installed again", () => {
     mkdirSync(join(root, "tools/usr/bin"), { recursive: true });
     for (const name of ["g++", "python3"]) writeFileSync(join(root, "tools/usr/bin", name), "");
     expect(addonCommands(join(root, "tools"), resolve("."))).toEqual([

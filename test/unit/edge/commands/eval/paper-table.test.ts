@@ -35,7 +35,7 @@ function evaluation(name: string, masks: Record<string, number>): Evaluation {
 }
 
 describe("the papers' tables", () => {
-  test("every preset in them exists, and esaw-5 averages to what is printed", () => {
+  test("every preset in them exists, and esaw-5 averages to the printed value", () => {
     for (const preset of Object.keys(PUBLISHED)) expect(Object.keys(PRESETS)).toContain(preset);
     for (const [preset, average] of [
       ["esaw-5", 9.6],

@@ -48,7 +48,7 @@ test("devices stand in the order of their names with what they say; what they do
   expect(b).toMatchObject({ device: "b", state: "online", fps: null, watts: null, metricsAgeSeconds: null });
 });
 
-test("it warns of what is degraded, silent, without frames, and of two runs under one name", () => {
+test("it warns of devices that are degraded, silent or without frames, and of two runs under one name", () => {
   const { said, fleet, pass } = createFleet();
   said.say("state", { device: "a", state: "degraded", reason: "one camera is late", runId: 1 });
   said.say("metrics", { device: "a", metrics: { fps: 0, power: { available: false, reason: "no sensor" } } });

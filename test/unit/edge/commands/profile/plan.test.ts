@@ -112,7 +112,7 @@ describe("plan", () => {
 });
 
 describe("continuing after an interruption", () => {
-  test("what is there is not measured again; repeated points need as many results", () => {
+  test("existing points are not measured again; repeated points need as many results", () => {
     const profile = constructedProfile();
     const points = profile.results.map((result) => result.point);
     const twice: ProfilePoint[] = [...points, points[0]!];

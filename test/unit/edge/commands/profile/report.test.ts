@@ -42,7 +42,7 @@ function withoutWatts(profile: Profile): Profile {
 }
 
 describe("Pareto front", () => {
-  test("nobody on it is beaten, everybody off it is", () => {
+  test("no point on it is beaten, every point off it is", () => {
     const points = measuredPoints(constructedProfile().results);
     const front = paretoFront(points);
     const beats = (a: (typeof points)[0], b: (typeof points)[0]) =>
@@ -194,7 +194,7 @@ describe("compare", () => {
 });
 
 describe("CSV", () => {
-  test("one row per run; what is not known is empty, never 0", () => {
+  test("one row per run; an unknown value is empty, never 0", () => {
     const profile = constructedProfile();
     const rows = profileCsv(profile.results).trim().split("\r\n");
     expect(rows).toHaveLength(profile.results.length + 1);

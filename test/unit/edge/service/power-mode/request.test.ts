@@ -61,7 +61,7 @@ describe("nvpmodel is not called", () => {
     expect(machine.calls).toEqual([]);
   });
 
-  test("for another user, whatever is asked", () => {
+  test("for another user, every request", () => {
     for (const request of ["query\n", "set 1\n", "x"]) {
       const machine = board();
       expect(answerTo(request, { uid: 1000, allowed: [997] }, machine)).toBe(
@@ -72,7 +72,7 @@ describe("nvpmodel is not called", () => {
     }
   });
 
-  test("for whatever bytes: at most with a number of the list", () => {
+  test("for random bytes: at most with a number of the list", () => {
     const part = fc.constantFrom("set ", "query", "1", "12", "0", "\n", " ", "-m", "\0", "é", "9");
     fc.assert(
       fc.property(

@@ -105,7 +105,7 @@ describe("the client", () => {
     expect((await asked(["-m", "2"], "ok MAXN\n")).request).toBe("set 2\n");
   });
 
-  test("fails with the reason of a refusal, and where nobody answers", async () => {
+  test("fails with the reason of a refusal, and without an answer", async () => {
     expect(await asked(["-m", "9"], "refused this board has no mode 9\n")).toMatchObject({
       status: 1,
       out: "",

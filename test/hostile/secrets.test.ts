@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { strFromU8, unzipSync } from "fflate";
 import mqtt from "mqtt";
 import { afterEach, expect, test } from "vitest";
 import { TestClient } from "../doubles/control-client.js";
@@ -150,6 +151,13 @@ needs("mosquitto").suite("secrets", () => {
       expectNone(`${JSON.stringify([...answer.headers])}${await answer.text()}`, `${path} of the page`);
     }
     await until("metrics after that", () => heard.some((text) => text.includes("validPercent")));
+
+    const bundle = join(at, "report.zip");
+    expect((await runProgram(["support-bundle", "--config", config, "-o", bundle])).code).toBe(0);
+    const parts = Object.entries(unzipSync(readFileSync(bundle)));
+    for (const [name, bytes] of parts) expectNone(Buffer.from(bytes), `${name} of the support bundle`);
+    const documents = parts.find(([name]) => name === "metrics.json")![1];
+    expect(Object.keys(JSON.parse(strFromU8(documents)))).toContain("depthwatt/keeps/metrics");
 
     // A core dump keeps the memory out, whether this machine writes one or not.
     const filter = readFileSync(`/proc/${child.pid}/coredump_filter`, "utf8").trim();

@@ -11,7 +11,7 @@ import {
   STAGE_NAMES,
   type StageName,
 } from "../../../cuda/index.js";
-import type { Unavailable } from "../../../power/index.js";
+import type { ContextSnapshot, Unavailable } from "../../../power/index.js";
 import { type Config, changedSettings } from "../../config/index.js";
 import { loadNative } from "../../contracts/native.js";
 import { engineOptionsFrom } from "../../pipeline/engine-options.js";
@@ -82,6 +82,8 @@ export interface BenchFigures {
   joulesPerFrameNet: number | Unavailable;
   fpsPerWatt: number | Unavailable;
   /** Settings of matching and of the engine that are not the defaults, by dotted key. */
+  /** Power mode, clocks and whether they are locked, temperatures; null without a sensor. */
+  conditions: ContextSnapshot | Unavailable | null;
   changedSettings: Record<string, unknown>;
   /** Empty: none was asked for. */
   peers: PeerFigures[];
@@ -184,6 +186,7 @@ export async function timeMatcher(options: BenchOptions): Promise<BenchFigures> 
       joulesPerFrame: reported("joulesPerFrame"),
       joulesPerFrameNet: reported("joulesPerFrameNet"),
       fpsPerWatt: reported("fpsPerWatt"),
+      conditions: power.available ? power.context : null,
       changedSettings: changedSettings(config, COMPUTED),
       repeatedStage: options.repeatStage ?? null,
       stages: Object.fromEntries(stageMedians.filter(([, milliseconds]) => !Number.isNaN(milliseconds))),

@@ -39,6 +39,8 @@ describe("depthwatt bench", () => {
     expect(stages.match).toBeGreaterThan(0);
     expect(stages.match).toBeLessThanOrEqual(p95Ms);
     if (typeof figures.watts !== "number") expect(figures.watts.reason).not.toBe("");
+    if (figures.measured === null) expect(figures.conditions).toBeNull();
+    else expect(figures.conditions).toHaveProperty("clocksLocked");
   });
 
   test("a forced instruction set is used", async () => {

@@ -111,12 +111,13 @@ function putNode(tree, root, architecture, node) {
 /** Units, settings, pages and completions out of the built program. */
 async function putMade(project, tree, { version, date }) {
   const load = (path) => import(pathToFileURL(join(project, "dist/edge", path)).href);
-  const [units, powerMode, program, pages, bash, zsh] = await Promise.all([
+  const [units, powerMode, program, pages, bash, fish, zsh] = await Promise.all([
     load("service/unit-text.js"),
     load("service/power-mode/install.js"),
     load("cli/program.js"),
     load("cli/manual/man-page.js"),
     load("cli/manual/bash-completion.js"),
+    load("cli/manual/fish-completion.js"),
     load("cli/manual/zsh-completion.js"),
   ]);
   const paths = {
@@ -138,6 +139,7 @@ async function putMade(project, tree, { version, date }) {
   for (const [name, text] of pages.manualPages(whole, { version, date }))
     put(tree, `usr/share/man/man1/${name}.gz`, gzip(text));
   put(tree, "usr/share/bash-completion/completions/depthwatt", bash.bashCompletion(whole));
+  put(tree, "usr/share/fish/vendor_completions.d/depthwatt.fish", fish.fishCompletion(whole));
   put(tree, "usr/share/zsh/vendor-completions/_depthwatt", zsh.zshCompletion(whole));
 }
 

@@ -40,15 +40,19 @@ export interface Layer {
 /** Variables that begin with DEPTHWATT_ and are no settings. */
 export const OTHER_VARIABLES: Record<string, string> = {
   DEPTHWATT_CONFIG: "Configuration file, where --config is not given.",
-  DEPTHWATT_ISA: "Forces an instruction set of the CPU backend: scalar, avx2, avx512 or neon. For tests.",
-  DEPTHWATT_SEED: "Seed of the random images in tests, to repeat a failure.",
-  DEPTHWATT_HOSTILE_COUNT: "How often the tests of test/hostile try each thing.",
-  DEPTHWATT_WRITE_GOLDEN: "Lets a test write its golden file again instead of comparing with it.",
-  DEPTHWATT_TEST_ALLOCATIONS: "File through which a test counts the allocations of a child process.",
-  DEPTHWATT_DATA: "Folder of the research data that some tests read.",
+  DEPTHWATT_DATA: "Folder of the research data that benchmarks and some tests read.",
   DEPTHWATT_CUDA_ARCHS: "Architectures that build:cuda compiles for, such as 87.",
   DEPTHWATT_CUDA_PLUGIN: "The CUDA plugin to load instead of searching for one.",
 };
+
+/** The same, of tests: test/README.md describes them. */
+export const TEST_VARIABLES = [
+  "DEPTHWATT_ISA",
+  "DEPTHWATT_SEED",
+  "DEPTHWATT_HOSTILE_COUNT",
+  "DEPTHWATT_WRITE_GOLDEN",
+  "DEPTHWATT_TEST_ALLOCATIONS",
+];
 
 /** match.numDisparities -> DEPTHWATT_MATCH_NUM_DISPARITIES */
 export function variableName(key: string): string {
@@ -213,7 +217,8 @@ export function layerFromEnvironment(environment: NodeJS.ProcessEnv): Layer {
   const layer: Layer = { entries: new Map(), problems: [] };
   const byVariable = new Map(SETTINGS.map((setting) => [variableName(setting.key), setting]));
   for (const [name, text] of Object.entries(environment)) {
-    if (!name.startsWith("DEPTHWATT_") || name in OTHER_VARIABLES || text === undefined) continue;
+    if (!name.startsWith("DEPTHWATT_") || text === undefined) continue;
+    if (name in OTHER_VARIABLES || TEST_VARIABLES.includes(name)) continue;
     const setting = byVariable.get(name);
     const origin: Origin = { kind: "environment", name };
     if (setting) layer.entries.set(setting.key, { value: valueOfText(setting, text), origin });

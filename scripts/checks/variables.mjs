@@ -7,9 +7,11 @@ const READ = /\b(?:getenv\(\s*"|env\.|environment\.|env\[")(DEPTHWATT_[A-Z0-9_]+
 export default {
   name: "environment variables",
   run(root) {
-    const list =
-      readText(root, "edge/config/layers.ts").match(/OTHER_VARIABLES[^{]*\{([\s\S]*?)\n\};/)?.[1] ?? "";
-    const known = new Set([...list.matchAll(/^\s*(DEPTHWATT_[A-Z0-9_]+):/gm)].map(([, name]) => name));
+    const lists = readText(root, "edge/config/layers.ts").matchAll(
+      /_VARIABLES\b[^{[]*[{[]([\s\S]*?)\n[}\]];/g,
+    );
+    const text = [...lists].map(([, list]) => list).join("\n");
+    const known = new Set([...text.matchAll(/^\s*"?(DEPTHWATT_[A-Z0-9_]+)"?[:,]/gm)].map(([, name]) => name));
     const problems = [];
     const paths = filesIn(
       root,
@@ -21,7 +23,7 @@ export default {
       for (const match of text.matchAll(READ)) {
         if (known.has(match[1])) continue;
         problems.push(
-          `${path}:${lineAt(text, match.index)}: ${match[1]} is not in OTHER_VARIABLES (edge/config/layers.ts)`,
+          `${path}:${lineAt(text, match.index)}: ${match[1]} is not in OTHER_VARIABLES or TEST_VARIABLES (edge/config/layers.ts)`,
         );
       }
     }

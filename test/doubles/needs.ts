@@ -51,6 +51,7 @@ export type NeedName =
   | "debootstrap"
   | "lintian"
   | "binutils"
+  | "fish"
   | "zsh"
   | "man"
   | "chromium";

@@ -12,7 +12,7 @@ import { writeBeside } from "../../core/index.js";
 import { until } from "../doubles/frames.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs, PYTHON } from "../doubles/needs.js";
-import { runProgram, startProgram } from "../doubles/program.js";
+import { type Ran, runProgram, startProgram } from "../doubles/program.js";
 
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-points-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -36,7 +36,7 @@ beforeAll(async () => {
   expect(made.code, made.stderr).toBe(0);
 }, 60_000);
 
-async function match(out: string, ...more: string[]): Promise<void> {
+async function match(out: string, ...more: string[]): Promise<Ran> {
   const ran = await runProgram([
     "match",
     left,
@@ -49,6 +49,7 @@ async function match(out: string, ...more: string[]): Promise<void> {
     out,
   ]);
   expect(ran.code, ran.stderr).toBe(0);
+  return ran;
 }
 
 /** Focal length, baseline and principal point, as Q of the calibrated, rectified pair has them. */
@@ -81,8 +82,8 @@ function readByVtk(file: string): { places: number[][]; colours: number[][] } {
 
 needs("vtk").suite("a PLY file opened by VTK", () => {
   test("is the disparity map in space, with the picture's grey", async () => {
-    await match(place("cloud.ply"));
-    await match(place("map.pfm"));
+    expect((await match(place("cloud.ply"))).stdout).toContain(`wrote ${place("cloud.ply")}\n`);
+    await match(place("map.pfm"), "--set", "refine.minConfidence=0.001");
     const camera = await rectifiedCamera();
     const { data } = await readPfm(place("map.pfm"));
     const grey = await readGreyImage(left);
@@ -103,6 +104,11 @@ needs("vtk").suite("a PLY file opened by VTK", () => {
       expect(Math.abs(colours[at]![0]! - grey.data[i!]!)).toBeLessThanOrEqual(1);
       expect(new Set(colours[at]).size).toBe(1);
     }
+    await match(place("filled.ply"), "--filled");
+    await match(place("filled.pfm"));
+    const filled = await readPfm(place("filled.pfm"));
+    expect(readByVtk(place("filled.ply")).places.length).toBe(filled.data.filter((one) => one < 1e6).length);
+    expect(filled.data.filter((one) => one < 1e6).length).toBeGreaterThan(places.length);
   });
 
   test("in the robot's frame, in millimetres and in colours", async () => {

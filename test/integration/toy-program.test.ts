@@ -129,7 +129,7 @@ describe("a command", () => {
   test("is in help, completion and the suggestions for a mistyped name", () => {
     expect(tree.run("--help").stdout).toMatch(/^ {2}toy \[options\] <word> +print a word again and again$/m);
     expect(tree.run("toy", "--help").stdout).toMatch(/^ {2}word +word to print$/m);
-    for (const shell of ["bash", "zsh"]) {
+    for (const shell of ["bash", "fish", "zsh"]) {
       const { stdout } = tree.run("completion", shell);
       expect(stdout).toContain("toy");
       expect(stdout).toContain("--times");

@@ -95,6 +95,7 @@ needs("binutils", "aarch64", "lintian", "debootstrap").suite(TITLE, () => {
         expect(text("lib/systemd/system/depthwatt-power-mode.socket")).toContain("SocketGroup=depthwatt");
         expect(text("lib/udev/rules.d/60-depthwatt-power.rules")).toContain("powercap");
         expect(text("usr/share/bash-completion/completions/depthwatt")).toContain("complete -F");
+        expect(text("usr/share/fish/vendor_completions.d/depthwatt.fish")).toContain("complete -c depthwatt");
         expect(text("usr/share/zsh/vendor-completions/_depthwatt")).toContain("#compdef depthwatt");
         expect(text("DEBIAN/conffiles")).toBe("/etc/depthwatt/config.yaml\n");
         expect(text("DEBIAN/control")).toMatch(new RegExp(`^Architecture: ${architecture}$`, "m"));

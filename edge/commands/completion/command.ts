@@ -2,10 +2,11 @@
 // depthwatt completion: the script that makes a shell complete commands, options, settings and their values.
 import type { Command } from "commander";
 import { bashCompletion } from "../../cli/manual/bash-completion.js";
+import { fishCompletion } from "../../cli/manual/fish-completion.js";
 import { zshCompletion } from "../../cli/manual/zsh-completion.js";
 import { describeArguments, withExamples } from "../../cli/options.js";
 
-const SHELLS = { bash: bashCompletion, zsh: zshCompletion };
+const SHELLS = { bash: bashCompletion, fish: fishCompletion, zsh: zshCompletion };
 
 export function define(command: Command): void {
   const [shell] = describeArguments(command, { shell: "whose" });
@@ -16,6 +17,7 @@ export function define(command: Command): void {
   withExamples(
     command,
     "depthwatt completion bash > ~/.local/share/bash-completion/completions/depthwatt",
+    "depthwatt completion fish > ~/.config/fish/completions/depthwatt.fish",
     "depthwatt completion zsh > /usr/local/share/zsh/site-functions/_depthwatt",
   );
 }

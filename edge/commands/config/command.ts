@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt config: every value and where it came from, one setting explained, or the schema for editors.
+import { existsSync } from "node:fs";
 import type { Command } from "commander";
-import { DepthwattError, redactUrl } from "../../../core/index.js";
+import { DepthwattError, redactUrl, writeBeside, yaml } from "../../../core/index.js";
 import { type ConfigOptions, loadFlagConfig, withConfig, withExamples } from "../../cli/options.js";
 import { columns, paint, printJson, printLine } from "../../cli/output.js";
 import {
@@ -14,9 +15,12 @@ import {
   valueAt,
   variableName,
 } from "../../config/index.js";
+import { initialFile } from "./initial-file.js";
 
 interface PrintOptions extends ConfigOptions {
   print?: boolean;
+  init?: string | true;
+  yaml?: boolean;
   schema?: boolean;
   json?: boolean;
 }
@@ -28,6 +32,20 @@ function shown(value: unknown): unknown {
 
 function print(options: PrintOptions): void {
   const { config, origins, board } = loadFlagConfig(options);
+  if (options.yaml) {
+    const nested: Record<string, unknown> = {};
+    for (const { key } of SETTINGS) {
+      const value = shown(valueAt(config, key));
+      const parts = key.split(".");
+      const group = parts.slice(0, -1).reduce((node, part) => {
+        node[part] ??= {};
+        return node[part] as Record<string, unknown>;
+      }, nested);
+      if (value !== null) group[parts.at(-1)!] = value;
+    }
+    process.stdout.write(yaml().stringify(nested, { lineWidth: 0 }));
+    return;
+  }
   if (options.json) {
     const settings = SETTINGS.map(({ key }) => {
       const { kind, name } = origins.get(key)!;
@@ -43,6 +61,22 @@ function print(options: PrintOptions): void {
   });
   for (const line of columns(rows)) printLine(line);
   printLine(paint("dim", `board: ${board.title} (${board.reason})`));
+}
+
+async function initialize(file: string): Promise<void> {
+  if (existsSync(file))
+    throw new DepthwattError("FILE_EXISTS", `${file}: expected no such file, it is there already`, {
+      hint: "Give another name, or move that file away.",
+      context: { file },
+    });
+  try {
+    await writeBeside(file, initialFile());
+  } catch (cause) {
+    throw new DepthwattError("OUTPUT_UNWRITABLE", `cannot write ${file}: ${(cause as Error).message}`, {
+      cause,
+    });
+  }
+  printLine(`wrote ${file}: use it with depthwatt run --config ${file}`);
 }
 
 function explain(key: string, _own: object, command: Command): void {
@@ -87,12 +121,19 @@ function fileForm(key: string): string {
 export function define(command: Command): void {
   withConfig(command)
     .option("--print", "every value and where it came from (what happens without options, too)")
+    .option("--init [file]", "write a configuration file with the settings that most users change")
+    .option("--yaml", "print as YAML, ready to be a configuration file")
     .option("--schema", "the JSON Schema, for editors and other programs")
     .option("--json", "print as JSON")
-    .action((options: PrintOptions) => (options.schema ? printJson(jsonSchema()) : print(options)));
+    .action((options: PrintOptions) => {
+      if (options.init !== undefined)
+        return initialize(options.init === true ? "depthwatt.yaml" : options.init);
+      return options.schema ? printJson(jsonSchema()) : print(options);
+    });
   withExamples(
     command,
     "depthwatt config --print --set match.sgm.paths=8",
+    "depthwatt config --init depthwatt.yaml",
     "depthwatt config explain match.sgm.p2",
     "depthwatt config --schema > depthwatt.schema.json",
   );

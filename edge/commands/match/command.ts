@@ -24,6 +24,7 @@ import {
 } from "../../cli/options.js";
 import { note, printJson, printLine } from "../../cli/output.js";
 import { type SettingOptions, settingFlags, withSettingFlags } from "../../cli/setting-flags.js";
+import type { Config } from "../../config/index.js";
 import { orUnavailable } from "../../contracts/availability.js";
 import {
   computePair,
@@ -48,6 +49,7 @@ const SETTINGS = ["calibration", "algorithm", "numDisparities", "minDisparity", 
 interface MatchOptions extends ConfigOptions, SettingOptions<(typeof SETTINGS)[number]> {
   output?: string;
   color?: string;
+  filled?: boolean;
   json?: boolean;
 }
 
@@ -77,6 +79,12 @@ function droppedText(droppedPercent: Matched["droppedPercent"]): string {
   return parts.length === 0 ? "" : `; dropped: ${parts.join(", ")}`;
 }
 
+/** Drops pixels that were not matched: nothing was measured there. */
+function withoutFilled(config: Config): Config {
+  const minConfidence = Math.max(config.refine.minConfidence, 0.001);
+  return { ...config, refine: { ...config.refine, minConfidence } };
+}
+
 async function match(leftFile: string, rightFile: string, options: MatchOptions): Promise<void> {
   const cloud = options.output !== undefined && extname(options.output).toLowerCase() === ".ply";
   if (options.output !== undefined && !cloud) checkDisparityName(options.output, ".pfm, .png or .ply");
@@ -85,7 +93,8 @@ async function match(leftFile: string, rightFile: string, options: MatchOptions)
     { "the left image": leftFile, "the right image": rightFile },
     { "-o": options.output, "--color": options.color },
   );
-  const { config } = loadFlagConfig(options, settingFlags(options));
+  const loaded = loadFlagConfig(options, settingFlags(options));
+  const config = cloud && !options.filled ? withoutFilled(loaded.config) : loaded.config;
   const colours = cloud && config.points.colour === "rgb";
   const pictures = await readPair(leftFile, rightFile, config.match.algorithm, note, colours);
   const opened = await openPair(config, pictures, note, cloud);
@@ -140,9 +149,9 @@ async function match(leftFile: string, rightFile: string, options: MatchOptions)
       `${info.backend} (${info.instructionSet}): ${milliseconds.toFixed(2)} ms, ` +
       `${validPercent.toFixed(1)} % valid, ${matchedPercent.toFixed(1)} % matched${droppedText(droppedPercent)}`,
   );
-  if (options.output === undefined && options.color === undefined) {
-    printLine("nothing was written: give -o OUT.pfm, -o CLOUD.ply or --color OUT.png");
-  }
+  const files = [options.output, options.color].filter((file) => file !== undefined);
+  if (files.length > 0) printLine(`wrote ${files.join(" and ")}`);
+  else printLine("nothing was written: give -o OUT.pfm, -o CLOUD.ply or --color OUT.png");
 }
 
 export function define(command: Command): void {
@@ -155,6 +164,7 @@ export function define(command: Command): void {
       "-o, --output <file>",
       "disparity map: .pfm (float, inf = none) or .png (16 bit, x 256, 0 = none); or points: .ply (settings points.*; needs a calibration)",
     )
+    .option("--filled", "also write the points of a .ply that were filled instead of matched")
     .option("--color <file>", "disparity map in colours, .png");
   withExamples(
     withJson(withConfig(command), "print one JSON object"),

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import { afterAll, describe, expect, test } from "vitest";
 import { bashCompletion } from "../../../../edge/cli/manual/bash-completion.js";
+import { fishCompletion } from "../../../../edge/cli/manual/fish-completion.js";
 import { manualPages, roff } from "../../../../edge/cli/manual/man-page.js";
 import { zshCompletion } from "../../../../edge/cli/manual/zsh-completion.js";
 import { buildProgram } from "../../../../edge/cli/program.js";
@@ -151,6 +152,45 @@ describe("completion in zsh", () => {
   });
 });
 
+needs("fish").suite("completion in a real fish", () => {
+  const file = join(folder, "depthwatt.fish");
+  writeFileSync(file, fishCompletion(program));
+
+  /** Returns fish's suggestions after this line. */
+  function offered(line: string): string[] {
+    const ran = spawnSync("fish", ["--no-config", "-c", `source ${file}; complete -C "${line}"`], {
+      encoding: "utf8",
+      env: { PATH: process.env.PATH, HOME: folder },
+      cwd: folder,
+    });
+    expect(ran.stderr).toBe("");
+    return ran.stdout.split("\n").flatMap((one) => (one === "" ? [] : [one.split("\t")[0]!]));
+  }
+
+  test("commands, and those below a command", () => {
+    expect(offered("depthwatt ").sort()).toEqual(program.commands.map((command) => command.name()).sort());
+    expect(offered("depthwatt config exp")).toEqual(["explain"]);
+  });
+
+  test.each(everyCommand(program).map((command) => [command]))("every option of each command", (command) => {
+    const path: string[] = [];
+    for (let one: Command | null = command; one; one = one.parent) path.unshift(one.name());
+    const expected = command.options.flatMap(({ long }) => (long == null ? [] : [long]));
+    expect(offered(`${path.join(" ")} --`).sort()).toEqual([...expected, "--help"].sort());
+  });
+
+  test("values of options, settings with theirs, and files", () => {
+    expect(offered("depthwatt run --backend ")).toEqual(["auto", "cpu", "cuda"]);
+    expect(offered("depthwatt run --set match.sgm.paths=")).toEqual(
+      ["2", "4", "8"].map((paths) => `match.sgm.paths=${paths}`),
+    );
+    expect(offered("depthwatt config explain points.fr")).toEqual(["points.frame"]);
+    writeFileSync(join(folder, "settings.yaml"), "");
+    expect(offered("depthwatt run --config sett")).toEqual(["settings.yaml"]);
+    expect(offered("depthwatt run --frames ")).toEqual([]);
+  });
+});
+
 needs("zsh").suite("completion in a real zsh", () => {
   const functions = join(folder, "zsh");
   mkdirSync(functions);
@@ -190,7 +230,7 @@ zpty -r shell text "*ready*"; zpty -n -w shell "$1"$'\t'; zpty -r shell text "*E
 
   test("commands below a command, and what an argument can be", () => {
     expect(offered("depthwatt config exp")).toEqual(["explain"]);
-    expect(offered("depthwatt completion ")).toEqual(["bash", "zsh"]);
+    expect(offered("depthwatt completion ")).toEqual(["bash", "fish", "zsh"]);
     expect(offered("depthwatt config explain points.fr")).toEqual(["points.frame"]);
   });
 

@@ -88,12 +88,7 @@ function nativeTests(file) {
   if (file.startsWith("camera/v4l2/")) return ["camera/v4l2/test/"];
   if (file.startsWith("power/")) return ["test/unit/power/"];
   if (file.startsWith("camera/")) return ["test/unit/camera/", "test/unit/scene"];
-  const stages = [
-    "test/stages/",
-    "test/golden/engine.test.ts",
-    "test/golden/sgm.test.ts",
-    "test/integration/engine.test.ts",
-  ];
+  const stages = ["test/stages/", "test/golden/engine.test.ts", "test/integration/engine.test.ts"];
   const engine = [
     "test/integration/adaptation.test.ts",
     "test/integration/region.test.ts",

@@ -147,6 +147,7 @@ export const SUITES: readonly Suite[] = [
     name: "long-emulation",
     files: [
       "test/golden/engine-neon.test.ts",
+      "test/golden/sgm-neon.test.ts",
       "test/golden/stage-twins.test.ts",
       "camera/v4l2/test/capture-races.test.ts",
       "camera/v4l2/test/sanitized.test.ts",

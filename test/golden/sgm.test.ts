@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// From grey pair to checked disparity, the same hashes on every instruction set: the addon's here, NEON's under emulation.
+// From grey pair to checked disparity, the same hashes on every instruction set of the addon; sgm-neon.test.ts has NEON.
 // The cases stand in test/native/golden_main.cc too, which says what each is for by its name.
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { writeGeneratedHeaders } from "../../scripts/native-sources.mjs";
-import { needs } from "../doubles/needs.js";
+import { describe, expect, test } from "vitest";
 import { emptyAnswer, sgm } from "../doubles/sgm-call.js";
 import { native, Random, variants } from "../doubles/stages.js";
 
@@ -119,58 +115,5 @@ test("every case has its hash and every hash its case", () => {
 describe.each(["reference", ...variants])("golden hashes, %s", (variant) => {
   test.each(Object.keys(cases))("%s", (name) => {
     expect(run(variant, name)).toBe(expected[name]);
-  });
-});
-
-needs("aarch64").suite("golden hashes, NEON under emulation", () => {
-  const folder = mkdtempSync(join(tmpdir(), "depthwatt-golden-"));
-  const program = join(folder, "golden");
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-  beforeAll(() => {
-    writeGeneratedHeaders(root);
-    const sources = [
-      "test/native/golden_main.cc",
-      "cuda/match/sgm/sgm.cc",
-      "core/workers.cc",
-      "cuda/simd/instruction_set.cc",
-      "cuda/simd/isa_neon.cc",
-      "cuda/simd/isa_scalar.cc",
-    ];
-    const flags = [
-      "-std=c++17",
-      "-O2",
-      "-Wall",
-      "-Wextra",
-      "-Wno-unused-parameter",
-      "-ffp-contract=off",
-      "-I.",
-    ];
-    const built = spawnSync(
-      "aarch64-linux-gnu-g++",
-      [...flags, ...sources, "-pthread", "-static", "-o", program],
-      {
-        cwd: root,
-        encoding: "utf8",
-      },
-    );
-    expect(built.stderr + (built.error?.message ?? "")).toBe("");
-  }, 300_000);
-
-  test.each(["neon", "scalar"])(
-    "%s answers, with the same hashes",
-    (isa) => {
-      const ran = spawnSync("qemu-aarch64-static", [program, isa], { encoding: "utf8", timeout: 280_000 });
-      const [answered, ...lines] = ran.stdout.trim().split("\n");
-      expect(answered).toBe(`isa ${isa}`);
-      expect(Object.fromEntries(lines.map((line) => line.split(" ")))).toEqual(expected);
-    },
-    300_000,
-  );
-
-  test("an instruction set of another CPU is refused", () => {
-    const ran = spawnSync("qemu-aarch64-static", [program, "avx2"], { encoding: "utf8", timeout: 60_000 });
-    expect(ran.status).toBe(1);
-    expect(ran.stderr).toContain("got 'avx2'");
   });
 });

@@ -33,7 +33,7 @@ export const SUITES: readonly Suite[] = [
     budgetSeconds: 40,
     for: "every stage: by hand, its properties, its twins on this CPU",
   },
-  { name: "golden", files: ["test/golden/"], budgetSeconds: 40, for: "hashes that never change" },
+  { name: "golden", files: ["test/golden/"], budgetSeconds: 15, for: "hashes that never change" },
   {
     name: "integration",
     files: ["test/integration/"],

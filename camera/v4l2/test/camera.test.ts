@@ -327,13 +327,17 @@ describe("native capture", () => {
 
   test("a driver that names a buffer it never gave ends the stream instead of writing nowhere", async () => {
     fake.plugIn({ path: PATH });
-    const { camera, frames, faults } = await openAndStart();
-    fake.deliver(PATH, { timestampNs: 1n, sequence: 0, bytes: counted(1), claimedIndex: 31 });
-    await until(() => faults.length === 1, "a fault");
-    expect(faults[0]).toBe(`${PATH}: taking an image (VIDIOC_DQBUF) failed (EIO).`);
-    expect(frames).toEqual([]);
-    await camera.close();
-    expect(fake.state(PATH)).toMatchObject({ opens: 0, mappings: 0 });
+    // The number of buffers is the first that no buffer has.
+    for (const claimedIndex of [8, 9, 31, 0x7fff_ffff, 0xffff_fffe]) {
+      const { camera, frames, faults } = await openAndStart();
+      expect(camera.native.images).toHaveLength(8);
+      fake.deliver(PATH, { timestampNs: 1n, sequence: 0, bytes: counted(1), claimedIndex });
+      await until(() => faults.length === 1, "a fault");
+      expect(faults[0]).toBe(`${PATH}: taking an image (VIDIOC_DQBUF) failed (EIO).`);
+      expect(frames).toEqual([]);
+      await camera.close();
+      expect(fake.state(PATH)).toMatchObject({ opens: 0, mappings: 0 });
+    }
   });
 
   test("user memory: images arrive in the caller's arrays", async () => {
@@ -385,6 +389,36 @@ describe("native capture", () => {
     camera.release(frames[0]!);
     expect(fake.state(PATH).queued).toBe(8);
     await camera.close();
+  });
+
+  test("a restart in the far future is none to wait for: the stream is back at once, and closes", async () => {
+    fake.plugIn({ path: PATH });
+    const { camera } = await openAndStart();
+    for (const [restart, seconds] of [3, 3600, 1e9].entries()) {
+      camera.native.restartAt(Number(process.hrtime.bigint()) + seconds * 1e9);
+      await until(
+        () => fake.state(PATH).streamOns === restart + 2,
+        `stream on again, not in ${seconds} s`,
+        2000,
+      );
+    }
+    camera.native.restartAt(Number(process.hrtime.bigint()) + 3600e9);
+    await camera.close();
+    expect(fake.state(PATH)).toMatchObject({ opens: 0, mappings: 0 });
+  });
+
+  test("images that were announced and never read are empty once the camera is closed", async () => {
+    fake.plugIn({ path: PATH });
+    const { camera } = await openAndStart();
+    const images = camera.native.images.map((image) => image);
+    for (let i = 0; i < 3; i++) fake.deliver(PATH, { timestampNs: 1n, sequence: i, bytes: counted(i) });
+    // The camera's thread announces all three while this thread reads none.
+    const end = performance.now() + 20_000;
+    while (camera.native.statistics().frames < 3 && performance.now() < end);
+    const closed = camera.native.close();
+    await closed;
+    expect(images.map(({ length }) => length)).toEqual(Array(8).fill(0));
+    expect(fake.state(PATH)).toMatchObject({ opens: 0, mappings: 0 });
   });
 
   test("100 times open, stream, close: no descriptor, mapping or thread is left", async () => {

@@ -106,6 +106,19 @@ describe("an image in several memory planes", () => {
     }
   });
 
+  test.each(["GREY", "MJPG"])("%s that begins behind its own end is an incomplete frame", async (fourcc) => {
+    plugIn(fourcc, 1);
+    const { camera, frames } = await opened({ format: fourcc });
+    const lies = [LUMA + 1, 2 * LUMA, 0x7fff_ffff, 0xffff_fffe];
+    for (const [sequence, claimedOffset] of lies.entries()) {
+      expect(deliver(sequence, { claimedOffset })).toBe(true);
+      const drops = { incomplete: sequence + 1 };
+      await until(() => Object.values(camera.statistics().drops).some((count) => count > sequence), "a drop");
+      expect(camera.statistics().drops, `offset ${claimedOffset}`).toEqual(drops);
+    }
+    expect(frames).toEqual([]);
+  });
+
   test("a plane that came with too few bytes is an incomplete frame", async () => {
     plugIn(NV12M, 2);
     const { camera, frames } = await opened();

@@ -68,6 +68,8 @@ export interface FakeImage {
   morePlanes?: readonly Uint8Array[];
   /** Where the data begins in every plane of a multi-planar device; what lies before is not part of `bytes`. */
   dataOffset?: number;
+  /** A wrong place of the data that the driver reports. */
+  claimedOffset?: number;
   /** A wrong buffer number that the driver reports. */
   claimedIndex?: number;
 }

@@ -87,6 +87,7 @@ Image readImage(const Napi::Object& options) {
     image.bytes.assign(bytes.Data(), bytes.Data() + bytes.ByteLength());
     if (image.bytesUsed == 0) image.bytesUsed = static_cast<uint32_t>(image.bytes.size());
   }
+  image.claimedOffset = number(options, "claimedOffset", UINT32_MAX);
   image.dataOffset = number(options, "dataOffset");
   if (options.Get("morePlanes").IsArray()) {
     const auto planes = options.Get("morePlanes").As<Napi::Array>();

@@ -197,7 +197,7 @@ int Driver::dequeue(Camera& camera, int descriptor, v4l2_buffer& buffer) {
     if (buffer.length < camera.memoryPlanes) return -EINVAL;
     buffer.m.planes[0].bytesused = image.bytesUsed + image.dataOffset;
     for (uint32_t i = 0; i < camera.memoryPlanes; ++i) {
-      buffer.m.planes[i].data_offset = image.dataOffset;
+      buffer.m.planes[i].data_offset = image.claimedOffset == UINT32_MAX ? image.dataOffset : image.claimedOffset;
       if (i > 0 && i <= image.morePlanes.size()) {
         buffer.m.planes[i].bytesused = static_cast<uint32_t>(image.morePlanes[i - 1].size()) + image.dataOffset;
       }
@@ -220,6 +220,7 @@ bool Driver::deliver(Camera& camera, const Image& image) {
   slot.image.flags = image.flags;
   slot.image.bytesUsed = image.bytesUsed;
   slot.image.claimedIndex = image.claimedIndex;
+  slot.image.claimedOffset = image.claimedOffset;
   slot.image.dataOffset = image.dataOffset;
   slot.image.morePlanes = image.morePlanes;
   for (uint32_t i = 0; i < image.morePlanes.size() && i + 1 < camera.memoryPlanes; ++i) {

@@ -36,6 +36,7 @@ struct Image {
   uint32_t claimedIndex = UINT32_MAX;  ///< the index that DQBUF returns; UINT32_MAX = the true one
   std::vector<uint8_t> bytes;
   std::vector<std::vector<uint8_t>> morePlanes;  ///< bytes of the planes after the first
+  uint32_t claimedOffset = UINT32_MAX;           ///< the offset that DQBUF returns; UINT32_MAX = the true one
   uint32_t dataOffset = 0;                       ///< offset of the data in each plane
 };
 

@@ -181,6 +181,9 @@ const CONTEXT: ContextSnapshot = {
   cpuKilohertz: { policy0: 1_500_000 },
   gpuMegahertz: 600,
   emcMegahertz: 2133,
+  clocksLocked: true,
+  tpcMask: 2,
+  emcCapMegahertz: 3199,
   temperaturesCelsius: { cpu: 51.5, gpu: 47 },
   fans: { pwm1: 80 },
   throttle: { oc3: 5 },
@@ -578,7 +581,7 @@ test("summary, metrics, info, camera_info, frames and Prometheus of a scripted r
     ],
     depthwatt_throttle_events: [[{ counter: "oc3" }, 5]],
     depthwatt_unavailable: [],
-    // Of this process: their order of magnitude.
+    // Figures of this process.
     process_cpu_seconds: "any",
     process_resident_memory_bytes: "any",
     process_start_time_seconds: "any",

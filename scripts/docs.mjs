@@ -177,7 +177,8 @@ function presetsPage({ PRESETS, PRESET_GROUPS }) {
 This page lists the presets: named groups of settings. Use ${code("--preset NAME")} with any command that reads settings;
 ${code("depthwatt presets")} lists them. Values from a configuration file, the environment or flags override the preset's, and the
 command reports which. ${code("depthwatt set preset=NAME --device DEVICE")} applies a preset to a running program; there only
-values of the same request override it. Settings that a preset does not name keep their values.
+values of the same request override it. Settings that a preset does not name keep their values. Presets of papers
+also set \`match.denoise\` to \`off\` and \`rectify.verticalOffset\` to 0 when a program starts; a running program keeps its own.
 
 ## By use
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures every preset by use on the research sets (DEPTHWATT_DATA), and how the confidence limit of `robot` was chosen:
-//   node bench/accuracy/presets.mjs [--machine NAME] [--load REMARK] [--out FILE]
+//   node bench/accuracy/presets.mjs [--papers] [--machine NAME] [--load REMARK] [--out FILE]
+// --papers: measures the presets of papers that no program in bench/papers measures, and nothing else.
 // A limit is chosen without each set in turn: the lowest at which at most WRONG percent of the kept pixels of the other sets are wrong.
 import { mean } from "../../dist/core/statistics.js";
 import { createEngine } from "../../dist/cuda/index.js";
@@ -11,8 +12,10 @@ import { scriptArguments } from "../../scripts/arguments.mjs";
 import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
 import { researchSets, sureness } from "./tuning.mjs";
 
-const { values } = scriptArguments({ options: RESULT_OPTIONS });
-const ROUNDS = 5;
+const { values } = scriptArguments({ options: { papers: { type: "boolean" }, ...RESULT_OPTIONS } });
+const presets =
+  values.papers === true ? ["sgm-2016", "chang-half", "chang-full"] : Object.keys(PRESET_GROUPS.use);
+const ROUNDS = values.papers === true ? 1 : 5;
 /** Percent of the kept pixels that may be wrong. */
 const WRONG = 2;
 const LEVELS = 255;
@@ -35,7 +38,7 @@ const meanBadPercent = ({ mean: { masks, middleburyV2BadPercent } }) =>
 const fastest = {};
 const rows = [];
 for (let round = 0; round < ROUNDS; ++round) {
-  for (const preset of Object.keys(PRESET_GROUPS.use)) {
+  for (const preset of presets) {
     for (const [data, scenes] of Object.entries(sets)) {
       const result = await evaluate(scenes, createMatcher(preset));
       const key = `${preset} ${data}`;
@@ -58,6 +61,13 @@ for (let round = 0; round < ROUNDS; ++round) {
   }
 }
 for (const row of rows) row.milliseconds = rounded(mean(Object.values(fastest[`${row.preset} ${row.data}`])));
+
+if (values.papers === true) {
+  console.table(rows.map(({ kind: _, ...row }) => row));
+  const what = "presets of papers: percent bad with holes as wrong, density and percent wrong of kept pixels";
+  writeResult("paper-presets", values, { what, rows });
+  process.exit(0);
+}
 
 const unlimited = createMatcher("robot", ["refine.minConfidence=0"]);
 const curves = [];

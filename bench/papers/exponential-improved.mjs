@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures esaw and esmp on Middlebury v2 with all refinement: the paper's settings, default refinement, and the
 // presets esaw-5-improved, esaw-9-improved and esmp-8-improved. Percent off by more than 1 px: `node
-// bench/papers/exponential-improved.mjs` (needs DEPTHWATT_DATA).
+// bench/papers/exponential-improved.mjs [--only REGEX]` (needs DEPTHWATT_DATA; REGEX of "esmp-8, paper's settings").
 import { join } from "node:path";
 import { createEngine } from "../../dist/cuda/index.js";
 import { loadConfig } from "../../dist/edge/config/index.js";
@@ -15,7 +15,8 @@ import {
 import { scriptArguments } from "../../scripts/arguments.mjs";
 import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
 
-const { values } = scriptArguments({ options: RESULT_OPTIONS });
+const { values } = scriptArguments({ options: { only: { type: "string" }, ...RESULT_OPTIONS } });
+const wanted = new RegExp(values.only ?? "");
 const LABELS = { tsukuba: 16, venus: 20, teddy: 60, cones: 60 };
 const MASKS = ["nonocc", "all", "disc"];
 const UNREFINED = ["leftRight=false", "speckleSize=0", "fill=off", "boundary=false"].map(
@@ -32,15 +33,18 @@ const MATCHERS = {
       (text) => `match.esmp.${text}`,
     ),
   },
+  "esmp-8-printed": { matcher: "esmp", base: ["match.esmp.basePercent=280"] },
 };
 
 /** Settings of each row, by what it is. */
 function tableRows({ matcher, base, improved }) {
-  const begin = [`match.algorithm=${matcher}`, ...base];
+  const begin = [`match.algorithm=${matcher}`, ...base, "match.denoise=off", "rectify.verticalOffset=0"];
   const gradients = [`match.${matcher}.gradientTruncation=4`, `match.${matcher}.gradientPercent=400`];
+  const paper = { "paper's settings": [...begin, ...UNREFINED] };
+  if (improved === undefined) return paper;
   const best = [...begin, ...gradients, ...improved, NO_SPECKLE_FILTER];
   return {
-    "paper's settings": [...begin, ...UNREFINED],
+    ...paper,
     "default refinement, right view diagonal": [...begin, `match.${matcher}.rightView=diagonal`],
     "default refinement": begin,
     "default refinement without the speckle filter": [...begin, NO_SPECKLE_FILTER],
@@ -58,6 +62,7 @@ const scenes = Object.entries(LABELS).map(([name, numDisparities]) => ({
 const rows = [];
 for (const [preset, description] of Object.entries(MATCHERS)) {
   for (const [what, settings] of Object.entries(tableRows(description))) {
+    if (!wanted.test(`${preset}, ${what}`)) continue;
     const set = ["board=none", "engine.backend=cpu", ...settings];
     const { config } = loadConfig({ environment: {}, set });
     const matcher = engineMatcher({ config, fixedNumDisparities: false, frames: 0, createEngine });

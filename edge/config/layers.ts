@@ -291,7 +291,8 @@ export function layerFromPreset(name: string | undefined): Layer {
   const layer: Layer = { entries: new Map(), problems: [] };
   if (name === undefined) return layer;
   const origin: Origin = { kind: "preset", name: `preset ${name}` };
-  for (const [key, value] of Object.entries(findPreset(name, nearestName).settings))
+  const { settings, startSettings } = findPreset(name, nearestName);
+  for (const [key, value] of Object.entries({ ...settings, ...startSettings }))
     layer.entries.set(key, { value, origin });
   return layer;
 }

@@ -3,7 +3,7 @@
 import type { Preset } from "./preset.js";
 import { NOTHING_REFINED } from "./refinement.js";
 
-const RESULTS = "bench/results/amd-epyc-2-cores/2026-11-22-c2a61f9-presets.json";
+const RESULTS = "bench/results/intel-xeon-2-cores/2026-11-26-f0a56c1-paper-presets.json";
 
 function chang(half: boolean, armX: number, armY: number, published: number, aloe: number): Preset {
   return {
@@ -22,7 +22,13 @@ function chang(half: boolean, armX: number, armY: number, published: number, alo
       "match.halfResolution": half,
       "match.cbca.armX": armX,
       "match.cbca.armY": armY,
+      // Both views have the same arms.
+      "match.cbca.armXRight": -1,
+      "match.cbca.armYRight": -1,
       "match.cbca.similarity": 13,
+      "match.cbca.lambdaDifference": 300,
+      "match.cbca.lambdaCensus": 23,
+      "match.cbca.threshold": 3,
       ...NOTHING_REFINED,
     },
   };

@@ -3,7 +3,7 @@
 import type { Preset, PresetValue } from "./preset.js";
 import { MEDIAN_ONLY, WITHOUT_SPECKLE_FILTER } from "./refinement.js";
 
-const RESULTS = "bench/results/amd-epyc-2-cores/2026-11-23-1b416ea-exponential-improved.json";
+const RESULTS = "bench/results/intel-xeon-2-cores/2026-11-26-f0a56c1-exponential-improved.json";
 const MIDDLEBURY = "Middlebury v2, off by more than 1 px, mean of nonocc, all and disc of four scenes";
 
 /** Adds horizontal gradients to the grey values. */
@@ -24,6 +24,16 @@ interface Description {
   source: string;
   published: number;
   measured: { paper: number; improved: number };
+}
+
+/** The printed base of esmp-8, which does not reach the paper's result. */
+function printed(preset: Preset): Preset {
+  return {
+    summary: `${preset.summary}, with the printed base of 2.80`,
+    source: "Yu et al. 2010, table III",
+    figures: preset.figures.map((figure) => ({ ...figure, measured: { value: 8.805, from: RESULTS } })),
+    settings: { ...preset.settings, "match.esmp.basePercent": 280 },
+  };
 }
 
 function pair(name: string, description: Description): Record<string, Preset> {
@@ -63,7 +73,7 @@ function pair(name: string, description: Description): Record<string, Preset> {
 
 const ESAW = { gammaColour: 17, gammaDistance: 36, truncation: 12 };
 
-export const EXPONENTIAL_PRESETS: Readonly<Record<string, Preset>> = {
+const FITTED: Readonly<Record<string, Preset>> = {
   ...pair("esaw-5", {
     matcher: "esaw",
     title: "adaptive weights in 5 exponential steps",
@@ -99,4 +109,9 @@ export const EXPONENTIAL_PRESETS: Readonly<Record<string, Preset>> = {
     published: 7.42,
     measured: { paper: 7.564, improved: 5.736 },
   }),
+};
+
+export const EXPONENTIAL_PRESETS: Readonly<Record<string, Preset>> = {
+  ...FITTED,
+  "esmp-8-printed": printed(FITTED["esmp-8"]!),
 };

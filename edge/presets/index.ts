@@ -5,6 +5,7 @@ import { DepthwattError, type ErrorCode } from "../../core/index.js";
 import { CROSS_PRESETS } from "./cross.js";
 import { EXPONENTIAL_PRESETS } from "./exponential.js";
 import { PRESET_GROUP_NAMES, type Preset, type PresetChoice, type PresetGroup } from "./preset.js";
+import { AS_CAPTURED } from "./refinement.js";
 import { SGM_PRESETS } from "./semi-global.js";
 import { USE_PRESETS } from "./uses.js";
 import { WINDOW_PRESETS } from "./windows.js";
@@ -12,10 +13,17 @@ import { WINDOW_PRESETS } from "./windows.js";
 export type { Figure, Preset, PresetChoice, PresetGroup, PresetValue, Sourced } from "./preset.js";
 export { PRESET_GROUP_NAMES } from "./preset.js";
 
+/** The papers match images as they are. */
+const PAPER_PRESETS = Object.fromEntries(
+  Object.entries({ ...SGM_PRESETS, ...CROSS_PRESETS, ...EXPONENTIAL_PRESETS, ...WINDOW_PRESETS }).map(
+    ([name, preset]): [string, Preset] => [name, { ...preset, startSettings: AS_CAPTURED }],
+  ),
+);
+
 /** Presets by group, in the order in which they are listed. */
 export const PRESET_GROUPS: Readonly<Record<PresetGroup, Readonly<Record<string, Preset>>>> = {
   use: USE_PRESETS,
-  paper: { ...SGM_PRESETS, ...CROSS_PRESETS, ...EXPONENTIAL_PRESETS, ...WINDOW_PRESETS },
+  paper: PAPER_PRESETS,
 };
 
 export const PRESETS: Readonly<Record<string, Preset>> = { ...PRESET_GROUPS.use, ...PRESET_GROUPS.paper };

@@ -33,4 +33,6 @@ export interface Preset {
   figures: readonly Figure[];
   /** By dotted key; live settings only. All others stay as they are. */
   settings: Readonly<Record<string, PresetValue>>;
+  /** By dotted key; settings that take effect only at the start. A running program keeps its own. */
+  startSettings?: Readonly<Record<string, PresetValue>>;
 }

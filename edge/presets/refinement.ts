@@ -19,5 +19,8 @@ export const MEDIAN_ONLY: RefineKeys = {
   "refine.boundary": false,
 };
 
+/** Images as they were captured: without denoising and without a vertical offset. */
+export const AS_CAPTURED: RefineKeys = { "match.denoise": "off", "rectify.verticalOffset": 0 };
+
 /** A matcher without refinement. */
 export const NOTHING_REFINED: RefineKeys = { ...MEDIAN_ONLY, "refine.median": false };

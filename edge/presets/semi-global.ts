@@ -4,7 +4,7 @@ import type { Preset } from "./preset.js";
 import { MEDIAN_ONLY } from "./refinement.js";
 import { researchFigures } from "./research-figures.js";
 
-const RESULTS = "bench/results/amd-epyc-2-cores/2026-11-22-c2a61f9-presets.json";
+const RESULTS = "bench/results/intel-xeon-2-cores/2026-11-26-f0a56c1-paper-presets.json";
 
 export const SGM_PRESETS: Readonly<Record<string, Preset>> = {
   "sgm-2016": {
@@ -13,7 +13,7 @@ export const SGM_PRESETS: Readonly<Record<string, Preset>> = {
     source:
       "Hernandez-Juarez et al. 2016; the paper prints neither P1 nor P2: 7 and 86 are those of README.md of the authors' github.com/dhernandez0/sgm (commit 228f435, 4 paths, KITTI 2015)",
     figures: [
-      ...researchFigures(RESULTS, 14.507, 26.319, 18.774, 6.862),
+      ...researchFigures(RESULTS, 14.507, 26.319, 20.345, 7.263),
       {
         of: "Tegra X1, 640x480, 128 disparities",
         unit: "frames/s",

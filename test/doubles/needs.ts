@@ -52,6 +52,7 @@ export type NeedName =
   | "lintian"
   | "binutils"
   | "fish"
+  | "buildah"
   | "zsh"
   | "man"
   | "chromium";

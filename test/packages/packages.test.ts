@@ -3,7 +3,7 @@
 // amd64's lived with in a clean Debian 11: installed, run, upgraded, removed, purged, on a full disk, with settings of another version,
 // with a plugin and with one of another architecture. What takes longer is in test/packages-apart.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -11,7 +11,7 @@ import { cachedDebian } from "../../packaging/debian-compilers.mjs";
 import { checkSymbolVersions, elfMachine } from "../../packaging/elf.mjs";
 import { needs } from "../doubles/needs.js";
 import { cachedCleanRoot } from "../setup/clean-roots.mjs";
-import { buildElsewhere, buildPackages, layOut, run, sha256, VERSION } from "./build.js";
+import { buildElsewhere, buildPackages, layOut, project, run, sha256, VERSION } from "./build.js";
 import { ARCHITECTURES, type Life, lifeTests, live } from "./life.js";
 
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-packages-"));
@@ -134,5 +134,56 @@ needs("binutils", "aarch64", "lintian", "debootstrap").suite(TITLE, () => {
     );
 
     lifeTests("amd64", () => life);
+
+    needs("buildah").suite("in a container whose base is the clean Debian 11", () => {
+      const storage = join(folder, "containers");
+      const buildah = async (...words: string[]) => {
+        const { said, status } = await run(
+          "buildah",
+          ["--root", join(storage, "root"), "--runroot", join(storage, "run"), ...words],
+          { environment: { STORAGE_DRIVER: "vfs", BUILDAH_ISOLATION: "chroot" } },
+        );
+        expect(status, said).toBe(0);
+        return said.trim().split("\n").at(-1)!;
+      };
+      let container = "";
+
+      beforeAll(async () => {
+        const context = join(folder, "image");
+        mkdirSync(context);
+        copyFileSync(deb("first", "amd64"), join(context, "depthwatt.deb"));
+        execFileSync("tar", ["-C", root!, "-cf", join(folder, "base.tar"), "."]);
+        const base = await buildah("from", "scratch");
+        await buildah("add", "-q", base, join(folder, "base.tar"), "/");
+        await buildah("commit", "-q", "--disable-compression", base, "localhost/debian");
+        const file = ["-f", join(project, "packaging/container/Containerfile")];
+        await buildah(
+          "bud",
+          "-q",
+          ...file,
+          "--build-arg",
+          "BASE=localhost/debian",
+          "-t",
+          "depthwatt",
+          context,
+        );
+        container = await buildah("from", "depthwatt");
+      }, LIMIT_MS);
+
+      const inside = (...words: string[]) => buildah("run", container, "--", ...words);
+
+      test("the doctor is content, as a user without rights", { timeout: LIMIT_MS }, async () => {
+        expect(await inside("id", "-un")).toBe("depthwatt");
+        expect(await inside("depthwatt", "doctor")).toContain("Ready: 'depthwatt run' will work.");
+      });
+
+      test("frames are computed, with the settings of the package", { timeout: LIMIT_MS }, async () => {
+        const words = ["--source", "synthetic", "--broker", "none", "--frames", "2", "--json"];
+        expect(JSON.parse(await inside("depthwatt", "run", ...words))).toMatchObject({
+          frames: 2,
+          backend: "cpu",
+        });
+      });
+    });
   });
 });

@@ -98,6 +98,8 @@ export interface PairSource {
   readonly inputMemory?: readonly Uint8Array[] | undefined;
   /** True while a device of it is not there, so that nothing but its return brings pairs; absent: never. */
   isAway?(): boolean;
+  /** Memory that each camera writes to: userptr, which a GPU can read in place, or mmap, the driver's. Absent: no cameras. */
+  captureMemory?(): Record<string, "userptr" | "mmap">;
   /** Describes the clocks that stamp the images, by camera; absent if a source has no stamps of a driver. */
   captureClocks?(): Record<string, CaptureClock>;
   start(events: SourceEvents): void;

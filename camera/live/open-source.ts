@@ -50,8 +50,8 @@ export interface V4l2Settings {
   rawAlignment?: RawAlignment | "auto";
   /** 4 to 32, default 8. */
   buffers?: number;
-  /** Default mmap: the driver's memory. userptr: the process's own, which a GPU can read. */
-  memory?: "mmap" | "userptr";
+  /** Default mmap: the driver's memory. userptr: the process's own, which a GPU can read. auto: userptr if the driver takes it. */
+  memory?: "mmap" | "userptr" | "auto";
 }
 
 export interface V4l2Surroundings {
@@ -151,7 +151,7 @@ async function openCamera(
       ...size,
       ...(settings.rateHz !== undefined && { rateHz: settings.rateHz }),
       ...(settings.buffers !== undefined && { buffers: settings.buffers }),
-      ...(settings.memory === "userptr" && { ownMemory: true }),
+      ...((settings.memory ?? "mmap") !== "mmap" && { ownMemory: true }),
       ...(settings.colours === true && { decode: "rgb" as const }),
       ...(around.system !== undefined && { system: around.system }),
     },
@@ -169,7 +169,7 @@ async function openCamera(
       }
     },
   };
-  const camera = await SupervisedCamera.open(options);
+  const camera = await openInBestMemory(options, settings.memory, note);
   try {
     requireAgreed(camera.camera!, trait, size);
     options.prepare(camera.camera!);
@@ -186,6 +186,24 @@ async function openCamera(
     note(`${path}: asked for ${settings.rateHz} Hz, the camera delivers ${Number(rateHz.toFixed(3))} Hz.`);
   }
   return camera;
+}
+
+/** Opens a camera in the memory that was asked for; with "auto" in the driver's if it takes no other. */
+async function openInBestMemory(
+  options: SupervisorOptions,
+  memory: V4l2Settings["memory"],
+  note: (text: string) => void,
+): Promise<SupervisedCamera> {
+  try {
+    return await SupervisedCamera.open(options);
+  } catch (error) {
+    const { code } = cameraError(error, options.open.path) as { code?: string };
+    if (memory !== "auto" || code !== "DEVICE_UNSUITABLE") throw error;
+    const { ownMemory: _, ...open } = options.open;
+    const camera = await SupervisedCamera.open({ ...options, open });
+    note(`${options.open.path}: the driver takes no memory of this process (USERPTR), so images are copied.`);
+    return camera;
+  }
 }
 
 function requireAgreed(

@@ -111,6 +111,12 @@ export class V4l2Source implements PairSource {
     return this.#stopping;
   }
 
+  captureMemory(): Record<string, "userptr" | "mmap"> {
+    const { left, right } = this.#parts.cameras;
+    const name = (camera: SupervisedCamera) => (camera.inputMemory === undefined ? "mmap" : "userptr");
+    return { left: name(left), ...(right && { right: name(right) }) };
+  }
+
   captureClocks(): Record<string, ClockReport> {
     const { left, right } = this.#parts.cameras;
     const reports: Record<string, ClockReport> = {};

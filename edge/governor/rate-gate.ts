@@ -35,6 +35,10 @@ export class RateGate implements PairSource {
     return this.#source.isAway?.() ?? false;
   }
 
+  captureMemory(): Record<string, "userptr" | "mmap"> {
+    return this.#source.captureMemory?.() ?? {};
+  }
+
   captureClocks(): Record<string, CaptureClock> {
     return this.#source.captureClocks?.() ?? {};
   }

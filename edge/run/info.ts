@@ -37,6 +37,7 @@ export function runtimeInfo(config: Config, { board, source, input, engine, heal
     width: input.geometry.width,
     height: input.geometry.height,
     correction: health.correction,
+    captureMemory: source.captureMemory?.() ?? {},
     captureClocks: source.captureClocks?.() ?? {},
     wallClock: readWallClock(loadNative()),
   };

@@ -182,6 +182,10 @@ export class ExchangeableSource implements PairSource {
     return this.#feed.source.isAway?.() ?? false;
   }
 
+  captureMemory(): Record<string, "userptr" | "mmap"> {
+    return this.#feed.source.captureMemory?.() ?? {};
+  }
+
   captureClocks(): Record<string, CaptureClock> {
     return this.#feed.source.captureClocks?.() ?? {};
   }

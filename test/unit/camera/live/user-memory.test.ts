@@ -133,6 +133,19 @@ needs("toolchain").suite("cameras that write into the process's memory", () => {
       message: expect.stringMatching(/V4L2_MEMORY_USERPTR.*use memory: mmap/),
     });
   });
+
+  test("auto: the process's memory where the driver takes it, else the driver's", async () => {
+    const own = await open({ memory: "auto" });
+    expect(own.captureMemory!()).toEqual({ left: "userptr", right: "userptr" });
+    await own.stop();
+    fake.fail(RIGHT, "REQBUFS", constants.errno.EINVAL, 1);
+    const mixed = await open({ memory: "auto" });
+    expect(mixed.captureMemory!()).toEqual({ left: "userptr", right: "mmap" });
+    const { seen, events } = recording();
+    mixed.start(events);
+    cleanups.push(play(fake, LEFT), play(fake, RIGHT));
+    await until(() => seen.length > 3, "pairs of both memories");
+  });
 });
 
 needs("toolchain", "turbojpeg").suite("Motion JPEG into the process's memory", () => {

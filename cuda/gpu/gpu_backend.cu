@@ -2,7 +2,8 @@
 // Computes two frames at once on one device (decision 0005); see gpu_backend.h. Everything is created at open.
 //   upload    copies captured images, if kernels cannot read them in place
 //   compute   runs the kernels of all frames, one frame after the other: a graph captured at open
-//   download  copies results to the caller's memory while the next frame computes
+//   download  copies results to the caller's memory while the next frame computes; a coherent board's kernels write
+//             them there, and nothing is copied
 // run() queues a frame on the three streams, joined by events, and waits. Kernels encode RVL, so that only its bytes are copied, and
 // make points. run()'s own thread prepares raw disparity.
 #include "gpu_backend.h"
@@ -13,6 +14,7 @@
 #include <cmath>
 #include <mutex>
 #include <new>
+#include <vector>
 
 #include "../output/bodies.h"
 #include "../chain.h"
@@ -58,6 +60,16 @@ struct LeavesNoBrokenContext {
   }
 };
 
+/// A caller's result memory that kernels write to, and the graphs that do so.
+struct MappedResults {
+  const void* caller = nullptr;  ///< FrameOutput::left of that memory
+  uint8_t* buffers[kBufferCount] = {};
+  FrameGraph timed, untimed;
+};
+
+/// Vector stores of kernels need this alignment.
+constexpr uintptr_t kResultAlignment = 16;
+
 /// The memory of one frame in work.
 struct FrameInWork {
   FrameInWork() = default;
@@ -79,6 +91,7 @@ struct FrameInWork {
   EncodedDownload encodedDepth, encodedDisparity;
   StepEvents steps;
   FrameGraph timed, untimed;
+  std::vector<std::unique_ptr<MappedResults>> mapped;
   cudaEvent_t uploaded = nullptr, computed = nullptr, downloaded = nullptr;
 };
 
@@ -138,9 +151,10 @@ class GpuBackend final : public Backend {
     const uint8_t* sources[2] = {};
     DEPTHWATT_TRY(upload(inWork, input, sources));
     const bool timed = p_.repetitions > 1 || (kTimedEvery > 0 && frames_++ % kTimedEvery == 0);
-    DEPTHWATT_TRY(queueKernels(inWork, input, sources, timed));
+    MappedResults* const mapped = findMapped(inWork, output);
+    DEPTHWATT_TRY(queueKernels(inWork, input, sources, timed, mapped));
     if (input.turns != nullptr) input.turns->pass(input.turn);
-    DEPTHWATT_TRY(download(inWork, output));
+    DEPTHWATT_TRY(download(inWork, output, mapped != nullptr));
     DEPTHWATT_TRY(
         cudaStatus(cudaEventSynchronize(inWork.downloaded), "a frame's kernels and copies (cudaEventSynchronize)"));
     if (timed) DEPTHWATT_TRY(inWork.steps.read(chain_.steps(), output.stageMilliseconds));
@@ -154,9 +168,14 @@ class GpuBackend final : public Backend {
     const size_t pixels = static_cast<size_t>(p_.width) * p_.height;
     if (p_.encodeDepth == Encoding::kRvl) memory_.add(output.encodedDepth, rvlBound(pixels));
     if (p_.encodeDisparity == Encoding::kRvl) memory_.add(output.encodedDisparity, rvlBound(pixels));
+    if (!mapsResults(memory_.path())) return;
+    for (FrameInWork& inWork : work_) map(inWork, output);
   }
   void attach(const InputMemory& input) override { memory_.add(input.data, input.bytes); }
-  void detach() override { memory_.clear(); }
+  void detach() override {
+    for (FrameInWork& inWork : work_) inWork.mapped.clear();
+    memory_.clear();
+  }
 
   size_t workspaceBytes() const override {
     size_t bytes = 0;
@@ -223,6 +242,40 @@ class GpuBackend final : public Backend {
   /// frame to frame.
   bool rectifiesInGraph() const { return memory_.path() != InputPath::kMapped; }
 
+  /// Prepares kernels that write into the caller's memory. If that cannot be, results are copied there.
+  void map(FrameInWork& inWork, const FrameOutput& output) {
+    std::unique_ptr<MappedResults> mapped(new (std::nothrow) MappedResults);
+    if (mapped == nullptr) return;
+    mapped->caller = output.left;
+    for (int buffer = kScratchCount; buffer < kBufferCount; ++buffer) {
+      const size_t bytes = inWork.results[buffer].bytes();
+      mapped->buffers[buffer] = inWork.results[buffer].get();
+      if (bytes == 0 || buffer == kDroppedResult) continue;
+      const uint8_t* const there = memory_.onDevice(static_cast<const uint8_t*>(resultBuffer(output, buffer)), bytes);
+      if (there == nullptr || reinterpret_cast<uintptr_t>(there) % kResultAlignment != 0) return;
+      mapped->buffers[buffer] = const_cast<uint8_t*>(there);
+    }
+    useResults(inWork, mapped.get());
+    const bool captured =
+        !replays() || (capture(inWork, mapped->timed, true).ok() && capture(inWork, mapped->untimed, false).ok());
+    useResults(inWork, nullptr);
+    cudaGetLastError();
+    if (captured) inWork.mapped.push_back(std::move(mapped));
+  }
+
+  static MappedResults* findMapped(const FrameInWork& inWork, const FrameOutput& output) {
+    for (const std::unique_ptr<MappedResults>& mapped : inWork.mapped) {
+      if (mapped->caller == output.left) return mapped.get();
+    }
+    return nullptr;
+  }
+
+  /// @param mapped null: the device's own memory
+  static void useResults(FrameInWork& inWork, const MappedResults* mapped) {
+    for (int buffer = kScratchCount; buffer < kBufferCount; ++buffer)
+      inWork.memory.buffers[buffer] = mapped != nullptr ? mapped->buffers[buffer] : inWork.results[buffer].get();
+  }
+
   /// Queues the steps [first, end).
   Status queueSteps(FrameInWork& inWork, size_t first, size_t end, bool timed, bool captured) {
     for (size_t i = first; i < end; ++i) {
@@ -276,13 +329,16 @@ class GpuBackend final : public Backend {
     return cudaStatus(cudaEventRecord(inWork.uploaded, upload_), "cudaEventRecord");
   }
 
-  Status queueKernels(FrameInWork& inWork, const FrameInput& input, const uint8_t* const* sources, bool timed) {
+  Status queueKernels(FrameInWork& inWork, const FrameInput& input, const uint8_t* const* sources, bool timed,
+                      MappedResults* mapped) {
     const std::lock_guard<std::mutex> alone(computeMutex_);
     DEPTHWATT_CUDA(cudaStreamWaitEvent(compute_, inWork.uploaded, 0));
     for (const std::unique_ptr<GpuStage>& stage : stages_) {
       if (stage != nullptr && !input.follows) DEPTHWATT_TRY(stage->forget(compute_));
     }
-    FrameGraph& graph = timed ? inWork.timed : inWork.untimed;
+    useResults(inWork, mapped);
+    FrameGraph& graph =
+        mapped != nullptr ? (timed ? mapped->timed : mapped->untimed) : (timed ? inWork.timed : inWork.untimed);
     if (timed && !(graph.captured() && rectifiesInGraph())) DEPTHWATT_TRY(inWork.steps.begin(compute_, false));
     inWork.memory.captured[0] = sources[0];
     inWork.memory.captured[1] = sources[1];
@@ -295,11 +351,12 @@ class GpuBackend final : public Backend {
     return cudaStatus(cudaEventRecord(inWork.computed, compute_), "cudaEventRecord");
   }
 
-  Status download(FrameInWork& inWork, FrameOutput& output) {
+  /// @param mapped kernels have written the results where they belong
+  Status download(FrameInWork& inWork, FrameOutput& output, bool mapped) {
     DEPTHWATT_CUDA(cudaStreamWaitEvent(download_, inWork.computed, 0));
     for (int buffer = kScratchCount; buffer < kBufferCount; ++buffer) {
       const DeviceBuffer<uint8_t>& from = inWork.results[buffer];
-      if (from.bytes() == 0) continue;
+      if (from.bytes() == 0 || (mapped && buffer != kDroppedResult)) continue;
       void* const to = buffer == kDroppedResult ? inWork.dropped.get() : resultBuffer(output, buffer);
       DEPTHWATT_TRY(cudaStatus(cudaMemcpyAsync(to, from.get(), from.bytes(), cudaMemcpyDeviceToHost, download_),
                                "copy of a result"));

@@ -28,5 +28,8 @@ inline InputPath chooseInputPath(const DeviceFacts& facts) {
   return facts.mapsHostMemory ? InputPath::kMapped : InputPath::kPinnedCopy;
 }
 
+/// Returns whether kernels write results where the caller reads them. Where they read images in place, they do.
+inline bool mapsResults(InputPath path) { return path == InputPath::kMapped; }
+
 }  // namespace gpu
 }  // namespace depthwatt

@@ -462,11 +462,13 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
       // 4 slots of left, disparity and confidence (there is no depth), and 8 inputs.
       expect(registered).toHaveLength(12 + 8);
       expect(of("graph")).toHaveLength(6);
+      // Left image, disparity and confidence of every frame.
+      expect(of("download")).toHaveLength(3 * 6);
     });
 
-    test("are read where they lie on a coherent board: nothing is copied", () => {
+    test("are read where they lie on a coherent board, and results are written where they are read", () => {
       const log = readLog("integrated,87,register,map", 6);
-      expect(log.filter(({ what }) => what === "upload")).toEqual([]);
+      expect(log.filter(({ what }) => what === "upload" || what === "download")).toEqual([]);
       expect(log.filter(({ what }) => what === "graph")).toHaveLength(6);
     });
 

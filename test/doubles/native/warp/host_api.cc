@@ -178,6 +178,7 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind)
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   return queue(stream, [=] {
     if (kind == cudaMemcpyHostToDevice) note("upload", from, bytes);
+    if (kind == cudaMemcpyDeviceToHost) note("download", to, bytes);
     std::memcpy(to, from, bytes);
   });
 }

@@ -101,8 +101,8 @@ export const ERROR_CATALOGUE = {
   RIG_MOVED: entry(
     3,
     false,
-    "The cameras do not lie to each other as their calibration says.",
-    "Fasten the cameras and calibrate again; health.correct takes a small change off meanwhile.",
+    "The cameras have moved relative to each other since the calibration.",
+    "Fasten the cameras and calibrate again. Until then, health.correct corrects a small change.",
   ),
   PAIR_UNRECTIFIED: entry(
     3,

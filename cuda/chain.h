@@ -218,7 +218,7 @@ class Chain {
   }
 
  private:
-  /// Sets what is matched: the part of the rectified images, its size and the search.
+  /// Sets the matched part of the rectified images, its size and the search range.
   ///   window            The whole images. With a region of interest: its rows, and its columns with as many more to the left as the
   ///                     largest disparity (if the image has them), so that its left edge finds its partners in the right image; at
   ///                     half resolution from an even column and row on, so that its half pixels are those of the whole images; for a

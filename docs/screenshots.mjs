@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes the pictures of the live page that the docs show: `depthwatt run` with the synthetic scene, seen in Debian's Chromium.
-// Words: --out DIR (default docs/guides), --all for every tab and state at three widths in both
-// themes, and a browser without WebGL.
+// Options: --out DIR (default docs/guides), --all for every tab and state at three widths in both
+// themes, and a browser without WebGL. Without --all it also makes live-page.webp, the animation of the README.
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ const { values } = scriptArguments({
 const out = values.out ?? join(root, "docs/guides");
 const profile = mkdtempSync(join(tmpdir(), "depthwatt-screenshots-"));
 
-// Where all is looked at, settings can be changed.
+// With --all, settings can be changed.
 const secretFile = join(profile, "control.secret");
 writeFileSync(secretFile, "a secret of the screenshots\n", { mode: 0o600 });
 const control = values.all
@@ -44,6 +44,11 @@ const { openBrowser } = (await runnerImport(join(root, "test/doubles/browser.ts"
 const browser = await openBrowser(address);
 const first = browser.page;
 
+const FILM_FRAMES = 40;
+/** Pause between two screenshots, each of which takes about 150 ms. */
+const FILM_STEP_MS = 150;
+const FILM_DELAY_MS = 250;
+
 async function shoot(name, { page = first, width, height, scheme, view, side, probe, fullPage = true }) {
   await page.setViewportSize({ width, height });
   await page.emulateMedia({ colorScheme: scheme });
@@ -56,6 +61,26 @@ async function shoot(name, { page = first, width, height, scheme, view, side, pr
     .png({ palette: true, quality: 90, effort: 10 })
     .toFile(join(out, `${name}.png`));
   console.log(join(out, `${name}.png`));
+}
+
+/** Takes the page while the scene moves, as one animated WebP. */
+async function film(name, { width, height, scheme, view, side }) {
+  await first.setViewportSize({ width, height });
+  await first.emulateMedia({ colorScheme: scheme });
+  await first.locator(`#view-tab-${view}`).click();
+  await first.locator(`#side-tab-${side}`).click();
+  await first.mouse.move(0, 0);
+  await first.waitForTimeout(1000);
+  const frames = [];
+  for (let frame = 0; frame < FILM_FRAMES; frame++) {
+    frames.push(await first.screenshot());
+    await first.waitForTimeout(FILM_STEP_MS);
+  }
+  const file = join(out, `${name}.webp`);
+  await sharp(frames, { join: { animated: true } })
+    .webp({ quality: 55, effort: 6, loop: 0, delay: frames.map(() => FILM_DELAY_MS) })
+    .toFile(file);
+  console.log(file);
 }
 
 /** Starts the program with other words; its page. */
@@ -141,7 +166,7 @@ const others = [];
 try {
   mkdirSync(out, { recursive: true });
   await first.locator("[data-size]:not([data-size=''])").waitFor({ timeout: 60_000 });
-  // A plot of a few seconds is no plot.
+  // The plots need some seconds of values.
   await first.waitForTimeout(values.all ? 3000 : 15_000);
   const wide = { width: 1280, height: 760 };
   await shoot("live-page-picture", {
@@ -151,6 +176,8 @@ try {
     side: "figures",
     probe: { x: 220, y: 150 },
   });
+  if (!values.all)
+    await film("live-page", { width: 1000, height: 560, scheme: "light", view: "picture", side: "figures" });
   await shoot("live-page-cloud", { ...wide, scheme: "dark", view: "cloud", side: "plots" });
   if (values.all) {
     const blind = await openBrowser(address, { flags: ["--disable-3d-apis"] });

@@ -26,7 +26,7 @@ inline CUcontext greenContext(CUdevice device, CUdevResource* multiprocessors) {
   return context;
 }
 
-/// Makes the calling thread work only on `sms` multiprocessors; what is opened from now on belongs to that partition.
+/// Makes the calling thread work only on `sms` multiprocessors; contexts that are opened later belong to that partition.
 /// @param rest if given: a context of all other multiprocessors
 inline void enterPartition(int sms, CUcontext* rest = nullptr) {
   CUdevice device;

@@ -129,7 +129,7 @@ class PackedPairs {
                                     4 * (at.firstX >> 1), at.firstY, shiftLeftI32<2>(shiftRightI32<1>(at.x)), at.y) {}
 
   [[gnu::always_inline]] PixelPair row(int32_t j) const {
-    // The right pixel's word is the next one if the left pixel is the second of its own.
+    // If the left pixel is the second pixel of its word, the right pixel is in the next word.
     const I32 word = words_.fetch(j), next = words_.fetchAt(j, andI32(odd_, splatI32(4)));
     const I32 own = bytesOfHalves(shiftRightI32<kLumaShift>(word)),
               other = bytesOfHalves(shiftRightI32<kLumaShift>(next));

@@ -4,7 +4,7 @@
 import type { Duplex } from "node:stream";
 import { PacketMeter } from "../../core/mqtt/packet-meter.js";
 
-/** A guest who has neither subscribed nor published for so long makes room. */
+/** A connection that has neither subscribed nor published for this time may be closed to make room. */
 const OF_NO_USE_MS = 5000;
 /** How long a newcomer without a place may take to say which MQTT it speaks, so that the broker can give the reason. */
 const REFUSAL_MS = 2000;

@@ -11,7 +11,7 @@ const CODES: Record<Colour, [number, number]> = {
   bold: [1, 22],
 };
 
-/** Colours `text` for a terminal; unchanged where the stream is none, or NO_COLOR is set (no-color.org). */
+/** Colours `text` for a terminal; unchanged if the stream is no terminal, or NO_COLOR is set (no-color.org). */
 export function paint(colour: Colour, text: string, stream: NodeJS.WriteStream = process.stdout): string {
   if (!stream.isTTY || process.env.NO_COLOR) return text;
   const [on, off] = CODES[colour];
@@ -39,7 +39,7 @@ export function printJsonError(error: { code: string; message: string; hint: str
   if (!hasPrintedJson) printJson({ error });
 }
 
-/** Something to know, no result: one line on stderr. */
+/** Prints one line on stderr, for notices that are no result. */
 export function note(text: string): void {
   process.stderr.write(`${text}\n`);
 }
@@ -71,14 +71,14 @@ export function wrap(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** How wide a person's terminal is; 80 where it cannot be known. */
+/** Returns the columns of the terminal; 80 if they are unknown. */
 export function terminalWidth(stream: NodeJS.WriteStream = process.stdout): number {
   return stream.columns && stream.columns >= 40 ? stream.columns : 80;
 }
 
 /**
- * Ends the process when all that was said has left it: into a pipe that is full, process.exit() cuts off what waits, and with
- * a long error its hint. A reader that reads no more is not waited for.
+ * Ends the process after all output is written: process.exit() alone would cut off output that waits for a full pipe. Waits
+ * at most 5 seconds for a reader that has stopped.
  */
 export function leave(exitCode: number): void {
   process.exitCode = exitCode;

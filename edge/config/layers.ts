@@ -206,7 +206,7 @@ export function valueOfText({ schema }: Setting, text: string): SettingValue | u
   if (text === "" && schema.safeParse(undefined).success) return undefined;
   if (schema.safeParse(text).success) return text;
   try {
-    // "#x" is a comment to YAML, and nothing would be left of what was typed.
+    // YAML would read "#x" as a comment and the value would be empty.
     return (yaml().parse(text) as SettingValue | null) ?? text;
   } catch {
     return text;

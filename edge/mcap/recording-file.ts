@@ -83,7 +83,7 @@ export class RecordingFile {
   /** Earliest time in the open chunk. */
   #earliest = 0n;
   #latest = 0n;
-  /** Where the next record goes; what lies behind it is not part of the recording. */
+  /** Offset of the next record. Bytes after it are not part of the recording. */
   #position = 0;
   #messages = 0n;
   #startNs = 0n;

@@ -31,7 +31,7 @@ export function describeStep(step: Step): string {
   return `write ${step.path} (mode ${mode}${group}, ${Buffer.byteLength(step.text)} bytes${kept})`;
 }
 
-/** The number of a group in the machine's list; undefined where there is none. */
+/** Returns the ID of a group; undefined if the machine has no such group. */
 function groupNumber(name: string, root: string): number | undefined {
   const file = join(root, "etc/group");
   const line = existsSync(file)
@@ -52,7 +52,7 @@ function runStep({ words, unlessMissing }: Extract<Step, { kind: "run" }>): stri
   return undefined;
 }
 
-/** An existing file keeps its content, but gets the printed mode: a password that all may read is none. */
+/** An existing file keeps its content, but gets the printed mode: a password that all users can read protects nothing. */
 function placeStep(step: Extract<Step, { kind: "folder" | "write" }>, root: string): void {
   const path = join(root, step.path);
   if (step.kind === "folder") makeFolder(path, step.mode);

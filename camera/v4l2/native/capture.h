@@ -30,7 +30,7 @@ struct CaptureOptions {
   /// Stores them in memory that open() allocates: bufferCount buffers, kept by userMemory().
   bool ownMemory = false;
   bool exportBuffers = false;
-  /// Whether the planes of an image may be in separate memory; otherwise such a format is rejected.
+  /// Accepts formats whose planes are in separate memory; if false, they are rejected.
   bool separatePlanes = false;
   Decoding decoding = Decoding::kGrey;
 };

@@ -2,8 +2,8 @@
 // Fast form of cross-based aggregation: arms and mini-census by rows, then each thread takes slices of sixteen disparities.
 //
 // A slice is one image's sixteen disparities over the whole image. Slices share only their inputs, and each thread
-// keeps the smallest key (sum, then disparity) of its own slices, so the assignment of slices to threads has no effect
-// on the result.
+// keeps the smallest key (sum, then disparity) over the slices that it computes. The minimum over all threads is the
+// same for every assignment of slices.
 #include "cross.h"
 
 #include <atomic>

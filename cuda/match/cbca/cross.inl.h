@@ -2,8 +2,8 @@
 // Vector form of cross-based aggregation; compiled once per instruction set.
 //
 // kCrossLanes disparities of a pixel are contiguous. A running sum along the row makes CAx a difference of two of its
-// entries, and a running sum down the columns does the same for CA, so each takes one subtraction whatever the arms'
-// lengths. The column sums are in a ring of 2 armY + 2 rows; row y - armY is finished when row y has been added.
+// entries, and a running sum down the columns does the same for CA, so each takes one subtraction for
+// arms of any length. The column sums are in a ring of 2 armY + 2 rows; row y - armY is finished when row y has been added.
 
 #include "cross.h"
 #include "exponential_tables.h"

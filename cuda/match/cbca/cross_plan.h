@@ -68,7 +68,7 @@ struct CrossPlan {
   CrossParameters parameters;          ///< armX, armY: the longest of both images, which determines the layout
   int32_t maxX[2] = {}, maxY[2] = {};  ///< longest arms of each image
   int32_t width = 0, height = 0;
-  /// Words of four pixels in a row of features or arms: the image, the longest arm, and what is read ahead.
+  /// Words of four pixels in a row of features or arms: the image, the longest arm, and the words that are read ahead.
   int32_t words = 0;
   int32_t armRows = 0;                    ///< the same for rows of arms down the columns
   int32_t groups = 0, chunks = 0;         ///< groups 0: the arms are too long for the device's shared memory

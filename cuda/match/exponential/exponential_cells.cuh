@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The layout of the cells of exponential.cu: [eight][y][x], eight disparities of a pixel are 16 bytes, two in a word,
-// so that a warp moves whole lines of memory whatever the step is.
+// so that a warp moves whole cache lines at every step size.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -2,8 +2,8 @@
 // Vector form of window SAD; compiled once per instruction set.
 //
 // A vector holds one pixel's disparities, so no operation crosses lanes: a column's sum adds a new cost and subtracts
-// an old one, a window's sum does the same with columns, whatever the window's size. Only the winner is searched across
-// lanes. Costs are stored in the order of their widened halves (orderedForHalves).
+// an old one, and a window's sum does the same with columns. The cost is independent of the window's size. Only the
+// search for the winner crosses lanes. Costs are stored in the order of their widened halves (orderedForHalves).
 
 #include "../finish.inl.h"
 #include "sad_band.h"

@@ -267,7 +267,7 @@ template <bool kUp, int32_t kStripes>
   }
   for (int32_t g = 0; g < kGroups && selector.firstRow + g < selector.height; ++g) {
     int16_t* right = selector.rightDisparity.row(selector.firstRow + g);
-    // What left at step t belongs to pixel origin + t (down) or origin - t (up).
+    // Values that left at step t belong to pixel origin + t (down) or origin - t (up).
     const int32_t lag = 2 * selector.rank(g);
     const int32_t origin = kUp ? width - selector.minDisparity + lag : -lag - selector.minDisparity - 16 * stripes;
     const int32_t firstStep = greater(kUp ? origin - (width - 1) : -origin, 0);

@@ -3,7 +3,7 @@
 //   summariesKernel  each block's last value and first zero; clears the output
 //   countsKernel     the nibbles that each block writes
 //   codesKernel      the block's start, and its nibbles
-// A value's difference needs the value before it. A run's first value needs the lengths of the zeros before it and of its own run.
+// A value's difference needs the value before it. A run's first value needs the lengths of the zeros before it and of the run.
 // Scans within the block, and the summaries beyond it, give all three. A block assembles its nibbles in shared memory; it shares the
 // words at its two ends with other blocks.
 #include "rvl_gpu.h"
@@ -134,8 +134,8 @@ __device__ __forceinline__ void overThreads(int& last, int& zero, Warps& warps) 
   if (lane == 0) warps.last[threadIdx.x / 32] = warpLast, warps.zero[threadIdx.x / 32] = warpZero;
 }
 
-/// Fills in the surroundings of a thread's pixels. One barrier, and more only if a neighbour block lacks what is
-/// needed.
+/// Finds the last value before and the first zero after a thread's pixels. Takes one barrier, and more only if the
+/// neighbouring block has neither.
 __device__ __forceinline__ void lookAround(const RvlArguments& a, OwnPixels& own, Warps& warps) {
   const int block = blockIdx.x, thread = threadIdx.x, warp = thread / 32;
   int carried = block > 0 ? a.lastValue[block - 1] : kNone;
@@ -280,7 +280,7 @@ __global__ void __launch_bounds__(kThreads) codesKernel(RvlArguments a) {
   int before = 0;
   for (int b = threadIdx.x; b < static_cast<int>(blockIdx.x); b += kThreads) before += static_cast<int>(a.nibbles[b]);
   lookAround(a, own, warps);
-  // Of the blocks before this one, and of the threads before this one.
+  // Nibbles of all blocks before this one.
   before = overWarp(before);
   int place = ownNibbles(a, own);
   const int ownCount = place;

@@ -157,7 +157,7 @@ __global__ void __launch_bounds__(kThreads) ambiguityKernel(Pair in, const Block
     int sum = 0;
 #pragma unroll
     for (int q = 0; q < 9; ++q) sum += unlike[j + q / 3][c + q % 3][lane];
-    // The largest of all shifts up to this one, then of those before it.
+    // Inclusive prefix maximum over the shifts, then the exclusive one.
     int largest = sum;
 #pragma unroll
     for (int lanes = 1; lanes < 32; lanes *= 2) {

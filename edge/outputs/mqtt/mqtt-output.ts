@@ -90,7 +90,7 @@ export class MqttOutput implements Output {
   /** The frame is given back when its last stream is done; its latency is that of the first stream. */
   frame(lease: FrameLease): void {
     const sinks = this.#sinks;
-    // Frames that were meant for us and could not be lent take their numbers all the same: readers see that they are missing.
+    // Frames that this output could not get keep their numbers, so that readers see that they are missing.
     for (let missed = lease.number - this.#lastNumber - 1; missed > 0; missed--) {
       for (const stream of this.#streams)
         if (stream !== "preview") this.#parts.publisher.nextFrameNumber(stream);

@@ -37,7 +37,7 @@ const SHORTEST_MS = 500;
 const COST_TIMES = 120;
 /** Looks that are joined. */
 const JOINED = 2;
-/** A verdict holds when so many looks have said it one after the other, over so long. */
+/** A finding is reported after this many consecutive checks have agreed, over this time. */
 const VOTES = 2;
 const BEGINS_MS = 1500;
 const ENDS_MS = 3000;

@@ -31,7 +31,7 @@ const LEAST_SHARE_OF_MANY = 0.25;
 /** Features, and their share of the corners, from which on the images show one scene: two scenes share a tenth at most by chance. */
 const ONE_SCENE_FEATURES = 48;
 const ONE_SCENE_SHARE = 0.15;
-/** Edges of the sharper image may be so many times as sharp. */
+/** Largest ratio of the sharpness of edges between the two images. */
 const MAX_SHARPNESS_RATIO = 1.8;
 /** Distant objects may have a disparity a little below 0 in a rig that is slightly off. */
 const SWAPPED_PIXELS = -2;

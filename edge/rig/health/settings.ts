@@ -4,7 +4,7 @@ import { z } from "zod";
 import { type Exact, section, setting } from "../../contracts/setting.js";
 
 export const healthSection = section(
-  "Whether the cameras still lie to each other as they were calibrated.",
+  "Checks whether the cameras have moved relative to each other since the calibration.",
   {
     enabled: setting(z.boolean(), {
       default: true,

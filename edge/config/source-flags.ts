@@ -21,7 +21,7 @@ export function layerFromSourceFlags(kind: unknown, flags: Readonly<Record<strin
   );
   for (const [name, { flag }] of given.filter(([one]) => !has(known, one))) {
     const able = SOURCE_KINDS.filter((one) => has(one, name)).map((one) => JSON.stringify(one));
-    const text = `expected ${either(able)} beside ${flag}, got "${known}"`;
+    const text = `expected ${either(able)} with ${flag}, got "${known}"`;
     layer.problems.push({ key: "source.kind", origin: { kind: "flag", name: flag }, unknown: false, text });
   }
   return layer;

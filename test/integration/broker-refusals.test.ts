@@ -256,7 +256,7 @@ needs("mosquitto").suite("a broker that refuses", () => {
     const userless = await runProgram([...words, "--broker", secret.url, ...access.slice(2)]);
     expect(userless.code).toBe(2);
     expect(userless.stderr).toMatch(
-      /outputs\.mqtt\.passwordFile.*expected outputs\.mqtt\.username beside it/,
+      /outputs\.mqtt\.passwordFile.*expected outputs\.mqtt\.username with it/,
     );
   });
 });

@@ -101,7 +101,7 @@ test("no picture is overwritten by what was made of it", async () => {
     const words = ["--a", "sad-3", "--b", "sad-5", "--truth", truth, "-o", place];
     const ran = await runProgram(["compare", ...pair, ...words, ...QUIET]);
     expect(ran.code, ran.stderr).toBe(2);
-    expect(ran.stderr).toMatch(/expected -o and (the (left|right) picture|--truth) to be two files/);
+    expect(ran.stderr).toMatch(/expected -o and (the (left|right) image|--truth) to be two files/);
     expect(readFileSync(place).equals(before), place).toBe(true);
   }
 }, 30_000);

@@ -203,6 +203,6 @@ test("control that nothing protects is refused before anything starts", () => {
     (...set: string[]) =>
     () =>
       loadConfig({ set: ["board=none", "control.enabled=true", ...set], environment: {} });
-  expect(load()).toThrow(/control\.secretFile .*expected to be set beside control\.enabled/);
+  expect(load()).toThrow(/control\.secretFile .*expected to be set with control\.enabled/);
   expect(load("control.authentication=broker")).toThrow(/the embedded broker lets everybody in/);
 });

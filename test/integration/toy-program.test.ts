@@ -44,7 +44,7 @@ describe("a source", () => {
     expect(wrong.status).toBe(2);
     expect(wrong.stderr).toContain("source.toy.disparity");
     const left = tree.run(...SOURCE, "--left", "x");
-    expect(left.stderr).toMatch(/expected .*"v4l2".* beside --left, got "toy"/);
+    expect(left.stderr).toMatch(/expected .*"v4l2".* with --left, got "toy"/);
     expect(tree.run(...SOURCE.with(2, "toyy")).stderr).toContain('did you mean "toy"?');
   }, 120_000);
 });

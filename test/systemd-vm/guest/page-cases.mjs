@@ -87,7 +87,7 @@ export const cases = {
     return { output };
   },
 
-  "Several pairs of cameras: a second service beside the first": () => {
+  "Several pairs of cameras: a second service next to the first": () => {
     const lines = listCommands("Several pairs of cameras");
     assert.equal(lines.length, 3);
     for (const line of lines) follow(line);

@@ -58,7 +58,7 @@ describe("shared flags go to the chosen source", () => {
     const error = refusal({ sourceFlags: { left: sides.left } });
     expect([error.code, error.message]).toEqual([
       "CONFIG_INVALID",
-      `source.kind (from --left): expected ${inWords(kindsWith("left"))} beside --left, got "synthetic"`,
+      `source.kind (from --left): expected ${inWords(kindsWith("left"))} with --left, got "synthetic"`,
     ]);
   });
 });
@@ -82,7 +82,7 @@ describe("the kind", () => {
   test("settings of a source that is not chosen are not ignored", () => {
     const error = refusal({ set: ["source.v4l2.left=/dev/video0", "source.v4l2.right=/dev/video2"] });
     expect(error.message).toBe(
-      'source.kind (from --set): expected to be set beside source.v4l2.left, got nothing, which is "synthetic"',
+      'source.kind (from --set): expected to be set with source.v4l2.left, got nothing, which is "synthetic"',
     );
     const both = load({ set: ["source.kind=synthetic", "source.v4l2.left=/dev/video0"] });
     expect(both.v4l2.left).toBe("/dev/video0");

@@ -14,14 +14,14 @@ for (const side of ["left", "right"]) mkdirSync(join(folder, "archive", side), {
 const archive = join(folder, "archive");
 
 test.each([
-  [["batch", archive, join(folder, "out"), "--ack-wait", "5"], /expected --queue beside --ack-wait/],
-  [["batch", archive, join(folder, "out"), "--enqueue"], /expected --queue beside --enqueue/],
-  [["batch", archive, join(folder, "out"), "--again"], /expected --enqueue beside --again/],
+  [["batch", archive, join(folder, "out"), "--ack-wait", "5"], /expected --queue with --ack-wait/],
+  [["batch", archive, join(folder, "out"), "--enqueue"], /expected --queue with --enqueue/],
+  [["batch", archive, join(folder, "out"), "--again"], /expected --enqueue with --again/],
   [["batch", archive, `${archive}/`], /expected another folder than the archive/],
-  [["convert", recording, join(folder, "x.csv"), "--rate", "5"], /expected --rate only beside --to mcap/],
+  [["convert", recording, join(folder, "x.csv"), "--rate", "5"], /expected --rate only with --to mcap/],
   [
     ["convert", recording, join(folder, "x"), "--calibration", "c.yaml"],
-    /expected --calibration only beside/,
+    /expected --calibration only with/,
   ],
   [["convert", recording, ""], /expected a folder or file to write, got an empty name/],
   [["set", "fps=1", "fps=2", "--device", "x"], /expected each key once, got "fps" twice/],

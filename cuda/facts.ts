@@ -608,7 +608,7 @@ export const STAGE_FACTS = [
         high: 2039,
         default: 0,
         unit: "px",
-        description: "Smallest disparity searched. Raise it to ignore what is far away.",
+        description: "Smallest disparity searched. Raise it to ignore distant objects.",
       },
       {
         key: "match.numDisparities",

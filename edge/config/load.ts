@@ -117,9 +117,9 @@ export function loadConfig(request: ConfigRequest = {}): LoadedConfig {
   const chosen = (key: string, among: Layer[]) =>
     among.map((layer) => layer.entries.get(key)?.value).findLast((value) => value);
   const board = chooseBoard(String(chosen("board", [base, ...above])), request.boards);
-  // Next to the other flags: a --set of the same setting comes after both.
+  // Next to the other flags: --set of the same setting and the values of a program come after both.
   const kind = chosen("source.kind", [base, board.layer, ...above]);
-  above.splice(-1, 0, layerFromSourceFlags(kind, request.sourceFlags ?? {}));
+  above.splice(-2, 0, layerFromSourceFlags(kind, request.sourceFlags ?? {}));
   const preset = layerFromPreset(request.preset);
   const layers = [base, board.layer, preset, ...above];
 

@@ -120,7 +120,7 @@ export interface SettingValues {
   "match.halfResolution"?: "auto" | boolean | undefined;
   /** Denoises both images before matching, by the estimated noise level. auto: only between 2.75 and 16 grey levels. (default auto) */
   "match.denoise"?: "auto" | "off" | "on" | undefined;
-  /** Smallest disparity searched. Raise it to ignore what is far away. (px, default 0) */
+  /** Smallest disparity searched. Raise it to ignore distant objects. (px, default 0) */
   "match.minDisparity"?: number | undefined;
   /** Number of disparities searched, from minDisparity on. More of them see nearer objects; time grows in proportion. (px, default 64) */
   "match.numDisparities"?: number | undefined;

@@ -255,9 +255,7 @@ needs("mosquitto").suite("a broker that refuses", () => {
     expect(wrong.stderr).toMatch(/hint: .*outputs\.mqtt\.passwordFile/);
     const userless = await runProgram([...words, "--broker", secret.url, ...access.slice(2)]);
     expect(userless.code).toBe(2);
-    expect(userless.stderr).toMatch(
-      /outputs\.mqtt\.passwordFile.*expected outputs\.mqtt\.username with it/,
-    );
+    expect(userless.stderr).toMatch(/outputs\.mqtt\.passwordFile.*expected outputs\.mqtt\.username with it/);
   });
 });
 

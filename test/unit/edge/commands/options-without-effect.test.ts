@@ -19,10 +19,7 @@ test.each([
   [["batch", archive, join(folder, "out"), "--again"], /expected --enqueue with --again/],
   [["batch", archive, `${archive}/`], /expected another folder than the archive/],
   [["convert", recording, join(folder, "x.csv"), "--rate", "5"], /expected --rate only with --to mcap/],
-  [
-    ["convert", recording, join(folder, "x"), "--calibration", "c.yaml"],
-    /expected --calibration only with/,
-  ],
+  [["convert", recording, join(folder, "x"), "--calibration", "c.yaml"], /expected --calibration only with/],
   [["convert", recording, ""], /expected a folder or file to write, got an empty name/],
   [["set", "fps=1", "fps=2", "--device", "x"], /expected each key once, got "fps" twice/],
 ])("%j", async (words, message) => {

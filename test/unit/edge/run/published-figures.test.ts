@@ -494,6 +494,7 @@ test("summary, metrics, info, camera_info, frames and Prometheus of a scripted r
     correction: unavailable("health"),
     // A source without devices; the clock of this machine has its own tests.
     captureClocks: {},
+    captureMemory: {},
     wallClock: expect.any(Object),
     streams: ["depth"],
     limits: { maxPayloadBytes: expect.any(Number), maxPendingBytes: expect.any(Number) },

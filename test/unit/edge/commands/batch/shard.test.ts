@@ -32,7 +32,7 @@ test.each<[string | undefined, NodeJS.ProcessEnv, RegExp]>([
     /how many there are, since JOB_COMPLETION_INDEX says only which/,
   ],
   ["3", { JOB_COMPLETION_INDEX: "3" }, /more than JOB_COMPLETION_INDEX \(3, counted from 0\), got 3/],
-  ["3", { SLURM_ARRAY_TASK_ID: "x" }, /SLURM_ARRAY_TASK_ID that is a number/],
+  ["3", { SLURM_ARRAY_TASK_ID: "x" }, /a numeric SLURM_ARRAY_TASK_ID/],
 ])("--shard %s with %j is refused", (flag, environment, message) => {
   expect(() => parseShard(flag, environment)).toThrow(message);
 });

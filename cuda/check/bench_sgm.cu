@@ -30,8 +30,7 @@ constexpr double kLargestStep = 1.15;
 /// One combination of settings.
 struct Setup {
   int paths = 4, p2 = 86, num = 128, words = 1;
-  bool checked =
-      false;  ///< sub-pixel disparities, uniqueness and the left-right check; else whole pixels, as in the paper
+  bool checked = false;  ///< sub-pixel disparities, uniqueness and the left-right check; else whole pixels, as in the paper
   gpu::SgmTuning tuning;
 };
 
@@ -44,8 +43,7 @@ class Pair {
       require(grey[side].allocate(left_.size()));
       require(census[side].allocate(left_.size()));
       require(more[side].allocate(left_.size()));
-      require(
-          cudaStatus(cudaMemcpy(grey[side].get(), sides[side]->data(), left_.size(), cudaMemcpyHostToDevice), "copy"));
+      require(cudaStatus(cudaMemcpy(grey[side].get(), sides[side]->data(), left_.size(), cudaMemcpyHostToDevice), "copy"));
     }
     require(confidence.allocate(left_.size()));
     for (DeviceBuffer<int16_t>* b : {&q4, &whole, &filtered}) require(b->allocate(left_.size()));
@@ -103,8 +101,7 @@ class Energy {
     if (library == nullptr) return;
     const auto init = reinterpret_cast<int (*)()>(dlsym(library, "nvmlInit_v2"));
     const auto byIndex = reinterpret_cast<int (*)(unsigned, void**)>(dlsym(library, "nvmlDeviceGetHandleByIndex_v2"));
-    read_ =
-        reinterpret_cast<int (*)(void*, unsigned long long*)>(dlsym(library, "nvmlDeviceGetTotalEnergyConsumption"));
+    read_ = reinterpret_cast<int (*)(void*, unsigned long long*)>(dlsym(library, "nvmlDeviceGetTotalEnergyConsumption"));
     if (init == nullptr || byIndex == nullptr || init() != 0 || byIndex(0, &device_) != 0) read_ = nullptr;
   }
   bool available() const { return read_ != nullptr; }
@@ -167,8 +164,7 @@ class Bench {
       const char* name;
       gpu::SgmTuning tuning;
     };
-    Form all[] = {
-        {"as chosen", {}}, {"without the last kernel", {}}, {"costs apart", {}}, {"8 lanes", {}}, {"32 lanes", {}}};
+    Form all[] = {{"as chosen", {}}, {"without the last kernel", {}}, {"costs apart", {}}, {"8 lanes", {}}, {"32 lanes", {}}};
     all[1].tuning.stages = 3;
     all[2].tuning.costsApart = true;
     all[3].tuning.columnLanes = 8, all[4].tuning.columnLanes = 32;

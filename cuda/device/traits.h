@@ -184,10 +184,10 @@ __device__ __forceinline__ void copyAlone(void* shared, const void* global) {
 /// The same for one word.
 __device__ __forceinline__ void copyWordAlone(uint32_t* shared, const uint32_t* global) {
 #if defined(__CUDACC__) && __CUDA_ARCH__ >= 800
-  asm volatile(
-      "cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(static_cast<uint32_t>(__cvta_generic_to_shared(shared))),
-      "l"(global)
-      : "memory");
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(
+                   static_cast<uint32_t>(__cvta_generic_to_shared(shared))),
+               "l"(global)
+               : "memory");
 #else
   *shared = *global;
 #endif

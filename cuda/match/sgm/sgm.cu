@@ -69,8 +69,7 @@ Walk<LinesKernel> linesFor(int padded, bool wide, bool adaptive, int lanes) {
 template <int kPairs, int kVolumes, bool kLong>
 Walk<RowsKernel> chooseRows(bool adaptive) {
   Walk<RowsKernel> w;
-  w.kernel =
-      adaptive ? rowsSelectKernel<kPairs, true, kVolumes, kLong> : rowsSelectKernel<kPairs, false, kVolumes, kLong>;
+  w.kernel = adaptive ? rowsSelectKernel<kPairs, true, kVolumes, kLong> : rowsSelectKernel<kPairs, false, kVolumes, kLong>;
   w.bytes = rowsWalkBytes<kPairs, kVolumes>();
   return w;
 }
@@ -264,9 +263,9 @@ Status SgmWorkspace::open(const SgmParameters& parameters, int32_t width, int32_
   d.slots = ringSlots(major >= 8);
   d.rowsSelect = !tuning.separateSelection && d.padded <= kMaxPaddedSelecting && p2 <= kMaxNarrowP2;
   const bool wide = !d.rowsSelect && 4 * p2 > 255;
-  d.oneForDiagonals =
-      d.rowsSelect && eight && 4 * p2 <= 255 && tuning.parallel <= 0 &&
-      (tuning.oneForDiagonals != 0 ? tuning.oneForDiagonals > 0 : oneForDiagonalsFor(width, height, multiprocessors));
+  d.oneForDiagonals = d.rowsSelect && eight && 4 * p2 <= 255 && tuning.parallel <= 0 &&
+                      (tuning.oneForDiagonals != 0 ? tuning.oneForDiagonals > 0
+                                                   : oneForDiagonalsFor(width, height, multiprocessors));
   d.parallel =
       d.rowsSelect && paths > 2 && !d.oneForDiagonals &&
       (tuning.parallel != 0 ? tuning.parallel > 0
@@ -287,9 +286,9 @@ Status SgmWorkspace::open(const SgmParameters& parameters, int32_t width, int32_
   // With 8 paths and with a 62-bit census, costs of their own kernel are faster (docs/internals/cuda-limits.md).
   const bool adaptive = parameters.adaptiveP2 > 0;
   if (d.rowsSelect && paths == 2) {
-    const int lanes = tuning.columnLanes > 0                                      ? tuning.columnLanes
+    const int lanes = tuning.columnLanes > 0                                       ? tuning.columnLanes
                       : warpsPerScheduler(width, multiprocessors) > kFewDownLanes ? 8
-                                                                                  : 32;
+                                                                                   : 32;
     d.down = parameters.words == 2 ? downFor<2>(d.padded, adaptive, lanes) : downFor<1>(d.padded, adaptive, lanes);
     DEPTHWATT_TRY(shareMemory(reinterpret_cast<const void*>(d.down.kernel), 0));
   } else if (parameters.words == 1 && d.rowsSelect && !d.parallel && paths == 4 && !tuning.costsApart) {
@@ -302,7 +301,8 @@ Status SgmWorkspace::open(const SgmParameters& parameters, int32_t width, int32_
   DEPTHWATT_CUDA(cudaEventCreateWithFlags(&d.costReady, cudaEventDisableTiming));
   if (d.rowsSelect) {
     const bool longKeys = tuning.longKeys ? d.padded > 64 : !keysFit(parameters, d.padded / 2);
-    DEPTHWATT_TRY(d.rightKeys.allocate(static_cast<size_t>(height) * (width + d.padded / 2) * (longKeys ? 2 : 1)));
+    DEPTHWATT_TRY(
+        d.rightKeys.allocate(static_cast<size_t>(height) * (width + d.padded / 2) * (longKeys ? 2 : 1)));
     d.rows = rowsFor(d.padded, adaptive, d.volumes(), longKeys);
     d.sharedBytes = static_cast<size_t>(d.rows.bytes) * (paths == 2 ? 1 : 2);
     return shareMemory(reinterpret_cast<const void*>(d.rows.kernel), d.sharedBytes);

@@ -106,8 +106,8 @@ class BatchCosts {
  private:
   static constexpr int kColumns = Shape::kColumns, kHalf = Shape::kHalf, kPadded = Shape::kPadded;
   static constexpr int kServing = Shape::kServing, kBatch = Shape::kBatch;
-  static constexpr int kLoads = kPadded / 32;      ///< per step and lane
-  static constexpr int kRests = (kBatch + 3) / 4;  ///< per lane: eight words of a step, four right and four left ones
+  static constexpr int kLoads = kPadded / 32;         ///< per step and lane
+  static constexpr int kRests = (kBatch + 3) / 4;     ///< per lane: eight words of a step, four right and four left ones
   static constexpr int kVectors = (kColumns + 10) / 4;  ///< 16 bytes each: the right pixels of eight pairs
   static_assert(kColumns <= 4 && kBatch >= 2, "eight more words of a step");
 
@@ -123,8 +123,7 @@ class BatchCosts {
       for (int r = 0; r < kBatch; ++r) {
         const int at = begin + r * a.width + lane_;
 #pragma unroll
-        for (int i = 0; i < kLoads; ++i)
-          copyWordAlone(words_[w].right[r] + 32 * i + lane_, right + inside(at + 32 * i));
+        for (int i = 0; i < kLoads; ++i) copyWordAlone(words_[w].right[r] + 32 * i + lane_, right + inside(at + 32 * i));
       }
 #pragma unroll
       for (int e = 0; e < kRests; ++e) {

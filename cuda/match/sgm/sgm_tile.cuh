@@ -156,7 +156,7 @@ __device__ __forceinline__ void selectTiles(const SelectArguments& s, const RowW
           Stored<kPairs, true>::load(reinterpret_cast<const uint8_t*>(half + k * Tile::kStride + lane * kPairs));
 #pragma unroll
       for (int w = 0; w < kWords; ++w) {
-        uint32_t (&own)[kPairs] = carried[w];
+        uint32_t(&own)[kPairs] = carried[w];
         uint32_t entering =
             kBackward ? __shfl_down_sync(kFullWarp, own[0], 1) : __shfl_up_sync(kFullWarp, own[kPairs - 1], 1);
         if (lane == (kBackward ? 31 : 0)) entering = kNoKeys;

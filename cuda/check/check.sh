@@ -27,7 +27,7 @@ seed=${seed:-$(date +%s)}
 archs=${DEPTHWATT_CUDA_ARCHS:-$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -1 | tr -d . || true)}
 archs=${archs:-90}
 mkdir -p "$out" build/gpu
-programs="twins_main bench_main bench_sgm bench_cbca bench_exponential bench_window"
+programs="twins_main bench_main bench_cbca bench_exponential bench_window"
 [ $model = 1 ] && programs=bench_main
 say() { echo "== $* ($SECONDS s)"; }
 
@@ -51,7 +51,7 @@ objects() { # objects NAME DEFINES: compiles everything in parallel, prints the 
 }
 link() { # link NAME PROGRAM
   nvcc -o "build/gpu/$1/$2" "build/gpu/$1/$2.o" $(for s in $kernels; do echo "build/gpu/$1/$(basename "$s" .cu).o"; done) \
-    build/gpu/$1/*.ref.o -lcuda -ldl
+    build/gpu/$1/*.ref.o -lcuda
 }
 
 # Cells as every architecture computes them: those before 8.0 find minima of half-precision numbers by saturating differences.
@@ -127,8 +127,6 @@ if [ $bench = 1 ]; then
   say "timings, cells in u16"
   build/gpu/u16/bench_main "$out/u16.json" "$commit" $sms
   timeModel half2
-  say "timings, settings of sgm"
-  build/gpu/u16/bench_sgm "$out/sgm-settings.json" "$commit" $sms
   say "timings, cbca"
   build/gpu/u16/bench_cbca "$out/cbca.json" "$commit" $sms
   say "timings, exponential steps and colours"

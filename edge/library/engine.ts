@@ -102,10 +102,12 @@ class PairEngine implements DepthEngine {
   #check(side: string, data: Uint8Array | Uint16Array): Uint8Array {
     const { width, height, format } = this.#format;
     const expected = width * height * (format === "GREY" ? 1 : format === "Y16" ? 2 : 3);
-    if (data.byteLength === expected) return pictureBytes({ data, width, height, format });
+    const isBytes = data instanceof Uint8Array || data instanceof Uint16Array;
+    if (isBytes && data.byteLength === expected) return pictureBytes({ data, width, height, format });
+    const found = isBytes ? data.byteLength : Object.prototype.toString.call(data);
     throw new DepthwattError(
       "IMAGE_SIZE_MISMATCH",
-      `${side} image: expected ${expected} bytes (${width} x ${height}, ${format}), got ${data.byteLength}`,
+      `${side} image: expected ${expected} bytes (${width} x ${height}, ${format}), got ${found}`,
     );
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A running depthwatt inside another program: its frames are handed to a function or iterated.
 import type { ClockName } from "../../camera/index.js";
+import { DepthwattError } from "../../core/index.js";
 import type { ComputedFrame } from "../contracts/computed-frame.js";
 import type { SettingsChange } from "../contracts/setting.js";
 import type { RunFigures } from "../run/figures.js";
@@ -17,7 +18,7 @@ export interface RunOptions extends DepthwattOptions, Abortable {
 }
 
 export interface RunHandlers {
-  /** Every frame, in order. It runs before the outputs get the frame and should return quickly. */
+  /** Every frame, in order, before the outputs get it; it should return quickly. If it throws, the run ends with that error. */
   onFrame?(frame: RunFrame): void;
   /** Every outputs.metricsIntervalMs. */
   onFigures?(figures: RunFigures): void;
@@ -83,14 +84,19 @@ class LibraryRun implements Run {
   readonly #opened: Promise<Runtime>;
   readonly #stop = new AbortController();
   #newest: NewestFrame | undefined;
+  /** By the first onFrame that threw. */
+  #thrown: { error: unknown } | undefined;
 
   constructor({ signal, frames, ...options }: RunOptions, handlers: RunHandlers) {
+    if (frames !== undefined && !(Number.isInteger(frames) && frames > 0))
+      throw new DepthwattError("USAGE", `expected frames to be a whole number from 1, got ${frames}`);
     const stops = signal === undefined ? this.#stop.signal : AbortSignal.any([this.#stop.signal, signal]);
     this.#opened = this.#open(options, frames, handlers);
     this.finished = this.#opened.then(async (runtime) => {
       if (stops.aborted) runtime.stop();
       else stops.addEventListener("abort", () => runtime.stop());
       const figures = await runtime.run();
+      if (this.#thrown !== undefined) throw this.#thrown.error;
       if (runtime.failure !== undefined) throw runtime.failure;
       signal?.throwIfAborted();
       return figures;
@@ -114,8 +120,13 @@ class LibraryRun implements Run {
       onFrame: (computed) => {
         if (handlers.onFrame === undefined && this.#newest === undefined) return;
         const frame = copyFrame(computed, runtime);
-        handlers.onFrame?.(frame);
         this.#newest?.put(frame);
+        try {
+          handlers.onFrame?.(frame);
+        } catch (error) {
+          this.#thrown ??= { error };
+          this.stop();
+        }
       },
     });
     return runtime;

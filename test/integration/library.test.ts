@@ -98,6 +98,11 @@ test("an engine computes many pairs, overlapping calls in order, until it is clo
     code: "IMAGE_SIZE_MISMATCH",
     message: `left image: expected ${WIDTH * HEIGHT} bytes (${WIDTH} x ${HEIGHT}, GREY), got ${WIDTH * HEIGHT - 1}`,
   });
+  await expect(
+    engine.match(new Float32Array(left.data.length / 4) as never, right.data),
+  ).rejects.toMatchObject({
+    code: "IMAGE_SIZE_MISMATCH",
+  });
   const last = engine.match(left.data, right.data);
   await engine[Symbol.asyncDispose]();
   expect(await last).toEqual(expected);
@@ -165,6 +170,7 @@ test("a run is iterated: the newest frame, changes while it runs, and the end of
 });
 
 test("a run that cannot begin, or is given up, rejects", async () => {
+  expect(() => library.run({ frames: -1 })).toThrow("expected frames to be a whole number from 1, got -1");
   const missing = library.run({ settings: { "source.kind": "mcap", "source.mcap.file": "/none.mcap" } });
   await expect(missing.finished).rejects.toThrow(library.DepthwattError);
   const reason = new Error("enough");
@@ -174,6 +180,8 @@ test("a run that cannot begin, or is given up, rejects", async () => {
     { onFrame: () => stop.abort(reason) },
   );
   await expect(running.finished).rejects.toBe(reason);
+  const failing = library.run({ settings: SMALL }, { onFrame: () => expect.fail("of the function") });
+  await expect(failing.finished).rejects.toThrow("of the function");
   const iterated = async () => {
     for await (const _frame of library.run({ settings: { "match.numDisparities": 3 } })) expect.fail();
   };

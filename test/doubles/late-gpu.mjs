@@ -2,7 +2,8 @@
 // A run whose plugin (late_plugin.cc) finds its GPU late, prints states and frames as JSON. Its own process, because the
 // addon keeps the plugin that it opened first. With a second word: what the plugin does when the run is degraded.
 import { writeFileSync } from "node:fs";
-import { loadConfig, openRuntime } from "../../dist/edge/index.js";
+import { loadConfig } from "../../dist/edge/config/index.js";
+import { openRuntime } from "../../dist/edge/run/main.js";
 
 const [first, second] = process.argv.slice(2);
 const file = process.env.LATE_PLUGIN;

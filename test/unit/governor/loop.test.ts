@@ -182,7 +182,9 @@ describe("an engine whose parameters change", () => {
     engine.adjust({ parameters: { paths: 2 } });
     await prepared();
     engine.submit(0, none, none, () => {});
-    expect(problems).toEqual(["as this shop has it"]);
+    expect(problems).toEqual([
+      "The GPU refused another engine, so the one in use continues: as this shop has it",
+    ]);
     expect(engine.info.backend).toBe("cuda");
     expect(shop.backends).toEqual(["auto", "auto", "auto"]);
   });

@@ -80,8 +80,8 @@ function valueType({ type, enum: choices, const: only, anyOf }) {
   return type === "integer" ? "number" : type;
 }
 
-function settingValues({ describeSettings }) {
-  const members = describeSettings().flatMap(({ key, description, unit, schema, default: value }) => {
+function settingValues({ settingDescriptions }) {
+  const members = settingDescriptions().flatMap(({ key, description, unit, schema, default: value }) => {
     const facts = [unit, value === undefined || key === "device" ? undefined : `default ${value}`];
     const words = facts.filter((fact) => fact !== undefined).join(", ");
     return [

@@ -8,7 +8,7 @@ import { type Config, SETTING_BY_KEY, SETTINGS } from "./schema.js";
 let described: SettingDescription[] | undefined;
 
 /** Describes every setting. */
-export function describeSettings(): SettingDescription[] {
+export function settingDescriptions(): SettingDescription[] {
   return SETTINGS.map(({ key, schema, facts, takesEffect }) => {
     const { $schema, ...plain } = z.toJSONSchema(schema);
     const fallback = typeof facts.default === "function" ? facts.default() : facts.default;
@@ -34,7 +34,7 @@ export function describedSettings(
   settings: SettingDescription[];
   values: Record<string, SettingValue | undefined>;
 } {
-  described ??= describeSettings();
+  described ??= settingDescriptions();
   const live = described.filter((setting) => setting.live);
   const reported = live.filter(({ key }) => paths || SETTING_BY_KEY.get(key)?.facts.isPath !== true);
   return {

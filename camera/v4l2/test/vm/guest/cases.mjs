@@ -6,6 +6,7 @@ import {
   assert,
   describe,
   held,
+  heldAtRest,
   listDevices,
   open,
   pair,
@@ -231,9 +232,9 @@ const cases = {
   "100 times open and close: no descriptor, mapping or thread left": async ([left]) => {
     const once = () => withCamera(left, { ...SMALL, rateHz: 60 }, (camera) => read(camera, 1));
     for (let i = 0; i < 5; i++) await once();
-    const before = held();
+    const before = await heldAtRest();
     for (let i = 0; i < 100; i++) await once();
-    assert.deepEqual(held(), before);
+    assert.deepEqual(await heldAtRest(), before);
     return before;
   },
 

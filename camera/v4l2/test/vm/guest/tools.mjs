@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
 import { listDevices } from "../../../dist/index.js";
 
 export * from "../../../dist/index.js";
@@ -42,6 +43,17 @@ export const held = () => ({
   threads: readdirSync("/proc/self/task").length,
   mappings: readFileSync("/proc/self/maps", "utf8").match(/\/dev\/video/g)?.length ?? 0,
 });
+
+/** `held()` as soon as it stays equal for 100 ms: the kernel lists a thread for a moment after it was joined. */
+export async function heldAtRest() {
+  for (let before = held(), same = 0; ; ) {
+    await rest(5);
+    const now = held();
+    same = isDeepStrictEqual(now, before) ? same + 1 : 0;
+    if (same === 20) return now;
+    before = now;
+  }
+}
 
 /** Reads a camera in a loop until `enough` frames came. @returns what was seen */
 export async function read(camera, enough, body = () => {}) {

@@ -57,6 +57,12 @@ export class RunState {
     return true;
   }
 
+  /** Ends a loss if CUDA computes: the next loss is a new one, also with the same text. Call it after each computed frame. */
+  backendWorks(): void {
+    if (this.#backendLoss !== undefined && this.#conditions.backend() === "cuda")
+      this.#backendLoss = undefined;
+  }
+
   /** Publishes the state as it is now. @param reason why it is online, if it is */
   update(reason: string): void {
     if (!this.#running) return;

@@ -130,6 +130,7 @@ export class Runtime {
   frameDone(frame: ComputedFrame): void {
     // The clock of the stamps is known from the first image on.
     if (!this.#described) this.#describeClocks();
+    this.#state.backendWorks();
     // Frames are joined to energy by their capture time, where that is on the meter's clock.
     this.parts.meter.frame(frame.clock === "monotonic" ? frame.leftTimestampNs : frame.arrivedNs);
     this.parts.health.frame(frame.images);
@@ -185,6 +186,7 @@ export class Runtime {
   backendFound(): void {
     const text = "the GPU answers now and computes from the next frame on";
     this.notice(text);
+    this.#state.backendWorks();
     this.#state.update(text);
   }
 

@@ -78,3 +78,15 @@ test("a lost backend degrades the run only where the CPU computes now, and is re
   expect(newest()).toBe("degraded | CUDA failed");
   expect(state.setBackendLoss("CUDA failed again")).toBe(true);
 });
+
+test("the same loss is reported again once a frame was computed on CUDA, not while the CPU computes", () => {
+  const { state, conditions } = begun();
+  expect(state.setBackendLoss("CUDA failed")).toBe(true);
+  conditions.backend = "cpu";
+  state.backendWorks();
+  expect(state.setBackendLoss("CUDA failed")).toBe(false);
+  conditions.backend = "cuda";
+  state.backendWorks();
+  expect(state.setBackendLoss("CUDA failed")).toBe(true);
+  expect(state.setBackendLoss("CUDA failed")).toBe(false);
+});

@@ -204,12 +204,20 @@ interface Model {
   governed: boolean;
   sourceDegraded: boolean;
   backend: "cuda" | "cpu";
+  /** The GPU was lost and has computed no frame since. */
   lossReported: boolean;
+  lossNotices: number;
   width: number;
   numDisparities: number;
 }
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+function finishFrame(model: Model, bench: Bench): void {
+  model.frames++;
+  if (bench.engine.backend === "cuda") model.lossReported = false;
+  bench.finish();
+}
 
 /** Lets a change come to its end while frames are being computed. */
 async function settled<T>(bench: Bench, model: Model, change: Promise<T>): Promise<T | Error> {
@@ -226,10 +234,7 @@ async function settled<T>(bench: Bench, model: Model, change: Promise<T>): Promi
     await turn();
     if (outcome !== undefined) return outcome;
     // The engine comes to rest once the frame in work is done.
-    if (turns > 5 && bench.inWork > 0) {
-      model.frames++;
-      bench.finish();
-    }
+    if (turns > 5 && bench.inWork > 0) finishFrame(model, bench);
   }
   throw new Error("the change never ended");
 }
@@ -255,6 +260,7 @@ function expectInvariants(bench: Bench, model: Model): void {
   expect(bench.framed, "frames joined to energy").toHaveLength(model.frames);
   const drops = Object.values(pipeline.drops.snapshot()).reduce((sum, count) => sum + count, 0);
   expect(pipeline.drops.snapshot().backendLost ?? 0).toBe(model.lost);
+  expect(bench.notices.filter((notice) => notice === GPU_LOST)).toHaveLength(model.lossNotices);
   bench.used.add(bench.current);
   const used = sources.filter(({ number }) => bench.used.has(number));
   const delivered = used.reduce((sum, source) => sum + source.delivered, 0);
@@ -270,6 +276,7 @@ function expectInvariants(bench: Bench, model: Model): void {
   expect(bench.states.at(-1), bench.notices.join("\n")).toBe(degraded ? "degraded" : "online");
 }
 
+const GPU_LOST = "the GPU was lost";
 type Command = fc.AsyncCommand<Model, Bench>;
 const command = (name: string, run: (model: Model, bench: Bench) => void | Promise<void>): Command => ({
   check: () => true,
@@ -307,9 +314,7 @@ const COMMANDS: fc.Arbitrary<Command>[] = [
   fc.constant(command("pair", (_, bench) => bench.source.deliver())),
   fc.constant(
     command("frame", (model, bench) => {
-      if (bench.inWork === 0) return;
-      model.frames++;
-      bench.finish();
+      if (bench.inWork > 0) finishFrame(model, bench);
     }),
   ),
   fc.constant(
@@ -324,17 +329,20 @@ const COMMANDS: fc.Arbitrary<Command>[] = [
     command("backend lost", (model, bench) => {
       if (bench.inWork === 0) return;
       model.backend = "cpu";
+      if (!model.lossReported) model.lossNotices++;
       model.lossReported = true;
       model.lost++;
       bench.engine.backend = "cpu";
-      bench.finish(new DepthwattError("FRAME_LOST", `the GPU was lost, frame ${model.lost}`));
+      bench.finish(new DepthwattError("FRAME_LOST", GPU_LOST));
     }),
   ),
   fc.constant(
     command("backend and source recover", (model, bench) => {
       model.backend = "cuda";
+      model.lossReported = false;
       model.sourceDegraded = false;
       bench.engine.backend = "cuda";
+      bench.runtime.backendFound();
       bench.source.events!.onDegraded(undefined);
     }),
   ),
@@ -503,7 +511,7 @@ test("a budget that is taken back takes back its level, its limit of the rate an
 
 test("a running system keeps what it owns in order through any sequence of events", async () => {
   await fc.assert(
-    fc.asyncProperty(fc.commands(COMMANDS, { maxCommands: 40 }), async (commands) => {
+    fc.asyncProperty(fc.commands(COMMANDS, { maxCommands: 40, size: "max" }), async (commands) => {
       const { bench, running } = await started();
       const model: Model = {
         metricsMs: 1000,
@@ -515,6 +523,7 @@ test("a running system keeps what it owns in order through any sequence of event
         sourceDegraded: false,
         backend: "cuda",
         lossReported: false,
+        lossNotices: 0,
         width: 96,
         numDisparities: 32,
       };

@@ -13,6 +13,8 @@ export interface PresetChoice {
 export interface RunControl {
   /** Why nothing may be changed; undefined: it may. */
   readonly off: string | undefined;
+  /** True if a page on this machine may change settings without proof, although `off` keeps all others out. */
+  readonly trial: boolean;
   /** The secret that signs each request, if there is one. */
   readonly secret: string | undefined;
   /** True if requests over MQTT need no secret, because the broker authorizes their publishers. */

@@ -50,6 +50,8 @@ export interface ControlledRun {
 
 export interface ControlOptions {
   off: string | undefined;
+  /** See RunControl. */
+  trial?: boolean;
   secret: string | undefined;
   brokerAuthenticates: boolean;
   now?: () => number;
@@ -57,14 +59,16 @@ export interface ControlOptions {
 
 export class Control implements RunControl {
   readonly off: string | undefined;
+  readonly trial: boolean;
   readonly secret: string | undefined;
   readonly brokerAuthenticates: boolean;
   readonly #run: ControlledRun;
   readonly #limit: RateLimit;
   #recordingEnds: NodeJS.Timeout | undefined;
 
-  constructor(run: ControlledRun, { off, secret, brokerAuthenticates, now }: ControlOptions) {
+  constructor(run: ControlledRun, { off, trial = false, secret, brokerAuthenticates, now }: ControlOptions) {
     this.off = off;
+    this.trial = trial;
     this.secret = secret;
     this.brokerAuthenticates = brokerAuthenticates;
     this.#run = run;
@@ -72,7 +76,9 @@ export class Control implements RunControl {
   }
 
   settings() {
-    return { ...describedSettings(this.#run.config, this.off === undefined), presets: PRESET_CHOICES };
+    const described = describedSettings(this.#run.config, this.off === undefined);
+    const settings = described.settings.filter(({ key }) => !this.trial || isTrialSetting(key));
+    return { ...described, settings, presets: PRESET_CHOICES };
   }
 
   /**
@@ -139,16 +145,25 @@ export class Control implements RunControl {
 
   #get({ keys }: CommandBody<"get">): ControlResult {
     const { config } = this.#run;
-    const pairs = (keys ?? SETTINGS.map(({ key }) => key)).map((key) => {
+    const readable = SETTINGS.map(({ key }) => key).filter((key) => !this.trial || isTrialSetting(key));
+    const pairs = (keys ?? readable).map((key) => {
       if (!SETTING_BY_KEY.has(key)) throw unknownSetting(key);
+      this.#admit(key);
       return [key, shown(valueAt(config, key))];
     });
     return { ok: true, values: Object.fromEntries(pairs) };
   }
 
+  /** @throws DepthwattError CONTROL_UNSUPPORTED of a setting that a trial keeps to the user who runs it */
+  #admit(key: string): void {
+    if (this.trial && !isTrialSetting(key))
+      throw unsupported(`${key}: settings of files and sources need a secret (control.secretFile)`);
+  }
+
   async #set({ preset, values = {}, save }: CommandBody<"set">, from: string): Promise<ControlResult> {
     if (save === true && this.#run.save === undefined)
       throw unsupported("this run was started without a configuration file, so there is none to save to");
+    for (const key of Object.keys(values)) this.#admit(key);
     const under = preset === undefined ? {} : findPreset(preset, nearestName, PRESET_FIELD).settings;
     const effective = await this.#run.apply({ ...under, ...values }, from);
     const reported = Object.fromEntries(Object.entries(effective).map(([key, value]) => [key, shown(value)]));
@@ -193,6 +208,15 @@ export class Control implements RunControl {
 
 const shown = (value: SettingValue | undefined | null) =>
   typeof value === "string" ? redactUrl(value) : (value ?? null);
+
+/**
+ * Returns whether a trial may change the setting. Every user of this machine reaches its page: they must neither read the
+ * files nor use the cameras of the user who runs it.
+ */
+export function isTrialSetting(key: string): boolean {
+  if (key.startsWith("source.")) return key.startsWith("source.synthetic.");
+  return SETTING_BY_KEY.get(key)?.facts.isPath !== true;
+}
 
 const unsupported = (why: string) => new DepthwattError("CONTROL_UNSUPPORTED", why);
 

@@ -16,6 +16,25 @@ export function isLoopback(address: string): boolean {
   return address === "localhost" || address === "::1" || /^127\.\d+\.\d+\.\d+$/.test(address);
 }
 
+/** Headers that a proxy adds for the client that it speaks for. */
+const PROXY_HEADERS = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"];
+
+/**
+ * Returns whether a page on this machine made the request to a loopback address, without a proxy in between. Both Host and
+ * Origin must name that address: no other name can be trusted, because any name server may lead it here.
+ */
+export function isFromThisMachine(headers: IncomingHttpHeaders, remoteAddress: string): boolean {
+  const { host = "", origin } = headers;
+  const name = hostName(host);
+  return (
+    isLoopback(remoteAddress.replace(/^::ffff:/, "")) &&
+    name !== undefined &&
+    isLoopback(name) &&
+    origin?.toLowerCase().replace(/^https?:\/\//, "") === host.toLowerCase() &&
+    PROXY_HEADERS.every((header) => headers[header] === undefined)
+  );
+}
+
 /** The name in a Host header, without port and brackets, in lower case; undefined where it is none. */
 function hostName(host: string): string | undefined {
   const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9_.-]+))(?::\d{1,5})?$/i.exec(host);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The process's HTTP server, shared by every output that needs one.
 export { createGate } from "./access.js";
-export { isLoopback } from "./guard.js";
+export { isFromThisMachine, isLoopback } from "./guard.js";
 export { PasswordGate } from "./password.js";
 export {
   DEFAULT_PORT,

@@ -33,6 +33,8 @@ export interface RuntimeEvents {
 export interface RuntimeHost {
   /** Ends this run and begins another with the configuration as its files then are. @throws DepthwattError CONFIG_* */
   restart?: (from: string) => void;
+  /** True if a person tries the program out: without a configuration file, not as a service, control untouched. */
+  trial?: boolean;
   /** Writes values into the configuration file. @throws DepthwattError OUTPUT_UNWRITABLE */
   save?: (change: SettingsChange) => { file: string; overridden: string[] };
 }

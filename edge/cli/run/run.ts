@@ -84,18 +84,22 @@ function stopOnSignals(
   return signals;
 }
 
+const isControlDefault = ({ origins }: LoadedConfig) =>
+  [...origins].every(([key, { kind }]) => kind === "default" || !key.startsWith("control."));
+
 /** Returns the requests that control accepts for this process. `begin`: starts another run after this one. */
 function createHost(
   options: RunOptions,
   load: (file?: string) => LoadedConfig,
   begin: () => void,
+  service: boolean,
 ): RuntimeHost {
   const file = options.config ?? process.env.DEPTHWATT_CONFIG;
   const restart = () => {
     load();
     begin();
   };
-  if (!file) return { restart };
+  if (!file) return { restart, trial: !service && isControlDefault(load()) };
   return {
     restart,
     save: (change) => saveSettings(file, change, (candidate) => load(candidate).config),
@@ -164,7 +168,7 @@ async function runOnce(
     again = true;
     runtime.stop();
   };
-  const host = createHost(options, load, begin);
+  const host = createHost(options, load, begin, notifier.active);
   const onHangup = () => {
     config = reloadLater(config, load, log);
   };

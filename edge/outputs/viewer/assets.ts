@@ -5,6 +5,7 @@ import type { IncomingMessage } from "node:http";
 import { extname, join } from "node:path";
 import { DepthwattError, packageRoot } from "../../../core/index.js";
 import type { HttpHandler, HttpRoutes } from "../../contracts/http.js";
+import { isFromThisMachine } from "../../http/index.js";
 import type { Hub } from "./hub.js";
 import { SOCKET_PATH } from "./protocol.js";
 
@@ -70,5 +71,8 @@ export function servePage(server: HttpRoutes, hub: Hub, folder = builtPage()): v
     // The page contains nothing confidential: it asks for the password before it gets any data.
     server.get(page ? "/" : `/${name}`, answer, { open: true });
   }
-  server.socket(SOCKET_PATH, (socket, request) => hub.join(socket, request.socket.remoteAddress ?? "?"));
+  server.socket(SOCKET_PATH, (socket, request) => {
+    const { remoteAddress = "?" } = request.socket;
+    hub.join(socket, remoteAddress, isFromThisMachine(request.headers, remoteAddress));
+  });
 }

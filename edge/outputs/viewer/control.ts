@@ -3,8 +3,13 @@
 // that an eavesdropped request is useless.
 import type { RunControl } from "../../contracts/control.js";
 import { RequestGate } from "../../control/gate.js";
-import type { HubControl } from "./hub.js";
+import type { HubControl, Visitor } from "./hub.js";
 import type { ControlState } from "./protocol.js";
+
+const TRIAL_NOTE =
+  "No secret is needed, because only this machine reaches this page. To change files and sources too, set control.secretFile.";
+const TRIAL_ELSEWHERE =
+  "open the page on the machine that runs the program, at 127.0.0.1 and without a proxy, or set control.secretFile.";
 
 export interface PageControlOptions {
   control: RunControl;
@@ -16,7 +21,7 @@ export interface PageControlOptions {
 }
 
 export function createPageControl({ control, device, gated, notice }: PageControlOptions): HubControl {
-  const { secret } = control;
+  const { secret, trial } = control;
   // A topic has no blank, so a signature for the page is invalid at the same device's broker endpoint.
   const signedFor = `page of ${device}`;
   const unproven = secret === undefined && !gated;
@@ -26,6 +31,10 @@ export function createPageControl({ control, device, gated, notice }: PageContro
     off === undefined
       ? { enabled: true, ...(secret !== undefined && { signedFor }) }
       : { enabled: false, reason: off };
+  const stateFor = ({ local }: Visitor): ControlState => {
+    if (!trial) return state;
+    return local ? { enabled: true, note: TRIAL_NOTE } : { enabled: false, reason: TRIAL_ELSEWHERE };
+  };
   const gate = new RequestGate({
     device: signedFor,
     secret,
@@ -33,15 +42,17 @@ export function createPageControl({ control, device, gated, notice }: PageContro
   });
 
   return {
-    describe: () => ({ type: "control", state, ...control.settings() }),
-    async ask({ id, command, payload }, who) {
-      if (off !== undefined) {
+    describe: (visitor) => ({ type: "control", state: stateFor(visitor), ...control.settings() }),
+    async ask({ id, command, payload }, visitor) {
+      const { who } = visitor;
+      const now = stateFor(visitor);
+      if (!now.enabled) {
         const message = "Nothing can be changed from here.";
         const answer = {
           ok: false,
           code: "CONTROL_UNSUPPORTED",
           message,
-          hint: `It is off: ${off}`,
+          hint: `It is off: ${now.reason}`,
         } as const;
         return { type: "answer", id, answer };
       }

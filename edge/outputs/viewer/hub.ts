@@ -55,10 +55,20 @@ export interface HubOptions {
   control?: HubControl | undefined;
 }
 
+export interface Visitor {
+  /** The page's address, for the log. */
+  who: string;
+  /** True if the page was opened on this machine, at a loopback address. */
+  local: boolean;
+}
+
 /** The page's part of control: its state and settings, and requests for changes. */
 export interface HubControl {
-  describe(): Extract<ToPage, { type: "control" }>;
-  ask(request: Extract<FromPage, { type: "ask" }>, who: string): Promise<Extract<ToPage, { type: "answer" }>>;
+  describe(visitor: Visitor): Extract<ToPage, { type: "control" }>;
+  ask(
+    request: Extract<FromPage, { type: "ask" }>,
+    visitor: Visitor,
+  ): Promise<Extract<ToPage, { type: "answer" }>>;
 }
 
 interface Known {
@@ -69,7 +79,7 @@ interface Known {
 
 export class Hub {
   readonly #options: HubOptions;
-  readonly #clients = new Map<PageClient, string>();
+  readonly #clients = new Map<PageClient, Visitor>();
   readonly #devices = new Map<string, Known>();
   readonly #lines: LogLine[] = [];
   #source: { connected: boolean; reason: string };
@@ -85,10 +95,9 @@ export class Hub {
     return this.#clients.size;
   }
 
-  /** @param who the page's address, for the log */
-  join(socket: WebSocket, who: string): void {
+  join(socket: WebSocket, who: string, local = false): void {
     const client = new PageClient(socket, this.#options.gate === undefined);
-    this.#clients.set(client, who);
+    this.#clients.set(client, { who, local });
     socket.on("message", (data, isBinary) => {
       if (!isBinary) this.#take(client, String(data));
     });
@@ -123,7 +132,7 @@ export class Hub {
   #boundStrangers(): void {
     const byAddress = new Map<string, PageClient[]>();
     let strangers = 0;
-    for (const [client, who] of this.#clients) {
+    for (const [client, { who }] of this.#clients) {
       if (client.admitted) continue;
       strangers++;
       const others = byAddress.get(who);
@@ -160,16 +169,19 @@ export class Hub {
         this.#sendAll(client);
       }
     } else {
-      const who = this.#clients.get(client) ?? "";
       const { control } = this.#options;
-      const answer = control?.ask(message, who) ?? Promise.resolve(readOnly(message.id));
+      const answer = control?.ask(message, this.#visitor(client)) ?? Promise.resolve(readOnly(message.id));
       void answer.then((said) => client.answer(said));
     }
   }
 
+  #visitor(client: PageClient): Visitor {
+    return this.#clients.get(client) ?? { who: "", local: false };
+  }
+
   #login(client: PageClient, password: string): void {
     if (client.admitted) return;
-    const found = this.#options.gate?.check(password, this.#clients.get(client) ?? "") ?? "right";
+    const found = this.#options.gate?.check(password, this.#visitor(client).who) ?? "right";
     client.admitted = found === "right";
     if (found === "right") this.#sendAll(client);
     else client.say({ type: "password", reason: found });
@@ -183,7 +195,7 @@ export class Hub {
       for (const [type, document] of documents) client.say({ type, device, document });
     client.say({ type: "log", lines: this.#lines });
     const { control } = this.#options;
-    if (control) client.say(control.describe());
+    if (control) client.say(control.describe(this.#visitor(client)));
   }
 
   #everybody(message: ToPage): void {
@@ -251,7 +263,8 @@ export class Hub {
   /** Settings were changed, by any client. */
   controlChanged(): void {
     const { control } = this.#options;
-    if (control) this.#everybody(control.describe());
+    if (!control) return;
+    for (const [client, visitor] of this.#clients) if (client.admitted) client.say(control.describe(visitor));
   }
 
   /** Returns the streams of this device that a page shows and is ready for; empty: the frame can be skipped. */

@@ -126,7 +126,11 @@ class ViewerOutput implements Output {
   }
 
   greeting(): [label: string, text: string][] {
-    return [["page", this.#url]];
+    const trial = "can be changed on the page without a secret: only this machine reaches it";
+    return [
+      ["page", this.#url],
+      ...(this.#context.control?.trial ? [["settings", trial] as [string, string]] : []),
+    ];
   }
 
   async close(): Promise<void> {

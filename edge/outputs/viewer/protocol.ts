@@ -91,6 +91,8 @@ export type ControlState =
       enabled: true;
       /** The device's name under a signature; absent: requests are not signed. */
       signedFor?: string;
+      /** A sentence for the user, such as why no secret is needed. */
+      note?: string;
     }
   | {
       enabled: false;

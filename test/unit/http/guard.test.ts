@@ -2,7 +2,7 @@
 // Which requests the HTTP server refuses: foreign names, foreign origins, requests that another site's page caused.
 import { hostname } from "node:os";
 import { expect, test } from "vitest";
-import { checkRequest, isLoopback } from "../../../edge/http/guard.js";
+import { checkRequest, isFromThisMachine, isLoopback } from "../../../edge/http/guard.js";
 
 const plain = { tls: false, names: ["depth.example.org"], socket: false };
 
@@ -75,4 +75,22 @@ test.each([
   ["127.attacker.example", false],
 ])("%s is loopback: %s", (address, expected) => {
   expect(isLoopback(address)).toBe(expected);
+});
+
+test("a page of this machine names a loopback address twice, and no proxy is in between", () => {
+  const asks = (headers: Record<string, string>, from = "127.0.0.1") =>
+    isFromThisMachine({ host: "127.0.0.1:8990", origin: "http://127.0.0.1:8990", ...headers }, from);
+  expect(asks({})).toBe(true);
+  expect(asks({}, "::ffff:127.0.0.1")).toBe(true);
+  expect(asks({ host: "localhost:8990", origin: "http://localhost:8990" }, "::1")).toBe(true);
+  expect(asks({}, "192.168.1.20")).toBe(false);
+  // A name server of another machine may answer for this host name.
+  const named = `${hostname()}.local:8990`;
+  expect(asks({ host: named, origin: `http://${named}` })).toBe(false);
+  expect(asks({ host: "192.168.1.20:8990", origin: "http://192.168.1.20:8990" })).toBe(false);
+  expect(asks({ origin: "http://127.0.0.1:3000" })).toBe(false);
+  expect(asks({ origin: "null" })).toBe(false);
+  expect(isFromThisMachine({ host: "127.0.0.1:8990" }, "127.0.0.1")).toBe(false);
+  for (const header of ["x-forwarded-for", "forwarded", "via"])
+    expect(asks({ [header]: "10.0.0.9" })).toBe(false);
 });

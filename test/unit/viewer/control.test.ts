@@ -8,6 +8,7 @@ import { signRequest } from "../../../edge/control/signature.js";
 import { createPageControl } from "../../../edge/outputs/viewer/control.js";
 
 const SECRET = "open sesame, at once";
+const VISITOR = { who: "10.0.0.1", local: false };
 const FOR = "page of depthwatt/robot-1";
 
 function opened(changes: Partial<RunControl> = {}, gated = true) {
@@ -15,6 +16,7 @@ function opened(changes: Partial<RunControl> = {}, gated = true) {
   const notices: string[] = [];
   const control: RunControl = {
     off: undefined,
+    trial: false,
     secret: undefined,
     brokerAuthenticates: false,
     settings: () => ({ settings: [], values: {}, presets: [] }),
@@ -31,7 +33,7 @@ function opened(changes: Partial<RunControl> = {}, gated = true) {
     notice: (text) => notices.push(text),
   });
   const ask = async (payload: string, command = "set") =>
-    (await door.ask({ type: "ask", id: 1, command, payload }, "10.0.0.1")).answer;
+    (await door.ask({ type: "ask", id: 1, command, payload }, VISITOR)).answer;
   return { door, ask, performed, notices };
 }
 
@@ -41,7 +43,7 @@ const request = (signedFor: string | undefined, timeMs = Date.now() + 1) =>
 test("without a secret and without a password in front of it, control is off and says why", async () => {
   const { door, ask, performed } = opened({}, false);
   const reason = "control needs control.secretFile or http.passwordFile.";
-  expect(door.describe().state).toEqual({ enabled: false, reason });
+  expect(door.describe(VISITOR).state).toEqual({ enabled: false, reason });
   expect(await ask(request(undefined))).toMatchObject({
     code: "CONTROL_UNSUPPORTED",
     hint: expect.stringMatching(/It is off/),
@@ -56,14 +58,14 @@ test("without a secret and without a password in front of it, control is off and
 
 test("behind the page's password a request needs no signature, and who asked is reported", async () => {
   const { door, ask, performed } = opened();
-  expect(door.describe().state).toEqual({ enabled: true });
+  expect(door.describe(VISITOR).state).toEqual({ enabled: true });
   expect(await ask(request(undefined))).toMatchObject({ ok: true });
   expect(performed).toEqual([["set", { values: { a: 1 } }, "the page at 10.0.0.1"]]);
 });
 
 test("with a secret: the page's signature is the device's own, good once, for this door only", async () => {
   const { door, ask, performed, notices } = opened({ secret: SECRET });
-  expect(door.describe().state).toEqual({ enabled: true, signedFor: FOR });
+  expect(door.describe(VISITOR).state).toEqual({ enabled: true, signedFor: FOR });
   setSecret(SECRET);
   const good = request(FOR);
   const { signed, signature } = JSON.parse(good);
@@ -83,6 +85,24 @@ test("with a secret: the page's signature is the device's own, good once, for th
   expect(await ask(request(FOR))).toMatchObject({ code: "CONTROL_SECRET" });
   expect(performed).toHaveLength(1);
   expect(notices.at(-1)).toMatch(/^a request of the page at 10\.0\.0\.1 was refused/);
+});
+
+test("a trial: a page on this machine needs no proof, any other changes nothing", async () => {
+  const { door, ask, performed } = opened({ off: "control.enabled is false.", trial: true }, false);
+  const local = { who: "127.0.0.1", local: true };
+  expect(door.describe(local).state).toMatchObject({
+    enabled: true,
+    note: expect.stringMatching(/No secret/),
+  });
+  expect(door.describe(VISITOR).state).toMatchObject({ enabled: false });
+  expect(await ask(request(undefined))).toMatchObject({ code: "CONTROL_UNSUPPORTED" });
+  expect(performed).toEqual([]);
+  const { answer } = await door.ask(
+    { type: "ask", id: 1, command: "set", payload: request(undefined) },
+    local,
+  );
+  expect(answer).toMatchObject({ ok: true });
+  expect(performed).toEqual([["set", { values: { a: 1 } }, "the page at 127.0.0.1"]]);
 });
 
 test("a flood of wrong requests is answered, too", async () => {

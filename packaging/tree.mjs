@@ -145,6 +145,7 @@ async function putMade(project, tree, { version, date }) {
 
 const DOCUMENTS = [
   "docs/start/service.md",
+  "docs/guides/running-service.md",
   "docs/reference/config.md",
   "docs/reference/errors.md",
   "docs/reference/mqtt.md",

@@ -9,7 +9,7 @@ import { binaries, fileSize, headers } from "./checks/files.mjs";
 import imports from "./checks/imports.mjs";
 import includes from "./checks/includes.mjs";
 import layers from "./checks/layers.mjs";
-import { generatedPages, links, scripts } from "./checks/pages.mjs";
+import { generatedPages, links, pageLengths, scripts } from "./checks/pages.mjs";
 import stages from "./checks/stages.mjs";
 import { lint, nativeFormat, types } from "./checks/tools.mjs";
 import variables from "./checks/variables.mjs";
@@ -33,6 +33,7 @@ const checks = [
   plainEnglish,
   variables,
   generatedPages,
+  pageLengths,
   links,
   scripts,
   papers,

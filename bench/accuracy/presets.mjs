@@ -109,6 +109,6 @@ const { config } = loadConfig({ environment: {}, preset: "robot", set: ["board=n
 rows.push(limitRow("limit of the preset", Math.ceil(config.refine.minConfidence * LEVELS), curves));
 console.table(rows.map(({ kind: _, ...row }) => row));
 writeResult("presets", values, {
-  what: `presets by use: percent bad with holes as wrong, density and percent wrong of what is kept (means of scenes), fastest of ${ROUNDS} frames; development scenes, on which the settings were chosen`,
+  what: `presets by use: percent bad with holes as wrong, density and percent wrong of the kept pixels (means of scenes), fastest of ${ROUNDS} frames; development scenes, on which the settings were chosen`,
   rows,
 });

@@ -70,15 +70,15 @@ export function measurements(files, sass) {
     return file.rows.flatMap((row) => {
       const job = modelJob(row);
       if (job === undefined || !(row.medianMs > LEAST_MS)) return [];
-      const beside = row.streamGigabytesPerSecond > 0;
+      const streaming = row.streamGigabytesPerSecond > 0;
       const copyGigabytesPerSecond = copies.get(place(row));
       const machine = {
         multiprocessors: row.multiprocessors,
         megahertz: row.megahertz,
-        beside,
+        streaming,
         cacheBytes: file.cacheBytes,
         copyGigabytesPerSecond,
-        memoryGigabytesPerSecond: beside ? copyGigabytesPerSecond : whole,
+        memoryGigabytesPerSecond: streaming ? copyGigabytesPerSecond : whole,
         startMs: starts.get(place(row)),
         counts: instructionCounts(sass, 90, row.cells),
       };

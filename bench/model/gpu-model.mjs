@@ -12,7 +12,7 @@
  *   copyGigabytesPerSecond: number,
  *   memoryGigabytesPerSecond: number,
  *   cacheBytes: number,
- *   beside: boolean,
+ *   streaming: boolean,
  *   startMs: number,
  *   counts: (shape: string, padded: number) => Count | undefined,
  * }} Machine
@@ -150,8 +150,8 @@ export function walkMs(job, machine, p) {
     (cells * kernel.visits * count.boundSlotsPerCell) / (128 * machine.multiprocessors * clocks * p.issue);
   // Volumes that the second-level cache still holds need not come from memory; a stream leaves nothing there, nor the
   // other half of a line.
-  const held = machine.beside ? 0 : Math.min(1, (machine.cacheBytes * p.cache) / (cells * kernel.volumes));
-  const fetched = machine.beside && kernel.across ? Math.max(1, LINE_BYTES / ((padded * 32) / lanes)) : 1;
+  const held = machine.streaming ? 0 : Math.min(1, (machine.cacheBytes * p.cache) / (cells * kernel.volumes));
+  const fetched = machine.streaming && kernel.across ? Math.max(1, LINE_BYTES / ((padded * 32) / lanes)) : 1;
   const bytes = ((1 - held) * kernel.bytes * cells * fetched) / (memory * p.memory);
   const latency = roundTrip * p.latency;
   let waiting;
@@ -183,7 +183,7 @@ export function pixelMs(job, machine, p) {
   const { clocks, roundTrip, memory } = machineRates(machine);
   const pixels = job.width * job.height;
   const issue = (pixels * p[`clocks_${job.kernel}`]) / (machine.multiprocessors * clocks);
-  const held = machine.beside ? 0 : Math.min(1, machine.cacheBytes / (pixels * kernel.bytes));
+  const held = machine.streaming ? 0 : Math.min(1, machine.cacheBytes / (pixels * kernel.bytes));
   const bytes = ((1 - held) * kernel.bytes * pixels) / memory;
   const rounds = Math.ceil((pixels * kernel.threads) / (THREADS * machine.multiprocessors));
   const waiting = (1 - held) * rounds * roundTrip * p[`waits_${job.kernel}`];

@@ -107,7 +107,9 @@ export function renderPage({ times, sass }, test, blind, said, frames) {
       `| ${title} | ${formatSize(frame)} | ${predicted.toFixed(0)} | ${published} | ${(predicted / published).toFixed(1)} | ${whose} |`,
   );
   const unknown = said.boards.filter((one) => one.why !== undefined);
-  return wrapped(`# Predicted speed of boards
+  return wrapped(`<!-- Made from the code by bench/model/predictions.mjs; edits here are lost. -->
+
+# Predicted speed of boards
 
 This page is for readers who want to know how the predictions for boards are made and how far to trust them. No Jetson has run depthwatt: every
 number in the tables of boards is **predicted**, for the kernels of commit ${times[0].commit}. [The model's folder](../../bench/model/README.md) explains how to
@@ -136,7 +138,7 @@ A kernel's time is a sum of three terms: instructions, counted in the disassembl
 each other. The inputs are ${[...times, sass].map(link).join(", ")}.
 
 It assumes that a copy reaches ${percent(said.share)} of the memory's rate, that a kernel starts in ${(1e3 * said.startMs).toFixed(1)} us, and that the work per pixel takes as many clocks as on
-the H200. Memory delivers ${Math.min(...rates).toFixed(0)} to ${Math.max(...rates).toFixed(0)} bytes per clock to a board's multiprocessor. Lanes per clock are those of the CUDA programming guide; 8.6 stands in for 8.7 and 9.0
+the H200. Memory delivers ${Math.min(...rates).toFixed(0)} to ${Math.max(...rates).toFixed(0)} bytes per clock to a board's multiprocessor. Lanes per clock are those of the CUDA programming guide; those of 8.6 are used for 8.7 and those of 9.0
 for 11.0, which the guide does not list.
 
 ${instructionText(sass)}

@@ -16,7 +16,7 @@ import { renderPage } from "./predictions-page.mjs";
  *   fittedRows: number,
  *   unseen: { error: number, row: Row, job: { family: string }, machine: any }[],
  *   missed: object[],
- *   besideStream: number,
+ *   withStream: number,
  *   places: any[],
  *   largestVolume: number,
  *   passed: boolean,
@@ -115,11 +115,11 @@ export function tested({ times, sass } = load(), fitted = isFitted) {
   const missed = unseen.filter((one) => !(Math.abs(one.error) <= LIMIT));
   const places = new Map();
   for (const one of unseen) {
-    const beside = one.row.streamGigabytesPerSecond > 0;
-    const key = `${one.row.multiprocessors}${beside ? " next to a stream" : ""}`;
+    const streaming = one.row.streamGigabytesPerSecond > 0;
+    const key = `${one.row.multiprocessors}${streaming ? " next to a stream" : ""}`;
     const place = places.get(key) ?? { key, kernels: [], frames: [], machine: one.machine, streams: [] };
     (one.job.family === "frames" ? place.frames : place.kernels).push(one);
-    if (beside) place.streams.push(one.row.streamGigabytesPerSecond);
+    if (streaming) place.streams.push(one.row.streamGigabytesPerSecond);
     places.set(key, place);
   }
   const volume = ({ width, height, numDisparities, half }) =>
@@ -133,7 +133,7 @@ export function tested({ times, sass } = load(), fitted = isFitted) {
     unseen,
     missed,
     places: asked.flatMap((key) => places.get(key) ?? []),
-    besideStream: unseen.filter((one) => one.row.streamGigabytesPerSecond > 0).length,
+    withStream: unseen.filter((one) => one.row.streamGigabytesPerSecond > 0).length,
     largestVolume: Math.max(...unseen.map((one) => volume(one.job))),
     // Every place that the test asks for is there, with volumes beyond the cache, and no row misses.
     passed: missed.length === 0 && asked.every((key) => places.has(key) && larger(places.get(key))),
@@ -160,7 +160,7 @@ function createMachine(name, sass, share, startMs) {
     copyGigabytesPerSecond: rate,
     memoryGigabytesPerSecond: rate,
     cacheBytes: gpu.l2Kilobytes.value * 1024,
-    beside: false,
+    streaming: false,
     startMs,
     counts: instructionCounts(sass, architecture, "half2"),
   };

@@ -71,7 +71,7 @@ function accuracy(root, linkTo) {
     "px",
     "depthwatt, % bad",
     "OpenCV StereoSGBM HH, padded and filled, % bad",
-    "depthwatt unfilled: % bad of what is kept, of % area",
+    "depthwatt unfilled: % bad of the kept pixels, of % area",
     "OpenCV unfilled",
   ];
   return `Measured ${result.date} at [${result.commit}](${linkTo(path)}):\n\n${table(heads, rows)}`;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls into JavaScript from libuv callbacks, which have no JavaScript frame below them. Never throws, whatever the
-// environment's state.
+// Calls into JavaScript from libuv callbacks, which have no JavaScript frame below them. Never throws, in any
+// state of the environment.
 #pragma once
 
 #include <napi.h>

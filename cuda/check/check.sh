@@ -88,7 +88,7 @@ if [ $model = 1 ]; then
   say "model rows done"
   exit $failed
 fi
-# The whole card in four parts of other cases, and each partition with a quarter as many, beside each other: the references on
+# The whole card in four parts of other cases, and each partition with a quarter as many, at the same time: the references on
 # the CPUs take the time.
 runs=()  # seed:sms
 for quarter in 0 1 2 3; do runs+=($((seed + 1000 * quarter)):0); done

@@ -16,7 +16,7 @@ const char* instructionSetName(InstructionSet set);
 /// Returns the instruction sets that this build has code for and this CPU can run, best first. The last one is kScalar.
 const std::vector<InstructionSet>& availableInstructionSets();
 
-/// Chooses the best instruction set, or the one that `forced` names (null or "": none is forced).
+/// Chooses the best instruction set, or the set named by `forced` (null or "": none is forced).
 /// Returns kBackendUnavailable if the name is unknown or the CPU cannot run that set. It never chooses another one instead.
 Status chooseInstructionSet(const char* forced, InstructionSet* chosen);
 

@@ -37,7 +37,7 @@ export interface ImagePair {
   readonly right: EnginePicture;
 }
 
-function samplesOf({ data, width, height, channels = 1 }: RawImage, name: string) {
+function readSamples({ data, width, height, channels = 1 }: RawImage, name: string) {
   const length = width * height * channels;
   if (!(Number.isInteger(width) && Number.isInteger(height) && width > 0 && height > 0))
     throw new DepthwattError(
@@ -54,7 +54,7 @@ function samplesOf({ data, width, height, channels = 1 }: RawImage, name: string
   return { samples, width, height, channels };
 }
 
-async function samplesOfSharp(image: SharpInstance, name: string) {
+async function readSharpSamples(image: SharpInstance, name: string) {
   const { data, info } = await image.clone().raw().toBuffer({ resolveWithObject: true });
   const pixels = info.width * info.height * info.channels;
   if (data.length !== pixels) {
@@ -79,7 +79,7 @@ function pictureSource(input: ImageInput, name: string): PictureSource {
     );
   }
   const read = async (colours: boolean) => {
-    const samples = "data" in input ? samplesOf(input, name) : await samplesOfSharp(input, name);
+    const samples = "data" in input ? readSamples(input, name) : await readSharpSamples(input, name);
     return pictureFromSamples(samples, colours);
   };
   return { name, read };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows matching, as the presets have it. Each states every setting, because a running program changes from one preset to
+// The stages after matching, as the presets set them. Each states every setting, because a running program changes from one preset to
 // another, and nothing of the first may remain.
 import { type ParameterValue, sectionDefaults } from "../../cuda/index.js";
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of pages: their links lead somewhere, and the generated ones are up to date, and each script is named.
+// Checks of pages: their links lead somewhere, they are short, the generated ones are up to date, each script is named.
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join, posix } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -42,6 +42,30 @@ export const links = {
       }
     }
     return { found: `${count} links`, problems };
+  },
+};
+
+const LONGEST_PAGE = 900;
+
+/** A page can be read in one sitting. References and generated tables are for looking things up, so they may be longer. */
+export const pageLengths = {
+  name: "page lengths",
+  run(root) {
+    const pages = filesBelow(root).filter(
+      (file) => file.endsWith(".md") && !file.startsWith("docs/reference/"),
+    );
+    const problems = pages.flatMap((path) => {
+      const text = readText(root, path);
+      if (text.startsWith("<!-- Made from the code")) return [];
+      const words = text
+        .replace(/<!-- ([\w-]+) -->[\s\S]*?<!-- \/\1 -->/g, "")
+        .split(/\s+/)
+        .filter(Boolean).length;
+      return words <= LONGEST_PAGE
+        ? []
+        : [`${path}: ${words} words of ${LONGEST_PAGE}: shorten it, or divide it by reader`];
+    });
+    return { found: `${pages.length} pages`, problems };
   },
 };
 

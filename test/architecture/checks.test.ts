@@ -99,6 +99,12 @@ function put(path: string, text: string): void {
 /** [file of the check and its export (default), what is wrong, how to make it so, what the check must say] */
 const VIOLATIONS: [string, string, () => void, RegExp][] = [
   [
+    "pages.mjs pageLengths",
+    "a page is too long",
+    () => put("docs/page.md", `# Page\n\n## A part\n\n${"word word\n".repeat(460)}`),
+    /docs\/page\.md: 92\d words of 900/,
+  ],
+  [
     "wording.mjs prose",
     "a line of prose is too long",
     () => put("docs/page.md", `# Page\n\n## A part\n\n${"word ".repeat(25)}\n`),

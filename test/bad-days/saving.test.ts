@@ -82,7 +82,7 @@ testThatMounts(
 
 needs("mosquitto").suite("a running program whose settings are saved", () => {
   testThatMounts(
-    "on a full disk: the answer says so, the run goes on, and saves when there is room",
+    "on a full disk: the answer names it, the run continues, and saves when there is room",
     async () => {
       const disk = smallDisk();
       const file = join(disk, "depthwatt.yaml");
@@ -121,7 +121,7 @@ needs("mosquitto").suite("a running program whose settings are saved", () => {
 });
 
 testThatMounts(
-  "settings that are saved on a full disk: the file stays as it was, and the error says so",
+  "settings that are saved on a full disk: the file stays as it was, and the error names it",
   () => {
     const disk = smallDisk();
     const file = join(disk, "depthwatt.yaml");

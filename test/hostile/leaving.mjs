@@ -89,7 +89,7 @@ const CASES = {
     });
     process.exit(0);
   },
-  async "an error that nobody catches"() {
+  async "an uncaught error"() {
     const { engine } = everything();
     process.on("uncaughtException", () => process.exit(0));
     engine.close();

@@ -10,7 +10,7 @@ test.each([
   "process.exit while frames are computed",
   "process.exit in a callback",
   "calls while the process exits",
-  "an error that nobody catches",
+  "an uncaught error",
   "nothing is closed",
   "four threads at once",
 ])(

@@ -110,7 +110,7 @@ needs("toolchain").suite("a plugin that cannot be used", () => {
   });
 
   test("is right but its probe refuses: the probe's own sentence", () => {
-    expect(reasonWith(stub("same.so", 0))).toBe("CUDA unavailable: a stand-in says so.");
+    expect(reasonWith(stub("same.so", 0))).toBe("CUDA unavailable: this is a stand-in.");
   });
 
   test("run --backend cuda fails with that sentence", () => {
@@ -131,7 +131,7 @@ needs("toolchain").suite("a plugin that cannot be used", () => {
       { encoding: "utf8", env: { ...process.env, DEPTHWATT_CUDA_PLUGIN: stub("forced.so", 0) } },
     );
     expect(run.status).not.toBe(0);
-    expect(run.stderr).toContain("a stand-in says so");
+    expect(run.stderr).toContain("this is a stand-in");
   });
 });
 

@@ -56,7 +56,7 @@ test("takes pairs until it is enough, and the rig comes back", async () => {
   expect(left!.length).toBeGreaterThanOrEqual(15);
 }, 120_000);
 
-test("without a board it asks for one; the signal ends it with an error that says so", async () => {
+test("without a board it asks for one; the signal ends it with an error", async () => {
   const output = join(folder, "none.json");
   const size = ["--set", "source.synthetic.width=320", "--set", "source.synthetic.height=240"];
   const words = [

@@ -175,7 +175,7 @@ async function exercise(site: Site): Promise<string> {
   const frames = new Map<string, number>();
   const wrong: string[] = [];
   consumer.on("invalid", ({ device, error }) => wrong.push(`${device}: ${error.message}`));
-  consumer.on("rivals", ({ device }) => wrong.push(`${device} has rivals`));
+  consumer.on("concurrentPublishers", ({ device }) => wrong.push(`${device} has more than one publisher`));
   consumer.on("frame", (frame) => {
     frames.set(frame.device, (frames.get(frame.device) ?? 0) + 1);
     const counts = frame.counts();

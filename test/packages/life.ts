@@ -122,8 +122,8 @@ export function lifeTests(architecture: Architecture, lived: () => Life): void {
       expect(step("cuda-alone", false)).toContain(`depthwatt (= ${VERSION}-1)`);
       expect(cudaFinding("cuda-before").text).toContain("is not built");
       step("cuda");
-      expect(cudaFinding("cuda-doctor").text).toBe("CUDA unavailable: a stand-in says so.");
-      expect(step("cuda-forced", false)).toContain("a stand-in says so");
+      expect(cudaFinding("cuda-doctor").text).toBe("CUDA unavailable: this is a stand-in.");
+      expect(step("cuda-forced", false)).toContain("this is a stand-in");
       expect(step("cuda-other-version", false)).toContain(`depthwatt (= ${VERSION}-1)`);
       step("cuda-remove");
       expect(stepJson("cuda-removed")).toMatchObject({ frames: 1, backend: "cpu" });
@@ -146,7 +146,7 @@ export function lifeTests(architecture: Architecture, lived: () => Life): void {
       expect(stepJson("foreign-run")).toMatchObject({ frames: 1, backend: "cpu" });
       expect(stepJson("foreign-run").backendReason).toContain(sentence);
       step("foreign-mended");
-      expect(cudaFinding("foreign-mended-doctor").text).toBe("CUDA unavailable: a stand-in says so.");
+      expect(cudaFinding("foreign-mended-doctor").text).toBe("CUDA unavailable: this is a stand-in.");
       step("foreign-purge");
       expect(step("foreign-purged")).toBe("");
     });

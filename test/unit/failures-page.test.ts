@@ -56,12 +56,12 @@ const TESTS: [failure: string, file: string, name: string][] = [
   [
     "disk full while settings are saved",
     "test/bad-days/saving.test.ts",
-    "settings that are saved on a full disk: the file stays as it was, and the error says so",
+    "settings that are saved on a full disk: the file stays as it was, and the error names it",
   ],
   [
     "disk full while settings are saved",
     "test/bad-days/saving.test.ts",
-    "on a full disk: the answer says so, the run goes on, and saves when there is room",
+    "on a full disk: the answer names it, the run continues, and saves when there is room",
   ],
   ["the clock jumps an hour forward", "test/bad-days/running.test.ts", "an hour forward"],
   ["the clock jumps an hour back", "test/bad-days/running.test.ts", "an hour back"],
@@ -104,10 +104,10 @@ const TESTS: [failure: string, file: string, name: string][] = [
   [
     "no camera when the board starts",
     "test/systemd-vm/guest/waiting-cases.mjs",
-    "no camera at boot: the boot ends, the service waits and says so",
+    "no camera at boot: the boot ends, the service waits and reports it",
   ],
   [
-    "another program has the live page's port when the board starts",
+    "the live page's port is in use when the board starts",
     "test/systemd-vm/guest/waiting-cases.mjs",
     "a port in use at boot: named with its port, waited for as well",
   ],

@@ -75,7 +75,7 @@ describe("predictions of boards", () => {
       copyGigabytesPerSecond: 1e6,
       memoryGigabytesPerSecond: 100,
       cacheBytes: 0,
-      beside: false,
+      streaming: false,
       startMs: 0,
       counts: () => ({ boundSlotsPerCell: 1e-9, instructionsPerCell: 1e-9, residentWarps: 64 }),
     };

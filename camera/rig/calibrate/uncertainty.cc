@@ -48,7 +48,7 @@ void finish(const Problem& problem, const Layout& layout, Solution& s) {
     }
   }
   // Rational coefficients can compensate each other to the last digit. The smallest ridge that makes the matrix
-  // invertible keeps what is determined, and leaves the rest as uncertain as float64 allows.
+  // invertible keeps the determined directions, and leaves the others as uncertain as float64 allows.
   const std::vector<double> identity = inverse, scaled = system;
   bool invertible = false;
   for (double ridge = 0; ridge < 1e-7 && !invertible; ridge = ridge == 0 ? 1e-14 : ridge * 10) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls JavaScript functions from a libuv callback, which has no JavaScript frame below it. Never throws, whatever the
-// environment's state.
+// Calls JavaScript functions from a libuv callback, which has no JavaScript frame below it. Never throws, in any
+// state of the environment.
 #pragma once
 
 #include <napi.h>

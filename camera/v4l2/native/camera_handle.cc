@@ -68,7 +68,7 @@ Napi::Object CameraHandle::exportTo(Napi::Env env) {
 }
 
 Napi::ArrayBuffer CameraHandle::view(Napi::Env env, void* data, size_t bytes) {
-  // Each view keeps the memory's owner alive, in whatever order JavaScript releases them.
+  // Each view keeps the memory's owner alive, in any order in which JavaScript releases them.
   auto* owner = new std::shared_ptr<CameraHandle>(shared_from_this());
   return Napi::ArrayBuffer::New(
       env, data, bytes, [](Napi::Env, void*, std::shared_ptr<CameraHandle>* held) { delete held; }, owner);

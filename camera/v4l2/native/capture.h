@@ -18,7 +18,7 @@
 
 namespace v4l2camera {
 
-/// What is done with a JPEG before it is announced.
+/// Work on a JPEG before it is announced.
 enum class Decoding { kGrey, kColours, kNone };
 
 struct CaptureOptions {

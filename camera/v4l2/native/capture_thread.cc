@@ -137,7 +137,7 @@ bool Capture::restartIfAsked() {
   return streamOn();
 }
 
-/// Returns false if there was none, whatever poll(2) reported.
+/// Returns false if there was none, even if poll(2) reported one.
 bool Capture::takeEvents() {
   bool any = false;
   // Limited, because a driver that always has events must not keep the thread from its images.

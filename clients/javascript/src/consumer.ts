@@ -69,7 +69,7 @@ export interface ConsumerEvents {
   /** A message on a stream's topic that is no frame; `crc` where it was damaged on its way. */
   invalid: { device: string; stream: StreamName; crc: boolean; error: DepthwattError };
   /** Two or more publishers send this stream at once, under one device name; emitted once for each set of them. */
-  rivals: { device: string; stream: StreamName; runIds: readonly number[] };
+  concurrentPublishers: { device: string; stream: StreamName; runIds: readonly number[] };
   /** `runId` is that of the publisher's frames; undefined where it does not say. */
   state: { device: string; state: string; reason: string; runId: number | undefined };
   info: { device: string; info: unknown };
@@ -97,7 +97,7 @@ export class Consumer extends Emitter<ConsumerEvents> {
   readonly #filters: string[];
   readonly #continuity = new ContinuityByStream();
   /** Number of competing runs that were reported, by stream; as bounded as the streams that are remembered. */
-  readonly #rivals = new WeakMap<Continuity, number>();
+  readonly #reportedPublishers = new WeakMap<Continuity, number>();
   readonly #maxPixels: number;
   readonly #connection: BrokerConnection | undefined;
   readonly #given: MqttClient | undefined;
@@ -204,9 +204,9 @@ export class Consumer extends Emitter<ConsumerEvents> {
 
   #reportOtherPublishers(device: string, stream: StreamName, continuity: Continuity): void {
     const runIds = continuity.concurrentRuns;
-    if (runIds.length <= (this.#rivals.get(continuity) ?? 0)) return;
-    this.#rivals.set(continuity, runIds.length);
-    this.emit("rivals", { device, stream, runIds });
+    if (runIds.length <= (this.#reportedPublishers.get(continuity) ?? 0)) return;
+    this.#reportedPublishers.set(continuity, runIds.length);
+    this.emit("concurrentPublishers", { device, stream, runIds });
   }
 
   #takeDocument(device: string, leaf: keyof typeof DOCUMENTS, payload: Uint8Array): void {

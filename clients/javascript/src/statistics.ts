@@ -33,8 +33,8 @@ export class StreamStatistics {
   frames = 0;
   crcErrors = 0;
   invalid = 0;
-  /** Most publishers that sent at once, where that was more than one. */
-  rivals = 0;
+  /** Largest number of publishers that sent at the same time, if more than one did. */
+  concurrentPublishers = 0;
   #gaps = 0;
   #bytes = 0;
   #firstMs = 0;
@@ -59,7 +59,7 @@ export class StreamStatistics {
     const { frames, crcErrors, invalid } = this;
     const gaps = this.#gaps;
     const bytes = this.#bytes;
-    const publishers = Math.max(this.rivals, frames > 0 ? 1 : 0);
+    const publishers = Math.max(this.concurrentPublishers, frames > 0 ? 1 : 0);
     const seconds = round((this.#lastMs - this.#firstMs) / 1000);
     const rate = (frames - 1) / ((this.#lastMs - this.#firstMs) / 1000);
     const fps = frames > 1 ? round(rate) : unknown("a rate needs two frames");

@@ -7,7 +7,7 @@
 //          never beyond the image; the right image's at most armXRight, armYRight.
 //   sums   CAx(x, y, d) = sum of C over x - left..x + right (eq. 7); CA = sum of CAx over y - up..y + down (eq. 8), each pixel
 //          with its own arms: those of the left image for left winners, of the right image for right winners.
-//   winner the lowest d of the smallest CA over d in [min, min + num) whose partner lies in the image (eq. 9 meaning argmin)
+//   winner the lowest d of the smallest CA over d in [min, min + num) whose partner is in the image (eq. 9 meaning argmin)
 // in   left, right [height][width] uint8
 // out  disparity, rightDisparity [height][width] int16, whole pixels; kInvalidDisparity = no candidate
 // edge replicated pixels in the mini-census.       ties: the lowest d.       same bits on every backend: integer only.

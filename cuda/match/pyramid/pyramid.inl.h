@@ -2,7 +2,7 @@
 // Vector form of pyramid SAD; compiled once per instruction set.
 //
 // Every pixel has its own candidates, so nothing carries over from pixel to pixel: a vector is a row of the window,
-// whose differences the CPU adds up, and the four candidates share the reads of their own image. The four pixels below
+// whose differences the CPU adds up, and the four candidates share the reads of their image. The four pixels below
 // one have the same guess, and two rows of them share all rows of their windows but the first and the last. Where a
 // register keeps pixels apart, two adjacent pixels share columns too: common columns are summed once. A block's sums
 // are stored by candidate; the decision processes a vector of pixels at a time.

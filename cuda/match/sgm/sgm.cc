@@ -220,7 +220,7 @@ class LaneSgm : public Sgm {
   }
 
   /// Sweeps blocks [downFirst, downEnd) from above and [upFirst, upEnd) from below. A thread takes the next block of
-  /// its own side, and of the other side when its own has none left.
+  /// its side, and of the other side when none is left.
   void runHalf(int32_t downFirst, int32_t downEnd, int32_t upFirst, int32_t upEnd, bool selects) {
     const int32_t counts[2] = {downEnd - downFirst, upEnd - upFirst};
     std::atomic<int32_t> next[2] = {{0}, {0}};

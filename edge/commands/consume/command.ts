@@ -147,9 +147,9 @@ async function consume(url: string, options: ConsumeOptions): Promise<void> {
     else statistics.invalid++;
     noteDamage(invalid.device, invalid.error);
   });
-  consumer.on("rivals", ({ device: name, runIds }) => {
+  consumer.on("concurrentPublishers", ({ device: name, runIds }) => {
     if (name !== (chosen ?? name)) return;
-    statistics.rivals = runIds.length;
+    statistics.concurrentPublishers = runIds.length;
     const runs = runIds.map((runId) => runId.toString(16).padStart(8, "0")).join(" and ");
     note(printable(`${runIds.length} publishers send as ${base}/${name} at once (runs ${runs})`));
     note("hint: give each its own device name ('depthwatt run --device NAME')");

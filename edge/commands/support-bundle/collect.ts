@@ -43,7 +43,7 @@ export function settingTexts(config: Config | undefined, file: string | undefine
 }
 
 /** Runs a program. @returns its output, or why there is none */
-function outputOf(program: string, ...words: string[]): string {
+function runProgram(program: string, ...words: string[]): string {
   const { status, signal, stdout, stderr, error } = spawnSync(program, words, {
     encoding: "utf8",
     maxBuffer: 1 << 26,
@@ -55,7 +55,7 @@ function outputOf(program: string, ...words: string[]): string {
 }
 
 /** Runs depthwatt itself in another process: a crash of the driver's library is a finding, not the end of the bundle. */
-const depthwatt = (...words: string[]) => outputOf(process.execPath, mainScript(), ...words);
+const depthwatt = (...words: string[]) => runProgram(process.execPath, mainScript(), ...words);
 
 function fileText(path: string): string | null {
   try {
@@ -80,8 +80,8 @@ function versions(): object {
     l4t: fileText("/etc/nv_tegra_release"),
     driver: fileText("/proc/driver/nvidia/version"),
     plugin: fileText(join(mainScript(), "../../../../build/Release/libdepthwatt_cuda.json")),
-    systemd: outputOf("systemctl", "--version").split("\n")[0],
-    packages: outputOf(
+    systemd: runProgram("systemctl", "--version").split("\n")[0],
+    packages: runProgram(
       "dpkg-query",
       "-W",
       "depthwatt*",
@@ -142,7 +142,7 @@ async function documents({ base, device, outputs: { mqtt } }: Config): Promise<o
 }
 
 function kernelLog(): string {
-  const lines = outputOf("dmesg").split("\n");
+  const lines = runProgram("dmesg").split("\n");
   const chosen = lines.filter((line) => KERNEL_PARTS.test(line) || line.startsWith("dmesg"));
   return `${chosen.slice(-KERNEL_LINES).join("\n")}\n`;
 }
@@ -165,8 +165,8 @@ export async function collect({ flags, config }: CollectOptions): Promise<Record
     "metrics.json": json(
       config === undefined ? { reason: "the settings are wrong" } : await documents(config),
     ),
-    "service.txt": `${outputOf("systemctl", "cat", "depthwatt.service")}\n${outputOf("systemctl", "status", "--no-pager", "--lines=0", ...UNITS)}`,
-    "log.txt": outputOf("journalctl", ...units, "-n", String(LOG_LINES), "--no-pager", "-o", "short-iso"),
+    "service.txt": `${runProgram("systemctl", "cat", "depthwatt.service")}\n${runProgram("systemctl", "status", "--no-pager", "--lines=0", ...UNITS)}`,
+    "log.txt": runProgram("journalctl", ...units, "-n", String(LOG_LINES), "--no-pager", "-o", "short-iso"),
     "kernel.txt": kernelLog(),
   };
 }

@@ -27,7 +27,7 @@ function safeDecode(text: string): string {
 }
 
 /** Returns a secret as it may be written: itself, in a URL, in JSON, in Base64. */
-function formsOf(secret: string): string[] {
+function encodedForms(secret: string): string[] {
   const base64 = Buffer.from(secret).toString("base64").replace(/=+$/, "");
   return [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), base64];
 }
@@ -46,7 +46,7 @@ export function createRedactor(
 } {
   const forms = new Set<string>();
   const learn = (secret: string) => {
-    if (secret.length >= SHORTEST_SECRET) for (const form of formsOf(secret)) forms.add(form);
+    if (secret.length >= SHORTEST_SECRET) for (const form of encodedForms(secret)) forms.add(form);
   };
   for (const secret of settings.flatMap(secretsIn)) learn(secret);
   const unreadable: string[] = [];

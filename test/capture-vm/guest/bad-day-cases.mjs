@@ -87,7 +87,7 @@ export const badDayCases = {
       await until(() => record.pairs.length > count + 3, "pairs afterwards");
     }),
 
-  "a refused QBUF is tried again and the stream goes on": () =>
+  "a refused QBUF is tried again and the stream continues": () =>
     withCamera({}, async ({ camera, frames, faults }) => {
       await until(() => frames.length > 3, "images");
       for (let i = 0; i < 3; i++) {
@@ -118,7 +118,7 @@ export const badDayCases = {
       healsFrom(record, () => press(LEFT, "inject_fatal_streaming_error"), /video\d+.*EIO/),
     ),
 
-  "one camera disconnected, then both replugged: back by itself": () =>
+  "one camera disconnected, then both replugged: back without help": () =>
     withPair({}, (record) =>
       healsFrom(
         record,
@@ -131,7 +131,7 @@ export const badDayCases = {
       ),
     ),
 
-  "both unplugged for a second: degraded meanwhile, back by itself after their return": () =>
+  "both unplugged for a second: degraded meanwhile, back after their return": () =>
     withPair({}, async (record) => {
       await until(() => record.pairs.length > 3, "pairs");
       unplugAll();

@@ -5,7 +5,7 @@
 namespace {
 
 depthwatt::Status probe() {
-  return depthwatt::Status::error(depthwatt::Code::kBackendUnavailable, "CUDA unavailable: a stand-in says so.");
+  return depthwatt::Status::error(depthwatt::Code::kBackendUnavailable, "CUDA unavailable: this is a stand-in.");
 }
 
 const depthwatt::PluginTable kTable = {depthwatt::kPluginAbiVersion + ABI_OFFSET, probe, nullptr};

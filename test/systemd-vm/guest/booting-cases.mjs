@@ -20,7 +20,7 @@ export const cases = {
     };
   },
 
-  "stops in order: exit code 0, and the state topic says so": async () => {
+  "stops in order: exit code 0, and the state topic reports it": async () => {
     sh("systemctl", "stop", UNIT);
     const { Result, ExecMainStatus } = show("Result", "ExecMainStatus");
     assert.deepEqual([Result, ExecMainStatus], ["success", "0"]);

@@ -23,7 +23,7 @@ const reported = () => journal(0, "-b").filter((entry) => entry.DEPTHWATT_EVENT 
 let pid;
 
 export const cases = {
-  "no camera at boot: the boot ends, the service waits and says so": async () => {
+  "no camera at boot: the boot ends, the service waits and reports it": async () => {
     await waitsFor(/^waiting: .*video/);
     assert.equal(show("ActiveState"), "active");
     await until(

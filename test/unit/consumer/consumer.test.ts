@@ -356,7 +356,7 @@ test("a frame of another stream is no depth, one that is too large is none, a se
   const seen: unknown[] = [];
   consumer.on("frame", ({ header }) => seen.push([header.stream, header.frameNumber]));
   consumer.on("invalid", ({ crc, error }) => seen.push([crc, error.context.field]));
-  consumer.on("rivals", (rivals) => seen.push(rivals));
+  consumer.on("concurrentPublishers", (event) => seen.push(event));
   const send = (stream: "depth" | "left", runId: number, frameNumber: number, size: [number, number]) => {
     const { buffer, bodyBytes, frame } = makeFrame(1, stream === "left" ? { stream } : {}, size);
     const message = writeFrame(buffer, FRAME_HEADROOM_BYTES, bodyBytes, frame, {

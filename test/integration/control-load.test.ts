@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto";
 import { afterEach, expect, test } from "vitest";
 import { FRAME_HEADER_BYTES } from "../../core/frame/frame-format.js";
-import { MATCHERS, type SettingFact, STAGE_SETTINGS } from "../../cuda/index.js";
+import { MATCHERS } from "../../cuda/index.js";
 import { SETTINGS } from "../../edge/config/index.js";
 import type { TestClient } from "../doubles/control-client.js";
 import {
@@ -15,55 +15,11 @@ import {
   hashes,
 } from "../doubles/controlled-run.js";
 import { sleep, until } from "../doubles/frames.js";
+import { CHANGES, type Values } from "../doubles/live-changes.js";
 import { needs } from "../doubles/needs.js";
 
 const bench = new ControlBench();
 afterEach(() => bench.close());
-
-type Values = Record<string, string | number | boolean | null>;
-
-interface Change {
-  /** Changed together with it, so that it is seen. */
-  with?: Values;
-  to: Values;
-  /**
-   * Images or messages are the same before and after: the setting does not affect the computation, or has no effect on
-   * this scene.
-   */
-  unseen?: true;
-}
-
-const matcher = (algorithm: string, values: Values): Change => ({
-  with: { "match.algorithm": algorithm },
-  to: values,
-});
-const stream = (name: string, encoding: string): Record<string, Change> => ({
-  [`outputs.mqtt.${name}.enabled`]: { to: { [`outputs.mqtt.${name}.enabled`]: true } },
-  [`outputs.mqtt.${name}.encoding`]: {
-    with: { [`outputs.mqtt.${name}.enabled`]: true },
-    to: { [`outputs.mqtt.${name}.encoding`]: encoding },
-  },
-});
-const one = (key: string, value: Values[string], change: Partial<Change> = {}): Record<string, Change> => ({
-  [key]: { to: { [key]: value }, ...change },
-});
-const ofSection = (section: string, values: Values): Record<string, Change> =>
-  Object.fromEntries(
-    Object.entries(values).map(([name, value]) => {
-      const key = `${section}.${name}`;
-      return [key, { to: { [key]: value } }];
-    }),
-  );
-const ofMatcher = (algorithm: string, values: Values): Record<string, Change> =>
-  Object.fromEntries(
-    Object.entries(values).map(([name, value]) => {
-      const key = `match.${algorithm}.${name}`;
-      return [key, matcher(algorithm, { [key]: value })];
-    }),
-  );
-
-const unseen = (changes: Record<string, Change>): Record<string, Change> =>
-  Object.fromEntries(Object.entries(changes).map(([key, change]) => [key, { ...change, unseen: true }]));
 
 /**
  * Cameras: live-cameras.test.ts. Whether a file is recorded: each change makes one, control.test.ts does it. Points have one
@@ -71,172 +27,6 @@ const unseen = (changes: Record<string, Change>): Record<string, Change> =>
  */
 const ELSEWHERE =
   /^(source\.v4l2\.|outputs\.mcap\.recording$|outputs\.mqtt\.points\.encoding$|health\.correct$)/;
-
-/** A value other than the default that breaks no rule; undefined where the setting is none of a matcher or a stage. */
-function otherValue(fact: SettingFact): Values[string] {
-  switch (fact.kind) {
-    case "flag":
-      return fact.default !== true;
-    case "word":
-      return fact.choices.find((word) => word !== fact.default) as string;
-    case "oneOf":
-      return fact.choices.find((number) => number !== fact.default) as number;
-    case "whole":
-      return fact.default < fact.high ? fact.default + 1 : fact.default - 1;
-    case "fraction":
-      return fact.high;
-  }
-}
-
-/** For parameters and stages that have no line below: a new one is changed under load without one. */
-const FROM_FACTS: Record<string, Change> = Object.fromEntries([
-  ...STAGE_SETTINGS.filter(({ takesEffect }) => takesEffect === undefined).map((fact) => [
-    fact.key,
-    { to: { [fact.key]: otherValue(fact) }, unseen: true },
-  ]),
-  ...MATCHERS.flatMap(({ name, parameters }) =>
-    parameters.map((fact) => {
-      const key = `match.${name}.${fact.key}`;
-      return [key, { ...matcher(name, { [key]: otherValue(fact) }), unseen: true }];
-    }),
-  ),
-]);
-
-const CHANGES: Record<string, Change> = {
-  ...FROM_FACTS,
-  // The watch changes no picture of a rig that is as it was calibrated.
-  ...unseen(
-    ofSection("health", {
-      enabled: false,
-      maxRows: 1.5,
-      maxDegrees: 0.2,
-      maxCorrectionDegrees: 2,
-    }),
-  ),
-  ...one("match.algorithm", "cbca"),
-  ...one("match.halfResolution", true),
-  ...one("match.minDisparity", 8),
-  ...one("match.numDisparities", 24),
-  ...ofMatcher("sgm", {
-    cost: "census",
-    paths: 8,
-    p1: 3,
-    p2: 90,
-    adaptiveP2: 0,
-    uniqueness: 30,
-    outsideCost: 63,
-    rightView: "own",
-    subpixel: false,
-  }),
-  ...ofMatcher("cbca", { armX: 2, armY: 2, similarity: 4, armXRight: 1, armYRight: 1 }),
-  ...ofMatcher("cbca", { lambdaDifference: 60, lambdaCensus: 80, threshold: 0 }),
-  "match.esaw.gradientPercent": {
-    with: { "match.algorithm": "esaw", "match.esaw.gradientTruncation": 20 },
-    to: { "match.esaw.gradientPercent": 800 },
-  },
-  ...ofMatcher("esaw", {
-    gradientTruncation: 20,
-    rightView: "diagonal",
-    steps: 3,
-    basePercent: 120,
-    gammaColour: 100,
-    gammaDistance: 3,
-    truncation: 3,
-    subpixel: true,
-  }),
-  "match.esmp.gradientPercent": {
-    with: { "match.algorithm": "esmp", "match.esmp.gradientTruncation": 1 },
-    to: { "match.esmp.gradientPercent": 100 },
-  },
-  ...ofMatcher("esmp", {
-    gradientTruncation: 1,
-    rightView: "diagonal",
-    steps: 3,
-    basePercent: 120,
-    gammaColour: 100,
-    gammaDistance: 3,
-    truncation: 3,
-    subpixel: true,
-    lambdaThousandths: 20,
-    slopeThousandths: 50,
-    capTenThousandths: 3,
-  }),
-  ...ofMatcher("sad", { windowWidth: 9, windowHeight: 3, valueWeight: 20, subpixel: true }),
-  ...ofMatcher("pyramid", { windowWidth: 5, windowHeight: 11, valueWeight: 30, subpixel: true }),
-  ...ofMatcher("pyramid", { levels: 1, peakRatio: 40 }),
-  // The scene is grey.
-  ...unseen(ofMatcher("sad", { hueWeight: 5, saturationWeight: 10 })),
-  ...unseen(ofMatcher("pyramid", { hueWeight: 10, saturationWeight: 10 })),
-  "region.x": { to: { "region.x": 40 } },
-  "region.y": { to: { "region.y": 30 } },
-  "region.width": { to: { "region.width": 80 } },
-  "region.height": { to: { "region.height": 50 } },
-  ...one("refine.leftRight", false),
-  ...one("refine.confidence", "product", { with: { "outputs.mqtt.confidence.enabled": true } }),
-  ...one("refine.repair", true, { with: { "outputs.mqtt.confidence.enabled": true } }),
-  ...one("refine.speckleSize", 0),
-  ...one("refine.speckleRange", 0.0625, { with: { "refine.speckleSize": 4000 } }),
-  ...one("refine.fill", "off"),
-  ...one("refine.fillThreshold", 0),
-  ...one("refine.upscaleThreshold", 0, { with: { "match.halfResolution": true } }),
-  ...one("refine.boundary", false),
-  ...one("refine.median", false),
-  ...one("refine.rounds", 4),
-  ...one("refine.minConfidence", 1),
-  ...one("depth.minMetres", 65),
-  ...one("calibration.crop", 1, { unseen: true }),
-  ...one("calibration.lengthUnitMetres", 2),
-  ...one("calibration.allowScaling", true, { unseen: true }),
-  ...stream("disparity", "png"),
-  ...stream("confidence", "png"),
-  ...stream("left", "png"),
-  // The scene is grey; left-colours.test.ts has colours.
-  ...one("outputs.mqtt.left.colours", true, { with: { "outputs.mqtt.left.enabled": true }, unseen: true }),
-  ...one("outputs.mqtt.points.enabled", true),
-  ...stream("preview", "png"),
-  // Small messages stay as they are; byte-ceiling.test.ts tests larger ones.
-  ...Object.assign(
-    {},
-    ...["depth", "disparity", "confidence", "left", "points"].map((name) =>
-      one(`outputs.mqtt.${name}.reduceToFit`, true, { unseen: true }),
-    ),
-  ),
-  ...one("outputs.mqtt.depth.enabled", false),
-  ...one("outputs.mqtt.depth.encoding", "raw"),
-  ...one("outputs.mqtt.rateHz", 20, { unseen: true }),
-  ...one("outputs.viewer.rateHz", 20, { unseen: true }),
-  ...one("outputs.mcap.rateHz", 20, { unseen: true }),
-  // Outputs that are off here: their own tests see what these change.
-  ...unseen(
-    ofSection("outputs.derived", {
-      rateHz: 20,
-      zones: "all 0,0 1,0 1,1 0,1",
-      minPixels: 5,
-      quality: true,
-      qualityWindow: 0.3,
-      scan: true,
-      scanTop: 0.3,
-      scanBottom: 0.7,
-      scanRays: 16,
-      scanMinPixels: 2,
-    }),
-  ),
-  ...unseen(
-    ofSection("outputs.ros", {
-      image: true,
-      compressedDepth: "png",
-      points: true,
-      confidence: false,
-      cameraInfo: false,
-      frameId: "camera",
-      rateHz: 20,
-    }),
-  ),
-  ...one("outputs.homeAssistant.announced", false, { unseen: true }),
-  ...one("outputs.metricsIntervalMs", 300, { unseen: true }),
-  ...one("power.minFps", 1, { unseen: true }),
-  ...one("log.level", "debug", { unseen: true }),
-};
 
 /** Settings that are exchanged with the source, or need another one: changed in the run under load. */
 const WITH_SOURCE = [
@@ -456,8 +246,8 @@ needs("mosquitto").suite("every live setting", () => {
         await fresh.stop();
         if (JSON.stringify(now) !== JSON.stringify(started))
           wrong.push(`${key} is not as if started with it`);
-        if ((JSON.stringify(now) === JSON.stringify(before)) !== (change.unseen ?? false))
-          wrong.push(`${key} is ${change.unseen ? "" : "not "}seen`);
+        if ((JSON.stringify(now) === JSON.stringify(before)) !== (change.sameImages ?? false))
+          wrong.push(`${key} is ${change.sameImages ? "" : "not "}seen`);
         expect(await ask(changed, "set", { values: baseValues(values, base) }), key).toMatchObject({
           ok: true,
         });

@@ -59,6 +59,16 @@ test("SIGHUP applies live settings, and a bad file leaves the running settings",
       () => existsSync(recording) && statSync(recording).size > 100_000,
       60_000,
     );
+    // At this level the log has problems only. The end of the recording shows that the change was applied.
+    writeFileSync(file, "log: {level: warn}\noutputs: {mcap: {recording: false}}\n");
+    child.kill("SIGHUP");
+    await until(
+      "the recording ends",
+      () => readFileSync(recording).subarray(-7).toString() === "MCAP0\r\n",
+      30_000,
+    );
+    await reload("log: {level: loud}\n", /reload: log\.level .*; the running settings stay/);
+    expect(log).not.toMatch(/reload: changed [^"]*log\.level/);
     child.kill("SIGTERM");
     expect(await ended).toBe(0);
     expect((JSON.parse(out.trim()) as RunFigures).frames).toBeGreaterThan(0);

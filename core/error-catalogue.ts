@@ -54,7 +54,7 @@ export const ERROR_CATALOGUE = {
     2,
     false,
     "A calibration file cannot be read, or is in none of the known formats.",
-    "Give OpenCV FileStorage YAML, a ROS camera_info pair, a Kalibr camchain or depthwatt's own JSON.",
+    "Give a file of OpenCV, ROS camera_info (a pair), Kalibr, Middlebury, KITTI or depthwatt.",
   ),
   CALIBRATION_INVALID: entry(
     2,
@@ -156,8 +156,8 @@ export const ERROR_CATALOGUE = {
   DATASET_INVALID: entry(
     2,
     false,
-    "A folder to evaluate on has no dataset.json, or one that does not describe stereo scenes.",
-    "Give a folder whose dataset.json lists scenes with left, right, groundTruth and numDisparities.",
+    "A folder is no data set: it has no valid dataset.json and is no benchmark as downloaded.",
+    "Give a folder with a dataset.json, or of Middlebury v3, ETH3D, KITTI 2012 or KITTI 2015.",
   ),
   IMAGE_UNSUPPORTED: entry(
     3,

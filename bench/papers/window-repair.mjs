@@ -13,7 +13,7 @@ import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
 
 const { values } = scriptArguments({ options: RESULT_OPTIONS });
 const LABELS = { tsukuba: 16, venus: 20, teddy: 60, cones: 60 };
-const PRESETS = ["pyramid", "sad-7", "esaw-9", "esmp-8", "sgm-2016"];
+const PRESETS = ["pyramid-7", "sad-7", "esaw-9", "esmp-8", "sgm-2016"];
 const entries = await readDataset(join(process.env.DEPTHWATT_DATA ?? ".", "midd_v2"));
 const scenes = await Promise.all(entries.map((entry) => readScene(entry, true)));
 for (const scene of scenes) scene.numDisparities = LABELS[scene.name];
@@ -59,7 +59,7 @@ for (const preset of PRESETS) {
   for (const confidence of CONFIDENCE_MEASURES) {
     for (const scene of scenes) {
       const set = [`refine.confidence=${confidence}`];
-      const before = await matched(scene, preset, set);
+      const before = await matched(scene, preset, [...set, "refine.repair=false"]);
       const after = await matched(scene, preset, [...set, "refine.repair=true"]);
       const [wrong, still] = [before, after].map(({ disparityQ4 }) => findWrong(scene, disparityQ4));
       const bad = wrong.filter(Boolean).length;

@@ -25,7 +25,13 @@ export interface CameraDraft {
   size: Located<[number, number]> | undefined;
 }
 
-export type FormatName = "OpenCV FileStorage" | "ROS camera_info" | "Kalibr camchain" | "depthwatt JSON";
+export type FormatName =
+  | "OpenCV FileStorage"
+  | "ROS camera_info"
+  | "Kalibr camchain"
+  | "Middlebury calib.txt"
+  | "KITTI calibration"
+  | "depthwatt JSON";
 
 export interface CalibrationDraft {
   format: FormatName;

@@ -13,6 +13,7 @@ import {
 import type { StereoCalibration } from "./calibration.js";
 import { type CalibrationDraft, type FormatName, type ParsedFile, refusal } from "./draft.js";
 import { parseCalibrationText } from "./parse.js";
+import { isKitti, isMiddlebury, readKitti, readMiddlebury } from "./read-benchmark.js";
 import { isOwnJson, readOwnJson } from "./read-json.js";
 import { isKalibr, readKalibr } from "./read-kalibr.js";
 import { isOpenCv, readOpenCv } from "./read-opencv.js";
@@ -138,10 +139,12 @@ function parseDraft(files: readonly ParsedFile[], options: LoadCalibrationOption
     });
   }
   if (files.some(isOpenCv)) return readOpenCv(files);
+  if (files.some(isMiddlebury)) return readMiddlebury(single(files, "Middlebury calibration"));
+  if (files.some(isKitti)) return readKitti(single(files, "KITTI calibration"));
   const keys = files.flatMap(({ root }) => Object.keys(root)).slice(0, 6);
   throw new DepthwattError(
     "CALIBRATION_UNREADABLE",
-    `${files.map(({ file }) => file).join(", ")}: expected an OpenCV, ROS camera_info, Kalibr or depthwatt calibration, ` +
+    `${files.map(({ file }) => file).join(", ")}: expected an OpenCV, ROS camera_info, Kalibr, Middlebury, KITTI or depthwatt calibration, ` +
       `found the keys ${keys.join(", ") || "(none)"}.`,
     { context: { files: files.map(({ file }) => file), keys } },
   );

@@ -2,6 +2,7 @@
 // Text to plain objects: YAML (with OpenCV's dialect of it), JSON, and the small XML that FileStorage writes.
 import { DepthwattError, parseYamlDocument } from "../../core/index.js";
 import { isRecord, type ParsedFile } from "./draft.js";
+import { isMiddleburyText, parseMiddlebury } from "./read-benchmark.js";
 
 function unreadable(file: string, expected: string, found: string, cause?: unknown): DepthwattError {
   return new DepthwattError("CALIBRATION_UNREADABLE", `${file}: expected ${expected}, found ${found}.`, {
@@ -118,6 +119,9 @@ export function parseCalibrationText(file: string, text: string): ParsedFile {
     // JSON's own parser takes the last of two values and says nothing.
     checkLength(file, start);
     checkKeys(file, start, parseYamlDocument(start).repeatedAt);
+  } else if (isMiddleburyText(start)) {
+    checkLength(file, start);
+    root = parseMiddlebury(start);
   } else {
     root = parseYaml(file, text);
   }

@@ -31,6 +31,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   { group: "Files", usage: "convert <in> <out>", summary: "recordings into images, point clouds, tables and previews; folders of images into recordings", load: () => import("./convert/command.js") },
   { group: "Files", usage: "scene", summary: "write the built-in scene: images, exact disparity, occlusion masks, calibration", load: () => import("./scene/command.js") },
   { group: "Measure", usage: "eval <folders...>", summary: "measure accuracy on scenes with ground truth", load: () => import("./eval/command.js") },
+  { group: "Measure", usage: "reproduce <paper>", summary: "repeat the tables and figures of a paper, ours next to the printed values", load: () => import("./reproduce/command.js") },
   { group: "Measure", usage: "bench", summary: "time a matcher on a synthetic pair in memory", load: () => import("./bench/command.js") },
   { group: "Measure", usage: "measure [left] [right]", summary: "measure depth error and noise at a flat target; correct the baseline's scale", load: () => import("./measure/command.js") },
   { group: "Measure", usage: "profile", summary: "measure frame rate and energy over sizes, paths, rates and power modes", load: () => import("./profile/command.js") },

@@ -9,7 +9,7 @@ export const calibrationSection = section(
     file: setting(z.string().min(1).optional(), {
       isPath: true,
       description:
-        "OpenCV FileStorage YAML, ROS camera_info, Kalibr camchain or depthwatt JSON; two files are joined by a comma.",
+        "OpenCV FileStorage YAML, ROS camera_info, Kalibr camchain, Middlebury calib.txt, KITTI calibration or depthwatt JSON; two files are joined by a comma.",
     }),
     crop: setting(z.union([z.literal("given"), z.number().min(0).max(1)]), {
       default: 0,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A data set on disk: DIR/dataset.json, and the pictures, ground truth and masks of its scenes.
 import { join } from "node:path";
-import { z } from "zod";
 import {
   type EnginePicture,
   type FloatImage,
@@ -10,27 +9,9 @@ import {
   readEnginePicture,
   readGreyImage,
 } from "../../camera/index.js";
-import { DepthwattError, MAX_TEXT_BYTES, readRegularFileAsync } from "../../core/index.js";
-
-const sceneSchema = z.looseObject({
-  name: z.string().min(1),
-  left: z.string().min(1),
-  right: z.string().min(1),
-  groundTruth: z.looseObject({
-    path: z.string().min(1),
-    /** disparity = stored value / scale. */
-    scale: z.number().positive(),
-    /** The stored value that means no value; "inf": any value that is not finite. */
-    invalid: z.union([z.number(), z.literal("inf")]),
-  }),
-  masks: z.record(z.string(), z.string()).optional(),
-  numDisparities: z.int().min(1).max(512),
-  badThresholdPx: z.number().positive().optional(),
-});
-const datasetSchema = z.looseObject({ name: z.string().optional(), scenes: z.array(sceneSchema).min(1) });
-
-/** One scene as dataset.json lists it, with its folder. */
-export type SceneEntry = z.infer<typeof sceneSchema> & { folder: string };
+import { DepthwattError, hasCode, MAX_TEXT_BYTES, readRegularFileAsync } from "../../core/index.js";
+import { readBenchmark } from "./benchmarks.js";
+import { datasetSchema, type MaskFile, type Measure, type SceneEntry } from "./scene-entry.js";
 
 export interface Scene {
   name: string;
@@ -46,14 +27,18 @@ export interface Scene {
   masks: ReadonlyMap<string, Uint8Array>;
   numDisparities: number;
   badThresholdPx: number;
+  /** Measures of the scene's benchmark; absent for a set without one. */
+  measures?: readonly Measure[] | undefined;
+  /** Weight in the benchmark's average, 1 by default. */
+  weight?: number | undefined;
 }
 
 /** The value of a mask's pixel that is evaluated; others mean near, outside or occluded, depending on the set. */
-const EVALUATED = 255;
+const isEvaluated: MaskFile["counts"] = (value) => value === 255;
 const DEFAULT_THRESHOLD_PX = 1;
 
 /**
- * Reads folder/dataset.json.
+ * Lists the scenes of folder/dataset.json, or of a benchmark as downloaded.
  * @throws DepthwattError DATASET_INVALID naming the file, and the key where there is one
  */
 export async function readDataset(folder: string): Promise<SceneEntry[]> {
@@ -65,6 +50,8 @@ export async function readDataset(folder: string): Promise<SceneEntry[]> {
       (await readRegularFileAsync(file, MAX_TEXT_BYTES)).toString().replace(/^\uFEFF/, ""),
     );
   } catch (cause) {
+    const entries = hasCode(cause, "ENOENT") ? await readBenchmark(folder) : undefined;
+    if (entries !== undefined) return entries;
     const found = cause instanceof SyntaxError ? `no JSON: ${cause.message}` : (cause as Error).message;
     throw new DepthwattError("DATASET_INVALID", `expected a data set at ${file}, found ${found}`, {
       cause,
@@ -116,12 +103,13 @@ export async function readScene(entry: SceneEntry, colours = false): Promise<Sce
   const truth = await readDisparity(path(truthPath), { scale, invalid });
   sameSize(path(truthPath), truth, left);
   const masks = new Map<string, Uint8Array>();
-  for (const [name, file] of Object.entries(entry.masks ?? {})) {
-    const mask = await readGreyImage(path(file));
-    sameSize(path(file), mask, left);
+  for (const [name, mask] of Object.entries(entry.masks ?? {})) {
+    const { path: file, counts } = typeof mask === "string" ? { path: mask, counts: isEvaluated } : mask;
+    const image = await readGreyImage(path(file));
+    sameSize(path(file), image, left);
     masks.set(
       name,
-      Uint8Array.from(mask.data, (value) => (value === EVALUATED ? 1 : 0)),
+      Uint8Array.from(image.data, (value) => (counts(value) ? 1 : 0)),
     );
   }
   return {
@@ -135,5 +123,7 @@ export async function readScene(entry: SceneEntry, colours = false): Promise<Sce
     masks,
     numDisparities: entry.numDisparities,
     badThresholdPx: entry.badThresholdPx ?? DEFAULT_THRESHOLD_PX,
+    measures: entry.measures,
+    weight: entry.weight,
   };
 }

@@ -2,11 +2,12 @@
 // Matches one scene at a time with the engine, configured as `depthwatt run` would configure it.
 import { greyPairLayout, rgbPairLayout } from "../../camera/index.js";
 import { median } from "../../core/index.js";
-import type { EngineOptions, NativeEngine } from "../../cuda/index.js";
+import { type EngineOptions, type NativeEngine, STAGE_NAMES, type StageName } from "../../cuda/index.js";
 import type { Config } from "../config/index.js";
 import { engineOptionsFrom } from "../pipeline/engine-options.js";
 import { uncalibrated } from "../pipeline/geometry.js";
-import type { Matched, MatchScene } from "./evaluate.js";
+import type { Scene } from "./dataset.js";
+import type { Matched } from "./evaluate.js";
 
 const SMALLEST_SEARCH = 8;
 
@@ -32,9 +33,16 @@ export function engineOptionsFor(
   return engineOptionsFrom(searched, { description }, uncalibrated(width, height));
 }
 
+export interface EngineMatched extends Matched {
+  /** Backend that computed the frames. */
+  backend: string;
+  /** Milliseconds of each stage that ran, median of the timed frames. */
+  stages: Partial<Record<StageName, number>>;
+}
+
 /** A matcher that opens an engine per scene, so that each has its own size, and closes it again. */
-export function engineMatcher(options: EngineMatcherOptions): MatchScene {
-  return async (scene): Promise<Matched> => {
+export function engineMatcher(options: EngineMatcherOptions): (scene: Scene) => Promise<EngineMatched> {
+  return async (scene) => {
     const { config, fixedNumDisparities, frames } = options;
     const numDisparities = fixedNumDisparities
       ? config.match.numDisparities
@@ -44,14 +52,25 @@ export function engineMatcher(options: EngineMatcherOptions): MatchScene {
     );
     try {
       const times: number[] = [];
+      const stageTimes = STAGE_NAMES.map((): number[] => []);
       for (let frame = 0; frame <= frames; ++frame) {
         const started = performance.now();
         await engine.compute(scene.left, scene.right);
-        if (frame > 0) times.push(performance.now() - started);
+        if (frame === 0) continue;
+        times.push(performance.now() - started);
+        for (const [stage, list] of stageTimes.entries()) list.push(engine.stageMilliseconds[stage]!);
       }
+      const medians = STAGE_NAMES.map((name, stage) => [name, median(stageTimes[stage]!)] as const);
       const disparityQ4 = engine.slots[0]!.disparityQ4.slice();
       const confidence = engine.slots[0]!.confidence.slice();
-      return { disparityQ4, confidence, milliseconds: median(times), numDisparities };
+      return {
+        disparityQ4,
+        confidence,
+        milliseconds: median(times),
+        numDisparities,
+        backend: engine.info.backend,
+        stages: Object.fromEntries(medians.filter(([, milliseconds]) => !Number.isNaN(milliseconds))),
+      };
     } finally {
       engine.close();
     }

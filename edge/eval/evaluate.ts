@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Evaluates one configuration on scenes: match each, score it mask by mask, average.
 import type { Scene } from "./dataset.js";
-import { meanScores, middleburyV2Mean, type Score, scoreScene } from "./score.js";
+import {
+  type MeasureScores,
+  meanMeasures,
+  meanScores,
+  measureScene,
+  middleburyV2Mean,
+  type Score,
+  scoreScene,
+} from "./score.js";
 
 export interface SceneResult {
   name: string;
@@ -13,6 +21,8 @@ export interface SceneResult {
   width: number;
   height: number;
   numDisparities: number;
+  /** By the measures of the scene's benchmark, mask by mask; absent for a set without one. */
+  measures?: MeasureScores;
 }
 
 export interface Evaluation {
@@ -22,6 +32,8 @@ export interface Evaluation {
     milliseconds: number;
     /** Mean of nonocc, all and disc over the scenes that have all three; null where none has. */
     middleburyV2BadPercent: number | null;
+    /** Mean with the benchmark's weights; absent if no scene has measures. */
+    measures?: MeasureScores;
   };
 }
 
@@ -48,19 +60,31 @@ export async function evaluate(
   onScene?: (scene: Scene, index: number) => void,
 ): Promise<Evaluation> {
   const results: SceneResult[] = [];
+  const measured: { measures: MeasureScores; weight: number }[] = [];
   for (const [index, scene] of scenes.entries()) {
     onScene?.(scene, index);
     const { disparityQ4, milliseconds, numDisparities } = await match(scene);
     const threshold = thresholdPx ?? scene.badThresholdPx;
     const { name, width, height } = scene;
     const masks = scoreScene(scene, disparityQ4, threshold);
-    results.push({ name, masks, milliseconds, thresholdPx: threshold, width, height, numDisparities });
+    const result = { name, masks, milliseconds, thresholdPx: threshold, width, height, numDisparities };
+    if (scene.measures === undefined) results.push(result);
+    else {
+      const measures = measureScene(scene, disparityQ4);
+      measured.push({ measures, weight: scene.weight ?? 1 });
+      results.push({ ...result, measures });
+    }
   }
   const scores = results.map(({ masks }) => masks);
   const milliseconds = results.reduce((sum, result) => sum + result.milliseconds, 0) / results.length;
   return {
     scenes: results,
-    mean: { masks: meanScores(scores), milliseconds, middleburyV2BadPercent: middleburyV2Mean(scores) },
+    mean: {
+      masks: meanScores(scores),
+      milliseconds,
+      middleburyV2BadPercent: middleburyV2Mean(scores),
+      ...(measured.length > 0 && { measures: meanMeasures(measured) }),
+    },
   };
 }
 
@@ -90,4 +114,24 @@ export function evaluationTable({ scenes, mean }: Evaluation): string[][] {
     rows.push(["mean", mask, thresholds, ...scoreCells(scores), number(mean.milliseconds, 1)]);
   }
   return rows;
+}
+
+/** Rows for a person, headings first: the benchmark's measures, mask by mask; the last rows are the weighted means. */
+export function measuresTable({ scenes, mean }: Evaluation): string[][] {
+  const results = [...scenes, { name: "mean", measures: mean.measures }];
+  const lines = results.flatMap(({ name, measures = {} }) =>
+    Object.entries(measures).map(([mask, scores]) => ({ name, mask, scores })),
+  );
+  const names = [...new Set(lines.flatMap(({ scores }) => Object.keys(scores)))];
+  return [
+    ["scene", "mask", ...names.flatMap((name) => [`${name} %`, "estimated only %"])],
+    ...lines.map(({ name, mask, scores }) => [
+      name,
+      mask,
+      ...names.flatMap((measure) => {
+        const { badPercent = null, badPercentValidOnly = null } = scores[measure] ?? {};
+        return [number(badPercent, 2), number(badPercentValidOnly, 2)];
+      }),
+    ]),
+  ];
 }

@@ -1,6 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Accuracy on data with a ground truth: read a set, match its scenes, score them.
-export { readDataset, readScene, type Scene, type SceneEntry } from "./dataset.js";
-export { type EngineMatcherOptions, engineMatcher, engineOptionsFor } from "./engine-matcher.js";
-export { type Evaluation, evaluate, evaluationTable, type Matched, type MatchScene } from "./evaluate.js";
+export { readDataset, readScene, type Scene } from "./dataset.js";
+export {
+  type EngineMatched,
+  type EngineMatcherOptions,
+  engineMatcher,
+  engineOptionsFor,
+} from "./engine-matcher.js";
+export {
+  type Evaluation,
+  evaluate,
+  evaluationTable,
+  type Matched,
+  type MatchScene,
+  measuresTable,
+  type SceneResult,
+} from "./evaluate.js";
+export type { SceneEntry } from "./scene-entry.js";
 export { middleburyV2Mean, type Score, score, scoreScene } from "./score.js";

@@ -22,12 +22,14 @@ export const INVALID_DISPARITY_Q4 = -32_768;
  * @param truth pixels; not finite = not evaluated
  * @param mask not 0 = evaluated; absent = wherever there is a truth
  * @param thresholdPx an error of exactly this much is not bad
+ * @param share of the true disparity, which the error of a bad pixel exceeds too
  */
 export function score(
   disparityQ4: Int16Array,
   truth: Float32Array,
   mask: Uint8Array | undefined,
   thresholdPx: number,
+  share = 0,
 ): Score {
   let evaluated = 0;
   let estimated = 0;
@@ -42,7 +44,7 @@ export function score(
     ++estimated;
     const error = Math.abs(got / 16 - expected);
     errorSum += error;
-    if (error > thresholdPx) ++off;
+    if (error > thresholdPx && error > share * expected) ++off;
   }
   const percent = (part: number, whole: number) => (whole === 0 ? null : (100 * part) / whole);
   return {
@@ -51,6 +53,52 @@ export function score(
     density: percent(estimated, evaluated),
     averageErrorPx: estimated === 0 ? null : errorSum / estimated,
   };
+}
+
+/** The share of bad pixels by one measure of a benchmark; null if no pixel is evaluated or estimated. */
+export type MeasureScore = Pick<Score, "badPercent" | "badPercentValidOnly">;
+
+/** By mask ("all": every pixel with a ground truth), then by the measure's name. */
+export type MeasureScores = Record<string, Record<string, MeasureScore>>;
+
+/** Scores every mask by the measures of the scene's benchmark. */
+export function measureScene(scene: Scene, disparityQ4: Int16Array): MeasureScores {
+  const masks: [string, Uint8Array | undefined][] = [["all", undefined], ...scene.masks];
+  const scores = masks.map(([name, mask]) => [
+    name,
+    Object.fromEntries(
+      (scene.measures ?? []).map((measure) => {
+        const { thresholdPx, share } = measure;
+        const { badPercent, badPercentValidOnly } = score(disparityQ4, scene.truth, mask, thresholdPx, share);
+        return [measure.name, { badPercent, badPercentValidOnly }];
+      }),
+    ),
+  ]);
+  return Object.fromEntries(scores);
+}
+
+/** Returns the weighted mean of what every scene was measured by, mask by mask. */
+export function meanMeasures(scenes: readonly { measures: MeasureScores; weight: number }[]): MeasureScores {
+  const means: MeasureScores = {};
+  for (const mask of new Set(scenes.flatMap(({ measures }) => Object.keys(measures)))) {
+    const having = scenes.filter(({ measures }) => mask in measures);
+    means[mask] = {};
+    for (const name of new Set(having.flatMap(({ measures }) => Object.keys(measures[mask]!)))) {
+      const meanOf = (key: keyof MeasureScore) => {
+        const known = having.filter(({ measures }) => (measures[mask]![name]?.[key] ?? null) !== null);
+        const sum = known.reduce(
+          (total, { measures, weight }) => total + weight * measures[mask]![name]![key]!,
+          0,
+        );
+        return known.length === 0 ? null : sum / known.reduce((total, { weight }) => total + weight, 0);
+      };
+      means[mask][name] = {
+        badPercent: meanOf("badPercent"),
+        badPercentValidOnly: meanOf("badPercentValidOnly"),
+      };
+    }
+  }
+  return means;
 }
 
 /** "valid" first: every pixel with a ground truth; then the scene's masks in the order of its dataset.json. */

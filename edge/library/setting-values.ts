@@ -92,7 +92,7 @@ export interface SettingValues {
   "source.v4l2.memory"?: "mmap" | "userptr" | "auto" | undefined;
   /** Frame buffers requested from each camera; buffers that the engine holds are not free for the camera. (default 8) */
   "source.v4l2.buffers"?: number | undefined;
-  /** OpenCV FileStorage YAML, ROS camera_info, Kalibr camchain or depthwatt JSON; two files are joined by a comma. */
+  /** OpenCV FileStorage YAML, ROS camera_info, Kalibr camchain, Middlebury calib.txt, KITTI calibration or depthwatt JSON; two files are joined by a comma. */
   "calibration.file"?: string | undefined;
   /** 0 keeps what both cameras see, 1 every captured pixel, between them in proportion; given takes the file's own R and P. (default 0) */
   "calibration.crop"?: "given" | number | undefined;

@@ -95,7 +95,7 @@ test("depthwatt set preset=NAME, next to a setting that wins", async () => {
   expect(wrong.stderr).toContain('did you mean "esaw-9"?');
 }, 60_000);
 
-test.each(["sgm-2016", "esaw-5-improved", "chang-half", "pyramid"])(
+test.each(["sgm-2016", "esaw-5-improved", "chang-half", "pyramid-7"])(
   "%s on a running program gives the pictures of a run that began with it",
   async (preset) => {
     const url = await broker();

@@ -95,11 +95,12 @@ export async function writeImage(file: string, image: GreyImage | RgbImage): Pro
  * Reads a ground truth or result map: PFM, or any grey picture. disparity = stored value / scale; the stored value
  * `invalid` (for PFM: any non-finite value) becomes +Infinity.
  * @param scale stored units per pixel; default 256 for 16-bit pictures, 1 otherwise
- * @param invalid default "inf" for PFM, 0 otherwise
+ * @param invalid default "inf" for PFM, 0 otherwise; "+inf" means that every other value that is not finite is damage
+ * @throws DepthwattError SOURCE_UNREADABLE, IMAGE_UNSUPPORTED
  */
 export async function readDisparity(
   file: string,
-  encoding: { scale?: number; invalid?: number | "inf" } = {},
+  encoding: { scale?: number; invalid?: number | "inf" | "+inf" } = {},
 ): Promise<FloatImage> {
   const bytes = await readImageBytes(file);
   const stored = sniffImage(bytes) === "pfm" ? decodePfm(bytes, file) : await decodeGreyImage(bytes, file);
@@ -108,6 +109,14 @@ export async function readDisparity(
   const data = new Float32Array(stored.data.length);
   for (let i = 0; i < data.length; i++) {
     const value = stored.data[i]!;
+    if (invalid === "+inf" && !(value > Number.NEGATIVE_INFINITY)) {
+      const [x, y] = [i % stored.width, Math.floor(i / stored.width)];
+      throw new DepthwattError(
+        "IMAGE_UNSUPPORTED",
+        `${file}: expected disparities, or inf for none, found ${value} at (${x}, ${y})`,
+        { context: { file } },
+      );
+    }
     data[i] = !Number.isFinite(value) || value === invalid ? Number.POSITIVE_INFINITY : value / scale;
   }
   return { data, width: stored.width, height: stored.height };

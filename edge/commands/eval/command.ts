@@ -7,23 +7,23 @@ import { withSettingFlags } from "../../cli/setting-flags.js";
 import { evaluateMatchers } from "./matchers.js";
 import { evaluateOnce } from "./once.js";
 import { type EvalMode, type EvalOptions, modeFrom } from "./options.js";
-import { evaluatePapers } from "./papers.js";
 import { printReport, type Report } from "./report.js";
 import { evaluateGrid, evaluateSweep } from "./swept.js";
 
 const MODES: Record<EvalMode, (folders: readonly string[], options: EvalOptions) => Promise<Report>> = {
   once: evaluateOnce,
   matchers: evaluateMatchers,
-  papers: evaluatePapers,
   sweep: evaluateSweep,
   grid: evaluateGrid,
 };
 
 export function define(command: Command): void {
-  describeArguments(command, { folders: "folders with a dataset.json each" });
+  describeArguments(command, {
+    folders:
+      "folders with a dataset.json each, or of Middlebury v3, KITTI 2012, KITTI 2015 or ETH3D as downloaded",
+  });
   command
     .option("--algorithm <name>", "matcher (match.algorithm); all: each of them, in one table")
-    .option("--table <name>", "paper: the presets of the papers, below each what the paper prints")
     .option("--threshold <px>", "an error above it is bad; by default what each scene says")
     .option("--scenes <names>", "only these, separated by commas")
     .option("--frames <n>", "timed frames per scene, whose median is shown", wholeNumberFrom(1), 3)
@@ -40,7 +40,8 @@ export function define(command: Command): void {
     command,
     "depthwatt eval data/midd_v2 --json",
     "depthwatt eval data/midd_v2 data/kitti2015 --set match.sgm.paths=8",
-    "depthwatt eval data/midd_v2 --algorithm all --table paper",
+    "depthwatt eval data/midd_v2 --algorithm all",
+    "depthwatt eval MiddEval3/trainingH --scenes Adirondack,Pipes",
     "depthwatt eval data/midd_v2 --sweep match.sgm.p2=30:120:10 > p2.csv",
     "depthwatt eval data/midd_v2 --preset esaw-5 --sweep esaw.steps=3:10:1 --sweep basePercent=150:300:10 > esaw.csv",
   );

@@ -4,9 +4,18 @@ import { ALGORITHMS, type Algorithm } from "../../../cuda/index.js";
 import type { Evaluation } from "../../eval/index.js";
 import { evaluateWith, load, readScenes } from "./evaluation.js";
 import type { EvalOptions } from "./options.js";
-import { megaDisparitiesPerSecond } from "./paper-table.js";
 import { EvalProgress } from "./progress.js";
 import { type Report, tableLines } from "./report.js";
+
+/** Counts width x height x disparities of the whole images, at any matched resolution. */
+export function megaDisparitiesPerSecond({ scenes }: Evaluation): number {
+  const evaluated = scenes.reduce(
+    (sum, { width, height, numDisparities }) => sum + width * height * numDisparities,
+    0,
+  );
+  const milliseconds = scenes.reduce((sum, scene) => sum + scene.milliseconds, 0);
+  return evaluated / milliseconds / 1000;
+}
 
 export async function evaluateMatchers(folders: readonly string[], options: EvalOptions): Promise<Report> {
   const rows: { algorithm: Algorithm; evaluation: Evaluation }[] = [];

@@ -2,7 +2,7 @@
 // One matcher at one setting: a table of the scenes.
 import { matcherParameters } from "../../../cuda/index.js";
 import { matchParameters } from "../../config/index.js";
-import { evaluationTable } from "../../eval/index.js";
+import { evaluationTable, measuresTable } from "../../eval/index.js";
 import { evaluateWith, load, readScenes } from "./evaluation.js";
 import type { EvalOptions } from "./options.js";
 import { MISSING_IS_WRONG, type Report, tableLines } from "./report.js";
@@ -23,7 +23,11 @@ export async function evaluateOnce(folders: readonly string[], options: EvalOpti
       ...evaluation,
       parameters: { match: { ...shared, ...matcherParameters(used) }, refine },
     },
-    lines: [...tableLines(evaluationTable(evaluation)), ...summary],
+    lines: [
+      ...tableLines(evaluationTable(evaluation)),
+      ...summary,
+      ...(evaluation.mean.measures === undefined ? [] : ["", ...tableLines(measuresTable(evaluation))]),
+    ],
     notes: [MISSING_IS_WRONG],
     plots: [],
   };

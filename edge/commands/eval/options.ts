@@ -11,25 +11,21 @@ export interface EvalOptions extends ConfigOptions, SettingOptions<"algorithm" |
   sweep?: string[];
   plot?: string;
   heatMap?: string;
-  table?: string;
   json?: boolean;
 }
 
-export type EvalMode = "papers" | "matchers" | "grid" | "sweep" | "once";
+export type EvalMode = "matchers" | "grid" | "sweep" | "once";
 
 /** Returns the mode that the flags choose. @throws DepthwattError USAGE for flags that exclude each other */
-export function modeFrom({ sweep = [], table, algorithm, plot, heatMap }: EvalOptions): EvalMode {
-  if (table !== undefined && table !== "paper")
-    throw new DepthwattError("USAGE", `expected --table paper, got "${table}"`);
+export function modeFrom({ sweep = [], algorithm, plot, heatMap }: EvalOptions): EvalMode {
   if (sweep.length > 2)
     throw new DepthwattError("USAGE", `expected --sweep once or twice, got it ${sweep.length} times`);
-  if (sweep.length > 0 && (table !== undefined || algorithm === "all"))
-    throw new DepthwattError("USAGE", "expected --sweep of one matcher, and without --table");
+  if (sweep.length > 0 && algorithm === "all")
+    throw new DepthwattError("USAGE", "expected --sweep of one matcher, got --algorithm all");
   if (sweep.length < 2 && heatMap !== undefined)
     throw new DepthwattError("USAGE", `expected --sweep twice with --heat-map, got ${sweep.length} of it`);
   if (sweep.length === 0 && plot !== undefined)
     throw new DepthwattError("USAGE", "expected --sweep with --plot, got nothing");
-  if (table !== undefined) return "papers";
   if (algorithm === "all") return "matchers";
   if (sweep.length === 2) return "grid";
   return sweep.length === 1 ? "sweep" : "once";

@@ -279,3 +279,64 @@ needsData("calib/ros_camera_info/chusei").suite("real files: ROS", (folder) => {
     },
   );
 });
+
+describe("benchmarks, whose images are rectified", () => {
+  const calibTxt = [
+    "cam0=[1000 0 310; 0 1000 240; 0 0 1]",
+    "cam1=[1000 0 330; 0 1000 240; 0 0 1]",
+    "doffs=20",
+    "baseline=193.5",
+    "width=640",
+    "height=480",
+    "ndisp=64",
+    "",
+  ].join("\r\n");
+
+  test("Middlebury's calib.txt: millimetres, and the offset of the principal points with crop: given", () => {
+    const { calibration, warnings, format } = loadStereoCalibration(write("calib.txt", calibTxt));
+    expect([format, warnings]).toEqual(["Middlebury calib.txt", []]);
+    expect(calibration.imageSize).toEqual({ width: 640, height: 480 });
+    expect([...calibration.T]).toEqual([-0.1935, 0, 0]);
+    const given = rectify(calibration, { crop: "given" });
+    expect(given.disparityOffsetPixels).toBeCloseTo(20, 9);
+    expect(given.baselineMetres).toBeCloseTo(0.1935, 9);
+  });
+
+  test("KITTI: the colour cameras, in both spellings, else the grey ones", () => {
+    const P = (shift: number) => `7.2e+02 0 6.1e+02 ${shift} 0 7.2e+02 1.7e+02 0 0 0 1 0`;
+    const raw = `calib_time: 09-Jan-2012 13:57:47\nS_rect_02: 1242 375\nP_rect_00: ${P(0)}\nP_rect_01: ${P(-387)}\nP_rect_02: ${P(45)}\nP_rect_03: ${P(-340)}\n`;
+    const one = loadStereoCalibration(write("000000.txt", raw));
+    expect([one.format, one.calibration.imageSize]).toEqual([
+      "KITTI calibration",
+      { width: 1242, height: 375 },
+    ]);
+    expect(one.calibration.T[0]).toBeCloseTo(-385 / 720, 12);
+    const stereo2012 = `P0: ${P(0)}\nP1: ${P(-387)}\nP2: ${P(45)}\nP3: ${P(-340)}\n`;
+    const two = loadStereoCalibration(write("000001.txt", stereo2012), {
+      imageSize: { width: 1242, height: 375 },
+    });
+    expect(two.calibration.T[0]).toBeCloseTo(-385 / 720, 12);
+    const grey = loadStereoCalibration(write("000002.txt", `P0: ${P(0)}\nP1: ${P(-387)}\n`), {
+      imageSize: { width: 1242, height: 375 },
+    });
+    expect(grey.calibration.T[0]).toBeCloseTo(-387 / 720, 12);
+  });
+
+  test.each([
+    ["a baseline that is infinite", calibTxt.replace("193.5", "inf"), "baseline"],
+    ["a matrix that is cut", calibTxt.replace("; 0 0 1]", "]"), "cam0"],
+    ["a value that is no number", calibTxt.replace("310", "nan"), "cam0"],
+    ["no second camera", calibTxt.replace("cam1", "cam2"), "cam1"],
+    ["a projection matrix that is cut", "P2: 1 0 0\nP3: 1 0 0\n", "P2"],
+    ["no baseline", `P2: ${"1000 0 9 0 0 1000 9 0 0 0 1 0"}\nP3: 1000 0 9 0 0 1000 9 0 0 0 1 0\n`, "T"],
+  ])("refuses %s", (_, text, key) => {
+    const file = write("bad.txt", text);
+    const imageSize = { width: 640, height: 480 };
+    expect(() => loadStereoCalibration(file, { imageSize })).toThrow(
+      expect.objectContaining({
+        code: "CALIBRATION_INVALID",
+        message: expect.stringContaining(key === "T" ? "baseline" : key),
+      }),
+    );
+  });
+});

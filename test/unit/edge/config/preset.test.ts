@@ -50,7 +50,7 @@ describe.each(PRESET_NAMES)("preset %s", (preset) => {
   });
 });
 
-/** Options of the running matcher; the search range belongs to the rig, so only sad-5 says it. */
+/** Options of the running matcher; the search range belongs to the rig, so only sad-5-defaults says it. */
 function relevant({ match, refine, rectify }: Config): object {
   const { numDisparities: _, ...rest } = match;
   const shared = Object.entries(rest).filter(
@@ -97,9 +97,8 @@ test("the windows' figures are those of the tables", () => {
   const { rows } = JSON.parse(readFileSync(file, "utf8")) as { rows: WindowRow[] };
   for (const [preset, matcher, window] of [
     ["sad-3", "sad", 3],
-    ["sad-5t", "sad", 5],
+    ["sad-5", "sad", 5],
     ["sad-7", "sad", 7],
-    ["pyramid", "pyramid", 7],
   ] as const) {
     const { figures } = PRESETS[preset]!;
     const of = (kind: string, what: RegExp) =>
@@ -109,6 +108,23 @@ test("the windows' figures are those of the tables", () => {
     expect(figures.map(({ measured }) => measured?.value)).toEqual(of("measured", /^fixed point$/));
     expect(figures.map(({ published }) => published?.value)).toEqual(of("published", /^table/));
     for (const { measured } of figures) expect(measured?.from).toBe(file);
+  }
+});
+
+test("the pyramids have the peak ratio nearest to the table, and its figures", () => {
+  const file = "bench/results/intel-xeon-2-cores/2026-11-26-687c6b7-pyramid-peak-ratio.json";
+  const { fits, rows } = JSON.parse(readFileSync(file, "utf8")) as {
+    fits: { fittedTo: string; peakRatio: number }[];
+    rows: { peakRatio: number; window: number; badPercent: number[] }[];
+  };
+  const { peakRatio } = fits.find(({ fittedTo }) => fittedTo === "all scenes")!;
+  for (const side of [3, 5, 7]) {
+    const { figures, settings } = PRESETS[`pyramid-${side}`]!;
+    expect(settings["match.pyramid.peakRatio"]).toBe(peakRatio);
+    const { badPercent } = rows.find((row) => row.window === side && row.peakRatio === peakRatio)!;
+    expect(figures.map(({ measured }) => measured)).toEqual(
+      badPercent.map((value) => ({ value, from: file })),
+    );
   }
 });
 

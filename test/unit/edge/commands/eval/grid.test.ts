@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The papers' tables and sweeps of two parameters: what stands where, worked out by hand.
+// Sweeps of two parameters, worked out by hand.
 import { describe, expect, test } from "vitest";
 import { gridCsv, gridHeatMap, gridPlot } from "../../../../../edge/commands/eval/grid.js";
-import {
-  megaDisparitiesPerSecond,
-  paperNotes,
-  paperTable,
-} from "../../../../../edge/commands/eval/paper-table.js";
-import { PUBLISHED } from "../../../../../edge/commands/eval/published.js";
+import { megaDisparitiesPerSecond } from "../../../../../edge/commands/eval/matchers.js";
 import { parseSweep } from "../../../../../edge/commands/eval/sweep.js";
 import type { Evaluation, Score } from "../../../../../edge/eval/index.js";
-import { PRESETS } from "../../../../../edge/presets/index.js";
 
 const createScore = (badPercent: number): Score => ({
   badPercent,
@@ -34,38 +28,8 @@ function evaluation(name: string, masks: Record<string, number>): Evaluation {
   };
 }
 
-describe("the papers' tables", () => {
-  test("every preset in them exists, and esaw-5 averages to the printed value", () => {
-    for (const preset of Object.keys(PUBLISHED)) expect(Object.keys(PRESETS)).toContain(preset);
-    for (const [preset, average] of [
-      ["esaw-5", 9.6],
-      ["esaw-9", 8.2],
-      ["esmp-8", 7.42],
-    ] as const) {
-      const numbers = Object.values(PUBLISHED[preset]!.scenes).flat();
-      expect(numbers.length).toBe(12);
-      expect(numbers.reduce((sum, value) => sum + value, 0) / 12).toBeCloseTo(average, 0);
-    }
-  });
-
-  test("ours stands above the paper's, scene by scene", () => {
-    const ours = evaluation("tsukuba", { valid: 3, nonocc: 1, all: 2, disc: 6 });
-    expect(megaDisparitiesPerSecond(ours)).toBeCloseTo(25, 9);
-    expect(paperTable([{ preset: "esaw-9", evaluation: ours }])).toEqual([
-      ["preset", "of", "tsukuba nonocc", "tsukuba all", "tsukuba disc", "average", "ms", "MDE/s"],
-      ["esaw-9", "ours", "1.00", "2.00", "6.00", "3.00", "4.0", "25"],
-      ["", "published", "1.90", "2.50", "9.70", "8.20", "-", "194.8"],
-    ]);
-    expect(paperNotes([{ preset: "esaw-9", evaluation: ours }])).toEqual([
-      "esaw-9: Yu et al. 2010, table IV; MDE/s on GTX 8800",
-    ]);
-  });
-
-  test("a scene without those masks has its valid pixels, and the paper nothing", () => {
-    const rows = paperTable([{ preset: "sad-7", evaluation: evaluation("Art", { valid: 30 }) }]);
-    expect(rows[1]).toEqual(["sad-7", "ours", "30.00", "30.00", "4.0", "25"]);
-    expect(rows[2]).toEqual(["", "published", "-", "-", "-", "-"]);
-  });
+test("the rate counts the disparities of whole images", () => {
+  expect(megaDisparitiesPerSecond(evaluation("tsukuba", { valid: 3 }))).toBeCloseTo(25, 9);
 });
 
 describe("sweeps", () => {

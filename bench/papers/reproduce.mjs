@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes what `depthwatt reproduce` prints for every paper to one result file: `node bench/papers/reproduce.mjs
+// [--backend cpu|cuda]` (needs DEPTHWATT_DATA). A row that this machine cannot compute keeps its reason.
+import { Lab } from "../../dist/edge/commands/reproduce/lab.js";
+import { PAPERS } from "../../dist/edge/commands/reproduce/list.js";
+import { reproduce } from "../../dist/edge/commands/reproduce/reproduce.js";
+import { scriptArguments } from "../../scripts/arguments.mjs";
+import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
+
+const { values } = scriptArguments({ options: { backend: { type: "string" }, ...RESULT_OPTIONS } });
+const backend = values.backend ?? "cpu";
+const FRAMES = 3;
+
+const lab = new Lab({ data: process.env.DEPTHWATT_DATA, backend, frames: FRAMES });
+const rows = [];
+for (const { number, exhibits } of PAPERS) {
+  for (const { kind, number: exhibit, rows: all } of await reproduce(exhibits, lab)) {
+    for (const { ours, ...row } of all) {
+      const measured = typeof ours === "number" ? { ours } : { gap: ours.reason };
+      rows.push({ kind: "measured", paper: number, exhibit: `${kind} ${exhibit}`, ...row, ...measured });
+    }
+  }
+  console.log(`${number}: ${rows.length} rows so far, ${Math.round(performance.now() / 1000)} s`);
+}
+writeResult(backend === "cpu" ? "reproduce" : `reproduce-${backend}`, values, {
+  what: `depthwatt reproduce of every paper, ${backend}, median of ${FRAMES} frames; printed numbers are published, ours measured`,
+  rows,
+});

@@ -18,17 +18,20 @@ const KITTI_PAIRS = [
 ] as const;
 const KITTI_KEYS = ["P_rect_0", "P"];
 
-/** Returns whether the text is Middlebury's calib.txt, which is "key=value" lines. */
-export const isMiddleburyText = (text: string): boolean => /^\s*cam0\s*=/m.test(text);
+/** Returns whether the text is Middlebury's calib.txt, which is "key=value" lines. Takes linear time. */
+export const isMiddleburyText = (text: string): boolean => /^[ \t]*cam0[ \t]*=/m.test(text);
 
 /** Reads "key=value" lines; a matrix is "[a b c; d e f; g h i]". */
 export function parseMiddlebury(text: string): Record<string, unknown> {
-  const root: Record<string, unknown> = {};
-  for (const [, key, value] of text.matchAll(/^[ \t]*(\w+)[ \t]*=[ \t]*(.*?)[ \t]*\r?$/gm)) {
-    const list = /^\[(.*)\]$/.exec(value!);
-    root[key!] = list ? list[1]!.split(/[\s;,]+/).filter((word) => word !== "") : value;
-  }
-  return root;
+  const entries = text.split("\n").flatMap((line): [string, unknown][] => {
+    const at = line.indexOf("=");
+    if (at < 0) return [];
+    const value = line.slice(at + 1).trim();
+    const isList = value.startsWith("[") && value.endsWith("]");
+    const words = () => value.slice(1, -1).split(/[\s;,]+/);
+    return [[line.slice(0, at).trim(), isList ? words().filter((word) => word !== "") : value]];
+  });
+  return Object.fromEntries(entries);
 }
 
 export const isMiddlebury = ({ root }: ParsedFile): boolean => "cam0" in root && "baseline" in root;

@@ -32,7 +32,7 @@ async function readNumDisparities(file: string): Promise<number> {
   } catch (cause) {
     throw invalid((cause as Error).message, cause);
   }
-  const word = /^\s*ndisp\s*=\s*(\S+)/m.exec(text)?.[1];
+  const word = /^[ \t]*ndisp[ \t]*=[ \t]*(\S+)/m.exec(text)?.[1];
   const value = Number(word);
   if (!Number.isInteger(value) || value < 1) throw invalid(word ?? "no such line");
   return Math.min(value, MAX_DISPARITIES);

@@ -255,7 +255,7 @@ export const YU_2010: Paper = {
       rows: sensitivity("esmp-8", {
         gammaColour: [9, 13, 18, 22, 27],
         gammaDistance: [15, 22, 29, 36, 43],
-        truncation: [9, 13, 17, 21, 25],
+        truncation: [9, 13, 17, 19, 21],
         lambdaThousandths: [75, 110, 150, 190],
         capTenThousandths: [188, 281, 375, 469, 562],
         basePercent: [160, 170, 180, 190, 200],

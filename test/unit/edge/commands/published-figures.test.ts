@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every number of `match --json`, `eval --json` and `profile --json`, computed a second time from the maps, times and watts that
+// this test scripts. Whole documents are compared, so a new number needs its line here.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { encodePfm, encodePng, sceneCalibration } from "../../../../camera/index.js";
+import { type EngineOptions, STAGE_NAMES } from "../../../../cuda/index.js";
+import { runCommandLine } from "../../../../edge/cli/program.js";
+import { measurePoint } from "../../../../edge/commands/profile/measure.js";
+import { SETTINGS } from "../../../../edge/config/index.js";
+import { Meter } from "../../../../power/index.js";
+import { constructedProfile } from "../../../doubles/constructed-profile.js";
+import { settingDefault } from "../../../doubles/other-value.js";
+import { script } from "../../../doubles/run-script.js";
+
+vi.mock("../../../../cuda/engine/binding/engine.js", async () => {
+  const { engineModule } = await import("../../../doubles/run-script.js");
+  return engineModule;
+});
+
+let folder = "";
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "depthwatt-figures-"));
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+  rmSync(folder, { recursive: true });
+});
+
+const INVALID = -32_768;
+const near = (value: number) => expect.closeTo(value, 9);
+
+/** Runs a command in this process and returns the JSON that it prints. */
+async function printed(...words: string[]): Promise<unknown> {
+  let out = "";
+  const write = vi.spyOn(process.stdout, "write").mockImplementation((text) => {
+    out += text;
+    return true;
+  });
+  const code = await runCommandLine(words);
+  write.mockRestore();
+  expect(code, out).toBe(0);
+  return JSON.parse(out);
+}
+
+/** Defaults of the settings below a key, by the rest of their name. */
+const defaultsOf = (section: string) =>
+  Object.fromEntries(
+    SETTINGS.filter(({ key }) => key.startsWith(section)).map((setting) => [
+      setting.key.slice(section.length),
+      settingDefault(setting),
+    ]),
+  );
+
+async function writeGrey(name: string, width: number, height: number, value: (i: number) => number) {
+  const data = Uint8Array.from({ length: width * height }, (_, i) => value(i));
+  writeFileSync(join(folder, name), await encodePng({ data, width, height }));
+}
+
+const INFO = {
+  backend: "cpu",
+  backendReason: "as the test says",
+  instructionSet: "scalar",
+  threads: 3,
+  workspaceBytes: 0,
+  framesInFlight: 1,
+  verticalOffset: {
+    watched: true,
+    known: true,
+    atLimit: false,
+    measuredRows: 1.25,
+    appliedRows: 1.5,
+    measuredRowsOverWidth: 2.25,
+    appliedRowsOverWidth: 2.5,
+  },
+  noise: { watched: true, known: true, sigma: 3.456, smoothed: true, range: 9 },
+} as const;
+
+/** Milliseconds of a stage; one stage does not run. */
+const stageMs = (stage: number, frame: number) =>
+  stage === 1 ? Number.NaN : (stage + 1) * 0.25 + ((5 * frame) % 11) * 0.5;
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+
+test("match --json", async () => {
+  const [width, height, minDisparity, numDisparities] = [40, 24, 5, 32];
+  const pixels = width * height;
+  const disparityQ4 = new Int16Array(pixels).fill(INVALID);
+  const confidence = new Uint8Array(pixels);
+  const [valid, matched, atEnd] = [700, 600, 2];
+  for (let i = 0; i < valid; i++) {
+    disparityQ4[i] = 16 * 20;
+    if (i < matched) confidence[i] = 1 + (i % 255);
+    // The last two disparities of the search are 35 and 36. The two filled pixels do not count.
+    if (i < atEnd || i >= valid - 2) disparityQ4[i] = 16 * 35 + i;
+  }
+  const droppedPixels = { filled: 11, lowConfidence: 23, tooNear: 31, tooFar: 47 };
+  let asked: EngineOptions | undefined;
+  script.openEngine = (options) => {
+    asked = options;
+    return {
+      info: INFO,
+      slots: [{ disparityQ4, confidence }],
+      stageMilliseconds: Float64Array.from(STAGE_NAMES, (_, stage) => stageMs(stage, 0)),
+      compute: async () => ({ validPixels: valid, matchedPixels: matched, droppedPixels }),
+      close: () => {},
+    } as never;
+  };
+  await writeGrey("left.png", width, height, (i) => i % 200);
+  await writeGrey("right.png", width, height, (i) => (i + 7) % 200);
+  const settings = [`match.minDisparity=${minDisparity}`, "match.sgm.p1=7", "match.halfResolution=false"];
+  const found = await printed(
+    ...["match", join(folder, "left.png"), join(folder, "right.png"), "--json"],
+    ...["--num-disparities", String(numDisparities), ...settings.flatMap((one) => ["--set", one])],
+  );
+  expect(asked).toMatchObject({ width, height, match: { minDisparity, numDisparities } });
+  const percent = (count: number) => Math.round((1e5 * count) / pixels) / 1000;
+  expect(found).toEqual({
+    width,
+    height,
+    algorithm: "sgm",
+    backend: "cpu",
+    instructionSet: "scalar",
+    milliseconds: sum(STAGE_NAMES.map((_, stage) => stageMs(stage, 0)).filter((ms) => !Number.isNaN(ms))),
+    validPercent: percent(valid),
+    matchedPercent: percent(matched),
+    atRangeEndPercent: Math.round((1e5 * atEnd) / matched) / 1000,
+    neededDisparities: null,
+    droppedPercent: {
+      filled: percent(11),
+      lowConfidence: percent(23),
+      tooNear: percent(31),
+      tooFar: percent(47),
+    },
+    verticalOffset: {
+      measuredRows: 1.25,
+      appliedRows: 1.5,
+      measuredRowsOverWidth: 2.25,
+      appliedRowsOverWidth: 2.5,
+    },
+    noise: { sigma: 3.46, smoothed: true },
+    problem: null,
+    minDisparity,
+    numDisparities,
+    parameters: {
+      halfResolution: false,
+      ...defaultsOf("match.sgm."),
+      p1: 7,
+      refine: defaultsOf("refine."),
+    },
+  });
+});
+
+interface Pixel {
+  truth: number;
+  /** undefined: none. */
+  estimate: number | undefined;
+  masks: readonly string[];
+}
+
+/** The four scores of some pixels, by counting. */
+function scoresOf(pixels: readonly Pixel[], threshold: number) {
+  const known = pixels.filter(({ truth }) => Number.isFinite(truth));
+  const estimated = known.filter(({ estimate }) => estimate !== undefined);
+  const errors = estimated.map(({ truth, estimate }) => Math.abs(estimate! - truth));
+  const off = errors.filter((error) => error > threshold).length;
+  const holes = known.length - estimated.length;
+  return {
+    badPercent: (100 * (off + holes)) / known.length,
+    badPercentValidOnly: (100 * off) / estimated.length,
+    density: (100 * estimated.length) / known.length,
+    averageErrorPx: sum(errors) / errors.length,
+  };
+}
+type Scores = ReturnType<typeof scoresOf>;
+const closely = (scores: Scores) =>
+  Object.fromEntries(Object.entries(scores).map(([name, value]) => [name, near(value)]));
+const meanOf = (scores: readonly Scores[]) =>
+  Object.fromEntries(
+    (Object.keys(scores[0]!) as (keyof Scores)[]).map((name) => [
+      name,
+      near(sum(scores.map((one) => one[name])) / scores.length),
+    ]),
+  );
+
+test("eval --json", async () => {
+  const scenes = [
+    {
+      name: "one",
+      width: 30,
+      threshold: 1,
+      numDisparities: 48,
+      masks: ["nonocc", "all", "disc"],
+      timesMs: [90, 10, 40, 30],
+    },
+    { name: "two", width: 26, threshold: 2.5, numDisparities: 5, masks: ["nonocc"], timesMs: [70, 8, 5, 6] },
+  ].map((scene, seed) => {
+    const pixels = Array.from({ length: scene.width * 20 }, (_, i): Pixel => {
+      const kind = (i * 7919 + seed * 104_729) % 100;
+      const truth = kind < 12 ? Number.POSITIVE_INFINITY : 4 + (i % 9);
+      const estimate = kind % 7 === 0 ? undefined : 4 + (i % 9) + ((i % 13) - 4) / 4;
+      return { truth, estimate, masks: scene.masks.filter((_, m) => (i >> (2 * m)) % (m + 2) !== 0) };
+    });
+    return { ...scene, height: 20, pixels };
+  });
+  for (const { name, width, height, pixels, masks } of scenes) {
+    mkdirSync(join(folder, name));
+    for (const side of ["left", "right"])
+      await writeGrey(`${name}/${side}.png`, width, height, (i) => i % 251);
+    for (const mask of masks)
+      await writeGrey(`${name}/${mask}.png`, width, height, (i) =>
+        pixels[i]!.masks.includes(mask) ? 255 : 128,
+      );
+    const truth = { data: Float32Array.from(pixels, ({ truth }) => truth), width, height };
+    writeFileSync(join(folder, name, "truth.pfm"), encodePfm(truth));
+  }
+  const entries = scenes.map(({ name, masks, threshold, numDisparities }) => ({
+    name,
+    left: `${name}/left.png`,
+    right: `${name}/right.png`,
+    groundTruth: { path: `${name}/truth.pfm`, scale: 1, invalid: "inf" },
+    masks: Object.fromEntries(masks.map((mask) => [mask, `${name}/${mask}.png`])),
+    numDisparities,
+    badThresholdPx: threshold,
+  }));
+  writeFileSync(join(folder, "dataset.json"), JSON.stringify({ scenes: entries }));
+  vi.useFakeTimers({ toFake: ["performance"] });
+  script.openEngine = ({ width }) => {
+    const { pixels, timesMs } = scenes.find((scene) => scene.width === width)!;
+    const times = [...timesMs];
+    const disparityQ4 = Int16Array.from(pixels, ({ estimate }) =>
+      estimate === undefined ? INVALID : 16 * estimate,
+    );
+    return {
+      info: INFO,
+      slots: [{ disparityQ4, confidence: new Uint8Array(pixels.length) }],
+      compute: async () => vi.advanceTimersByTime(times.shift()!),
+      close: () => {},
+    } as never;
+  };
+  const found = await printed(
+    "eval",
+    folder,
+    "--json",
+    "--set",
+    "match.sgm.p1=7",
+    "--set",
+    "match.halfResolution=false",
+  );
+
+  // The first frame is not timed; the others' median is.
+  const medians = [30, 6];
+  const scores = scenes.map(({ pixels, threshold, masks }) => ({
+    valid: scoresOf(pixels, threshold),
+    ...Object.fromEntries(
+      masks.map((mask) => [
+        mask,
+        scoresOf(
+          pixels.filter((pixel) => pixel.masks.includes(mask)),
+          threshold,
+        ),
+      ]),
+    ),
+  })) as Record<string, Scores>[];
+  const [one, two] = scores as [Record<string, Scores>, Record<string, Scores>];
+  expect(found).toEqual({
+    algorithm: "sgm",
+    scenes: scenes.map(({ name, width, height, threshold, numDisparities }, i) => ({
+      name,
+      masks: Object.fromEntries(Object.entries(scores[i]!).map(([mask, one]) => [mask, closely(one)])),
+      milliseconds: near(medians[i]!),
+      thresholdPx: threshold,
+      width,
+      height,
+      // A search has 8 disparities or more.
+      numDisparities: Math.max(8, numDisparities),
+    })),
+    mean: {
+      masks: {
+        valid: meanOf([one.valid!, two.valid!]),
+        nonocc: meanOf([one.nonocc!, two.nonocc!]),
+        all: meanOf([one.all!]),
+        disc: meanOf([one.disc!]),
+      },
+      milliseconds: near(18),
+      middleburyV2BadPercent: near((one.nonocc!.badPercent + one.all!.badPercent + one.disc!.badPercent) / 3),
+    },
+    parameters: {
+      match: {
+        minDisparity: 0,
+        numDisparities: 64,
+        halfResolution: false,
+        ...defaultsOf("match.sgm."),
+        p1: 7,
+      },
+      refine: defaultsOf("refine."),
+    },
+  });
+});
+
+/** Nearest rank, by sorting. */
+function percentiles(values: readonly number[]) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = (share: number) => near(sorted[Math.ceil(share * sorted.length) - 1]!);
+  return { p50Ms: at(0.5), p95Ms: at(0.95), p99Ms: at(0.99) };
+}
+
+test("a point of a profile", async () => {
+  vi.useFakeTimers({
+    toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance", "hrtime"],
+  });
+  const [width, height, numDisparities, rateHz] = [64, 48, 32, 20];
+  const watts = 12.5;
+  const validIn = (frame: number) => 1000 + 10 * frame;
+  const takenNs: bigint[] = [];
+  const stageMilliseconds = new Float64Array(STAGE_NAMES.length);
+  const engine = {
+    info: INFO,
+    slots: [{}, {}],
+    stageMilliseconds,
+    submit: (
+      slot: number,
+      _left: unknown,
+      _right: unknown,
+      onDone: (error: null, result: object) => void,
+    ) => {
+      const frame = takenNs.length;
+      takenNs.push(process.hrtime.bigint());
+      queueMicrotask(() => {
+        stageMilliseconds.set(STAGE_NAMES.map((_, stage) => stageMs(stage, frame)));
+        onDone(null, { slot, validPixels: validIn(frame) });
+      });
+    },
+    close: () => {},
+  };
+  script.openEngine = () => engine as never;
+  const sensor = {
+    name: "scripted",
+    rails: [
+      {
+        label: "main",
+        sourcePath: "main",
+        kind: "power" as const,
+        updateIntervalMs: undefined,
+        step: undefined,
+      },
+    ],
+    total: { rails: ["main"], reason: "main feeds all" },
+    read: () => [
+      { available: true as const, timestampNs: process.hrtime.bigint(), powerMilliwatts: 1000 * watts },
+    ],
+    close: () => {},
+  };
+  const meter = new Meter({
+    sensor,
+    rateHz: 100,
+    clock: () => process.hrtime.bigint(),
+    readContext: () => context(),
+  });
+  /** Frames and time when the temperature was read: half-way through the warm-up, before and after the measurement. */
+  const read: { frames: number; ns: bigint }[] = [];
+  const celsius = [50, 50.4, 53];
+  const context = () => ({
+    powerMode: "15W",
+    onlineCores: 6,
+    cpuKilohertz: {},
+    gpuMegahertz: 600,
+    emcMegahertz: 2133,
+    clocksLocked: true,
+    tpcMask: 2,
+    emcCapMegahertz: 3199,
+    temperaturesCelsius: { cpu: 40, gpu: celsius[read.length - 1] ?? 53 },
+    fans: {},
+    throttle: {},
+  });
+  const readContext = () => {
+    read.push({ frames: takenNs.length, ns: process.hrtime.bigint() });
+    return context();
+  };
+  const image = new Uint8Array(width * height);
+  const scenes = {
+    get: async () => ({
+      pairs: [{ left: image, right: image }],
+      calibration: sceneCalibration({ width, height }),
+    }),
+  };
+  meter.start();
+  let result: Awaited<ReturnType<typeof measurePoint>> | undefined;
+  const point = {
+    mode: undefined,
+    algorithm: "sgm" as const,
+    width,
+    height,
+    numDisparities,
+    paths: 4 as const,
+    rateHz,
+  };
+  const measured = measurePoint(point, {
+    scenes: scenes as never,
+    meter,
+    backend: "cpu",
+    threads: 0,
+    seconds: 2,
+    warmUpSeconds: 1,
+    readContext,
+  }).then((done) => {
+    result = done;
+  });
+  while (result === undefined) {
+    await vi.advanceTimersByTimeAsync(10);
+    await Promise.race([measured, new Promise((resolve) => setImmediate(resolve))]);
+  }
+  meter.close();
+  const [, begin, end] = read as [unknown, { frames: number; ns: bigint }, { frames: number; ns: bigint }];
+  const frames = Array.from({ length: end.frames - begin.frames }, (_, i) => begin.frames + i);
+  const seconds = Number(end.ns - begin.ns) / 1e9;
+  // A frame may be due in the moment in which the time is over.
+  expect([40, 41]).toContain(frames.length);
+  const { power } = result;
+  if (!power.available) throw new Error(power.reason);
+  // From one reading of the sensor to another.
+  const { windowSeconds } = power;
+  expect(Math.abs(windowSeconds - seconds)).toBeLessThan(0.021);
+  const joules = watts * windowSeconds;
+  const megaDisparities = (width * height * numDisparities) / 1e6;
+  expect(result).toEqual({
+    id: "sgm-64x48-d32-p4-20hz",
+    point,
+    date: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+    backend: "cpu",
+    instructionSet: "scalar",
+    threads: 3,
+    frames: frames.length,
+    seconds: near(seconds),
+    fps: near(frames.length / seconds),
+    validPercent: near((100 * sum(frames.map(validIn))) / (frames.length * width * height)),
+    stages: Object.fromEntries(
+      STAGE_NAMES.flatMap((name, stage) =>
+        stage === 1 ? [] : [[name, percentiles(frames.map((frame) => stageMs(stage, frame)))]],
+      ),
+    ),
+    power: {
+      available: true,
+      reason: "main feeds all",
+      sensor: "scripted",
+      watts: near(watts),
+      wattsUncertainty: expect.closeTo(0, 3),
+      idleWatts: expect.objectContaining({ available: false }),
+      joules: near(joules),
+      joulesPerFrame: near(joules / frames.length),
+      joulesPerFrameNet: expect.objectContaining({ available: false }),
+      fpsPerWatt: near(frames.length / joules),
+      mdePerJoule: near((megaDisparities * frames.length) / joules),
+      rails: {
+        main: {
+          available: true,
+          watts: near(watts),
+          joules: near(joules),
+          wattsUncertainty: expect.closeTo(0, 3),
+          samples: expect.any(Number),
+        },
+      },
+      windowSeconds,
+      frames: frames.length,
+      sampling: expect.any(Object),
+      context: expect.any(Object),
+      changed: [],
+    },
+    temperature: { startCelsius: 50.4, endCelsius: 53, steady: true },
+    timeline: {
+      binSeconds: 0.1,
+      watts: Array.from({ length: 20 }, () => near(watts)),
+      frames: frames.map((frame) => expect.closeTo(Number(takenNs[frame]! - begin.ns) / 1e9, 4)),
+    },
+  });
+});
+
+test("profile --json prints the results that are stored, without their timelines", async () => {
+  const profile = { ...constructedProfile(), idleBefore: 4.5, idleAfter: 4.75 };
+  writeFileSync(join(folder, "profile.json"), JSON.stringify(profile));
+  const found = await printed("profile", "--report-only", "-o", folder, "--json");
+  expect(found).toEqual({
+    files: ["profile.json", "profile.csv", "report.html"].map((name) => join(folder, name)),
+    idleBefore: 4.5,
+    idleAfter: 4.75,
+    results: JSON.parse(JSON.stringify(profile.results.map(({ timeline: _, ...rest }) => rest))),
+  });
+});

@@ -28,6 +28,8 @@ export interface PublisherOptions {
   maxPayloadBytes?: number;
   /** Longest pause between two attempts to connect, milliseconds; default 30 000. */
   longestPauseMs?: number;
+  /** Shortest time between two renewals of a retained message, milliseconds; default 5000. */
+  renewalMs?: number;
   /** Nominal time between frames; MQTT 5 brokers forget a frame after three of them. */
   framePeriodMs?: number;
   /** Connected, or why not; called on every change. */

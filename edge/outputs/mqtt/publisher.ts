@@ -44,7 +44,7 @@ class MqttPublisher implements Publisher {
   readonly firstAttempt: Promise<BrokerStatus>;
   readonly #topics: Topics;
   readonly #connection: BrokerConnection;
-  readonly #retained = new RetainedTopics();
+  readonly #retained: RetainedTopics;
   readonly #queues = makeStreamQueues();
   readonly #runId = randomInt(1, 2 ** 32);
   readonly #clockDomain = localClockDomain();
@@ -72,6 +72,7 @@ class MqttPublisher implements Publisher {
 
   constructor(options: PublisherOptions) {
     this.#options = options;
+    this.#retained = new RetainedTopics(options.renewalMs);
     checkBrokerUrl(options.broker);
     this.#topics = makeTopics(options.base, options.device);
     this.#maxPendingBytes = options.maxPendingBytes ?? DEFAULT_MAX_PENDING_BYTES;

@@ -13,6 +13,11 @@ export class RetainedTopics {
   readonly #unanswered = new Set<{ topic: string }>();
   readonly #renewedMs = new Map<string, number>();
   readonly #renewals = new Map<string, NodeJS.Timeout>();
+  readonly #renewalMs: number;
+
+  constructor(renewalMs = RENEWAL_MS) {
+    this.#renewalMs = renewalMs;
+  }
 
   /** Keeps only the newest value of a topic, however often it changes while the broker is away. */
   set(topic: string, value: string): void {
@@ -40,12 +45,12 @@ export class RetainedTopics {
   }
 
   /**
-   * Publishes a topic once more, though its value is the same: at once, or 5 seconds after the last time.
+   * Publishes a topic once more, though its value is the same: at once, or when the time between two renewals is over.
    * @param publish called when the topic is among the changed ones
    */
   renew(topic: string, publish: () => void): void {
     if (!this.#values.get(topic) || this.#renewals.has(topic)) return;
-    const dueMs = (this.#renewedMs.get(topic) ?? Number.NEGATIVE_INFINITY) + RENEWAL_MS;
+    const dueMs = (this.#renewedMs.get(topic) ?? Number.NEGATIVE_INFINITY) + this.#renewalMs;
     const renewal = setTimeout(
       () => {
         this.#renewals.delete(topic);

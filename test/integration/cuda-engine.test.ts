@@ -19,7 +19,7 @@ import { startMosquitto } from "../doubles/mosquitto.js";
 import { framesOfMovingRows } from "../doubles/moving-rows.mjs";
 import { needs } from "../doubles/needs.js";
 import { lastJson, runProgram } from "../doubles/program.js";
-import { expectSameImage } from "../doubles/stages.js";
+import { expectSameImage, Random } from "../doubles/stages.js";
 import { steadyFrames } from "../doubles/steady-frames.mjs";
 import { layeredPair } from "../doubles/stereo-pair.js";
 import { computeHash, engineCases, hashResult } from "../golden/engine-cases.mjs";
@@ -73,6 +73,40 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
     expect(colours).toHaveLength(4);
     expect(colours[0]!.some((value) => value !== 0)).toBe(true);
     for (const one of colours) expect(Buffer.compare(one, colours[0]!)).toBe(0);
+  });
+
+  describe.each(["cpu", "cuda"] as const)("depth of a surface at 4 pixels, by hand, on %s", (backend) => {
+    const [width, height, disparity] = [64, 24, 4];
+    const random = new Random(3);
+    const left = random.fill(new Uint8Array(width * height), 0, 255);
+    const right = left.map((_, i) => left[Math.min(i + disparity, left.length - 1)]!);
+    // Z = f b / (d + offset) in millimetres, rounded half up; 0 is none.
+    test.each([
+      ["a metre", 1000, 0, 1000],
+      ["a half goes up", 2.5, 0, 3],
+      ["less than a half goes down", 2.25, 0, 2],
+      ["the last millimetre of 16 bits", 65_535, 0, 65_535],
+      ["still the last one", 65_535.25, 0, 65_535],
+      ["beyond 16 bits", 65_535.75, 0, 0],
+      ["half the distance at twice the disparity", 1000, 4, 500],
+      ["infinitely far", 1000, -4, 0],
+      ["behind the camera", 1000, -5, 0],
+    ])("%s", async (_, millimetres, disparityOffsetPixels, expected) => {
+      const geometry = {
+        focalPixels: 1,
+        baselineMetres: (disparity * millimetres) / 1000,
+        disparityOffsetPixels,
+      };
+      const options = engineOptions({ width, height, left, right }, { geometry, backend, threads: 1 });
+      const match = changedMatch(options.match, { numDisparities: 16, subpixel: false });
+      const engine = createEngine({ ...options, match });
+      await engine.compute(left, right);
+      const { disparityQ4, depthMillimetres } = engine.slots[0]!;
+      engine.close();
+      const found = depthMillimetres.filter((_, i) => disparityQ4[i] === 16 * disparity);
+      expect(found.length).toBeGreaterThan(0.8 * width * height);
+      expect(new Set(found)).toEqual(new Set([expected]));
+    });
   });
 
   describe("gives the CPU's bits", () => {

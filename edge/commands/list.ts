@@ -35,6 +35,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   { group: "Measure", usage: "bench", summary: "time a matcher on a synthetic pair in memory", load: () => import("./bench/command.js") },
   { group: "Measure", usage: "measure [left] [right]", summary: "measure depth error and noise at a flat target; correct the baseline's scale", load: () => import("./measure/command.js") },
   { group: "Measure", usage: "profile", summary: "measure frame rate and energy over sizes, paths, rates and power modes", load: () => import("./profile/command.js") },
+  { group: "Measure", usage: "energy [files...]", summary: "show the energy log: frame rate, watts and joules per frame over time", load: () => import("./energy/command.js") },
   { group: "Device", usage: "doctor", summary: "report what this machine has, what it lacks, and what to do", load: () => import("./doctor/command.js") },
   { group: "Device", usage: "boards", summary: "show which board this is, why, and every known board", load: () => import("./boards/command.js") },
   { group: "Device", usage: "presets", summary: "list the presets for --preset: purpose, source and accuracy", load: () => import("./presets/command.js") },

@@ -9,4 +9,11 @@ export const logSection = section("The log on stderr.", {
     takesEffect: "live",
     description: "The least severe line that is written.",
   }),
+  energyIntervalSeconds: setting(z.union([z.literal(0), z.number().min(2).max(86_400)]), {
+    default: 10,
+    unit: "s",
+    takesEffect: "restart",
+    description:
+      "Time between two entries of the energy log: in a service's journal and in outputs.energy.file. 0: none.",
+  }),
 });

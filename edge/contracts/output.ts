@@ -7,6 +7,7 @@ import type { ConnectionOptions } from "../../core/mqtt/connection.js";
 import type { BrokenSetting } from "./broken-setting.js";
 import type { ComputedFrame, RequestedEncodings } from "./computed-frame.js";
 import type { RunControl } from "./control.js";
+import type { EnergyRecord } from "./energy.js";
 import type { HttpAccess } from "./http.js";
 import type { InputLayout, Rig } from "./rig.js";
 import type { Exact } from "./setting.js";
@@ -60,6 +61,8 @@ export interface Output {
   cameraInfo?(cameraInfo: object | undefined): void;
   /** RunFigures, every outputs.metricsIntervalMs and at the end. */
   metrics?(metrics: object): void;
+  /** An entry of the energy log, every log.energyIntervalSeconds. */
+  energy?(record: EnergyRecord): void;
   /** Settings of the run that hold from now on, by dotted key; the first time all that can change while it runs. */
   settings?(values: object, from: string): void;
   counters(): OutputCounters;

@@ -420,6 +420,16 @@ export interface SettingValues {
   "outputs.homeAssistant.switches"?: string | undefined;
   /** Live settings with a choice that become selects; needs control.authentication broker. (default match.algorithm) */
   "outputs.homeAssistant.selects"?: string | undefined;
+  /** File that lines are added to, NAME.jsonl or NAME.csv. Without it this output is off. */
+  "outputs.energy.file"?: string | undefined;
+  /** Moves the file aside when it is so large, and begins a new one; 0: never. (MB, default 10) */
+  "outputs.energy.rotateMegabytes"?: number | undefined;
+  /** Moves the file aside when its first line is so old; 0: never. (h, default 0) */
+  "outputs.energy.rotateHours"?: number | undefined;
+  /** Number of older files that are kept; the oldest are deleted. (default 10) */
+  "outputs.energy.keepFiles"?: number | undefined;
+  /** Compresses older files with gzip; 'depthwatt energy' reads them all the same. (default true) */
+  "outputs.energy.compress"?: boolean | undefined;
   /** Address that it listens on. Beyond loopback (0.0.0.0 is every network) a password or client certificates are needed. (default 127.0.0.1) */
   "http.address"?: string | undefined;
   /** Its port; auto takes 8990, or a free one where that is taken. (default auto) */
@@ -466,4 +476,6 @@ export interface SettingValues {
   "power.profile"?: string | undefined;
   /** The least severe line that is written. (default info) */
   "log.level"?: "fatal" | "error" | "warn" | "info" | "debug" | "trace" | undefined;
+  /** Time between two entries of the energy log: in a service's journal and in outputs.energy.file. 0: none. (s, default 10) */
+  "log.energyIntervalSeconds"?: 0 | number | undefined;
 }

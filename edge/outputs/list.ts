@@ -2,6 +2,7 @@
 // Every kind of output by the name of its section, which also stands before its drops. The order counts: `latencyMs` is that of
 // the first one that takes frames.
 import { derived } from "./derived/open.js";
+import { energy } from "./energy/open.js";
 import { homeAssistant } from "./homeassistant/open.js";
 import { mcap } from "./mcap/open.js";
 import { mqtt } from "./mqtt/open.js";
@@ -17,4 +18,5 @@ export const OUTPUTS = {
   derived,
   ros,
   homeAssistant,
+  energy,
 };

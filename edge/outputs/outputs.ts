@@ -3,6 +3,7 @@
 import { DepthwattError, isDepthwattError } from "../../core/index.js";
 import { orUnavailable, type Unavailable } from "../contracts/availability.js";
 import type { FrameSink } from "../contracts/computed-frame.js";
+import type { EnergyRecord } from "../contracts/energy.js";
 import type { DeviceState, OutputContext, OutputPicture, Prepared } from "../contracts/output.js";
 import type { Percentiles } from "../contracts/statistics.js";
 import type { OutputTotals } from "../contracts/totals.js";
@@ -148,6 +149,10 @@ export class Outputs {
 
   metrics(metrics: object): void {
     for (const outlet of this.#outlets) outlet.notify("metrics", (output) => output.metrics?.(metrics));
+  }
+
+  energy(record: EnergyRecord): void {
+    for (const outlet of this.#outlets) outlet.notify("energy", (output) => output.energy?.(record));
   }
 
   settings(values: object, from: string): void {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The composition root: what depthwatt is made of, in the order in which a frame passes.
 //   capture -> pair -> rectify -> match -> refine -> depth -> encode -> publish, and power next to it
+import { qualityWords } from "../../cuda/index.js";
 import { type BoardChoice, type Config, chooseBoard } from "../config/index.js";
 import { loadNative } from "../contracts/native.js";
 import { CountsByCause } from "../contracts/statistics.js";
@@ -12,6 +13,7 @@ import { MatchWatch } from "../match/match-watch.js";
 import { Outputs, PreparedOutputs } from "../outputs/outputs.js";
 import { AdjustableEngine } from "../pipeline/adjustable-engine.js";
 import { Pipeline } from "../pipeline/pipeline.js";
+import { EnergyLog } from "../power/energy-log.js";
 import { openMeter } from "../power/open-meter.js";
 import { RigWatch } from "../rig/health/index.js";
 import { runEngineOptions } from "./engine-options.js";
@@ -50,6 +52,7 @@ export async function openRuntime(
     const board = chooseBoard(config.board);
     const meter = openPower(runtime, board);
     const pipeline = joinPipeline(runtime, { source, input, engine, outputs, snapshots }, drops, frames);
+    const energyLog = openEnergyLog(runtime, { meter, engine, pipeline });
     const parts = {
       board,
       source,
@@ -57,6 +60,7 @@ export async function openRuntime(
       engine,
       gpu,
       meter,
+      energyLog,
       health,
       matching,
       pipeline,
@@ -162,6 +166,27 @@ async function openOutputs(
 function openPower(runtime: Runtime, { totalRule }: BoardChoice): RuntimeParts["meter"] {
   return runtime.owns(
     openMeter({ ...runtime.config.power, native: loadNative(), ...(totalRule && { totalRule }) }),
+  );
+}
+
+/** Logs frame rate, power and energy per frame at intervals. */
+function openEnergyLog(
+  runtime: Runtime,
+  { meter, engine, pipeline }: Pick<RuntimeParts, "meter" | "engine" | "pipeline">,
+): EnergyLog {
+  return runtime.owns(
+    new EnergyLog({
+      report: (window) => {
+        meter.sample();
+        return meter.report(window);
+      },
+      frames: () => pipeline.frames,
+      matcher: () => {
+        const { algorithm, numDisparities } = engine.match;
+        return [algorithm, ...qualityWords(engine.match), `${numDisparities} disparities`].join(", ");
+      },
+      onRecord: (record) => runtime.energyLogged(record),
+    }),
   );
 }
 

@@ -9,6 +9,7 @@ import type { MatchWatch } from "../match/match-watch.js";
 import type { Outputs } from "../outputs/outputs.js";
 import type { AdjustableEngine } from "../pipeline/adjustable-engine.js";
 import type { Pipeline } from "../pipeline/pipeline.js";
+import type { EnergyLog } from "../power/energy-log.js";
 import type { RigWatch } from "../rig/health/index.js";
 import type { LiveInput } from "./live-input.js";
 import type { Reporter } from "./reporter.js";
@@ -21,6 +22,7 @@ export interface RuntimeParts {
   engine: AdjustableEngine;
   gpu: GpuRetry;
   meter: Meter;
+  energyLog: EnergyLog;
   health: RigWatch;
   matching: MatchWatch;
   pipeline: Pipeline;

@@ -4,6 +4,7 @@ import { DepthwattError } from "../../core/index.js";
 import type { EngineOptions } from "../../cuda/index.js";
 import { type Config, describedSettings, type SettingsChange } from "../config/index.js";
 import type { ComputedFrame } from "../contracts/computed-frame.js";
+import type { EnergyRecord } from "../contracts/energy.js";
 import type { DeviceState } from "../contracts/output.js";
 import type { RunTotals } from "../contracts/totals.js";
 import type { GovernorLoop } from "../governor/index.js";
@@ -20,6 +21,8 @@ export interface RuntimeEvents {
   onNotice(notice: string): void;
   /** Every outputs.metricsIntervalMs. */
   onFigures?(figures: RunFigures): void;
+  /** Every log.energyIntervalSeconds. */
+  onEnergy?(record: EnergyRecord): void;
   /** A frame was computed; its slot and images are lent until this returns. */
   onFrame?(frame: ComputedFrame): void;
   onState?(state: DeviceState, reason: string, code?: string): void;
@@ -140,6 +143,12 @@ export class Runtime {
     this.#events.onFrame?.(frame);
   }
 
+  /** An entry of the energy log is complete. */
+  energyLogged(record: EnergyRecord): void {
+    this.parts.outputs.energy(record);
+    this.#events.onEnergy?.(record);
+  }
+
   #describeClocks(): void {
     this.#described = true;
     if (Object.keys(this.parts.source.captureClocks?.() ?? {}).length > 0) this.publishInfo();
@@ -229,7 +238,7 @@ export class Runtime {
   /** Runs to the end of the source, the frame limit or stop(), closes everything and returns the figures of the whole run. */
   async run(): Promise<RunFigures> {
     this.#begin();
-    const { meter, pipeline, outputs, reporter, input, source, gpu } = this.parts;
+    const { meter, energyLog, pipeline, outputs, reporter, input, source, gpu } = this.parts;
     const { idleSeconds } = this.config.power;
     let figures: RunFigures;
     // A run that is over before the broker has answered would have published nothing.
@@ -253,6 +262,7 @@ export class Runtime {
     this.#startMetrics();
     try {
       reporter.begin();
+      energyLog.begin(this.config.log.energyIntervalSeconds);
       await pipeline.run();
     } finally {
       // Also where it ends automatically: who asked for another source is answered while the outputs are open.
@@ -261,6 +271,7 @@ export class Runtime {
       this.#state.end();
       clearInterval(this.#timer);
       this.#timer = undefined;
+      energyLog.end();
       await this.#settings.end();
       figures = reporter.figures("run");
       this.#warnRowsApart();

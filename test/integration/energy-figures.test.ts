@@ -6,6 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import type { BenchFigures } from "../../edge/commands/bench/index.js";
+import type { EnergySummary } from "../../edge/commands/energy/summary.js";
+import type { EnergyRecord } from "../../edge/contracts/energy.js";
 import type { RunFigures } from "../../edge/run/figures.js";
 import { needs } from "../doubles/needs.js";
 import { lastJson, runProgram } from "../doubles/program.js";
@@ -19,15 +21,33 @@ needs("toolchain").suite("a run with a sensor", () => {
     const source = "test/doubles/native/fake_nvml.c";
     execFileSync("gcc", ["-shared", "-fPIC", "-O2", "-o", library, source, "-lm"]);
     const size = ["--set", "source.synthetic.width=96", "--set", "source.synthetic.height=64"];
-    const words = ["run", "--broker", "none", "--frames", "60", "--json", ...size];
+    const words = ["run", "--broker", "none", "--frames", "75", "--json", ...size];
     const sensor = ["--set", "power.sensor=nvml", "--set", "match.numDisparities=16"];
-    const ran = await runProgram([...words, ...sensor], { LD_LIBRARY_PATH: folder });
+    const logged = join(folder, "energy.jsonl");
+    const log = ["--set", `outputs.energy.file=${logged}`, "--set", "log.energyIntervalSeconds=2"];
+    const ran = await runProgram([...words, ...sensor, ...log], { LD_LIBRARY_PATH: folder });
     const { power, frames, width, height } = lastJson<RunFigures>(ran);
     if (!power.available) throw new Error(power.reason);
-    expect(frames).toBe(60);
+    expect(frames).toBe(75);
     // The energy counter is the total, the power reading stands next to it.
     expect(Object.values(power.rails)[0]).toMatchObject({ joules: power.joules, watts: power.watts });
     expect(power.mdePerJoule).toBeCloseTo(((width * height * 16) / 1e6) * (power.fpsPerWatt as number), 6);
+    // The log's windows follow each other; only the time after the last whole one may be missing.
+    const { total, records } = lastJson<{ total: EnergySummary; records: EnergyRecord[] }>(
+      await runProgram(["energy", logged, "--json"]),
+    );
+    expect(records.length).toBeGreaterThanOrEqual(1);
+    expect(total.frames).toBeGreaterThan(0);
+    expect(total.frames).toBeLessThanOrEqual(75);
+    // The sensor's power is between 100 and 300 W, so what the log has not is bounded by the time that it has not.
+    const missing = power.joules - total.joules!;
+    const missingSeconds = power.windowSeconds - total.seconds;
+    expect(missing).toBeGreaterThan(100 * missingSeconds - 20);
+    expect(missing).toBeLessThan(300 * missingSeconds + 20);
+    for (const { joules, seconds, watts, frames: count, joulesPerFrame } of records) {
+      expect((joules as number) / seconds / (watts as number)).toBeCloseTo(1, 1);
+      if (count > 0) expect(joulesPerFrame).toBeGreaterThan(0);
+    }
     // bench says what its joules are the joules of: of the GPU's board, while the CPU computed.
     const benched = await runProgram(
       ["bench", "--width", "96", "--height", "64", "--backend", "cpu", "--json", ...sensor],

@@ -24,6 +24,7 @@ import {
 } from "../options.js";
 import { END_SIGNALS, printJson, printLine } from "../output.js";
 import { type SettingOptions, settingFlags, withSettingFlags } from "../setting-flags.js";
+import { energyFields, energyLine } from "./energy-entry.js";
 import { greet } from "./greeting.js";
 import { hasTerminal, leaveTerminal, reload, reloadLater, terminalDescriptors } from "./reload.js";
 import { RepeatLimit } from "./repeat-limit.js";
@@ -136,6 +137,7 @@ async function runOnce(
   log.level = config.log.level;
   const quiet = options.json === true;
   let again = false;
+  let wasMeasured = true;
   const events: RuntimeEvents = {
     onNotice: (notice) => {
       const line = limit.admit(notice);
@@ -155,6 +157,12 @@ async function runOnce(
     onSettings: (settings) => {
       log.level = settings.log.level;
       expectPairs();
+    },
+    onEnergy: (record) => {
+      // In a terminal the live line has the figures. A machine without a sensor would repeat the reason for ever.
+      const isMeasured = typeof record.watts === "number";
+      if (notifier.active && (isMeasured || wasMeasured)) log.info(energyFields(record), energyLine(record));
+      wasMeasured = isMeasured;
     },
     onIdle: (seconds) => notifier.startsLater(seconds),
     onFigures: (figures) => {

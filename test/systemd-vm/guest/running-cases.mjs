@@ -315,6 +315,20 @@ set -- MAXN 15W 30W; shift "$id"; printf 'NV Power Mode: %s\\n%s\\n' "$1" "$id"
     assert(notices.length > 0 && notices.every((entry) => entry.PRIORITY === "4"));
     const found = journal(0, "DEPTHWATT_STATE=degraded");
     assert(found.length > 0 && found.length < entries.length);
+    // This machine has no sensor, so there is one entry of the energy log, and it gives the reason.
+    const [energy, ...more] = await until(() => {
+      const logged = journal(0, "DEPTHWATT_EVENT=energy");
+      return logged.length > 0 && logged;
+    }, "an entry of the energy log");
+    assert.match(energy.MESSAGE, /^\d+\.\d fps, watts unavailable$/);
+    assert.match(energy.DEPTHWATT_WATTS, /^unavailable: no power sensor/);
+    assert(Number(energy.DEPTHWATT_FPS) > 0);
+    // Each start of the service may add one.
+    assert(more.length < 20);
+    assert.match(
+      sh("depthwatt", "energy", "--since", "1 hour"),
+      /entries, \d+ frames in \d+ s, joules unavailable/,
+    );
     return { entries: entries.length, states: states.map((entry) => entry.DEPTHWATT_STATE) };
   },
 

@@ -251,8 +251,8 @@ function expectInvariants(bench: Bench, model: Model): void {
   expect(bench.engine.options).toMatchObject({ inputWidth: model.width });
   expect(bench.engine.options.match.numDisparities).toBe(model.numDisparities);
   expect(runtime.config.match.numDisparities).toBe(model.numDisparities);
-  // One timer each of the meter, the metrics and the governor.
-  expect(vi.getTimerCount(), "timers").toBe(model.governed ? 3 : 2);
+  // One timer each of the meter, the metrics, the energy log and the governor.
+  expect(vi.getTimerCount(), "timers").toBe(model.governed ? 4 : 3);
   expect(runtime.governor !== undefined).toBe(model.governed);
   expect(bench.metrics, "metrics").toBe(model.metrics);
   const { pipeline } = runtime.parts;
@@ -505,7 +505,7 @@ test("a budget that is taken back takes back its level, its limit of the rate an
   expect(bench.engine.options.match).toMatchObject(match);
   deliverTen();
   expect(parts.pipeline.drops.snapshot().governor).toBe(limited);
-  expect(vi.getTimerCount(), "timers").toBe(2);
+  expect(vi.getTimerCount(), "timers").toBe(3);
   await end(bench, running);
 });
 

@@ -19,8 +19,12 @@ export function addonCommand(): string {
   return `node ${join(packageRoot(), "scripts", "build-native.mjs")}`;
 }
 
-/** The native addon's file. */
-export const addonPath = (): string => join(packageRoot(), "build", "Release", "depthwatt.node");
+/** The native addon's file: the compiled one, else the prebuilt one of a published package. */
+export function addonPath(root = packageRoot()): string {
+  const compiled = join(root, "build", "Release", "depthwatt.node");
+  const prebuilt = join(root, "prebuilds", `linux-${process.arch}`, "depthwatt.node");
+  return !existsSync(compiled) && existsSync(prebuilt) ? prebuilt : compiled;
+}
 
 /**
  * The native addon, loaded on first use, as the part that the caller's folder registers.

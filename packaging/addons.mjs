@@ -8,6 +8,9 @@ import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { addonSources } from "v4l2-camera/build.mjs";
 import { nativeSources, writeGeneratedHeaders } from "../scripts/native-sources.mjs";
+import { fetchDebian } from "./debian-compilers.mjs";
+import { checkSymbolVersions } from "./elf.mjs";
+import { fetchNode } from "./node-runtime.mjs";
 
 /**
  * Debian architecture -> compiler of Debian 11.
@@ -120,4 +123,35 @@ export function buildAddons({ project, root, architecture, headers, out }) {
   } finally {
     rmSync(join(root, folder), { recursive: true, force: true });
   }
+}
+
+/** JetPack 5 has glibc 2.31; Debian 11's compiler lets the addons ask for less. */
+export const ADDON_LIMITS = { GLIBC: "2.17", GLIBCXX: "3.4.22" };
+
+/**
+ * Compiles both addons of one architecture into `folder`/ARCHITECTURE, unless they are there, and prints what they ask for.
+ * @param {string} project
+ * @param {string} architecture
+ * @param {string} folder
+ * @returns {string} the folder with depthwatt.node and v4l2_camera.node
+ * @throws Error if an addon would not load on JetPack 5
+ */
+export function addonsFor(project, architecture, folder) {
+  const out = join(folder, architecture);
+  if (existsSync(join(out, "v4l2_camera.node"))) {
+    console.error(`${architecture}: addons taken from ${out}`);
+  } else {
+    mkdirSync(out, { recursive: true });
+    const started = performance.now();
+    // Headers do not differ between architectures.
+    const headers = join(fetchNode("amd64"), "include/node");
+    buildAddons({ project, root: fetchDebian("bullseye"), architecture, headers, out });
+    const seconds = ((performance.now() - started) / 1000).toFixed(0);
+    console.error(`${architecture}: addons compiled in ${seconds} s`);
+  }
+  for (const { name } of ADDONS) {
+    const { GLIBC, GLIBCXX } = checkSymbolVersions(join(out, `${name}.node`), ADDON_LIMITS);
+    console.error(`${architecture}: ${name}.node asks for GLIBC_${GLIBC}, GLIBCXX_${GLIBCXX}`);
+  }
+  return out;
 }

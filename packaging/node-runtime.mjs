@@ -28,7 +28,7 @@ export function fetchNode(architecture, version = process.version.slice(1)) {
       cwd: work,
       stdio: ["ignore", "ignore", "pipe"],
     });
-    const archive = readdirSync(work).find((one) => one.endsWith(".tgz"));
+    const archive = /** @type {string} */ (readdirSync(work).find((one) => one.endsWith(".tgz")));
     execFileSync("tar", ["-xzf", archive], { cwd: work });
     renameSync(join(work, "package"), folder);
   } catch (error) {
@@ -55,7 +55,7 @@ export function fetchNode(architecture, version = process.version.slice(1)) {
  */
 export function chooseNode(architecture, given, license) {
   const fetched = given === undefined ? fetchNode(architecture) : undefined;
-  const file = given ?? join(fetched, "bin/node");
+  const file = given ?? join(/** @type {string} */ (fetched), "bin/node");
   const text = license ?? (fetched === undefined ? undefined : join(fetched, "LICENSE"));
   if (!existsSync(file)) throw new Error(`--node ${architecture}=${file}: there is no such file`);
   if (text === undefined || !existsSync(text))

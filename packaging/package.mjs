@@ -5,23 +5,22 @@
 // packaging/README.md explains each.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { scriptArguments } from "../scripts/arguments.mjs";
-import { buildAddons, COMPILERS } from "./addons.mjs";
+import { addonsFor, COMPILERS } from "./addons.mjs";
 import { cudaTarget, makeCudaPackage } from "./cuda.mjs";
 import { makeDeb } from "./deb.mjs";
 import { fetchDebian } from "./debian-compilers.mjs";
 import { checkSymbolVersions } from "./elf.mjs";
-import { chooseNode, fetchNode } from "./node-runtime.mjs";
+import { chooseNode } from "./node-runtime.mjs";
 import { CONFFILES, isProgram, makeTree } from "./tree.mjs";
 
 const project = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** JetPack 5 has glibc 2.31; Node asks for 2.28, and the addons for what Debian 11's compiler lets them. */
-const ADDON_LIMITS = { GLIBC: "2.17", GLIBCXX: "3.4.22" };
+/** Node asks for glibc 2.28; JetPack 5 has 2.31. */
 const NODE_LIMITS = { GLIBC: "2.28", GLIBCXX: "3.4.22" };
 
 const DESCRIPTION = `stereo depth from paired cameras, published over MQTT
@@ -83,22 +82,6 @@ const maintainer = () => {
   return name && mail ? `${name} <${mail}>` : git("log", "-1", "--format=%an <%ae>");
 };
 
-/** @returns the folder with both addons of one architecture, below `folder` */
-function addonsFor(architecture, root, folder) {
-  const addons = join(folder, architecture);
-  if (existsSync(join(addons, "v4l2_camera.node"))) {
-    console.error(`${architecture}: addons taken from ${addons}`);
-    return addons;
-  }
-  mkdirSync(addons, { recursive: true });
-  const started = performance.now();
-  // Headers do not differ between architectures.
-  const headers = join(fetchNode("amd64"), "include/node");
-  buildAddons({ project, root, architecture, headers, out: addons });
-  console.error(`${architecture}: addons compiled in ${((performance.now() - started) / 1000).toFixed(0)} s`);
-  return addons;
-}
-
 async function main() {
   const words = readWords();
   const target = words.cuda === undefined ? undefined : await cudaTarget(project, words.cuda);
@@ -121,13 +104,9 @@ async function main() {
     try {
       const tree = join(work, "tree");
       mkdirSync(tree);
-      const addons = addonsFor(architecture, root, words.addons ?? join(work, "addons"));
-      const versions = ["depthwatt", "v4l2_camera"].map((name) => ({
-        file: `${name}.node`,
-        ...checkSymbolVersions(join(addons, `${name}.node`), ADDON_LIMITS),
-      }));
-      for (const one of [...versions, { file: "node", ...nodeVersions }])
-        console.error(`${architecture}: ${one.file} asks for GLIBC_${one.GLIBC}, GLIBCXX_${one.GLIBCXX}`);
+      const addons = addonsFor(project, architecture, words.addons ?? join(work, "addons"));
+      const { GLIBC, GLIBCXX } = nodeVersions;
+      console.error(`${architecture}: node asks for GLIBC_${GLIBC}, GLIBCXX_${GLIBCXX}`);
       const date = at.toISOString().slice(0, 10);
       const facts = { node, version: programVersion, date, changelog: changelog("depthwatt") };
       await makeTree({ project, tree, root, architecture, addons, ...facts });

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packs depthwatt and v4l2-camera as npm would publish them, and installs them with npm 10, 11 and 12 on Node 20, 22 and 24:
 // v4l2-camera in an empty folder, depthwatt by `npm install --global` below /opt, as for the service. Runs what was installed, and
-// removes it. One line each; exit status 1 where one fails. Needs root for /opt, the network and g++; a minute or two for each.
+// removes it. One line each; exit status 1 where one fails. Needs root for /opt, the network and Debian 11's compilers.
 //   node packaging/try-packed.mjs [NPM/NODE...]       such as 12/24; all that npm supports where none is given
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -39,23 +47,12 @@ function prefixWith(npm, node) {
   return prefix;
 }
 
-function pack(words) {
-  const [{ filename }] = JSON.parse(
-    execFileSync("npm", ["pack", ...words, "--json", "--ignore-scripts", "--pack-destination", work], {
-      cwd: root,
-      encoding: "utf8",
-      stdio: ["ignore", "pipe", "pipe"],
-    }),
-  );
-  return join(work, filename);
-}
-
 const expect = (holds, what, said) => {
   if (!holds) throw new Error(`${what}\n${said}`);
 };
 
 /** In an empty folder, by its own import. */
-function tryCameras(file, { npm, text }) {
+function tryCameras(file, { text }) {
   const folder = mkdtempSync(join(work, "cameras-"));
   writeFileSync(join(folder, "package.json"), '{ "name": "empty", "private": true, "type": "module" }');
   writeFileSync(
@@ -65,31 +62,15 @@ function tryCameras(file, { npm, text }) {
      console.log(await open("/dev/null").catch((error) => error.code));`,
   );
   text("npm", ["install", "--no-audit", "--no-fund", file], folder);
-  // npm 12 runs no script of a package before it was approved: this is what its message and ours say to do.
-  if (npm >= 12) {
-    text("npm", ["install-scripts", "approve", "v4l2-camera"], folder);
-    text("npm", ["rebuild", "v4l2-camera"], folder);
-  }
   const code = text("node", ["check.mjs"], folder).trim();
   expect(code === "DEVICE_UNSUITABLE", "a device that is no camera", code);
   return `a device that is no camera: ${code}`;
 }
 
 /** For the whole system, as the service's page says, to what the unit of install-service would start. */
-function tryProgram(file, { npm, prefix, text, tried }) {
+function tryProgram(file, { prefix, text }) {
   text("npm", ["install", "--global", "--no-audit", "--no-fund", file], prefix);
   const words = ["run", "--source", "synthetic", "--broker", "none", "--frames", "20", "--json"];
-  let note = "";
-  if (npm >= 12) {
-    const first = tried("depthwatt", words);
-    expect(first.status === 4, "the first run without an addon ends with 4", first.said);
-    const command = /^hint: npm 12 runs no install script .*Build it: (node \S+)/m.exec(first.said)?.[1];
-    expect(command !== undefined, "the first error says what to do", first.said);
-    const fix = tried("depthwatt", ["doctor", "--fix"]);
-    expect(fix.said.includes("build-native.mjs"), "doctor --fix prints it, too", fix.said);
-    text("sh", ["-c", command], prefix);
-    note = ", after the command of the first error";
-  }
   const run = JSON.parse(text("depthwatt", words, prefix).trim().split("\n").at(-1));
   expect(run.frames === 20, "20 frames", JSON.stringify(run));
   const unit = text("depthwatt", ["install-service", "--print-unit"], prefix);
@@ -99,12 +80,18 @@ function tryProgram(file, { npm, prefix, text, tried }) {
   const plan = text("depthwatt", ["install-service", "--dry-run"], prefix);
   expect(plan.includes("systemctl enable depthwatt.service"), "the plan of install-service", plan);
   text("npm", ["uninstall", "--global", "depthwatt"], prefix);
-  return `frames: ${run.frames}${note}; the unit starts ${started}`;
+  return `frames: ${run.frames}; the unit starts ${started}`;
 }
 
 let failed = 0;
 try {
-  const tarballs = { cameras: pack(["-w", "v4l2-camera"]), program: pack([]) };
+  const arch = { x64: "amd64", arm64: "arm64" }[process.arch];
+  const words = ["packaging/npm.mjs", "--out", work, "--arch", arch];
+  execFileSync(process.execPath, words, { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
+  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const tarballs = Object.fromEntries(
+    ["depthwatt", "v4l2-camera"].map((name) => [name, join(work, `${name}-${version}.tgz`)]),
+  );
   for (const pair of pairs) {
     const [npm, node] = pair.split("/").map(Number);
     const prefix = prefixWith(npm, node);
@@ -123,12 +110,12 @@ try {
     };
     try {
       const versions = `npm ${text("npm", ["--version"], prefix).trim()} node ${text("node", ["--version"], prefix).trim()}`;
-      for (const [name, attempt, file] of [
-        ["v4l2-camera", tryCameras, tarballs.cameras],
-        ["depthwatt", tryProgram, tarballs.program],
+      for (const [name, attempt] of [
+        ["v4l2-camera", tryCameras],
+        ["depthwatt", tryProgram],
       ]) {
         const started = performance.now();
-        const said = attempt(file, { npm, prefix, text, tried });
+        const said = attempt(tarballs[name], { prefix, text });
         const seconds = ((performance.now() - started) / 1000).toFixed(0).padStart(3);
         console.log(`ok   ${name.padEnd(11)} ${versions.padEnd(26)} ${seconds} s  ${said}`);
       }

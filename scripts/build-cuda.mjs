@@ -47,14 +47,16 @@ function output(program, args) {
 }
 
 function boardArchitectures(name) {
-  let path = join(root, "board-configs", `${name}.json`);
+  // A published package has the board configs once, in dist.
+  const folder = join(root, existsSync(join(root, "board-configs")) ? "" : "dist", "board-configs");
+  let path = join(folder, `${name}.json`);
   if (!existsSync(path)) fail(`there is no board-configs/${name}.json`, "'depthwatt boards' lists the names");
   for (;;) {
     const board = JSON.parse(readFileSync(path, "utf8"));
     const found = board.gpu?.nvccArchitectures?.value;
     if (found !== undefined) return found.map(String);
     if (board.extends === undefined) fail(`${name} names no nvccArchitectures`, "set DEPTHWATT_CUDA_ARCHS");
-    path = join(root, "board-configs", board.extends);
+    path = join(folder, board.extends);
   }
 }
 
@@ -129,7 +131,11 @@ async function main() {
   }
 
   const started = performance.now();
-  const library = resolve(values.out ?? join(root, "build/Release/libdepthwatt_cuda.so"));
+  const prebuilds = join(root, "prebuilds", `linux-${process.arch}`);
+  const compiled = existsSync(join(root, "build/Release/depthwatt.node")) || !existsSync(prebuilds);
+  const library = resolve(
+    values.out ?? join(compiled ? join(root, "build/Release") : prebuilds, "libdepthwatt_cuda.so"),
+  );
   const folder = join(root, "build/cuda", `${version}-${architectures.join("-")}`);
   mkdirSync(folder, { recursive: true });
   mkdirSync(dirname(library), { recursive: true });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the native addons from source with node-gyp, v4l2-camera's and depthwatt's: run by `npm ci`, by `npm run build`, or by
+// Provides the native addons, v4l2-camera's and depthwatt's, prebuilt or compiled with node-gyp: run by `npm ci`, by `npm run build`, or by
 // hand in any checkout. npm 12 runs no script of a bundled package, so this one builds both.
 //   node scripts/build-native.mjs [--verbose] [any node-gyp option, such as --arch=arm64]
 import { existsSync } from "node:fs";
@@ -18,8 +18,8 @@ if (existsSync(join(root, "binding.gyp"))) {
     process.exit(1);
   });
   try {
-    console.error(await cameras.buildOwnAddon(words));
-    console.error(await cameras.buildAddon(root, addonUnits(root), words));
+    console.error(await cameras.provideOwnAddon(words));
+    console.error(await cameras.provideAddon(root, "depthwatt.node", () => addonUnits(root), words));
   } catch (error) {
     cameras.printFailure(error);
     process.exitCode = 1;

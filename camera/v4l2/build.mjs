@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the native addon from source with node-gyp: run by npm at installation, or by hand.
+// Provides the native addon, at installation or by hand: a published package has it prebuilt for glibc 2.17 and newer on x64 and
+// arm64; a checkout, another machine, and `npm install --build-from-source` compile it with node-gyp.
 //   node build.mjs [--verbose] [any node-gyp option, such as --arch=arm64]
 //   node build.mjs --sources        prints the C++ sources, for binding.gyp
-// A package that bundles this one builds both with buildAddon().
-import { execFileSync, spawn } from "node:child_process";
+// A package that bundles this one provides both with provideAddon().
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
   existsSync,
@@ -15,8 +16,12 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createRequire } from "node:module";
+import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+
+/** CPU seconds of an average source file of either package on a PC. */
+const SECONDS_PER_FILE = 1.5;
 
 const here = dirname(fileURLToPath(import.meta.url));
 
@@ -63,7 +68,41 @@ function configurationKey(root, sources, gypOptions) {
   return hash.digest("hex");
 }
 
-function nodeGyp(root, script, command, gypOptions, verbose) {
+/**
+ * Prints a line on stderr, and on the terminal if npm hides the output of install scripts.
+ * @param {string} line
+ */
+function announce(line) {
+  console.error(line);
+  if (process.stderr.isTTY || process.env.npm_lifecycle_event !== "install" || process.env.CI) return;
+  try {
+    writeFileSync("/dev/tty", `${line}\n`);
+  } catch {
+    // No terminal: npm prints the script's output if it fails.
+  }
+}
+
+/**
+ * Announces each quarter of the compiled files. node-gyp prints a line for each file.
+ * @param {string} name
+ * @param {number} files
+ * @returns {(chunk: Buffer) => void}
+ */
+function progress(name, files) {
+  const started = performance.now();
+  let done = 0;
+  let quarter = 0;
+  return (chunk) => {
+    done += chunk.toString().match(/^ +CXX\(target\)/gm)?.length ?? 0;
+    // The line of a file is printed when its compilation starts.
+    if (done / files < (quarter + 1) / 4) return;
+    quarter = Math.floor((4 * done) / files);
+    const seconds = ((performance.now() - started) / 1000).toFixed(0);
+    announce(`${name}: compiling file ${done} of ${files} after ${seconds} s`);
+  };
+}
+
+function nodeGyp(root, script, command, gypOptions, verbose, onOutput) {
   const options = [...command, "--jobs=max", ...gypOptions];
   // Headers that lie next to node itself are the right ones, and save a download.
   const prefix = dirname(dirname(realpathSync(process.execPath)));
@@ -77,7 +116,10 @@ function nodeGyp(root, script, command, gypOptions, verbose) {
       stdio: verbose ? "inherit" : ["ignore", "pipe", "pipe"],
     });
     const output = [];
-    child.stdout?.on("data", (chunk) => output.push(chunk));
+    child.stdout?.on("data", (chunk) => {
+      output.push(chunk);
+      onOutput(chunk);
+    });
     child.stderr?.on("data", (chunk) => output.push(chunk));
     child.on("close", (status) => resolve({ status, output: Buffer.concat(output).toString() }));
   });
@@ -161,7 +203,15 @@ export async function buildAddon(root, sources, words = []) {
       readFileSync(stampFile, "utf8") === key;
     if (!configured) rmSync(stampFile, { force: true });
     const command = configured ? ["build"] : ["configure", "build"];
-    const { status, output } = await nodeGyp(root, script, command, gypOptions, verbose);
+    if (!configured) {
+      const cpus = availableParallelism();
+      const seconds = Math.ceil((sources.length * SECONDS_PER_FILE) / cpus / 5) * 5;
+      announce(
+        `Compiling ${name}: ${sources.length} files on ${cpus} CPUs, about ${seconds} s on a PC, longer on a board.`,
+      );
+    }
+    const onOutput = configured ? () => {} : progress(name, sources.length);
+    const { status, output } = await nodeGyp(root, script, command, gypOptions, verbose, onOutput);
     if (status !== 0) {
       const hint = "the compiler's first error above names the file; g++ 9 or newer is needed";
       throw refuse(`the native addon of ${name} did not build`, hint, output);
@@ -171,6 +221,35 @@ export async function buildAddon(root, sources, words = []) {
     return `native addon of ${name} built in ${((performance.now() - started) / 1000).toFixed(1)} s`;
   });
 }
+
+/**
+ * Returns whether a published package's prebuilt addon loads on this machine. A checkout has none.
+ * @param {string} root
+ * @param {string} addon file name
+ */
+function hasPrebuilt(root, addon) {
+  const file = join(root, "prebuilds", `linux-${process.arch}`, addon);
+  if (process.env.npm_config_build_from_source || !existsSync(file)) return false;
+  const { status, stderr } = spawnSync(process.execPath, ["-e", "require(process.argv[1])", file], {
+    encoding: "utf8",
+  });
+  const reason = /^Error: (.+)/m.exec(stderr)?.[1];
+  if (status !== 0) announce(`The prebuilt addon does not load here${reason ? `: ${reason}` : ""}`);
+  return status === 0;
+}
+
+/**
+ * Takes the prebuilt addon of a package if it loads here, else compiles it.
+ * @param {string} root the package's folder
+ * @param {string} addon file name of the addon
+ * @param {() => readonly string[]} listSources
+ * @param {readonly string[]} words as for buildAddon()
+ * @returns a sentence about the addon
+ */
+export const provideAddon = async (root, addon, listSources, words = []) =>
+  words.length === 0 && hasPrebuilt(root, addon)
+    ? `prebuilt ${addon} loads`
+    : await buildAddon(root, listSources(), words);
 
 /** Says what went wrong, and what to do, on stderr. */
 export function printFailure(error) {
@@ -188,8 +267,9 @@ export function addonSources(root = here) {
     .map((name) => `native/${name}`);
 }
 
-/** Builds this package's own addon. */
-export const buildOwnAddon = (words = []) => buildAddon(here, ["native/addon.cc", ...addonSources()], words);
+/** Provides the addon of this package. */
+export const provideOwnAddon = (words = []) =>
+  provideAddon(here, "v4l2_camera.node", () => ["native/addon.cc", ...addonSources()], words);
 
 if (process.argv[1] !== undefined && pathToFileURL(realpathSync(process.argv[1])).href === import.meta.url) {
   const words = process.argv.slice(2);
@@ -197,7 +277,7 @@ if (process.argv[1] !== undefined && pathToFileURL(realpathSync(process.argv[1])
     console.log(addonSources().join("\n"));
   } else {
     try {
-      console.error(await buildOwnAddon(words));
+      console.error(await provideOwnAddon(words));
     } catch (error) {
       printFailure(error);
       process.exitCode = 1;

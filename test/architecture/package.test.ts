@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What npm would publish is enough to build and run: every source of the addon with what it includes, every script that the
-// install runs, every entry point. (That it installs was tried by hand: `npm pack`, then `npm install` in an empty folder.)
+// install runs, every entry point. test/packages installs the tarballs.
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { posix } from "node:path";

@@ -13,6 +13,7 @@ import { needs } from "../doubles/needs.js";
 import { cachedCleanRoot } from "../setup/clean-roots.mjs";
 import { buildElsewhere, buildPackages, layOut, project, run, sha256, VERSION } from "./build.js";
 import { ARCHITECTURES, type Life, lifeTests, live } from "./life.js";
+import { tarballTests } from "./tarballs.js";
 
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-packages-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -134,6 +135,7 @@ needs("binutils", "aarch64", "lintian", "debootstrap").suite(TITLE, () => {
     );
 
     lifeTests("amd64", () => life);
+    tarballTests(folder, root!, LIMIT_MS);
 
     needs("buildah").suite("in a container whose base is the clean Debian 11", () => {
       const storage = join(folder, "containers");

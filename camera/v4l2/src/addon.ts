@@ -8,13 +8,21 @@ import { CameraError } from "./errors.js";
 import type { NativeAddon } from "./native.js";
 
 /** The package's folder is one above this file, in src/ as in dist/. */
-const PATH = join(dirname(fileURLToPath(import.meta.url)), "../build/Release/v4l2_camera.node");
+const FOLDER = join(dirname(fileURLToPath(import.meta.url)), "..");
+
+/** The compiled addon, else the prebuilt one of a published package. */
+export function addonPath(folder = FOLDER): string {
+  const compiled = join(folder, "build/Release/v4l2_camera.node");
+  const prebuilt = join(folder, `prebuilds/linux-${process.arch}/v4l2_camera.node`);
+  return !existsSync(compiled) && existsSync(prebuilt) ? prebuilt : compiled;
+}
 
 let loaded: NativeAddon | undefined;
 
 /** @throws CameraError ADDON_MISSING when it is not built or does not load on this machine */
-export function loadAddon(path = PATH): NativeAddon {
-  if (loaded !== undefined && path === PATH) return loaded;
+export function loadAddon(given?: string): NativeAddon {
+  if (loaded !== undefined && given === undefined) return loaded;
+  const path = given ?? addonPath();
   if (!existsSync(path)) {
     // npm 12 runs no script of a dependency that was not approved, and reports it in a line that is easily missed.
     throw new CameraError("ADDON_MISSING", `Expected the native addon at ${path}, found no such file.`, {
@@ -23,7 +31,7 @@ export function loadAddon(path = PATH): NativeAddon {
   }
   try {
     const addon = createRequire(import.meta.url)(path) as NativeAddon;
-    if (path === PATH) loaded = addon;
+    if (given === undefined) loaded = addon;
     return addon;
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);

@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { loadImageLibrary } from "../../../camera/index.js";
-import { hasCode, isDepthwattError, packageRoot } from "../../../core/index.js";
+import { addonPath, hasCode, isDepthwattError, packageRoot } from "../../../core/index.js";
 import { probePlugin } from "../../../cuda/index.js";
 import { type BoardEvidence, gatherEvidence } from "../../boards/index.js";
 import { type ConfigOptions, loadFlagConfig } from "../../cli/options.js";
@@ -84,7 +84,8 @@ export function cudaCommands(root = "/", program = packageRoot()): string[] | un
 export function lookAtAddon(): { finding: Finding; native: NativeAddon | undefined } {
   try {
     const native = loadNative();
-    return { finding: { name: "addon", state: "ok", text: "built and loads" }, native };
+    const text = addonPath().includes("/prebuilds/") ? "prebuilt, loads" : "built and loads";
+    return { finding: { name: "addon", state: "ok", text }, native };
   } catch (error) {
     if (!isDepthwattError(error) && !hasCode(error, "ADDON_MISSING")) throw error;
     const { message, hint = "Run 'npm run build'; it needs g++ and make." } = error as Error & {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks what an upgrade of the program, the board or the cameras may separate: plugin, driver and calibration.
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { isDepthwattError, packageRoot } from "../../../core/index.js";
+import { dirname, join } from "node:path";
+import { addonPath, isDepthwattError } from "../../../core/index.js";
 import { type BoardEvidence, JETPACK_FAMILIES, known } from "../../boards/index.js";
 import type { Config, LoadedConfig } from "../../config/index.js";
 import { VERSION } from "../../contracts/version.js";
@@ -18,9 +18,9 @@ export interface PluginFacts {
   architectures: readonly string[];
 }
 
-function readPlugin(program = packageRoot()): PluginFacts | undefined {
+function readPlugin(): PluginFacts | undefined {
   try {
-    const file = join(program, "build/Release/libdepthwatt_cuda.json");
+    const file = join(dirname(addonPath()), "libdepthwatt_cuda.json");
     return JSON.parse(readFileSync(file, "utf8")) as PluginFacts;
   } catch {
     return undefined;

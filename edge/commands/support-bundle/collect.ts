@@ -3,9 +3,9 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { hostname, release } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { isDepthwattError } from "../../../core/index.js";
+import { addonPath, isDepthwattError } from "../../../core/index.js";
 import { BrokerConnection, uniqueClientId } from "../../../core/mqtt/connection.js";
 import { readContext } from "../../../power/index.js";
 import { type Config, SETTINGS, valueAt } from "../../config/index.js";
@@ -79,7 +79,7 @@ function versions(): object {
     os: fileText("/etc/os-release"),
     l4t: fileText("/etc/nv_tegra_release"),
     driver: fileText("/proc/driver/nvidia/version"),
-    plugin: fileText(join(mainScript(), "../../../../build/Release/libdepthwatt_cuda.json")),
+    plugin: fileText(join(dirname(addonPath()), "libdepthwatt_cuda.json")),
     systemd: runProgram("systemctl", "--version").split("\n")[0],
     packages: runProgram(
       "dpkg-query",

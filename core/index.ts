@@ -3,6 +3,7 @@
 // nothing of depthwatt. The wire format (core/frame/) and the broker's connection (core/mqtt/) are imported by their
 // own modules, so that code without a broker does not load the MQTT client.
 export { addonCommand, addonPath, loadAddon, packageRoot } from "./addon.js";
+export { colourTable } from "./colour-maps.js";
 export { trackConnections } from "./connections.js";
 export { ERROR_CATALOGUE } from "./error-catalogue.js";
 export { DepthwattError, type ErrorCode, type ErrorDetails, hasCode, isDepthwattError } from "./errors.js";

@@ -14,7 +14,7 @@ export interface ReplayOptions {
   left?: string;
   right?: string;
   sideBySide?: string;
-  /** Pairs per second, or "max": the next pair comes as soon as fewer than `maxHeldPairs` are held. */
+  /** Pairs per second, or "max". The next pair always waits until fewer than `maxHeldPairs` are held. */
   rateHz: number | "max";
   /** Default auto. Counted time stamps are 1/rateHz apart, 1/30 s at "max". */
   timestamps?: TimestampSource;
@@ -81,7 +81,7 @@ export class ReplaySource implements PairSource {
     const { rateHz } = options;
     this.#options = options;
     this.#decoder = decoder;
-    this.#maxHeldPairs = options.maxHeldPairs ?? (rateHz === "max" ? 2 : 4);
+    this.#maxHeldPairs = options.maxHeldPairs ?? 2;
     this.pairsPerLap = decoder.steps.filter((step) => step.left && step.right).length;
     const entries = decoder.steps.flatMap((step) =>
       [step.left, step.right].filter((one) => one !== undefined),
@@ -154,18 +154,12 @@ export class ReplaySource implements PairSource {
       }
       readable++;
       this.#badInARow = 0;
-      if (rateHz === "max") {
-        // One turn of the event loop per pair: a consumer that gives pairs back at once must not starve the others.
-        await new Promise((resolve) => setImmediate(resolve));
-        while (this.#heldPairs >= this.#maxHeldPairs && !this.#stopped) await this.#rest(undefined);
-      } else {
-        while (performance.now() < dueMs && !this.#stopped) await this.#rest(dueMs - performance.now());
-        dueMs = Math.max(dueMs + 1000 / rateHz, performance.now() - 1000 / rateHz);
-        if (this.#heldPairs >= this.#maxHeldPairs) {
-          this.#drop("noFreeBuffer", "noFreeBuffer");
-          continue;
-        }
-      }
+      // One turn of the event loop per pair: a consumer that gives pairs back at once must not starve the others.
+      if (rateHz === "max") await new Promise((resolve) => setImmediate(resolve));
+      else while (performance.now() < dueMs && !this.#stopped) await this.#rest(dueMs - performance.now());
+      // A recording can wait: a slow engine slows it down and loses no pair.
+      while (this.#heldPairs >= this.#maxHeldPairs && !this.#stopped) await this.#rest(undefined);
+      if (rateHz !== "max") dueMs = Math.max(dueMs + 1000 / rateHz, performance.now());
       if (this.#stopped) break;
       this.#setDegraded(events, undefined);
       this.#deliver(

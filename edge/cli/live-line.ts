@@ -2,12 +2,22 @@
 // The live line of `depthwatt run`: one line, renewed in a terminal, appended elsewhere.
 import type { RunFigures } from "../run/figures.js";
 
-/** "30.0 fps | 91.2 % matched, 100.0 % valid | match 7.9 (8.4) rectify 0.6 (0.7) ... ms p50 (p95) | 12.1 W 2.47 fps/W | drops 3" */
+/** Returns whether a drop was asked for: by an output's rate limit, or by a page that shows fewer frames. */
+const isSkip = (cause: string) => cause.endsWith(".rateLimit") || cause === "viewer.pageBusy";
+
+/** "30.0 fps | 91.2 % matched, 100.0 % valid | match 7.9 (8.4) rectify 0.6 (0.7) ... ms p50 (p95) | 12.1 W 2.47 fps/W | lost 3, skipped 12" */
 export function figuresLine(figures: RunFigures): string {
   const stages = Object.entries(figures.stages)
     .sort(([, one], [, other]) => other.p50Ms - one.p50Ms)
     .map(([name, times]) => `${name} ${times.p50Ms.toFixed(2)} (${times.p95Ms.toFixed(2)})`);
-  const drops = Object.values(figures.drops).reduce((sum, count) => sum + count, 0);
+  let skipped = 0;
+  let lost = 0;
+  for (const [cause, count] of Object.entries(figures.drops)) {
+    // Both images of a pair that was lost count once.
+    const left = cause.startsWith("right.") ? (figures.drops[cause.replace("right.", "left.")] ?? 0) : 0;
+    if (isSkip(cause)) skipped += count;
+    else lost += Math.max(0, count - left);
+  }
   const { matchedPercent, validPercent } = figures;
   return [
     `${figures.fps.toFixed(1)} fps`,
@@ -15,7 +25,7 @@ export function figuresLine(figures: RunFigures): string {
       ? [`${matchedPercent.toFixed(1)} % matched, ${validPercent.toFixed(1)} % valid`]
       : []),
     powerWords(figures),
-    `drops ${drops}`,
+    `lost ${lost}${skipped > 0 ? `, skipped ${skipped}` : ""}`,
     `ms p50 (p95): ${stages.join(", ") || "none yet"}`,
   ].join(" | ");
 }

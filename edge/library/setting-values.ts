@@ -42,7 +42,7 @@ export interface SettingValues {
   "source.mcap.rightTopic"?: string | undefined;
   /** Where in the recording to begin. (s, default 0) */
   "source.mcap.startSeconds"?: number | undefined;
-  /** How many times as fast as it was recorded; max is as fast as the engine takes the pairs. (default 1) */
+  /** How many times as fast as it was recorded. A slow engine slows it down and loses no pair; max does not wait. (default 1) */
   "source.mcap.speed"?: "max" | number | undefined;
   /** Starts again at its end. (default false) */
   "source.mcap.loop"?: boolean | undefined;
@@ -52,7 +52,7 @@ export interface SettingValues {
   "source.replay.right"?: string | undefined;
   /** Images that hold the left and the right image side by side, in place of left and right. */
   "source.replay.sideBySide"?: string | undefined;
-  /** Pairs played per second; max is as fast as the engine takes them. (Hz, default 30) */
+  /** Pairs played per second. A slow engine slows the recording down and loses no pair; max does not wait. (Hz, default 30) */
   "source.replay.rateHz"?: "max" | number | undefined;
   /** Starts the recording again at its end. (default false) */
   "source.replay.loop"?: boolean | undefined;

@@ -11,7 +11,7 @@ const MAY_IMPORT = {
   camera: ["core/index.js"],
   cuda: ["core/index.js"],
   "clients/javascript": ["core/index.js", ...WIRE_FORMAT],
-  "clients/page": ["core/plane.js", "edge/outputs/viewer/protocol.js"],
+  "clients/page": ["core/colour-maps.js", "core/plane.js", "edge/outputs/viewer/protocol.js"],
   edge: [
     "core/index.js",
     ...WIRE_FORMAT,

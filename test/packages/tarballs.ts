@@ -14,10 +14,13 @@ const NAMES = ["depthwatt", "v4l2-camera", "depthwatt-consumer"];
 const tarball = (name: string) => `${name}-${VERSION}.tgz`;
 /** Debian's architecture -> npm's. */
 const PLACES = { amd64: "linux-x64", arm64: "linux-arm64" };
-/** The linters of published packages. Every entry is a module; build.mjs is a program. */
-const LINTERS = [
-  ["publint@0.3.25", "publint", "run", "--strict"],
-  ["@arethetypeswrong/cli@0.18.5", "attw", "--profile", "esm-only", "--exclude-entrypoints", "build.mjs"],
+/** The linters of published packages: package, and its command for a tarball. Every entry is a module; build.mjs is a program. */
+const LINTERS: readonly (readonly [string, (file: string) => string[]])[] = [
+  ["publint@0.3.25", (file) => ["publint", "run", file, "--strict"]],
+  [
+    "@arethetypeswrong/cli@0.18.5",
+    (file) => ["attw", file, "--profile", "esm-only", "--exclude-entrypoints", "build.mjs"],
+  ],
 ];
 
 const COMMANDS = `set -e
@@ -82,9 +85,9 @@ export function tarballTests(folder: string, root: string, limitMs: number): voi
     });
 
     test.each(NAMES)("%s: publint and attw find nothing", { timeout: limitMs }, async (name) => {
-      for (const [version, program, ...words] of LINTERS) {
-        const command = ["exec", "--yes", `--package=${version}`, "--", program!, ...words];
-        const { status, said } = await run("npm", [...command, join(out, tarball(name))]);
+      for (const [version, command] of LINTERS) {
+        const words = ["exec", "--yes", `--package=${version}`, "--", ...command(join(out, tarball(name)))];
+        const { status, said } = await run("npm", words);
         expect(status, said).toBe(0);
       }
     });

@@ -27,9 +27,11 @@ import {
   readGreyImage,
   readRgbImage,
   readStereoSideBySide,
+  shownRange,
   writeDisparity,
   writeImage,
 } from "../../camera/recordings/images/index.js";
+import { colourTable } from "../../core/index.js";
 import { needs, needsData, PYTHON } from "../doubles/needs.js";
 
 let folder = "";
@@ -297,15 +299,15 @@ describe("disparity files", () => {
     await expect(writeImage(join(folder, "c.pgm"), colour)).rejects.toThrow(/\.png for a colour picture/);
   });
 
-  test("colours: ends of the range, none is black, lightness rises for three quarters of the table", () => {
+  test("colours: ends of the range, none is black, the page's map, and its range of the 2nd to the 98th percentile", () => {
     const picture = colourDisparity({ data: new Float32Array([2, infinity, 10, 6]), width: 4, height: 1 });
     expect([...picture.data.subarray(0, 6)]).toEqual([...DISPARITY_COLOURS.subarray(0, 3), 0, 0, 0]);
     expect([...picture.data.subarray(6, 9)]).toEqual([...DISPARITY_COLOURS.subarray(765, 768)]);
-    const luma = (i: number) => {
-      const [r, g, b] = [...DISPARITY_COLOURS.subarray(3 * i, 3 * i + 3)].map((v) => (v / 255) ** 2.2);
-      return 0.2126 * r! + 0.7152 * g! + 0.0722 * b!;
-    };
-    for (let i = 8; i < 192; i += 8) expect(luma(i)).toBeGreaterThan(luma(i - 8));
+    const [red, green, blue] = DISPARITY_COLOURS.subarray(3 * 200);
+    expect((0xff000000 | (blue! << 16) | (green! << 8) | red!) >>> 0).toBe(colourTable("turbo")[200]);
+    const values = Float32Array.from({ length: 101 }, (_, i) => (i < 2 || i > 98 ? 1000 * (i - 50) : i));
+    expect(shownRange(Float32Array.of(...values, infinity))).toEqual({ min: 2, max: 98 });
+    expect(shownRange(Float32Array.of(infinity))).toEqual({ min: 0, max: 1 });
   });
 });
 

@@ -1,29 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Colours for looking at disparity: far is violet, near is orange, every step about equally visible, no value is black.
+// Colours for looking at disparity: far is blue, near is red, pixels without a value are black.
+import { colourTable } from "../../../core/index.js";
 import type { FloatImage, RgbImage } from "./image.js";
 
-/**
- * 33 anchors (R, G, B), linear between them. Made in OKLCH: hue 296, 262, 205, 140, 100, 52 degrees and lightness 0.30,
- * 0.50, 0.70, 0.82, 0.88, 0.74 at 0, 0.22, 0.42, 0.60, 0.78, 1; chroma 0.19 or the most that sRGB can show.
- */
-const ANCHORS = Buffer.from(
-  "3a00743d00893d12983c23a33932af343fb92c4cc31f59cd006bc8007bc00088be0095bf00a1c000aec100b8be00c2b600cbac00d59b" +
-    "30de8071e16890e156a7e044bddf2fd1dd12e4db00f4d800f9cc00fcc000feb500ffa907ff9d18ff9120ff8526",
-  "hex",
+/** 256 colours, R G B each: turbo, as on the live page. */
+export const DISPARITY_COLOURS = Uint8Array.from(
+  { length: 3 * 256 },
+  (() => {
+    const colours = colourTable("turbo");
+    return (_, at) => colours[Math.floor(at / 3)]! >> (8 * (at % 3));
+  })(),
 );
 
-/** 256 colours, R G B each, whole-number interpolation: 8 steps from anchor to anchor. */
-export const DISPARITY_COLOURS: Uint8Array = (() => {
-  const table = new Uint8Array(256 * 3);
-  for (let i = 0; i < 256; i++) {
-    for (let c = 0; c < 3; c++) {
-      const near = ANCHORS[3 * (i >> 3) + c]!;
-      const far = ANCHORS[3 * ((i >> 3) + 1) + c]!;
-      table[3 * i + c] = (near * (8 - (i & 7)) + far * (i & 7) + 4) >> 3;
-    }
-  }
-  return table;
-})();
+/** Returns the range from the 2nd to the 98th percentile of the finite values, as the live page shows it. */
+export function shownRange(values: Float32Array): { min: number; max: number } {
+  const finite = values.filter(Number.isFinite).sort();
+  const at = (share: number) => finite[Math.floor(share * (finite.length - 1))] ?? 0;
+  const [min, max] = [at(0.02), at(0.98)];
+  return { min, max: max > min ? max : min + 1 };
+}
 
 /**
  * Colour picture of a disparity map.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pictures and disparity maps on disk.
-export { colourDisparity, DISPARITY_COLOURS } from "./colour-map.js";
+export { colourDisparity, DISPARITY_COLOURS, shownRange } from "./colour-map.js";
 export {
   decodeEnginePicture,
   decodeGreyImage,

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A recording at a glance: depth in colours, as an animated WebP or as a strip of pictures in one PNG.
-import { colourDisparity, encodePng, loadImageLibrary, type RgbImage } from "../../../camera/index.js";
+import {
+  colourDisparity,
+  encodePng,
+  loadImageLibrary,
+  type RgbImage,
+  shownRange,
+} from "../../../camera/index.js";
 import { DepthwattError, writeBeside } from "../../../core/index.js";
 import { decodeDepth, decodeDisparity } from "../../mcap/images.js";
 import { type ImageTopic, imageTopics } from "../../mcap/pairs.js";
@@ -27,13 +33,7 @@ function coloured(topic: ImageTopic, { data }: Message): RgbImage {
     size = map;
     values = Float32Array.from(map.q4, (value) => (value === -32768 ? Number.POSITIVE_INFINITY : value / 16));
   }
-  const finite = values.filter(Number.isFinite).sort();
-  const at = (share: number) => finite[Math.floor(share * (finite.length - 1))] ?? 0;
-  const [min, max] = [at(0.02), at(0.98)];
-  return colourDisparity(
-    { data: values, width: size.width, height: size.height },
-    { min, max: max > min ? max : min + 1 },
-  );
+  return colourDisparity({ data: values, width: size.width, height: size.height }, shownRange(values));
 }
 
 function besideEachOther(frames: readonly Uint8Array[], width: number, height: number): RgbImage {

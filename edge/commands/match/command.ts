@@ -7,6 +7,7 @@ import {
   checkDisparityName,
   colourDisparity,
   disparityFromQ4,
+  shownRange,
   writeDisparity,
   writeImage,
 } from "../../../camera/index.js";
@@ -117,9 +118,7 @@ async function match(leftFile: string, rightFile: string, options: MatchOptions)
   if (matched.points !== undefined) await writeCloud(options.output!, matched.points, width * height);
   else if (options.output !== undefined) await writeDisparity(options.output, disparity);
   if (options.color !== undefined) {
-    const { minDisparity, numDisparities } = config.match;
-    const colours = colourDisparity(disparity, { min: minDisparity, max: minDisparity + numDisparities });
-    await writeImage(options.color, colours);
+    await writeImage(options.color, colourDisparity(disparity, shownRange(disparity.data)));
   }
   const used = matchParameters(config.match);
   const { algorithm, minDisparity, numDisparities, halfResolution } = used;
@@ -165,7 +164,7 @@ export function define(command: Command): void {
       "disparity map: .pfm (float, inf = none) or .png (16 bit, x 256, 0 = none); or points: .ply (settings points.*; needs a calibration)",
     )
     .option("--filled", "also write the points of a .ply that were filled instead of matched")
-    .option("--color <file>", "disparity map in colours, .png");
+    .option("--color <file>", "disparity map in the colours and the range of the live page, .png");
   withExamples(
     withJson(withConfig(command), "print one JSON object"),
     "depthwatt match left.png right.png --num-disparities 64 -o disparity.pfm --color disparity.png",

@@ -24,7 +24,8 @@ export const mcapSettings = section(
     }),
     speed: setting(z.union([z.literal("max"), z.number().min(0.01).max(100)]), {
       default: 1,
-      description: "How many times as fast as it was recorded; max is as fast as the engine takes the pairs.",
+      description:
+        "How many times as fast as it was recorded. A slow engine slows it down and loses no pair; max does not wait.",
     }),
     loop: setting(z.boolean(), { default: false, description: "Starts again at its end." }),
   },

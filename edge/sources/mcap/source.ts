@@ -31,7 +31,7 @@ export interface McapSourceSettings {
 }
 
 /** Pairs that the consumer may hold. */
-const MAX_HELD = { max: 2, paced: 4 };
+const MAX_HELD = 2;
 
 /** One clause; undefined: nothing was lost. */
 export function lossWords({
@@ -227,7 +227,7 @@ class McapSource implements PairSource {
       if (beganMs === undefined) firstSequence = pair.left.sequence;
       beganMs ??= performance.now();
       const dueMs = speed === "max" ? undefined : beganMs + Number(pair.left.stampNs - firstNs) / 1e6 / speed;
-      if (!(await this.#turn(dueMs))) continue;
+      await this.#turn(dueMs);
       if (this.#stopped) return;
       this.#deliver(events, pair);
       this.#lastNs = pair.left.stampNs - firstNs;
@@ -235,20 +235,14 @@ class McapSource implements PairSource {
     }
   }
 
-  /** Waits for the pair's time, or for room. @returns false: it is dropped */
-  async #turn(dueMs: number | undefined): Promise<boolean> {
-    if (dueMs === undefined) {
-      // One turn of the event loop per pair: a consumer that gives pairs back at once must not starve the others.
-      await new Promise((resolve) => setImmediate(resolve));
-      while (this.#held >= MAX_HELD.max && !this.#stopped) await this.#rest(undefined);
-      return true;
-    }
-    for (let now = performance.now(); now < dueMs && !this.#stopped; now = performance.now())
-      await this.#rest(dueMs - now);
-    if (this.#held < MAX_HELD.paced) return true;
-    this.#drop("left", "noFreeBuffer");
-    this.#drop("right", "noFreeBuffer");
-    return false;
+  /** Waits for the pair's time, then until the engine has taken earlier pairs: a slow engine loses none. */
+  async #turn(dueMs: number | undefined): Promise<void> {
+    // One turn of the event loop per pair: a consumer that gives pairs back at once must not starve the others.
+    if (dueMs === undefined) await new Promise((resolve) => setImmediate(resolve));
+    else
+      for (let now = performance.now(); now < dueMs && !this.#stopped; now = performance.now())
+        await this.#rest(dueMs - now);
+    while (this.#held >= MAX_HELD && !this.#stopped) await this.#rest(undefined);
   }
 
   #fits({ left, right }: RecordedPair): boolean {

@@ -21,7 +21,8 @@ export const replaySettings = section(
     rateHz: setting(z.union([z.literal("max"), z.number().min(0.01).max(1000)]), {
       default: 30,
       unit: "Hz",
-      description: "Pairs played per second; max is as fast as the engine takes them.",
+      description:
+        "Pairs played per second. A slow engine slows the recording down and loses no pair; max does not wait.",
     }),
     loop: setting(z.boolean(), {
       default: false,

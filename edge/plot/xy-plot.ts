@@ -21,6 +21,8 @@ export interface Series {
   only?: "line" | "marks";
   /** One word next to each point, where it covers nothing else. */
   labels?: readonly string[];
+  /** Rings in place of discs: points of another source, such as published ones. */
+  hollow?: boolean;
 }
 
 export interface XyPlot {
@@ -36,12 +38,12 @@ export interface XyPlot {
 const [WIDTH, HEIGHT] = [720, 440];
 const FRAME: Frame = { left: 64, right: WIDTH - 170, top: 64, bottom: HEIGHT - 56 };
 /** Distinguishable for the colour-blind (Okabe and Ito). */
-const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"];
+const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#777777"];
 
 const STYLE = [
   ".word { paint-order: stroke; stroke: #ffffff; stroke-width: 3px }",
   "text { font: 12px sans-serif } .axis { font-weight: 600 } .title { font-size: 14px }",
-  ".paper { fill: #ffffff } .grid { stroke: #dddddd } .leader { stroke: #888888 } path { fill: none; stroke-width: 2 }",
+  ".paper { fill: #ffffff } .grid { stroke: #dddddd } .leader { stroke: #888888 } .hollow { fill: #ffffff } path { fill: none; stroke-width: 2 }",
   ...COLOURS.map(
     (colour, i) => `.line${i} { stroke: ${colour}; stroke-width: 2 } .mark${i} { fill: ${colour} }`,
   ),
@@ -73,12 +75,18 @@ export function xyPlot({ title, x, y, series, xScale = "linear", yScale = "linea
       text(textX, textY, word, { anchor, kind: "word" }),
     ].join(""),
   );
-  const drawn = series.map(({ name, points, only }, index) => {
+  const drawn = series.map(({ name, points, only, hollow = false }, index) => {
     const colour = index % COLOURS.length;
     const at = points.map(([px, py]) => [across.at(px), up.at(py)] as const);
     const way = at.map(([px, py], i) => `${i === 0 ? "M" : "L"}${px.toFixed(1)} ${py.toFixed(1)}`).join("");
     const marks = at.map(([px, py], i) =>
-      circle(px, py, 3.5, `mark${colour}`, `${name}: ${points[i]!.join(", ")}`),
+      circle(
+        px,
+        py,
+        3.5,
+        hollow ? `line${colour} hollow` : `mark${colour}`,
+        `${name}: ${points[i]!.join(", ")}`,
+      ),
     );
     const legend = FRAME.top + 18 * index;
     return [

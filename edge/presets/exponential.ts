@@ -18,6 +18,8 @@ const section = (matcher: string, values: Values) =>
 interface Description {
   matcher: "esaw" | "esmp";
   title: string;
+  /** Values that the paper leaves open or that do not give its results as printed. */
+  fitted: string;
   values: Values;
   /** Values of the improved preset that differ, apart from the gradients. */
   improvedValues?: Values;
@@ -29,7 +31,8 @@ interface Description {
 /** The printed base of esmp-8, which does not reach the paper's result. */
 function printed(preset: Preset): Preset {
   return {
-    summary: `${preset.summary}, with the printed base of 2.80`,
+    summary:
+      "message propagation in 8 exponential steps as Yu et al. 2010, with the printed base of 2.80; fitted: the colour distance",
     source: "Yu et al. 2010, table III",
     figures: preset.figures.map((figure) => ({ ...figure, measured: { value: 8.805, from: RESULTS } })),
     settings: { ...preset.settings, "match.esmp.basePercent": 280 },
@@ -37,7 +40,7 @@ function printed(preset: Preset): Preset {
 }
 
 function pair(name: string, description: Description): Record<string, Preset> {
-  const { matcher, title, improvedValues = {}, source, published, measured } = description;
+  const { matcher, title, fitted, improvedValues = {}, source, published, measured } = description;
   const values: Values = { ...description.values, rightView: "own", subpixel: false };
   const settings = (all: Values) => ({
     "match.algorithm": matcher,
@@ -54,7 +57,7 @@ function pair(name: string, description: Description): Record<string, Preset> {
   ];
   return {
     [name]: {
-      summary: `${title} as Yu et al. 2010 have it, with the paper's median and no other refinement`,
+      summary: `${title} as Yu et al. 2010, with the paper's median and no other refinement; fitted: ${fitted}`,
       source,
       figures: figure(measured.paper),
       settings: { ...settings({ ...values, ...NO_GRADIENTS }), ...MEDIAN_ONLY },
@@ -77,6 +80,7 @@ const FITTED: Readonly<Record<string, Preset>> = {
   ...pair("esaw-5", {
     matcher: "esaw",
     title: "adaptive weights in 5 exponential steps",
+    fitted: "the colour distance",
     values: { steps: 5, basePercent: 260, ...ESAW },
     source: "Yu et al. 2010, table III",
     published: 9.6,
@@ -85,6 +89,7 @@ const FITTED: Readonly<Record<string, Preset>> = {
   ...pair("esaw-9", {
     matcher: "esaw",
     title: "adaptive weights in 9 exponential steps",
+    fitted: "the colour distance",
     values: { steps: 9, basePercent: 190, ...ESAW },
     source: "Yu et al. 2010, table III",
     published: 8.2,
@@ -93,6 +98,7 @@ const FITTED: Readonly<Record<string, Preset>> = {
   ...pair("esmp-8", {
     matcher: "esmp",
     title: "message propagation in 8 exponential steps",
+    fitted: "the base (1.80 for the printed 2.80) and the colour distance",
     values: {
       steps: 8,
       basePercent: 180,

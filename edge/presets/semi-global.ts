@@ -9,7 +9,7 @@ const RESULTS = "bench/results/intel-xeon-2-cores/2026-11-26-f0a56c1-paper-prese
 export const SGM_PRESETS: Readonly<Record<string, Preset>> = {
   "sgm-2016": {
     summary:
-      "semi-global matching as Hernandez-Juarez et al. 2016 have it: census, 4 paths, fixed P2, whole pixels, median only",
+      "semi-global matching as Hernandez-Juarez et al. 2016 have it: census, 4 paths, fixed P2, whole pixels, median only; not printed: P1 and P2, from the authors' program",
     source:
       "Hernandez-Juarez et al. 2016; the paper prints neither P1 nor P2: 7 and 86 are those of README.md of the authors' github.com/dhernandez0/sgm (commit 228f435, 4 paths, KITTI 2015)",
     figures: [

@@ -5,6 +5,7 @@ import { greyPairLayout, SceneRenderer, sceneCalibration } from "../../camera/in
 import { loadNative } from "../../edge/contracts/native.js";
 import { rectifiedGeometry } from "../../edge/pipeline/geometry.js";
 import { RigCorrection } from "../../edge/rig/health/correction.js";
+import { rowsAt } from "../../edge/rig/health/estimate.js";
 import { RigWatch } from "../../edge/rig/health/index.js";
 
 const SIZE = { width: 320, height: 240 };
@@ -67,4 +68,15 @@ test("a bound below the correction resets it, and so does switching it off", asy
   correction.undo();
   expect(maps.at(-1)).toBe(rightMap);
   expect(said.at(-1)).toContain("the map is that of the calibration again");
+});
+
+test("a roll of the right camera moves rows in proportion to the distance from its middle", () => {
+  const none = { value: 0, deviation: 0 };
+  const roll = { value: 0.01, deviation: 0 };
+  const terms = { pitch: none, roll, scale: none, yaw: none, baselineRoll: none, baselineYaw: none };
+  for (const focalPixels of [200, 400]) {
+    const view = { width: 640, height: 480, focalPixels, cx: 320, cy: 240 };
+    const rows = rowsAt({ terms } as never, view, { x: 420, y: 17, disparity: 5 });
+    expect(rows).toBeCloseTo(0.01 * 100, 9);
+  }
 });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The description of a replaced engine.
+// The description of a replaced engine, and the options that it is opened with.
 import { expect, test } from "vitest";
+import type { EngineOptions } from "../../../cuda/index.js";
 import { AdjustableEngine } from "../../../edge/pipeline/adjustable-engine.js";
 import { engineOptions } from "../../doubles/engine-call.js";
 import { changedMatch } from "../../doubles/match-change.js";
@@ -29,3 +30,34 @@ test.each(["auto", "cpu"] as const)(
     }
   },
 );
+
+/** An engine whose openings are noted. */
+function noted() {
+  const opened: EngineOptions[] = [];
+  const options = engineOptions(pair, { inputMemory: [pair.left, pair.right] });
+  const open = (asked: EngineOptions) => {
+    opened.push(asked);
+    return { info: {}, slots: [], framesInFlight: 1, setRightMap: () => {}, close: () => {} } as never;
+  };
+  const onProblem = (problem: Error) => expect.unreachable(problem.message);
+  return { opened, options, engine: new AdjustableEngine(options, { onProblem }, open) };
+}
+
+test("options that are equal open no other engine; other memory does", async () => {
+  const { opened, options, engine } = noted();
+  await engine.change({ ...options, match: structuredClone(options.match) }, false, () => {});
+  expect(opened).toHaveLength(1);
+  await engine.change({ ...options, inputMemory: [pair.left.slice(), pair.right.slice()] }, false, () => {});
+  expect(opened).toHaveLength(2);
+  engine.close();
+});
+
+test("an adjustment after a correction keeps the corrected right map", async () => {
+  const { opened, engine } = noted();
+  const map = new Int32Array(2 * 64 * 48);
+  engine.setRightMap(map);
+  engine.adjust({ numDisparities: 24 });
+  await expect.poll(() => opened.length).toBe(2);
+  expect(opened[1]!.rightMap).toBe(map);
+  engine.close();
+});

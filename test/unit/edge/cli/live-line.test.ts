@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The live line counts frames that were lost apart from frames that an output was asked to skip.
+// The line of a run that shows its newest figures: lost frames apart from frames that an output was asked to skip, drawn again on
+// a terminal, written once for each change in a log.
 import { expect, test } from "vitest";
-import { figuresLine } from "../../../../edge/cli/live-line.js";
+import { figuresLine, LiveLine } from "../../../../edge/cli/live-line.js";
 import type { RunFigures } from "../../../../edge/run/figures.js";
 
 const line = (drops: Record<string, number>) =>
@@ -14,4 +15,30 @@ test.each([
   [{ "derived.rateLimit": 20, "left.late": 3, "right.late": 4 }, "lost 4, skipped 20 |"],
 ])("%j", (drops, expected) => {
   expect(line(drops as Record<string, number>)).toContain(`| ${expected}`);
+});
+
+function lineOn(stream: { isTTY: boolean; columns?: number }) {
+  let out = "";
+  const write = (text: string) => {
+    out += text;
+    return true;
+  };
+  const line = new LiveLine({ ...stream, write } as never);
+  return { line, out: () => out };
+}
+
+test("a log gets a line when it differs from the one before", () => {
+  const { line, out } = lineOn({ isTTY: false });
+  for (const text of ["10 fps", "10 fps", "11 fps", "10 fps"]) line.show(text);
+  line.finish();
+  expect(out()).toBe("10 fps\n11 fps\n10 fps\n");
+});
+
+test("a terminal gets each line in place of the one before, and one line break at the end", () => {
+  const { line, out } = lineOn({ isTTY: true, columns: 80 });
+  line.show("10 fps");
+  line.show("10 fps");
+  line.finish();
+  line.finish();
+  expect(out()).toBe("\r\u001b[K10 fps\r\u001b[K10 fps\n");
 });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which part of an archive a process works on, and how busy a stage is.
-import { expect, test } from "vitest";
+// Which part of an archive a process works on, the flags that name it, and how busy a stage is.
+import { expect, test, vi } from "vitest";
+import { runCommandLine } from "../../../../../edge/cli/program.js";
 import { parseShard, shardItems } from "../../../../../edge/commands/batch/shard.js";
 import { Occupancy } from "../../../../../edge/commands/batch/stages.js";
 
@@ -60,4 +61,20 @@ test("a stage is as busy as the time in which something is in work, however much
   await second;
   now = 80;
   expect(occupancy.percent).toEqual({ decode: 0, open: 0, match: 50, write: 0 });
+});
+
+test.each([
+  [["--shard", "1/2"], false],
+  [["--queue", "nats://127.0.0.1:1", "--shard", "1/2"], true],
+])("a batch with %j is refused for both: %s", async (flags, expected) => {
+  let errors = "";
+  const write = vi.spyOn(process.stderr, "write").mockImplementation((text) => {
+    errors += text;
+    return true;
+  });
+  // The archive does not exist.
+  const code = await runCommandLine(["batch", "/none/archive", "/none/results", ...flags]);
+  write.mockRestore();
+  expect(code).not.toBe(0);
+  expect(errors.includes("expected --shard or --queue, got both"), errors).toBe(expected);
 });

@@ -107,9 +107,12 @@ test("published packages depend on ranges, and the addresses of package.json agr
   expect(manifest.bugs).toContain(address);
 });
 
-test("the changelog and the citation name the version", () => {
+test("the changelog, the citation and the Python package name the version", () => {
   expect(readFileSync("CHANGELOG.md", "utf8")).toContain(`\n## ${manifest.version}\n`);
   expect(readFileSync("CITATION.cff", "utf8")).toContain(`\nversion: ${manifest.version}\n`);
+  expect(readFileSync("clients/python/pyproject.toml", "utf8")).toContain(
+    `\nversion = "${manifest.version}"\n`,
+  );
 });
 
 test("every package that the published code imports is a dependency", () => {

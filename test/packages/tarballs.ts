@@ -113,7 +113,10 @@ export function tarballTests(folder: string, root: string, limitMs: number): voi
       const commands = join(folder, "npm-commands");
       writeFileSync(commands, COMMANDS);
       const { said } = await run("packaging/in-a-clean-root.sh", [root, clean], { input: commands });
-      expect(Number(/^@@seconds (\d+)$/m.exec(said)?.[1]), said).toBeLessThan(15);
+      const seconds = Number(/^@@seconds (\d+)$/m.exec(said)?.[1]);
+      console.log(`npm install in a clean Debian 11, without network and compiler: ${seconds} s`);
+      // It takes under 15 s; a busy machine needs longer.
+      expect(seconds, said).toBeLessThan(30);
       expect(said).toContain("prebuilt v4l2_camera.node loads");
       expect(said).toContain("cannot access 'node_modules/depthwatt/build'");
       expect(said).toMatch(/"frames":2,.*"backend":"cpu"/);

@@ -25,7 +25,12 @@ for (const folder of sourceFolders) {
     cpSync(join(root, folder, path), join(dist, folder, path));
   }
 }
-const { name, version, type, sideEffects } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-writeFileSync(join(dist, "package.json"), `${JSON.stringify({ name, version, type, sideEffects })}\n`);
+const { name, version, type, sideEffects, homepage } = JSON.parse(
+  readFileSync(join(root, "package.json"), "utf8"),
+);
+writeFileSync(
+  join(dist, "package.json"),
+  `${JSON.stringify({ name, version, type, sideEffects, homepage })}\n`,
+);
 const command = join(dist, "edge/cli/main.js");
 if (existsSync(command)) chmodSync(command, 0o755);

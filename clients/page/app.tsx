@@ -58,6 +58,21 @@ function Notice() {
   );
 }
 
+function Foot() {
+  const hello = useStore((state) => state.hello);
+  if (hello === undefined) return null;
+  return (
+    <footer class="quiet">
+      {S.version(hello.version)}{" "}
+      {hello.help !== undefined && (
+        <a href={hello.help} target="_blank" rel="noreferrer" title={S.helpHint}>
+          {S.help}
+        </a>
+      )}
+    </footer>
+  );
+}
+
 export function App() {
   const options = useOptions();
   const password = useStore((state) => state.password);
@@ -88,6 +103,7 @@ export function App() {
             <Log />
           </section>
         </main>
+        <Foot />
       </>
     );
   const sides = {
@@ -103,7 +119,7 @@ export function App() {
       </a>
       <Head />
       <Notice />
-      <main>
+      <main class={`side-${options.side}`}>
         <Tabs
           id="view"
           label={S.tabs.view}
@@ -127,6 +143,7 @@ export function App() {
           {sides[options.side]}
         </Tabs>
       </main>
+      <Foot />
     </>
   );
 }

@@ -23,6 +23,7 @@ export interface Metrics {
   drops?: unknown;
   power?: unknown;
   governor?: unknown;
+  outputs?: unknown;
   health?: unknown;
 }
 
@@ -35,6 +36,7 @@ export interface Info {
   instructionSet?: unknown;
   algorithm?: unknown;
   region?: unknown;
+  control?: unknown;
   width?: unknown;
   height?: unknown;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The head of the page: which device, how it is, the four figures that count.
+import { useEffect } from "preact/hooks";
 import { Choice } from "./controls.js";
 import { finiteNumber, member } from "./documents.js";
 import { type Options, setOptions, useOptions } from "./options.js";
@@ -31,6 +32,9 @@ export function Head() {
         ["efficiency", T.efficiency, finiteNumber(member(metrics?.power, "fpsPerWatt")), 2],
       ];
   const shownState = link === "open" ? (state?.state ?? "unknown") : link;
+  useEffect(() => {
+    document.title = device === undefined ? S.title : S.tabTitle(device, shownState);
+  }, [device, shownState]);
   return (
     <header>
       <h1>{S.title}</h1>

@@ -24,6 +24,7 @@ export interface Options {
   cloudColour: "image" | "height" | "depth";
   /** Filled pixels are points too. */
   cloudFilled: boolean;
+  cloudAxes: boolean;
   pointSize: number;
   plotSeconds: number;
 }
@@ -44,6 +45,7 @@ const DEFAULTS: Options = {
   ranges: { depth: { min: 0.5, max: 10 }, disparity: { min: 0, max: 64 }, confidence: { min: 0, max: 255 } },
   cloudColour: "image",
   cloudFilled: true,
+  cloudAxes: true,
   pointSize: 1.3,
   plotSeconds: 60,
 };

@@ -15,6 +15,8 @@ export interface RunControl {
   readonly off: string | undefined;
   /** True if a page on this machine may change settings without proof, although `off` keeps all others out. */
   readonly trial: boolean;
+  /** True if changes can be saved to a configuration file. */
+  readonly canSave: boolean;
   /** The secret that signs each request, if there is one. */
   readonly secret: string | undefined;
   /** True if requests over MQTT need no secret, because the broker authorizes their publishers. */

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The version, from the one place that states it: package.json, of which the build leaves an extract in dist.
+// The version and where the documentation is, from the one place that states them: package.json, of which the build leaves an extract in dist.
 import { readFileSync } from "node:fs";
 
-export const VERSION: string = JSON.parse(
+const { version, homepage = "" }: { version: string; homepage?: string } = JSON.parse(
   readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
-).version;
+);
+
+export const VERSION: string = version;
+
+/** Returns the address of a page of the documentation, such as "guides/live-page.md"; undefined without a home page. */
+export const documentationUrl = (page: string): string | undefined =>
+  homepage === "" ? undefined : `${homepage.replace(/#.*$/, "")}/blob/main/docs/${page}`;

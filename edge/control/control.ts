@@ -75,6 +75,10 @@ export class Control implements RunControl {
     this.#limit = new RateLimit(MAX_REQUESTS_A_SECOND, now);
   }
 
+  get canSave(): boolean {
+    return this.#run.save !== undefined;
+  }
+
   settings() {
     const described = describedSettings(this.#run.config, this.off === undefined);
     const settings = described.settings.filter(({ key }) => !this.trial || isTrialSetting(key));

@@ -76,6 +76,7 @@ needs("chromium").suite("control from the live page", () => {
     page = browser.page;
     while ((await shown()) === 0) await sleep(50);
     await page.getByRole("tab", { name: "Settings" }).click();
+    await page.getByRole("button", { name: "Open all groups" }).click();
   });
 
   afterAll(async () => {
@@ -178,6 +179,12 @@ needs("chromium").suite("control from the live page", () => {
 
   test("a preset sets all that it names; one step takes it back", async () => {
     const presets = page.locator(".presets");
+    await presets.locator("[data-preset=fast]").click();
+    await presets.locator("[data-said=ok]").getByText("fast: ").waitFor();
+    await expect.poll(() => value("match.halfResolution")).toBe(true);
+    await undo();
+    await expect.poll(() => value("match.sgm.paths"), { timeout: 15_000 }).toBe(8);
+    await served();
     await presets.locator("select").selectOption("esaw-9-improved");
     await presets.getByText("exponential").waitFor();
     expect(await value("match.algorithm")).toBe("sgm");

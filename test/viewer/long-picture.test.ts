@@ -161,12 +161,14 @@ needs("chromium").suite("the picture's tools", () => {
     const frame = knownFrame(10, feed.width * feed.height);
     cleanups.push(feed.stream(20, [frame]));
     const valid = frame.depth.filter((depth) => depth > 0).length;
+    const matched = frame.confidence.filter((confidence) => confidence > 0).length;
     const reported = page.locator("[data-range=valid]");
     await expect
       .poll(() => reported.innerText(), { timeout: 15_000 })
-      .toMatch(/% of the pixels have a value$/);
-    const percent = Number.parseFloat(await reported.innerText());
-    expect(Math.abs(percent - (100 * valid) / frame.depth.length)).toBeLessThan(2);
+      .toMatch(/^[\d.]+ % matched, [\d.]+ % with a value$/);
+    const shares = (await reported.innerText()).match(/[\d.]+/g)!.map(Number);
+    for (const [index, count] of [matched, valid].entries())
+      expect(Math.abs(shares[index]! - (100 * count) / frame.depth.length)).toBeLessThan(2);
   });
 
   test("a visitor of a run sees depth, and soon depth that moves", async () => {

@@ -133,7 +133,7 @@ needs("chromium").suite("the live page in Chromium", () => {
       backendReason: "an H200 answered",
       latencyMs: { p50: 4.5, p95: 6.25, p99: 9 },
       stages: { match: { p50Ms: 1.5, p95Ms: 2.5, p99Ms: 3 }, encode: { p50Ms: 0.5, p95Ms: 0.75, p99Ms: 1 } },
-      drops: { engineBusy: 3 },
+      drops: { engineBusy: 3, "viewer.pageBusy": 5, "mqtt.rateLimit": 7, "left.late": 2 },
       power: {
         available: true,
         watts: 7.5,
@@ -150,7 +150,8 @@ needs("chromium").suite("the live page in Chromium", () => {
     expect(await figure("latency")).toBe("4.5 / 6.3 / 9.0 ms");
     expect(await figure("joules")).toBe("250.0 mJ");
     expect(await figure("rails")).toBe("VDD_IN: 7.50 W\nVDD_SOC: no such rail");
-    expect(await figure("drops")).toBe("engineBusy: 3");
+    expect(await figure("lost")).toBe("engine busy: 3\nleft camera: late, without a partner: 2");
+    expect(await figure("skipped")).toBe("live page: hidden or busy: 5\nMQTT: rate limit: 7");
     expect(await figure("backendReason")).toBe("an H200 answered");
     expect(await text(page, "[data-headline=efficiency]")).toBe("4.00");
     expect((await text(page, "[data-stage=match]")).trim().split(/\s+/)).toEqual(["match", "1.50", "2.50"]);

@@ -10,6 +10,7 @@ import { colourTable } from "../picture/colour-maps.js";
 import { download, frameName } from "../picture/save.js";
 import { pageState } from "../store.js";
 import { S } from "../strings.js";
+import { CloudAxes } from "./cloud-axes.js";
 import { type CloudFrame, CloudScene } from "./cloud-scene.js";
 import { byKey, followPointers, type OrbitState, START, viewProjection } from "./orbit.js";
 import { buildPoints, encodePly } from "./points.js";
@@ -43,6 +44,7 @@ export default function CloudView() {
   const options = useOptions();
   const canvas = useRef<HTMLCanvasElement>(null);
   const orbit = useRef<OrbitState>(START);
+  const [shown, setShown] = useState({ orbit: START, side: 300 });
   const request = useRef<() => void>(() => {});
   const [problem, setProblem] = useState("");
   const [canDraw, setCanDraw] = useState(true);
@@ -66,6 +68,10 @@ export default function CloudView() {
         element.width = width;
         element.height = height;
       }
+      const side = Math.min(element.clientWidth, element.clientHeight);
+      setShown((old) =>
+        old.orbit === orbit.current && old.side === side ? old : { orbit: orbit.current, side },
+      );
       scene.draw({
         viewProjection: viewProjection(orbit.current, element.width / element.height),
         range: look.ranges.depth,
@@ -147,6 +153,7 @@ export default function CloudView() {
               onFocus={() => setNear(true)}
               onBlur={() => setNear(false)}
             />
+            {options.cloudAxes && <CloudAxes {...shown} />}
             {problem !== "" && <p class="notice">{problem}</p>}
           </div>
           <p id="cloud-hint" class={near ? "hint" : "hint quiet"}>
@@ -198,6 +205,9 @@ export default function CloudView() {
           on={options.cloudFilled}
           onChange={(cloudFilled) => setOptions({ cloudFilled })}
         />
+        {canDraw && (
+          <Switch label={T.axes} on={options.cloudAxes} onChange={(cloudAxes) => setOptions({ cloudAxes })} />
+        )}
         <div class="buttons">
           {canDraw && (
             <button

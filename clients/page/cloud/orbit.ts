@@ -44,6 +44,21 @@ function orbitAxes({ yaw, pitch }: OrbitState): Axes {
   };
 }
 
+/** Where the cloud's axes X, Y and Z point on the screen: right and down, each from -1 to 1. */
+export function screenAxes(state: OrbitState): [x: number, y: number][] {
+  const { right, up } = orbitAxes(state);
+  return [0, 1, 2].map((axis) => [right[axis]!, -up[axis]!]);
+}
+
+/** The longest round length that takes at most `maxPixels` at the target's distance, metres, and its pixels. */
+export function scaleBar({ distance }: OrbitState, side: number, maxPixels: number) {
+  const perMetre = pixelsPerSlope(side) / distance;
+  const longest = maxPixels / perMetre;
+  const power = 10 ** Math.floor(Math.log10(longest));
+  const metres = power * ([5, 2].find((factor) => factor * power <= longest) ?? 1);
+  return { metres, pixels: metres * perMetre };
+}
+
 const dot = (a: readonly number[], b: readonly number[]) => a[0]! * b[0]! + a[1]! * b[1]! + a[2]! * b[2]!;
 
 /** Clip = projection x view, for points in the cloud's axes. */
@@ -130,6 +145,8 @@ export function followPointers(
   };
   const onUp = (event: PointerEvent) => down.delete(event.pointerId);
   const onWheel = (event: WheelEvent) => {
+    // The wheel scrolls the page until the canvas is chosen by a click or the Tab key.
+    if (document.activeElement !== element && !event.ctrlKey) return;
     event.preventDefault();
     change(zoomed(state(), Math.exp(Math.sign(event.deltaY) * 0.12)));
   };

@@ -1,11 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which lines each plot has, made of samples: titles, units and columns, nothing drawn yet.
 import { S } from "../strings.js";
+import { causeWords, isIntended } from "./causes.js";
 import { perSecond, type Sample } from "./history.js";
 
 export interface Line {
   name: string;
   values: (number | undefined)[];
+}
+
+/** Names by chart, in the order in which they first appeared: a line keeps its colour when another one comes. */
+const slots = new Map<Chart["key"], string[]>();
+
+/** Returns the number of a line's colour. */
+export function lineSlot(key: Chart["key"], name: string): number {
+  const names = slots.get(key) ?? [];
+  slots.set(key, names);
+  if (!names.includes(name)) names.push(name);
+  return names.indexOf(name) % MAX_LINES;
 }
 
 export interface Chart {
@@ -32,8 +44,14 @@ function single(name: string, values: (number | undefined)[]): Line[] {
 
 function dropLines(samples: readonly Sample[]): Line[] {
   const last = samples.at(-1);
-  const causes = [...(last?.drops ?? [])].sort(([, a], [, b]) => b - a).map(([cause]) => cause);
-  return causes.slice(0, MAX_LINES).map((name) => ({ name, values: perSecond(samples, name) }));
+  const causes = [...(last?.drops ?? [])]
+    .filter(([cause]) => !isIntended(cause))
+    .sort(([, a], [, b]) => b - a)
+    .map(([cause]) => cause);
+  return causes.slice(0, MAX_LINES).map((cause) => ({
+    name: causeWords(cause),
+    values: perSecond(samples, cause),
+  }));
 }
 
 /** Plots that have something to show, in the order in which they stand. */
@@ -68,5 +86,9 @@ export function chartsFrom(samples: readonly Sample[]): Chart[] {
     },
     { key: "rows", title: T.rows, unit: S.units.rows, lines: single("p95", pick("rows")) },
   ];
+  for (const { key, lines } of charts) {
+    const slot = new Map(lines.map(({ name }) => [name, lineSlot(key, name)]));
+    lines.sort((a, b) => (slot.get(a.name) ?? 0) - (slot.get(b.name) ?? 0));
+  }
   return charts.filter(({ lines }) => lines.length > 0);
 }

@@ -14,6 +14,7 @@ import {
 import { shownFrames, shownSet } from "../live.js";
 import { useDocuments } from "../store.js";
 import { S } from "../strings.js";
+import { causeWords, isIntended } from "./causes.js";
 
 const T = S.figures;
 const MAX_CHARACTERS = 90;
@@ -57,6 +58,20 @@ function usePace(): { shown: number; skipped: number } {
     return () => clearInterval(timer);
   }, []);
   return pace;
+}
+
+/** Causes in words, with their names for those who look them up. */
+function Counts({ counts }: { counts: readonly [string, number][] }) {
+  if (counts.length === 0) return <>{T.noDrops}</>;
+  return (
+    <ul>
+      {counts.map(([cause, count]) => (
+        <li key={cause} data-cause={cause} title={cause}>
+          {causeWords(cause)}: {count}
+        </li>
+      ))}
+    </ul>
+  );
 }
 
 /** Only where one is at work. */
@@ -166,18 +181,11 @@ export function Figures() {
           </Row>
         )}
         <GovernorRow governor={metrics?.governor} />
-        <Row label={T.drops} name="drops">
-          {drops.length === 0 ? (
-            T.noDrops
-          ) : (
-            <ul>
-              {drops.map(([cause, count]) => (
-                <li key={cause}>
-                  {cause}: {count}
-                </li>
-              ))}
-            </ul>
-          )}
+        <Row label={T.lost} name="lost">
+          <Counts counts={drops.filter(([cause]) => !isIntended(cause))} />
+        </Row>
+        <Row label={T.skipped} name="skipped">
+          <Counts counts={drops.filter(([cause]) => isIntended(cause))} />
         </Row>
         <Row label={T.page} name="page">
           {T.pageText(String(pace.shown), String(pace.skipped))}

@@ -6,7 +6,7 @@ import { Choice } from "../controls.js";
 import { setOptions, useOptions } from "../options.js";
 import { useStore } from "../store.js";
 import { S } from "../strings.js";
-import { type Chart, chartsFrom } from "./charts.js";
+import { type Chart, chartsFrom, lineSlot } from "./charts.js";
 import { recent } from "./history.js";
 
 const HEIGHT = 120;
@@ -34,6 +34,12 @@ const DASHES = [[], [6, 3], [2, 3], [10, 3, 2, 3], [], [6, 3], [2, 3], [10, 3, 2
 
 const shortened = (value: number) =>
   value === 0 ? "0" : Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3);
+
+const tickText = (value: number) => String(Number(value.toPrecision(3)));
+
+/** Width of an axis that its longest label fits into, pixels. */
+const labelSpace = (_plot: uPlot, labels: readonly string[] | null) =>
+  Math.max(40, 16 + 8 * Math.max(...(labels ?? []).map(({ length }) => length)));
 
 const clock = (seconds: number) => new Date(seconds * 1000).toLocaleTimeString("en-GB");
 
@@ -83,14 +89,14 @@ function Plot({ chart, seconds, window, theme }: PlotProps) {
         scales: { x: { time: true }, y: { range: (_plot, min, max) => axisRange(chart, min, max) } },
         axes: [
           { ...axis, size: 26, space: 70, values: (_plot, ticks) => ticks.map(clock) },
-          { ...axis, size: 48, space: 22, values: (_plot, ticks) => ticks.map(shortened) },
+          { ...axis, size: labelSpace, space: 22, values: (_plot, ticks) => ticks.map(tickText) },
         ],
         series: [
           {},
-          ...chart.lines.map(({ name }, index) => ({
+          ...chart.lines.map(({ name }) => ({
             label: name,
-            stroke: COLOURS[theme][index] as string,
-            dash: DASHES[index] as number[],
+            stroke: COLOURS[theme][lineSlot(chart.key, name)] as string,
+            dash: DASHES[lineSlot(chart.key, name)] as number[],
             width: 1.5,
             points: { show: seconds.length < 3 },
           })),
@@ -122,7 +128,8 @@ function Plot({ chart, seconds, window, theme }: PlotProps) {
       </figcaption>
       <div ref={box} class="canvas" aria-hidden="true" />
       <ul class="legend">
-        {chart.lines.map(({ name, values }, index) => {
+        {chart.lines.map(({ name, values }) => {
+          const slot = lineSlot(chart.key, name);
           const newest = values.findLast((value) => value !== undefined);
           const shownValue = hovered === undefined ? newest : values[hovered];
           return (
@@ -130,9 +137,9 @@ function Plot({ chart, seconds, window, theme }: PlotProps) {
               <svg width="22" height="8" aria-hidden="true">
                 <path
                   d="M0 4H22"
-                  stroke={COLOURS[theme][index]}
+                  stroke={COLOURS[theme][slot]}
                   stroke-width="2"
-                  stroke-dasharray={String(DASHES[index])}
+                  stroke-dasharray={String(DASHES[slot])}
                 />
               </svg>
               {name}{" "}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws frame sets onto the two canvases, keeps the displayed range, and reads the value at a pixel.
-import type { PictureStream } from "depthwatt-consumer/frames";
+import type { Counts, PictureStream } from "depthwatt-consumer/frames";
 import type { FrameSet, Picture } from "../frame-set.js";
 import type { Options, Quantity } from "../options.js";
 import { type ColourMapName, colourTable } from "./colour-maps.js";
@@ -17,11 +17,19 @@ import {
 import { autoRange, buildHistogram, eased, type Histogram, type Scale } from "./histogram.js";
 
 const HISTOGRAM_MS = 200;
+const MEASURE_STEP = 4;
 export const SCALES: Record<Quantity, Scale> = {
   depth: { min: 0.1, max: 66, logarithmic: true },
   disparity: { min: 0, max: 256, logarithmic: false },
   confidence: { min: 0, max: 255, logarithmic: false },
 };
+
+/** Share of pixels with a match, of every fourth pixel. */
+function matchedShare(confidence: Counts): number {
+  let matched = 0;
+  for (let i = 0; i < confidence.length; i += MEASURE_STEP) if (confidence[i] !== 0) matched++;
+  return matched / Math.max(1, Math.ceil(confidence.length / MEASURE_STEP));
+}
 
 /** A canvas and the memory of its picture, recreated only where the size changes. */
 class Sheet {
@@ -36,6 +44,12 @@ class Sheet {
     this.canvas.height = height;
     this.#image = new ImageData(width, height);
     this.words = new Uint32Array(this.#image.data.buffer);
+  }
+
+  clear(width: number, height: number): void {
+    this.fit(width, height);
+    this.words.fill(0);
+    this.show();
   }
 
   show(): void {
@@ -64,6 +78,7 @@ export class Painter {
   #map: ColourMapName | undefined;
   #auto: Partial<Record<Quantity, Range>> = {};
   #histogram: Histogram | undefined;
+  #matchedShare: number | undefined;
   #histogramMs = Number.NEGATIVE_INFINITY;
 
   constructor(left: HTMLCanvasElement, value: HTMLCanvasElement) {
@@ -77,6 +92,11 @@ export class Painter {
 
   get histogram(): Histogram | undefined {
     return this.#histogram;
+  }
+
+  /** 0 to 1; undefined if the confidence is not sent. */
+  get matchedShare(): number | undefined {
+    return this.#matchedShare;
   }
 
   /** Returns the displayed quantity, if the device sends it: depth without a calibration is disparity. */
@@ -108,6 +128,8 @@ export class Painter {
     this.#measure(quantity, picture, fresh, nowMs);
     const { width, height } = picture.header;
     this.#value.fit(width, height);
+    // A missing left image leaves a hole of the same size, so that the layout stays.
+    if (!left) this.#left.clear(width, height);
     const paint = this.#paint(quantity, options);
     colourise(
       picture.counts,
@@ -148,7 +170,9 @@ export class Painter {
   #measure(quantity: Quantity, { header, counts }: Picture, fresh: boolean, nowMs: number): void {
     if (!fresh || nowMs - this.#histogramMs < HISTOGRAM_MS) return;
     this.#histogramMs = nowMs;
-    this.#histogram = buildHistogram(counts, header, SCALES[quantity], 4);
+    this.#histogram = buildHistogram(counts, header, SCALES[quantity], MEASURE_STEP);
+    const sure = this.#set?.pictures.confidence?.counts;
+    this.#matchedShare = sure && matchedShare(sure);
     const found = autoRange(this.#histogram, SCALES[quantity]);
     if (found) this.#auto[quantity] = eased(this.#auto[quantity], found);
   }

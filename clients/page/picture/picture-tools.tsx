@@ -8,6 +8,7 @@ import { controlNow, useStore } from "../store.js";
 import { S } from "../strings.js";
 import { COLOUR_MAPS } from "./colour-maps.js";
 import type { Painter } from "./painter.js";
+import { RecordButton } from "./record-button.js";
 import { screenshot, snapshot } from "./save.js";
 
 export interface PictureToolsProps {
@@ -34,7 +35,7 @@ export function PictureTools({ stage, painter, tool, hasZones, onTool }: Picture
   const tools: Tool[] = control ? ["area", "ruler", "region"] : ["area", "ruler"];
   const shoot = () => {
     const set = painter.current?.set;
-    const canvases = [...(stage.current?.querySelectorAll("canvas") ?? [])].filter(
+    const canvases = [...(stage.current?.querySelectorAll<HTMLCanvasElement>(".sheet canvas") ?? [])].filter(
       (canvas) => canvas.offsetParent !== null,
     );
     if (set && canvases.length > 0) screenshot(set, canvases);
@@ -105,6 +106,7 @@ export function PictureTools({ stage, painter, tool, hasZones, onTool }: Picture
         >
           {T.snapshot}
         </button>
+        <RecordButton />
         {tools.map((name) => (
           <button
             key={name}

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The picture tab: left image and depth next to or over each other, the probe, the region that is drawn.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { parseCamera } from "../documents.js";
+import { finiteNumber, member, parseCamera, unavailableReason } from "../documents.js";
 import { onFrames } from "../live.js";
 import { currentOptions, onOptions, useOptions } from "../options.js";
-import { controlNow, useStore } from "../store.js";
+import { controlNow, useDocuments, useStore } from "../store.js";
 import { S } from "../strings.js";
+import { ColourBar } from "./colour-bar.js";
 import { areaFacts, distanceBetween } from "./measure.js";
 import { MeasurePanel } from "./measure-panel.js";
 import { Overlay } from "./overlay.js";
@@ -15,7 +16,7 @@ import { Probe } from "./probe.js";
 import { RangePanel } from "./range-panel.js";
 import { type DrawnRegion, regionBetween, sendRegion } from "./region.js";
 import { ZonePanel } from "./zone-panel.js";
-import { type Point, zonesFrom } from "./zones.js";
+import { hasOwnZones, MIN_PIXELS_KEY, nearestInZone, type Point, zonesFrom } from "./zones.js";
 
 const TICK_MS = 250;
 
@@ -53,6 +54,10 @@ export function PictureView() {
   const control = useStore(controlNow);
   const camera = parseCamera(useStore(({ documents, device }) => documents[device ?? ""]?.cameraInfo));
   const zones = control.state.enabled ? zonesFrom(control) : undefined;
+  const derived = member(useDocuments().metrics?.outputs, "derived");
+  const zonesDrawn =
+    hasOwnZones(control) || (derived !== undefined && unavailableReason(derived) === undefined);
+  const minPixels = finiteNumber(control.values[MIN_PIXELS_KEY]) ?? 1;
 
   useEffect(() => {
     const own = new Painter(left.current as HTMLCanvasElement, value.current as HTMLCanvasElement);
@@ -155,7 +160,7 @@ export function PictureView() {
       grid={options.grid}
       region={region}
       ruler={drawn && tool === "ruler" ? drawn : ruler}
-      zones={zones !== undefined && options.zones ? zones : []}
+      zones={zones !== undefined && zonesDrawn && options.zones ? zones : []}
       corners={corners}
     />
   );
@@ -166,6 +171,7 @@ export function PictureView() {
         class={`stage layout-${options.layout}${tool || corners ? " drawing" : ""}`}
         data-frozen={frozen}
         data-size={size ? `${size.width}x${size.height}` : ""}
+        style={{ "--aspect": size ? String(size.width / size.height) : "1.3333" }}
       >
         <div class="sheet left">
           <canvas
@@ -177,6 +183,7 @@ export function PictureView() {
             {...handlers}
           />
           {options.layout !== "blend" && overlay}
+          {set !== undefined && set.pictures.left === undefined && <p class="nothing">{S.picture.noLeft}</p>}
         </div>
         <div class="sheet value">
           <canvas
@@ -192,13 +199,16 @@ export function PictureView() {
           />
           {overlay}
         </div>
+        {size !== undefined && options.layout !== "left" && (
+          <ColourBar painter={painter.current ?? undefined} />
+        )}
         {size === undefined && <p class="nothing">{S.picture.nothing}</p>}
       </div>
       <PictureTools
         stage={stage}
         painter={painter}
         tool={tool}
-        hasZones={zones !== undefined}
+        hasZones={zones !== undefined && zonesDrawn}
         onTool={(chosen) => {
           setTool(chosen);
           setFrom(undefined);
@@ -218,7 +228,14 @@ export function PictureView() {
             }}
           />
         )}
-        {zones !== undefined && <ZonePanel zones={zones} corners={corners} onCorners={setCorners} />}
+        {zones !== undefined && (
+          <ZonePanel
+            zones={zones}
+            corners={corners}
+            nearest={(zone) => set && nearestInZone(set, zone, minPixels)}
+            onCorners={setCorners}
+          />
+        )}
       </div>
     </div>
   );

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Histogram and the two handles of the range that the colours span.
 import { useEffect, useRef } from "preact/hooks";
-import { type Quantity, setOptions, useOptions } from "../options.js";
+import { setOptions, useOptions } from "../options.js";
 import { S } from "../strings.js";
+import { formatValue } from "./colour-bar.js";
 import { colourTable } from "./colour-maps.js";
 import { BINS, type Histogram, scalePosition, valueAt } from "./histogram.js";
 import { type Painter, SCALES } from "./painter.js";
 
 const STEPS = 1000;
-const digits = (value: number) => (value < 10 ? 2 : value < 100 ? 1 : 0);
-const UNITS: Record<Quantity, string> = {
-  depth: ` ${S.units.m}`,
-  disparity: ` ${S.units.px}`,
-  confidence: "",
-};
 
 function drawBars(canvas: HTMLCanvasElement, { bins }: Histogram, colourAt: (place: number) => string): void {
   const context = canvas.getContext("2d");
@@ -54,25 +49,24 @@ export function RangePanel({ painter }: { painter: Painter | undefined }) {
     setOptions({ autoRange: false, ranges: { ...options.ranges, [quantity]: next } });
   };
   const total = histogram ? histogram.values + histogram.invalid : 0;
-  const handle = (end: "min" | "max", label: string) => (
-    <label class="handle">
-      <span>
-        {label}{" "}
-        <b data-range={end}>
-          {range[end].toFixed(digits(range[end]))}
-          {UNITS[quantity]}
-        </b>
-      </span>
-      <input
-        type="range"
-        min={0}
-        max={STEPS}
-        value={Math.round(scalePosition(scale, range[end]) * STEPS)}
-        aria-valuetext={`${range[end].toFixed(digits(range[end]))}${UNITS[quantity]}`}
-        onInput={(event) => set(end, Number(event.currentTarget.value))}
-      />
+  const label = (end: "min" | "max", text: string) => (
+    <label for={`range-${end}`}>
+      {text} <b data-range={end}>{formatValue(quantity, range[end])}</b>
     </label>
   );
+  const handle = (end: "min" | "max") => (
+    <input
+      id={`range-${end}`}
+      type="range"
+      min={0}
+      max={STEPS}
+      value={Math.round(scalePosition(scale, range[end]) * STEPS)}
+      aria-valuetext={formatValue(quantity, range[end])}
+      onInput={(event) => set(end, Number(event.currentTarget.value))}
+    />
+  );
+  const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
+  const matched = painter?.matchedShare;
   return (
     <section class="range" aria-labelledby="range-title">
       <h2 id="range-title">{S.range.title}</h2>
@@ -84,8 +78,12 @@ export function RangePanel({ painter }: { painter: Painter | undefined }) {
         role="img"
         aria-label={S.range.histogram}
       />
-      {handle("min", S.range.near)}
-      {handle("max", S.range.far)}
+      {handle("min")}
+      {handle("max")}
+      <div class="row">
+        {label("min", S.range.near)}
+        {label("max", S.range.far)}
+      </div>
       <div class="row">
         <label class="check">
           <input
@@ -102,7 +100,10 @@ export function RangePanel({ painter }: { painter: Painter | undefined }) {
         </label>
         {histogram && total > 0 && (
           <span class="quiet" data-range="valid">
-            {S.range.histogramText(`${((100 * histogram.values) / total).toFixed(1)} %`)}
+            {S.range.shares(
+              percent(histogram.values / total),
+              matched === undefined ? undefined : percent(matched),
+            )}
           </span>
         )}
       </div>

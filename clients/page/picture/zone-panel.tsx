@@ -3,24 +3,35 @@
 // here.
 import { useState } from "preact/hooks";
 import type { ControlAnswer } from "../../../edge/outputs/viewer/protocol.js";
+import { member, unavailableReason } from "../documents.js";
+import { refusalText } from "../refusal.js";
+import { useDocuments } from "../store.js";
 import { S } from "../strings.js";
 import { addZone, freeName, type Point, removeZone, type Zone } from "./zones.js";
 
 const T = S.zones;
 
+function distanceText(metres: number | undefined): string {
+  if (metres === undefined) return "";
+  return Number.isNaN(metres) ? T.tooFew : T.nearest(`${metres.toFixed(2)} ${S.units.m}`);
+}
+
 interface ZonePanelProps {
   zones: readonly Zone[];
   /** Corners of the zone that is being drawn; undefined: none is. */
   corners: readonly Point[] | undefined;
+  /** Metres in the frame on screen; NaN: too few pixels were matched; undefined: no depth. */
+  nearest: (zone: Zone) => number | undefined;
   onCorners: (corners: readonly Point[] | undefined) => void;
 }
 
-export function ZonePanel({ zones, corners, onCorners }: ZonePanelProps) {
+export function ZonePanel({ zones, corners, nearest, onCorners }: ZonePanelProps) {
   const [name, setName] = useState<string>();
   const [said, setSaid] = useState<{ ok: boolean; text: string }>();
+  const derived = member(useDocuments().metrics?.outputs, "derived");
   const chosen = name ?? freeName(zones);
   const report = (answer: ControlAnswer, done: string) =>
-    setSaid({ ok: answer.ok, text: answer.ok ? done : `${answer.message} ${answer.hint}` });
+    setSaid({ ok: answer.ok, text: answer.ok ? done : refusalText(answer) });
   const finish = async () => {
     if (corners === undefined) return;
     const answer = await addZone({ name: chosen, corners });
@@ -34,11 +45,13 @@ export function ZonePanel({ zones, corners, onCorners }: ZonePanelProps) {
       <h2 id="zones-title">{T.title}</h2>
       {corners === undefined ? (
         <>
-          <p class="quiet">{T.about}</p>
+          {derived !== undefined && (
+            <p class="quiet">{unavailableReason(derived) === undefined ? T.published : T.unpublished}</p>
+          )}
           <ul>
             {zones.map((zone) => (
               <li key={zone.name} data-zone={zone.name}>
-                {zone.name} <span class="quiet">{T.corners(zone.corners.length)}</span>{" "}
+                {zone.name} <b data-zone-nearest={zone.name}>{distanceText(nearest(zone))}</b>{" "}
                 <button
                   type="button"
                   aria-label={`${T.remove} ${zone.name}`}

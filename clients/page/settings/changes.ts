@@ -43,7 +43,7 @@ export async function openSettings(): Promise<ControlAnswer> {
   const now = pageState().device === device ? await ask("get", {}) : S.unanswered;
   if (!now.ok) return now;
   const settings = schema.settings as SettingDescription[];
-  const state = { enabled: true, signedFor: `${below}/${device}` } as const;
+  const state = { enabled: true, canSave: true, signedFor: `${below}/${device}` } as const;
   // A device of an older version knows no presets.
   const presets = (schema.presets ?? []) as PresetChoice[];
   const found: Control = { state, settings, values: now.values ?? {}, presets };

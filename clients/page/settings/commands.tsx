@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { ask } from "../live.js";
 import { download } from "../picture/save.js";
+import { refusalText } from "../refusal.js";
 import { pageState } from "../store.js";
 import { S } from "../strings.js";
 
@@ -16,7 +17,7 @@ export function Commands() {
   const snapshot = async () => {
     const answer = await ask("snapshot", {});
     if (!answer.ok) {
-      setSaid({ ok: false, text: `${answer.message} ${answer.hint}` });
+      setSaid({ ok: false, text: refusalText(answer) });
       return;
     }
     const device = (pageState().device ?? "device").replace(/[^\w.-]/g, "_");
@@ -26,9 +27,7 @@ export function Commands() {
   const restart = async () => {
     setSure(false);
     const answer = await ask("restart", {});
-    setSaid(
-      answer.ok ? { ok: true, text: T.restarting } : { ok: false, text: `${answer.message} ${answer.hint}` },
-    );
+    setSaid(answer.ok ? { ok: true, text: T.restarting } : { ok: false, text: refusalText(answer) });
   };
   return (
     <div class="commands">

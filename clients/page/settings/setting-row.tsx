@@ -3,9 +3,11 @@
 import { useState } from "preact/hooks";
 import type { SettingDescription } from "../../../edge/outputs/viewer/protocol.js";
 import { finiteNumber } from "../documents.js";
+import { refusalText } from "../refusal.js";
 import { S } from "../strings.js";
 import { changeSettings, type Value } from "./changes.js";
 import { numberKind, settingChoices, typedValue } from "./input-value.js";
+import { settingLabel } from "./labels.js";
 
 const T = S.settings;
 
@@ -28,7 +30,7 @@ export function SettingRow({ setting, value }: SettingRowProps) {
     if (answer.ok) {
       const effective = answer.values?.[key] ?? null;
       setSaid({ ok: true, text: effective === null ? T.effectiveNone : T.effective(String(effective)) });
-    } else setSaid({ ok: false, text: `${answer.message} ${answer.hint}` });
+    } else setSaid({ ok: false, text: refusalText(answer) });
     // A field shows what runs, also where what was typed has been refused.
     setDraft((now) => (typed === undefined || now === typed ? undefined : now));
   };
@@ -36,9 +38,8 @@ export function SettingRow({ setting, value }: SettingRowProps) {
   const numeric = numberKind(schema);
   return (
     <div class="setting" data-setting={key}>
-      <label for={id}>
-        {key.slice(key.lastIndexOf(".") + 1)}
-        {unit === undefined ? "" : ` (${unit})`}
+      <label for={id} title={key}>
+        {settingLabel(key, unit)}
       </label>
       {schema.type === "boolean" ? (
         <input
@@ -93,9 +94,19 @@ export function SettingRow({ setting, value }: SettingRowProps) {
           {T.unset}
         </button>
       )}
+      {setting.default !== undefined && value !== undefined && value !== setting.default && (
+        <button
+          type="button"
+          aria-label={`${T.reset} ${key}`}
+          title={T.resetHint(String(setting.default))}
+          onClick={() => void send(setting.default ?? null)}
+        >
+          {T.reset}
+        </button>
+      )}
       <p id={`${id}-about`} class="quiet">
-        {description}
-        {setting.default === undefined ? "" : ` (${T.default(String(setting.default))})`}
+        {description} <code>{key}</code>,{" "}
+        {setting.default === undefined ? T.noDefault : T.default(String(setting.default))}
       </p>
       {said && (
         <p role="status" class={said.ok ? "good" : "bad"} data-said={said.ok ? "ok" : "refused"}>

@@ -21,7 +21,7 @@ export interface PageControlOptions {
 }
 
 export function createPageControl({ control, device, gated, notice }: PageControlOptions): HubControl {
-  const { secret, trial } = control;
+  const { secret, trial, canSave } = control;
   // A topic has no blank, so a signature for the page is invalid at the same device's broker endpoint.
   const signedFor = `page of ${device}`;
   const unproven = secret === undefined && !gated;
@@ -29,11 +29,11 @@ export function createPageControl({ control, device, gated, notice }: PageContro
     control.off ?? (unproven ? "control needs control.secretFile or http.passwordFile." : undefined);
   const state: ControlState =
     off === undefined
-      ? { enabled: true, ...(secret !== undefined && { signedFor }) }
+      ? { enabled: true, canSave, ...(secret !== undefined && { signedFor }) }
       : { enabled: false, reason: off };
   const stateFor = ({ local }: Visitor): ControlState => {
     if (!trial) return state;
-    return local ? { enabled: true, note: TRIAL_NOTE } : { enabled: false, reason: TRIAL_ELSEWHERE };
+    return local ? { enabled: true, canSave, note: TRIAL_NOTE } : { enabled: false, reason: TRIAL_ELSEWHERE };
   };
   const gate = new RequestGate({
     device: signedFor,

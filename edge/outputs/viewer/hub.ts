@@ -5,7 +5,7 @@ import type { WebSocket } from "ws";
 import { z } from "zod";
 import { PICTURE_STREAMS, type PictureStream } from "../../../core/frame/frame-format.js";
 import type { PasswordCheck } from "../../contracts/http.js";
-import { VERSION } from "../../contracts/version.js";
+import { documentationUrl, VERSION } from "../../contracts/version.js";
 import { MAX_REQUEST_BYTES } from "../../control/gate.js";
 import { MAX_STRANGERS } from "../../http/index.js";
 import { PageClient } from "./client.js";
@@ -110,10 +110,12 @@ export class Hub {
     });
     if (this.#clients.size === 1) this.#beat = setInterval(() => this.#beats(), BEAT_MS).unref();
     const { kind, origin } = this.#options;
+    const help = documentationUrl("guides/live-page.md");
     client.say({
       type: "hello",
       protocol: PROTOCOL_VERSION,
       version: VERSION,
+      ...(help !== undefined && { help }),
       kind,
       origin,
       timeMs: Date.now(),

@@ -6,8 +6,9 @@ import type { PictureStream } from "../../../core/frame/frame-format.js";
 import type { ControlAnswer, PresetChoice } from "../../contracts/control.js";
 import type { SettingDescription } from "../../contracts/setting.js";
 
-/** The page checks the zones that are drawn on it as the settings do. */
-export { type Point, parseZones, type Zone } from "../derived/polygon.js";
+/** The page checks and measures the zones that are drawn on it as the device does. */
+export { nearestIn } from "../derived/nearest.js";
+export { type Point, parseZones, polygonSpans, type Zone } from "../derived/polygon.js";
 export type { ControlAnswer, PresetChoice, SettingDescription };
 
 export const PROTOCOL_VERSION = 1;
@@ -91,6 +92,8 @@ export type ControlState =
       enabled: true;
       /** The device's name under a signature; absent: requests are not signed. */
       signedFor?: string;
+      /** True if the device has a configuration file that changes can be saved to. */
+      canSave: boolean;
       /** A sentence for the user, such as why no secret is needed. */
       note?: string;
     }
@@ -106,6 +109,8 @@ export type ToPage =
       type: "hello";
       protocol: number;
       version: string;
+      /** Address of the page's documentation. */
+      help?: string;
       /** run: this very program computes; view: frames come from a broker; calibrate: a board is looked for, nothing is matched. */
       kind: "run" | "view" | "calibrate";
       /** Where the frames come from: a broker's URL without credentials, or this machine. */

@@ -17,6 +17,7 @@ function opened(changes: Partial<RunControl> = {}, gated = true) {
   const control: RunControl = {
     off: undefined,
     trial: false,
+    canSave: false,
     secret: undefined,
     brokerAuthenticates: false,
     settings: () => ({ settings: [], values: {}, presets: [] }),
@@ -58,14 +59,14 @@ test("without a secret and without a password in front of it, control is off and
 
 test("behind the page's password a request needs no signature, and who asked is reported", async () => {
   const { door, ask, performed } = opened();
-  expect(door.describe(VISITOR).state).toEqual({ enabled: true });
+  expect(door.describe(VISITOR).state).toEqual({ enabled: true, canSave: false });
   expect(await ask(request(undefined))).toMatchObject({ ok: true });
   expect(performed).toEqual([["set", { values: { a: 1 } }, "the page at 10.0.0.1"]]);
 });
 
 test("with a secret: the page's signature is the device's own, good once, for this door only", async () => {
   const { door, ask, performed, notices } = opened({ secret: SECRET });
-  expect(door.describe(VISITOR).state).toEqual({ enabled: true, signedFor: FOR });
+  expect(door.describe(VISITOR).state).toEqual({ enabled: true, canSave: false, signedFor: FOR });
   setSecret(SECRET);
   const good = request(FOR);
   const { signed, signature } = JSON.parse(good);

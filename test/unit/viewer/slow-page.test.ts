@@ -27,7 +27,13 @@ function opened() {
     kind: "run",
     origin: "a test",
     control: {
-      describe: () => ({ type: "control", state: { enabled: true }, settings: [], values: {}, presets: [] }),
+      describe: () => ({
+        type: "control",
+        state: { enabled: true, canSave: false },
+        settings: [],
+        values: {},
+        presets: [],
+      }),
       ask: async ({ id }) => ({ type: "answer", id, answer: { ok: true } }),
     },
   });

@@ -236,6 +236,7 @@ test("eval --json", async () => {
     return {
       info: INFO,
       slots: [{ disparityQ4, confidence: new Uint8Array(pixels.length) }],
+      stageMilliseconds: new Float64Array(STAGE_NAMES.length).fill(Number.NaN),
       compute: async () => vi.advanceTimersByTime(times.shift()!),
       close: () => {},
     } as never;

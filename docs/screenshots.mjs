@@ -44,9 +44,9 @@ const { openBrowser } = (await runnerImport(join(root, "test/doubles/browser.ts"
 const browser = await openBrowser(address);
 const first = browser.page;
 
-const FILM_FRAMES = 40;
+const FILM_FRAMES = 80;
 /** Pause between two screenshots, each of which takes about 150 ms. */
-const FILM_STEP_MS = 150;
+const FILM_STEP_MS = 100;
 const FILM_DELAY_MS = 250;
 
 async function shoot(name, { page = first, width, height, scheme, view, side, probe, fullPage = true }) {
@@ -78,7 +78,7 @@ async function film(name, { width, height, scheme, view, side }) {
   }
   const file = join(out, `${name}.webp`);
   await sharp(frames, { join: { animated: true } })
-    .webp({ quality: 55, effort: 6, loop: 0, delay: frames.map(() => FILM_DELAY_MS) })
+    .webp({ quality: 50, effort: 3, loop: 0, delay: frames.map(() => FILM_DELAY_MS) })
     .toFile(file);
   console.log(file);
 }

@@ -326,7 +326,7 @@ set -- MAXN 15W 30W; shift "$id"; printf 'NV Power Mode: %s\\n%s\\n' "$1" "$id"
     // Each start of the service may add one.
     assert(more.length < 20);
     assert.match(
-      sh("depthwatt", "energy", "--since", "1 hour"),
+      sh(NODE, MAIN, "energy", "--since", "1 hour"),
       /entries, \d+ frames in \d+ s, joules unavailable/,
     );
     return { entries: entries.length, states: states.map((entry) => entry.DEPTHWATT_STATE) };

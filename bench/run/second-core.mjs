@@ -33,23 +33,23 @@ async function bench(paths, threads) {
 export async function secondCore(rounds) {
   const rows = [];
   for (const paths of [4, 8]) {
-    const times = { alone: [], beside: [], twoThreads: [] };
+    const times = { alone: [], together: [], twoThreads: [] };
     for (let round = 0; round < rounds; ++round) {
       times.alone.push(await bench(paths, 1));
-      times.beside.push(...(await Promise.all([bench(paths, 1), bench(paths, 1)])));
+      times.together.push(...(await Promise.all([bench(paths, 1), bench(paths, 1)])));
       times.twoThreads.push(await bench(paths, 2));
     }
-    const [alone, beside, twoThreads] = Object.values(times).map(median);
+    const [alone, together, twoThreads] = Object.values(times).map(median);
     rows.push({
       kind: "measured",
       what: "second core",
       paths,
       oneThreadMs: alone,
-      oneThreadBesideAnotherMs: beside,
+      oneThreadBesideAnotherMs: together,
       twoThreadsMs: twoThreads,
       engineRatio: alone / twoThreads,
-      machineRatio: (2 * alone) / beside,
-      shareOfMachine: beside / 2 / twoThreads,
+      machineRatio: (2 * alone) / together,
+      shareOfMachine: together / 2 / twoThreads,
       rounds,
     });
   }

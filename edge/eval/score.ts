@@ -84,7 +84,7 @@ export function meanMeasures(scenes: readonly { measures: MeasureScores; weight:
     const having = scenes.filter(({ measures }) => mask in measures);
     means[mask] = {};
     for (const name of new Set(having.flatMap(({ measures }) => Object.keys(measures[mask]!)))) {
-      const meanOf = (key: keyof MeasureScore) => {
+      const average = (key: keyof MeasureScore) => {
         const known = having.filter(({ measures }) => (measures[mask]![name]?.[key] ?? null) !== null);
         const sum = known.reduce(
           (total, { measures, weight }) => total + weight * measures[mask]![name]![key]!,
@@ -93,8 +93,8 @@ export function meanMeasures(scenes: readonly { measures: MeasureScores; weight:
         return known.length === 0 ? null : sum / known.reduce((total, { weight }) => total + weight, 0);
       };
       means[mask][name] = {
-        badPercent: meanOf("badPercent"),
-        badPercentValidOnly: meanOf("badPercentValidOnly"),
+        badPercent: average("badPercent"),
+        badPercentValidOnly: average("badPercentValidOnly"),
       };
     }
   }

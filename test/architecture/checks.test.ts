@@ -166,7 +166,7 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
   ],
   [
     "wording.mjs names",
-    "a limit that is called most, where the text beside it may say at most",
+    "a limit that is called most, where the text next to it may say at most",
     () => put("edge/run/main.ts", `${HEADER}export const [most, text] = [1, "at most"]; // at most\n`),
     /main\.ts:3: "most": we say max/,
   ],
@@ -293,7 +293,7 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
   ],
   [
     "imports.mjs",
-    "nobody else imports the consumer by its name",
+    "no other file imports the consumer by its name",
     () => put("edge/run/main.ts", 'import { parseFrame } from "depthwatt-consumer/frames";\n'),
     /inside the project imports are relative/,
   ],
@@ -647,7 +647,7 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
   ],
   [
     "variables.mjs",
-    "a variable nobody listed",
+    "an unlisted variable",
     () => put("edge/run/main.ts", "process.env.DEPTHWATT_" + "SECRET;\n"),
     /DEPTHWATT_SECRET/,
   ],
@@ -779,7 +779,9 @@ describe("checks", () => {
   });
 
   // Imports the whole program from a copy: on a machine with other work this takes a minute.
-  test("generated pages: a stale page and a missing one are told apart", { timeout: 240_000 }, async () => {
+  test("generated pages: a stale page and a missing one are distinguished", {
+    timeout: 240_000,
+  }, async () => {
     const check = await loadCheck("pages.mjs generatedPages");
     for (const path of ["scripts", "packaging", "bench/shared", "package.json", "package-lock.json"])
       cpSync(join(repository, path), join(root, path), { recursive: true });

@@ -77,7 +77,7 @@ test("the entry points, the board files, the licence; nothing of tests or result
   expect([...packed].filter((path) => /^(test|bench|docs|\.vm|build)\//.test(path))).toEqual([]);
 });
 
-test("no TypeScript sources, no maps, no module beside the bundle that holds it, and few files", () => {
+test("no TypeScript sources, no maps, no module next to the bundle that holds it, and few files", () => {
   const ours = [...packed].filter((path) => !path.startsWith("node_modules/node-addon-api/"));
   expect(ours.filter((path) => /(?<!\.d)\.tsx?$|\.map$/.test(path))).toEqual([]);
   // What tsc wrote is there only where the bundle is not used: the consumer, what it needs of core, and the service's helpers.

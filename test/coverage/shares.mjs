@@ -3,7 +3,7 @@
 import { relative } from "node:path";
 
 /** Rounds down to a tenth of a percent, so that a floor is never above what was measured. */
-const percentOf = (run, all) => (all === 0 ? 100 : Math.floor((1000 * run) / all) / 10);
+const floorPercent = (run, all) => (all === 0 ? 100 : Math.floor((1000 * run) / all) / 10);
 
 const worstFirst = (files) =>
   files.filter(({ missing }) => missing > 0).sort((one, other) => other.missing - one.missing);
@@ -39,11 +39,11 @@ export function typescriptShares(maps, root) {
     return {
       file: relative(root, path),
       missing: branches.size - run,
-      percent: percentOf(run, branches.size),
+      percent: floorPercent(run, branches.size),
     };
   });
-  const lines = percentOf(totals.linesRun, totals.lines);
-  return { lines, branches: percentOf(totals.branchesRun, totals.branches), files: worstFirst(files) };
+  const lines = floorPercent(totals.linesRun, totals.lines);
+  return { lines, branches: floorPercent(totals.branchesRun, totals.branches), files: worstFirst(files) };
 }
 
 /**
@@ -68,9 +68,9 @@ export function lineShare(lines) {
     const ran = [...counts.values()].filter((count) => count > 0).length;
     all += counts.size;
     run += ran;
-    return { file, missing: counts.size - ran, percent: percentOf(ran, counts.size) };
+    return { file, missing: counts.size - ran, percent: floorPercent(ran, counts.size) };
   });
-  return { lines: percentOf(run, all), files: worstFirst(files) };
+  return { lines: floorPercent(run, all), files: worstFirst(files) };
 }
 
 /**

@@ -218,10 +218,12 @@ describe("estimates from a pair", () => {
     const runs = await Promise.all([run(frames, options), run(frames, { ...options, threads: 2 })]);
     const [one, other] = runs.map(({ frames, reported }) => ({
       frames,
-      told: reported.map(({ verticalOffset, noise }) => ({ verticalOffset, noise })),
+      adapted: reported.map(({ verticalOffset, noise }) => ({ verticalOffset, noise })),
     }));
-    expect(other!.told).toEqual(one!.told);
-    expect(one!.told.map(({ verticalOffset }) => verticalOffset.appliedRows).slice(63, 65)).toEqual([0, 2]);
+    expect(other!.adapted).toEqual(one!.adapted);
+    expect(one!.adapted.map(({ verticalOffset }) => verticalOffset.appliedRows).slice(63, 65)).toEqual([
+      0, 2,
+    ]);
     for (const [n, frame] of one!.frames.entries())
       expectSameImage(other!.frames[n]!, frame, WIDTH, `frame ${n}`);
   });

@@ -43,8 +43,8 @@ test("every preset follows the one before; values next to it win; every pair is 
     await new Promise((done) => setTimeout(done, 110)); // ten requests a second are served
   }
   const values = { "match.esaw.steps": 7, "refine.median": false };
-  const { values: told } = await client.ask("set", { preset: "esaw-9", values });
-  expect(told).toEqual({ ...PRESETS["esaw-9"]!.settings, ...values });
+  const { values: applied } = await client.ask("set", { preset: "esaw-9", values });
+  expect(applied).toEqual({ ...PRESETS["esaw-9"]!.settings, ...values });
   expect(valueAt(runtime.config, "match.esaw.steps")).toBe(7);
   const figures = await stop();
   expect(accountedPairs(figures)).toBe(figures.captured);

@@ -304,12 +304,12 @@ describe("an engine that is opened on another thread", () => {
   const right = new Uint8Array(pair.right);
 
   test("computes what one opened at once computes", async () => {
-    const beside = await openEngine(options());
+    const reference = await openEngine(options());
     const now = createEngine(options());
-    const [one, other] = await Promise.all([beside.compute(left, right), now.compute(left, right)]);
+    const [one, other] = await Promise.all([reference.compute(left, right), now.compute(left, right)]);
     expect(one.validPixels).toBe(other.validPixels);
-    expect(beside.slots[0]!.disparityQ4).toEqual(now.slots[0]!.disparityQ4);
-    beside.close();
+    expect(reference.slots[0]!.disparityQ4).toEqual(now.slots[0]!.disparityQ4);
+    reference.close();
     now.close();
   });
 

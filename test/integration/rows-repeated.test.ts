@@ -164,14 +164,14 @@ describe("the maps are those of the definition", () => {
     expect(repeated).toBe(2 * width);
     for (const leftRgb of [true, false]) {
       const common = engineOptions(pair, { ...layout, geometry, points, leftRgb });
-      const [told, opened] = [
+      const [declared, opened] = [
         createEngine({ ...common, verticalOffset: 2 }),
         createEngine({ ...common, ...maps }),
       ];
-      for (const engine of [told, opened]) await engine.compute(bytes, bytes);
-      expect(Buffer.compare(told.slots[0]!.points, opened.slots[0]!.points)).toBe(0);
-      if (leftRgb) expect(Buffer.compare(told.slots[0]!.leftRgb, opened.slots[0]!.leftRgb)).toBe(0);
-      for (const engine of [told, opened]) engine.close();
+      for (const engine of [declared, opened]) await engine.compute(bytes, bytes);
+      expect(Buffer.compare(declared.slots[0]!.points, opened.slots[0]!.points)).toBe(0);
+      if (leftRgb) expect(Buffer.compare(declared.slots[0]!.leftRgb, opened.slots[0]!.leftRgb)).toBe(0);
+      for (const engine of [declared, opened]) engine.close();
     }
   });
 });

@@ -53,10 +53,10 @@ async function ask({ host, port }: URL, headers: Record<string, string> = {}) {
     await until("the request is answered", () => of("answer") !== undefined);
   }
   socket.terminate();
-  return { status, enabled: of("control")?.state.enabled, code: codeOf(of("answer")) };
+  return { status, enabled: of("control")?.state.enabled, code: answerCode(of("answer")) };
 }
 
-const codeOf = (message: Extract<ToPage, { type: "answer" }> | undefined) =>
+const answerCode = (message: Extract<ToPage, { type: "answer" }> | undefined) =>
   message && (message.answer.ok ? "ok" : message.answer.code);
 
 test("a page of this machine changes settings; foreign names, foreign origins and proxies do not", async () => {

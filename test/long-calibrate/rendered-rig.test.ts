@@ -46,7 +46,7 @@ test.each(TURNS)(
     console.log(
       `rendered rig, turned by ${degrees.join(" ")} degrees: rms ${rmsPixels.toFixed(3)} px, focal lengths off by ` +
         `${(100 * focal("left", 0)).toFixed(4)} and ${(100 * focal("right", 0)).toFixed(4)} %, rotation off by ` +
-        `${turned.toFixed(4)} degrees (told: ${deviations!.rotationDegrees.toFixed(4)})`,
+        `${turned.toFixed(4)} degrees (reported: ${deviations!.rotationDegrees.toFixed(4)})`,
     );
     expect(pairsUsed).toBe(30);
     for (const side of ["left", "right"] as const)

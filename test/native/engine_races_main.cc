@@ -238,14 +238,14 @@ int main() {
     const EngineParameters parameters = engineParameters(*facts, "cpu");
     std::unique_ptr<Engine> engine;
     require(Engine::open(parameters, &engine));
-    std::thread beside([&] {
+    std::thread parallel([&] {
       for (int i = 0; i < 3; ++i) {
         std::unique_ptr<Engine> other;
         require(Engine::open(parameters, &other));
       }
     });
     live(*engine, input, kFramesEach, counts);
-    beside.join();
+    parallel.join();
     engines += 4;
   }
   if (counts.lost != 0) std::abort();

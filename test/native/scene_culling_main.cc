@@ -20,7 +20,7 @@ Vec unitVector(Vec v) { return v * (1 / std::sqrt(dot(v, v))); }
 
 int main(int count, char** words) {
   const bool blind = count > 1 && std::strcmp(words[1], "blind") == 0;
-  const auto told = [blind](ObjectSet set) { return blind ? set & (set - 1) : set; };
+  const auto visible = [blind](ObjectSet set) { return blind ? set & (set - 1) : set; };
   ObjectList room;
   furnish(RoomKind::kFurnished, &room);
   const LightGrid light(room, 0.03);
@@ -34,7 +34,7 @@ int main(int count, char** words) {
       const Vec off = unitVector(corner) - cone.axis;
       cone.spread = std::fmax(cone.spread, std::sqrt(dot(off, off)));
     }
-    const ObjectSet seen = told(seenThrough(cone, origin, room));
+    const ObjectSet seen = visible(seenThrough(cone, origin, room));
     for (int i = 0; i < 16; ++i) {
       const Vec ray = pixelRay(u + between(0, size), v + between(0, size));
       const Hit all = room.trace(origin, ray, 1e9), some = room.trace(origin, ray, 1e9, seen);
@@ -44,7 +44,7 @@ int main(int count, char** words) {
       const Vec point = origin + ray * all.depth;
       const Vec toLight{kToLight.x + between(-0.02, 0.02), kToLight.y, kToLight.z + between(-0.02, 0.02)};
       ++shadows;
-      if (room.shadowed(point, toLight, kAllObjects) != room.shadowed(point, toLight, told(light.at(point))))
+      if (room.shadowed(point, toLight, kAllObjects) != room.shadowed(point, toLight, visible(light.at(point))))
         ++differentShadows;
     }
   }

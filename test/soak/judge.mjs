@@ -90,7 +90,7 @@ export function verdict({ accounts: rows, growth: grown, consumers, ended, fault
   const wrong = [];
   for (const { of, expected, done, dropped, exact } of rows)
     if (!exact) wrong.push(`${of}: expected ${expected}, got ${done} done and ${dropped} dropped`);
-  for (const { of, flat, ...told } of grown) if (!flat) wrong.push(`${of} grew: ${JSON.stringify(told)}`);
+  for (const { of, flat, ...facts } of grown) if (!flat) wrong.push(`${of} grew: ${JSON.stringify(facts)}`);
   for (const { name, counts, byStream, complaints } of consumers) {
     for (const what of ["crc", "invalid", "undecodable", "outOfOrder", "torn"])
       if (counts[what] > 0) wrong.push(`${name}: ${counts[what]} frames ${what}: ${complaints.join("; ")}`);

@@ -164,8 +164,8 @@ describe.each(variants)("cross, %s: twin of the reference", (variant) => {
       };
       const narrow = (image: Uint8Array) => image.map((value) => low + (value % (spread + 1)));
       const call = { ...pair, left: narrow(pair.left), right: narrow(pair.right) };
-      const { left: _, right: __, ...told } = call;
-      const what = `seed ${random.seed}, ${JSON.stringify(told)}`;
+      const { left: _, right: __, ...inputs } = call;
+      const what = `seed ${random.seed}, ${JSON.stringify(inputs)}`;
       const expected = cross("reference", call);
       const got = cross(variant, { ...call, threads: random.whole(1, 5) });
       expectSameImage(got.disparity, expected.disparity, width, `${what}, left`);

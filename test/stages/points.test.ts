@@ -219,8 +219,8 @@ describe.each(variants)("points, %s: the same bits as the reference", (variant) 
         cx: random.whole(-1000, 300_000) / 1000,
         cy: random.whole(-1000, 10_000) / 1000,
       };
-      const { disparityQ4: _, grey: __, rgb: ___, ...told } = { rgb: undefined, ...call };
-      const what = `seed ${random.seed}, ${JSON.stringify(told)}`;
+      const { disparityQ4: _, grey: __, rgb: ___, ...inputs } = { rgb: undefined, ...call };
+      const what = `seed ${random.seed}, ${JSON.stringify(inputs)}`;
       const got = encodeBytes(variant, { ...call, threads: random.whole(1, 3) });
       expectSameImage(got, encodeBytes("reference", call), got.length / height, what);
     }

@@ -82,11 +82,11 @@ describe.each(variants)("pyramid, %s: twin of the reference", (variant) => {
         peakRatio: random.pick([0, 5, 20]),
         subpixel: random.pick([true, false]),
       };
-      const { left: _, right: __, ...told } = call;
+      const { left: _, right: __, ...inputs } = call;
       const expected = pyramid("reference", call);
       const got = pyramid(variant, { ...call, threads: random.whole(1, 5) });
       for (const key of MAPS) {
-        const what = `seed ${random.seed}, ${JSON.stringify(told)}, ${key}`;
+        const what = `seed ${random.seed}, ${JSON.stringify(inputs)}, ${key}`;
         expectSameImage(got[key], expected[key], width, what);
       }
     }
@@ -99,8 +99,8 @@ describe("pyramid: bad calls", () => {
     ["levels", { levels: 5 }],
     ["peakRatio", { peakRatio: 51 }],
     ["odd", { windowWidth: 6 }],
-  ])("%s out of its range is refused by name", (name, told) => {
-    expect(() => pyramid("scalar", { ...image, ...told })).toThrow(
+  ])("%s out of its range is refused by name", (name, inputs) => {
+    expect(() => pyramid("scalar", { ...image, ...inputs })).toThrow(
       expect.objectContaining({ code: "ENGINE_PARAMETER", message: expect.stringContaining(name) }),
     );
   });

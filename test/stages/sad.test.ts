@@ -91,11 +91,11 @@ describe.each(variants)("sad, %s: twin of the reference", (variant) => {
         value,
         subpixel: random.pick([true, false]),
       };
-      const { left: _, right: __, ...told } = call;
+      const { left: _, right: __, ...inputs } = call;
       const expected = sad("reference", call);
       const got = sad(variant, { ...call, threads: random.whole(1, 5) });
       for (const key of MAPS) {
-        const what = `seed ${random.seed}, ${JSON.stringify(told)}, ${key}`;
+        const what = `seed ${random.seed}, ${JSON.stringify(inputs)}, ${key}`;
         expectSameImage(got[key], expected[key], width, what);
       }
     }
@@ -109,8 +109,8 @@ describe("sad: bad calls", () => {
     ["odd", { windowHeight: 4 }],
     ["the sum of hue, saturation and value", { hue: 50, saturation: 50, value: 1 }],
     ["numDisparities", { numDisparities: 0 }],
-  ])("%s out of its range is refused by name", (name, told) => {
-    expect(() => sad("scalar", { ...image, ...told })).toThrow(
+  ])("%s out of its range is refused by name", (name, inputs) => {
+    expect(() => sad("scalar", { ...image, ...inputs })).toThrow(
       expect.objectContaining({ code: "ENGINE_PARAMETER", message: expect.stringContaining(name) }),
     );
   });

@@ -98,8 +98,8 @@ describe.each(forms)("mean over time, %s: by hand", (variant) => {
     const after = filter.next(grey, new Int16Array(width * height).fill(168));
     for (let y = 0; y < height; ++y) {
       for (let x = 0; x < width; ++x) {
-        const beside = Math.abs((x >> 3) - 2) <= 1 && Math.abs((y >> 3) - 2) <= 1;
-        expect(after[y * width + x], `x ${x}, y ${y}`).toBe(beside ? 168 : 164);
+        const isNear = Math.abs((x >> 3) - 2) <= 1 && Math.abs((y >> 3) - 2) <= 1;
+        expect(after[y * width + x], `x ${x}, y ${y}`).toBe(isNear ? 168 : 164);
       }
     }
   });

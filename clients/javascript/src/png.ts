@@ -2,7 +2,7 @@
 // PNG bodies: grey of 8 or 16 bit, colours of 8 bit. Unpacks into exactly the bytes that the frame's header claims; a file that would inflate to
 // more, or to less, is refused while it is being inflated. Runs in Node and in a browser.
 //
-// Of the chunks only IHDR, IDAT and IEND are read: colour profiles and texts (iCCP, zTXt, iTXt) are compressed too, and
+// Only the chunks IHDR, IDAT and IEND are read: colour profiles and texts (iCCP, zTXt, iTXt) are compressed too, and
 // inflating them could cost gigabytes. Chunk checksums are not checked, because the frame's CRC covers them.
 import { Unzlib } from "fflate";
 import { nodeBuiltin } from "../../../core/frame/node-builtin.js";

@@ -7,7 +7,7 @@ const T = S.settings;
 const capital = (text: string) => `${text[0]?.toUpperCase() ?? ""}${text.slice(1)}`;
 
 /** Words of a name such as maxCorrectionDegrees; "P1" and "armX" keep their capital. */
-function wordsOf(name: string): string[] {
+function splitWords(name: string): string[] {
   return name
     .replace(/([a-z])([A-Z0-9])/g, "$1 $2")
     .split(" ")
@@ -16,7 +16,7 @@ function wordsOf(name: string): string[] {
 
 /** Returns "Maximum correction (degrees)" for health.maxCorrectionDegrees with the unit degrees. */
 export function settingLabel(key: string, unit: string | undefined): string {
-  const names = wordsOf(key.slice(key.lastIndexOf(".") + 1));
+  const names = splitWords(key.slice(key.lastIndexOf(".") + 1));
   const isUnit = (word: string) => unit !== undefined && UNIT_WORDS[word] === unit;
   const last = names.at(-1);
   if (names.length > 1 && last !== undefined && isUnit(last)) names.pop();
@@ -41,6 +41,6 @@ export function groupLabel(group: string): string {
   const name = group.slice(dot + 1);
   const parent = group.slice(0, Math.max(0, dot));
   if (parent === "match") return T.matcherGroup(name);
-  const words = wordsOf(name).join(" ");
+  const words = splitWords(name).join(" ");
   return parent === "" ? capital(words) : `${groupLabel(parent)}: ${words}`;
 }

@@ -132,11 +132,11 @@ export async function toRecording(
   const counting = new Counting(events, entries.length);
   // Read before there is a file: a wrong one leaves none behind.
   const attached = calibrationText(folder, calibration);
-  const beside = `${out}.part`;
-  const held = hold(beside, out);
+  const partFile = `${out}.part`;
+  const held = hold(partFile, out);
   try {
-    await write(beside, entries, attached, counting);
-    renameSync(beside, out);
+    await write(partFile, entries, attached, counting);
+    renameSync(partFile, out);
   } finally {
     closeSync(held);
   }
@@ -147,18 +147,18 @@ export async function toRecording(
  * Opens what an earlier attempt has left, or a new file, for this attempt alone. The system lets it go however the process ends.
  * @throws DepthwattError OUTPUT_UNWRITABLE where another conversion has it
  */
-function hold(beside: string, out: string): number {
-  const file = openSync(beside, constants.O_RDWR | constants.O_CREAT, 0o666);
+function hold(partFile: string, out: string): number {
+  const file = openSync(partFile, constants.O_RDWR | constants.O_CREAT, 0o666);
   // A process that waited for a conversion that has just ended holds that conversion's output.
   const isHeld = () =>
     systemAddon().lockFile(file) &&
-    fstatSync(file).ino === statSync(beside, { throwIfNoEntry: false })?.ino &&
+    fstatSync(file).ino === statSync(partFile, { throwIfNoEntry: false })?.ino &&
     !existsSync(out);
   if (isHeld()) return file;
   closeSync(file);
   throw new DepthwattError(
     "OUTPUT_UNWRITABLE",
-    `expected ${out} to be written by one conversion at a time, another one has ${beside} open or has just ended`,
+    `expected ${out} to be written by one conversion at a time, another one has ${partFile} open or has just ended`,
     { hint: "Wait until it is done, or give another name." },
   );
 }
@@ -174,13 +174,13 @@ const heldDisk: RecordingDisk = {
 };
 
 async function write(
-  beside: string,
+  partFile: string,
   entries: readonly Entry[],
   attached: string | undefined,
   counting: Counting,
 ): Promise<void> {
-  const before = await interrupted(beside, entries, attached);
-  const recording = new RecordingFile(beside, await loadZstd(), heldDisk, before?.unfinished);
+  const before = await interrupted(partFile, entries, attached);
+  const recording = new RecordingFile(partFile, await loadZstd(), heldDisk, before?.unfinished);
   if (before === undefined && attached !== undefined)
     recording.attachment(
       "calibration.json",

@@ -67,10 +67,10 @@ int main(int count, char** words) {
     Sampler sampler(std::move(sources), 200'000, 16);
     if (sampler.start() != 0) std::abort();
     std::atomic<bool> stop{false};
-    int64_t beside = 0;
+    int64_t nvmlReadings = 0;
     std::thread reader([&] {
       while (!stop)
-        for (uint32_t i = 0; i < devices; ++i) readAll(nvml, i, &beside);
+        for (uint32_t i = 0; i < devices; ++i) readAll(nvml, i, &nvmlReadings);
     });
     std::vector<Sample> out(each * 5);
     for (int i = 0; i < 30; ++i) {
@@ -84,7 +84,7 @@ int main(int count, char** words) {
     sampler.stop();
     stop = true;
     reader.join();
-    readings += beside;
+    readings += nvmlReadings;
     rounds++;
   }
   std::printf("%lld readings of %u GPUs, %lld rows, %lld samplers\n", static_cast<long long>(readings), devices,

@@ -47,7 +47,7 @@ async function printed(...words: string[]): Promise<unknown> {
 }
 
 /** Defaults of the settings below a key, by the rest of their name. */
-const defaultsOf = (section: string) =>
+const readDefaults = (section: string) =>
   Object.fromEntries(
     SETTINGS.filter(({ key }) => key.startsWith(section)).map((setting) => [
       setting.key.slice(section.length),
@@ -146,9 +146,9 @@ test("match --json", async () => {
     numDisparities,
     parameters: {
       halfResolution: false,
-      ...defaultsOf("match.sgm."),
+      ...readDefaults("match.sgm."),
       p1: 7,
-      refine: defaultsOf("refine."),
+      refine: readDefaults("refine."),
     },
   });
 });
@@ -161,7 +161,7 @@ interface Pixel {
 }
 
 /** The four scores of some pixels, by counting. */
-function scoresOf(pixels: readonly Pixel[], threshold: number) {
+function score(pixels: readonly Pixel[], threshold: number) {
   const known = pixels.filter(({ truth }) => Number.isFinite(truth));
   const estimated = known.filter(({ estimate }) => estimate !== undefined);
   const errors = estimated.map(({ truth, estimate }) => Math.abs(estimate! - truth));
@@ -174,10 +174,10 @@ function scoresOf(pixels: readonly Pixel[], threshold: number) {
     averageErrorPx: sum(errors) / errors.length,
   };
 }
-type Scores = ReturnType<typeof scoresOf>;
+type Scores = ReturnType<typeof score>;
 const closely = (scores: Scores) =>
   Object.fromEntries(Object.entries(scores).map(([name, value]) => [name, near(value)]));
-const meanOf = (scores: readonly Scores[]) =>
+const average = (scores: readonly Scores[]) =>
   Object.fromEntries(
     (Object.keys(scores[0]!) as (keyof Scores)[]).map((name) => [
       name,
@@ -254,11 +254,11 @@ test("eval --json", async () => {
   // The first frame is not timed; the others' median is.
   const medians = [30, 6];
   const scores = scenes.map(({ pixels, threshold, masks }) => ({
-    valid: scoresOf(pixels, threshold),
+    valid: score(pixels, threshold),
     ...Object.fromEntries(
       masks.map((mask) => [
         mask,
-        scoresOf(
+        score(
           pixels.filter((pixel) => pixel.masks.includes(mask)),
           threshold,
         ),
@@ -280,10 +280,10 @@ test("eval --json", async () => {
     })),
     mean: {
       masks: {
-        valid: meanOf([one.valid!, two.valid!]),
-        nonocc: meanOf([one.nonocc!, two.nonocc!]),
-        all: meanOf([one.all!]),
-        disc: meanOf([one.disc!]),
+        valid: average([one.valid!, two.valid!]),
+        nonocc: average([one.nonocc!, two.nonocc!]),
+        all: average([one.all!]),
+        disc: average([one.disc!]),
       },
       milliseconds: near(18),
       middleburyV2BadPercent: near((one.nonocc!.badPercent + one.all!.badPercent + one.disc!.badPercent) / 3),
@@ -293,10 +293,10 @@ test("eval --json", async () => {
         minDisparity: 0,
         numDisparities: 64,
         halfResolution: false,
-        ...defaultsOf("match.sgm."),
+        ...readDefaults("match.sgm."),
         p1: 7,
       },
-      refine: defaultsOf("refine."),
+      refine: readDefaults("refine."),
     },
   });
 });

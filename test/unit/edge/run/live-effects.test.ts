@@ -60,7 +60,7 @@ async function until<T>(what: string, holds: () => T | Promise<T>): Promise<NonN
 const LIVE = SETTINGS.filter(({ takesEffect }) => takesEffect === "live");
 const STREAMS = ["depth", "disparity", "confidence", "left", "points", "preview"] as const;
 /** The capture time of the frame that a message belongs to. */
-function stampOf(topic: string, body: Buffer): bigint | undefined {
+function readStamp(topic: string, body: Buffer): bigint | undefined {
   if (/^ros\//.test(topic))
     return BigInt(body.readInt32LE(4)) * 1_000_000_000n + BigInt(body.readUInt32LE(8));
   if (/^(zones|scan|quality)$/.test(topic)) return BigInt(JSON.parse(body.toString()).leftTimestampNs);
@@ -68,8 +68,8 @@ function stampOf(topic: string, body: Buffer): bigint | undefined {
     ? parseFrame(body).header.leftTimestampNs
     : undefined;
 }
-const bodyOf = ({ bytes, payloadBytes }: Received) => bytes.subarray(bytes.length - payloadBytes);
-const hashOf = (...parts: NodeJS.ArrayBufferView[]) =>
+const readBody = ({ bytes, payloadBytes }: Received) => bytes.subarray(bytes.length - payloadBytes);
+const hashParts = (...parts: NodeJS.ArrayBufferView[]) =>
   parts.reduce((hash, part) => hash.update(part), createHash("sha256")).digest("hex");
 
 /** A run whose cameras see the scene of the options, in colours. */
@@ -80,7 +80,7 @@ class Bench {
   maps = "";
   newest!: ComputedFrame;
   /** The configuration as the program was last given it. */
-  told!: Config;
+  currentConfig!: Config;
   /** Configurations that a source was opened with. */
   readonly opened: Config[] = [];
   #messages: { topic: string; body: Buffer; stamp: bigint | undefined }[] = [];
@@ -114,8 +114,8 @@ class Bench {
       session.answer(packet);
       if (packet.type !== PUBLISH) return;
       const topic = packet.topic.replace("depthwatt/scripted/", "");
-      const body = bodyOf(packet);
-      this.#messages.push({ topic, body, stamp: stampOf(topic, body) });
+      const body = readBody(packet);
+      this.#messages.push({ topic, body, stamp: readStamp(topic, body) });
       // Home Assistant forgets a device whose announcement is empty.
       if (packet.topic.startsWith("homeassistant/")) this.announced = packet.payloadBytes > 0;
     });
@@ -126,12 +126,12 @@ class Bench {
     this.runtime = await openScriptedRun(settings, {
       onFigures: () => this.metrics++,
       onSettings: (settings) => {
-        this.told = settings;
+        this.currentConfig = settings;
       },
       onFrame: (frame) => {
         const { disparityQ4, confidence, depthMillimetres } = frame.slot;
         this.newest = frame;
-        this.maps = hashOf(disparityQ4, confidence, depthMillimetres);
+        this.maps = hashParts(disparityQ4, confidence, depthMillimetres);
       },
     });
     const running = this.runtime.run();
@@ -221,7 +221,7 @@ interface Effect {
   expected?: readonly [before: unknown, after: unknown];
 }
 
-const rateOf = (output: string): Effect => ({
+const limitedRate = (output: string): Effect => ({
   to: { [`outputs.${output}.rateHz`]: 0.1 },
   see: (bench) => bench.limited(output),
   expected: [false, true],
@@ -267,11 +267,11 @@ const reduced = (stream: string, values: Values = {}, reduction = 2): Effect => 
 
 /** Settings whose effect is not in the images of a scene that stands still, by what each of them runs in. */
 const OUTPUTS: Record<string, Effect> = {
-  "outputs.mqtt.rateHz": rateOf("mqtt"),
-  "outputs.viewer.rateHz": rateOf("viewer"),
-  "outputs.mcap.rateHz": rateOf("mcap"),
-  "outputs.derived.rateHz": rateOf("derived"),
-  "outputs.ros.rateHz": rateOf("ros"),
+  "outputs.mqtt.rateHz": limitedRate("mqtt"),
+  "outputs.viewer.rateHz": limitedRate("viewer"),
+  "outputs.mcap.rateHz": limitedRate("mcap"),
+  "outputs.derived.rateHz": limitedRate("derived"),
+  "outputs.ros.rateHz": limitedRate("ros"),
   "outputs.mcap.recording": {
     ...turns(isComplete, [false, true]),
     to: { "outputs.mcap.recording": false },
@@ -349,7 +349,7 @@ const REDUCED: Record<string, Effect> = {
   "outputs.mqtt.points.reduceToFit": reduced("points", {}, 4),
 };
 
-const healthOf = ({ figures: { health } }: Bench) => ("looks" in health ? health : undefined);
+const readHealth = ({ figures: { health } }: Bench) => ("looks" in health ? health : undefined);
 /** Plays frames until the watch over the rig reports the awaited state. */
 async function watched<T>(bench: Bench, state: () => T, awaited: T): Promise<T> {
   for (let frames = 0; frames < 60 && (frames < 5 || state() !== awaited); frames++) await bench.frame(3000);
@@ -358,18 +358,18 @@ async function watched<T>(bench: Bench, state: () => T, awaited: T): Promise<T> 
 const alarm = (before: Values, to: Values): Effect => ({
   with: before,
   to,
-  see: (bench, awaited) => watched(bench, () => healthOf(bench)?.problem?.code, awaited),
+  see: (bench, awaited) => watched(bench, () => readHealth(bench)?.problem?.code, awaited),
   expected: ["RIG_MOVED", undefined],
 });
 const corrected = (bench: Bench) => {
-  const correction = healthOf(bench)!.correction;
+  const correction = readHealth(bench)!.correction;
   if (!("changes" in correction)) return "off";
   return correction.refused !== null ? "refused" : correction.changes > 0 ? "corrected" : "waiting";
 };
 
 /** The right camera has turned by 0.3 degrees. */
 const MOVED: Record<string, Effect> = {
-  "health.enabled": { see: (bench) => healthOf(bench) !== undefined, expected: [true, false] },
+  "health.enabled": { see: (bench) => readHealth(bench) !== undefined, expected: [true, false] },
   "health.maxRows": alarm({ "health.maxDegrees": 10 }, { "health.maxRows": 50 }),
   "health.maxDegrees": alarm({ "health.maxRows": 50 }, { "health.maxDegrees": 10 }),
   "health.correct": {
@@ -442,7 +442,7 @@ const IMAGES: Record<string, Effect> = {
     see: accepted("chain.yaml"),
     expected: ["CALIBRATION_INVALID", "accepted"],
   },
-  "log.level": { see: (bench) => bench.told.log.level, expected: ["info", "debug"] },
+  "log.level": { see: (bench) => bench.currentConfig.log.level, expected: ["info", "debug"] },
 };
 
 /** Hashes of the newest maps and of a message of every stream that is on. */

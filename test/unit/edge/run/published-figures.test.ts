@@ -62,7 +62,7 @@ const CALIBRATION = withHash({
 });
 
 /** Milliseconds from capture to the end of the computation, which here is the moment of sending too. */
-const latencyOf = (frame: number) => 20 + ((7 * frame) % 13);
+const scriptedLatency = (frame: number) => 20 + ((7 * frame) % 13);
 const stageMs = (stage: number, frame: number) => (stage + 1) * 0.25 + ((5 * frame) % 11) * 0.5;
 
 interface Maps {
@@ -72,7 +72,7 @@ interface Maps {
 }
 
 /** Maps of a frame: some pixels invalid, some filled, some at the end of the search, each frame with other shares. */
-function mapsOf(frame: number): Maps {
+function makeMaps(frame: number): Maps {
   const disparityQ4 = new Int16Array(PIXELS).fill(INVALID);
   const confidence = new Uint8Array(PIXELS);
   const depthMillimetres = new Uint16Array(PIXELS);
@@ -155,7 +155,7 @@ class MapEngine {
     const { slot, onDone } = this.pending!;
     this.pending = undefined;
     const frame = this.computed++;
-    const maps = mapsOf(frame);
+    const maps = makeMaps(frame);
     const { disparityQ4, confidence, depthMillimetres, encodedDepth } = this.slots[slot]!;
     disparityQ4.set(maps.disparityQ4);
     confidence.set(maps.confidence);
@@ -297,7 +297,7 @@ async function play(clock: "monotonic" | "file", periodMs = 100) {
   const begun = performance.now();
   const arrived: bigint[] = [];
   const topic = (name: string) =>
-    messages.filter((message) => message.topic === `depthwatt/scripted/${name}`).map(bodyOf);
+    messages.filter((message) => message.topic === `depthwatt/scripted/${name}`).map(readBody);
   for (let frame = 0; frame < FRAMES; frame++) {
     vi.advanceTimersByTime(periodMs);
     const now = process.hrtime.bigint();
@@ -305,7 +305,7 @@ async function play(clock: "monotonic" | "file", periodMs = 100) {
     const captured =
       clock === "file"
         ? 1_600_000_000_000_000_000n + BigInt(frame) * 33_000_000n
-        : now - BigInt(latencyOf(frame)) * 1_000_000n;
+        : now - BigInt(scriptedLatency(frame)) * 1_000_000n;
     const rightLater = 2_500_000n;
     source.deliver(captured, captured + rightLater);
     if (frame === 5) {
@@ -325,17 +325,17 @@ async function play(clock: "monotonic" | "file", periodMs = 100) {
   return { runtime, source, running, begun, metrics, topic, arrived };
 }
 
-const bodyOf = ({ bytes, payloadBytes }: Received) => bytes.subarray(bytes.length - payloadBytes);
+const readBody = ({ bytes, payloadBytes }: Received) => bytes.subarray(bytes.length - payloadBytes);
 const newest = (documents: Buffer[]) => JSON.parse(documents.at(-1)!.toString());
 
 /** Frame 6 was captured with frame 5. */
-const latencies = Array.from({ length: FRAMES }, (_, frame) => latencyOf(frame === 6 ? 5 : frame));
+const latencies = Array.from({ length: FRAMES }, (_, frame) => scriptedLatency(frame === 6 ? 5 : frame));
 
 test("summary, metrics, info, camera_info, frames and Prometheus of a scripted run", async () => {
   // Text and readiness of the page are none of this test's.
   const { runtime, source, running, begun, metrics, topic } = await play("monotonic");
   source.counted = COUNTED;
-  const all = Array.from({ length: FRAMES }, (_, frame) => mapsOf(frame));
+  const all = Array.from({ length: FRAMES }, (_, frame) => makeMaps(frame));
   const asked = FRAMES * 80 * HEIGHT;
   const sum = (of: (maps: Maps, frame: number) => number) =>
     all.reduce((total, maps, i) => total + of(maps, i), 0);
@@ -343,7 +343,7 @@ test("summary, metrics, info, camera_info, frames and Prometheus of a scripted r
   const dropped = (cause: "filled" | "lowConfidence" | "tooNear" | "tooFar") =>
     sum((_, frame) => droppedIn(frame)[cause]);
 
-  const scrape = await (await fetch(`${urlOf(runtime)}/metrics`)).text();
+  const scrape = await (await fetch(`${pageUrl(runtime)}/metrics`)).text();
   const totals = runtime.totals!;
   const seconds = (performance.now() - begun) / 1000;
   runtime.stop();
@@ -610,7 +610,7 @@ test("frames of a recording are joined to energy by their arrival, and their age
   }
 });
 
-function urlOf({ parts }: { parts: { outputs: { greeting(): [string, string][] } } }): string {
+function pageUrl({ parts }: { parts: { outputs: { greeting(): [string, string][] } } }): string {
   const [, url] = parts.outputs.greeting().find(([label]) => label === "metrics")!;
   return new URL(url).origin;
 }

@@ -91,9 +91,9 @@ test("depthwatt measure --tare scales the baseline in the file, and --undo resto
   const { distanceMetres } = lastJson(measured) as { distanceMetres: number };
   expect(distanceMetres).toBeGreaterThan(1);
 
-  const told = await tare(file, { measuredMetres: 2, trueMetres: 2.04, lengthUnitMetres: 1 });
-  expect(told.scale).toBeCloseTo(1.02, 9);
-  expect(told.baselineMetres.after / before).toBeCloseTo(1.02, 9);
+  const tared = await tare(file, { measuredMetres: 2, trueMetres: 2.04, lengthUnitMetres: 1 });
+  expect(tared.scale).toBeCloseTo(1.02, 9);
+  expect(tared.baselineMetres.after / before).toBeCloseTo(1.02, 9);
   expect(baselineMetres(loadStereoCalibration(file).calibration)).toBeCloseTo(1.02 * before, 9);
   const again = await runProgram(["measure", ...images]);
   expect((lastJson(again) as { distanceMetres: number }).distanceMetres / distanceMetres).toBeCloseTo(

@@ -242,7 +242,11 @@ testThatMounts(
       ["batch", scene, out("maps")],
       ["profile", "-o", out("desk"), "--sizes", "160x120", "--disparities", "32", "--paths", "4", ...SHORT],
       ["eval", scene, "--sweep", "p1=8,10", "--plot", out("plot.svg")],
-      ["eval", scene, "--sweep", "p1=8,10", "--sweep", "rounds=1,2", "--heat-map", out("map.svg")],
+      // The plot has room; without its name it would be written into the folder of the test run.
+      [
+        ...["eval", scene, "--sweep", "p1=8,10", "--sweep", "rounds=1,2"],
+        ...["--plot", join(folder, "plot.svg"), "--heat-map", out("map.svg")],
+      ],
     ]) {
       const { code, stderr } = await runProgram(words);
       expect(code, `${words[0]}: ${stderr}`).toBe(3);

@@ -3,10 +3,11 @@
 //   npm run test:coverage -- [--typescript | --native] [--raise] [--add] [vitest's words]
 // Without words it runs what `npm test` runs. Writes build/coverage/report.json and prints the files with the most that no test
 // runs. It exits with 1 if a share is below floor.json; --raise writes higher shares there, lower ones never. --add adds to the
-// TypeScript coverage of earlier runs, so suites can be run one after the other. Programs that tests start from dist count
-// for C++ but not for TypeScript.
+// coverage of earlier runs, so suites can be run one after the other and an interrupted measurement can be continued. Programs
+// that tests start from dist count for C++ but not for TypeScript.
 import { execFileSync, spawnSync } from "node:child_process";
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -20,6 +21,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { gunzipSync } from "node:zlib";
+import { sourcesKey } from "../../scripts/build-stamp.mjs";
 import { copyTree, root } from "../sanitize/build.mjs";
 import { lineShare, mergeLines, shortfalls, typescriptShares } from "./shares.mjs";
 
@@ -102,29 +104,38 @@ function readCounters(copy) {
   return lines;
 }
 
+/** Copies the tree and builds the addons with counters, which are kept there from run to run. */
+function buildWithCounters(copy) {
+  copyTree(copy);
+  // Atomic counters take five times as long, and a line that ran often cannot lose every count.
+  const env = { ...process.env, CXXFLAGS: "--coverage", LDFLAGS: "--coverage" };
+  const built = spawnSync(process.execPath, ["scripts/build-native.mjs"], {
+    cwd: copy,
+    env,
+    stdio: "inherit",
+  });
+  if (built.status !== 0) stop("the addon did not build with counters", "read the compiler's messages above");
+  for (const when of ["begin", "end"])
+    execFileSync(process.execPath, ["scripts/build-stamp.mjs", when], { cwd: copy });
+}
+
 function measureNative() {
   if (spawnSync("gcov", ["--version"]).status !== 0)
     stop("gcov is not installed", "sudo apt-get install gcc");
-  const folder = mkdtempSync(join(tmpdir(), "depthwatt-coverage-"));
-  const copy = join(folder, "tree");
-  try {
-    copyTree(copy);
-    const env = { ...process.env, CXXFLAGS: "--coverage -fprofile-update=atomic", LDFLAGS: "--coverage" };
-    const built = spawnSync(process.execPath, ["scripts/build-native.mjs"], {
-      cwd: copy,
-      env,
-      stdio: "inherit",
-    });
-    if (built.status !== 0)
-      stop("the addon did not build with counters", "read the compiler's messages above");
-    execFileSync(process.execPath, ["scripts/build-stamp.mjs", "begin"], { cwd: copy });
-    execFileSync(process.execPath, ["scripts/build-stamp.mjs", "end"], { cwd: copy });
-    // Forks are ended before they write their counters.
-    const status = runTests(copy, ["--root", copy, "--pool=threads"]);
-    return { status, ...lineShare(readCounters(copy)) };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
+  const copy = join(out, "native");
+  const [sources, kept] = [sourcesKey(root), join(copy, "sources")];
+  if (!add || !existsSync(kept)) {
+    buildWithCounters(copy);
+    writeWhole(kept, sources);
+  } else if (readFileSync(kept, "utf8") !== sources) {
+    stop("sources have changed since the run that --add would add to", "run without --add first");
+  } else {
+    for (const tests of ["test", "camera/v4l2/test"])
+      cpSync(join(root, tests), join(copy, tests), { recursive: true, preserveTimestamps: true });
   }
+  // Forks are ended before they write their counters.
+  const status = runTests(copy, ["--root", copy, "--pool=threads"]);
+  return { status, ...lineShare(readCounters(copy)) };
 }
 
 const report = {};

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mutation testing: changes one operator, constant, condition or statement at a time and reports the changes that no test
 // notices. It works in a copy of the tree.
-//   npm run test:mutate -- [--minutes N] [--seed N] [--all] [--wide] [--out FILE] [FILE...]
+//   npm run test:mutate -- [--minutes N] [--count N] [--seed N] [--all] [--related | --wide] [--out FILE] [FILE...]
 // Files: the named files or folders, else those that differ from the branch main; --all takes the whole tree. Mutants are drawn at
 // random until the minutes (default 5) are over. A mutant of TypeScript meets the short tests that reach its file over the fewest
-// imports, a mutant of C++ those of its folder. --wide runs all short suites for the mutants that survive these.
+// imports, a mutant of C++ those of its folder. --related builds the program and runs every short test that reaches the file, the
+// nearest first, for up to a minute; --wide runs all short suites for the mutants that survive the nearest tests. --count ends after
+// so many judged mutants. With --out, a later call with the same seed continues the draw of the file.
 // It exits with 0 whether or not mutants survive: the report is for people.
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -21,15 +23,17 @@ function option(name, fallback) {
   const at = words.indexOf(name);
   return at < 0 ? fallback : words.splice(at, 2)[1];
 }
-const [all, wide] = [flag("--all"), flag("--wide")];
+const [all, related, wide] = [flag("--all"), flag("--related"), flag("--wide")];
 const minutes = Number(option("--minutes", "5"));
+const count = Number(option("--count", "1000000"));
 const seed = Number(option("--seed", String(Date.now() % 1_000_000_007)));
 const out = option("--out");
 const unknown = words.find((word) => word.startsWith("-"));
-if (unknown !== undefined || !(minutes > 0) || !Number.isInteger(seed)) {
-  const problem = unknown === undefined ? "--minutes and --seed take numbers" : `unknown option ${unknown}`;
+if (unknown !== undefined || !(minutes > 0) || !(count > 0) || !Number.isInteger(seed)) {
+  const problem =
+    unknown === undefined ? "--minutes, --count and --seed take numbers" : `unknown option ${unknown}`;
   console.error(
-    `error: ${problem}\nhint: npm run test:mutate -- [--minutes N] [--seed N] [--all] [--wide] [--out FILE] [FILE...]`,
+    `error: ${problem}\nhint: npm run test:mutate -- [--minutes N] [--count N] [--seed N] [--all] [--related | --wide] [--out FILE] [FILE...]`,
   );
   process.exit(2);
 }
@@ -83,23 +87,32 @@ function shuffled(list) {
 
 const isNative = (file) => !file.endsWith(".ts");
 
-/** Returns vitest's words for the tests that are near a C++ file, the nearest first. */
-function nativeTests(file) {
-  if (file.startsWith("camera/v4l2/")) return ["camera/v4l2/test/"];
-  if (file.startsWith("power/")) return ["test/unit/power/"];
-  if (file.startsWith("camera/")) return ["test/unit/camera/", "test/unit/scene"];
-  const stages = ["test/stages/", "test/golden/engine.test.ts", "test/integration/engine.test.ts"];
+/** Returns groups of vitest's words for the tests that are near a C++ file, the nearest first. */
+function nativeGroups(file) {
+  if (file.startsWith("camera/v4l2/")) return [["camera/v4l2/test/"]];
+  if (file.startsWith("power/")) return [["test/unit/power/"]];
+  const camera = ["test/unit/camera/", "test/unit/scene"];
+  if (file.startsWith("camera/")) return [[...camera, "test/unit/health"]];
+  const own = posix.basename(file).split(".")[0].replaceAll("_", "-");
+  const nearest = existsSync(join(root, `test/stages/${own}.test.ts`))
+    ? [[`test/stages/${own}.test.ts`]]
+    : [];
   const engine = [
-    "test/integration/adaptation.test.ts",
-    "test/integration/region.test.ts",
-    "test/integration/energy-figures.test.ts",
+    "test/golden/engine.test.ts",
+    ...[
+      "engine",
+      "adaptation",
+      "region",
+      "energy-figures",
+      "half-resolution",
+      "native-arguments",
+      "temporal",
+    ].map((name) => `test/integration/${name}.test.ts`),
   ];
-  const unit = ["test/unit/camera/", "test/unit/matchers.test.ts"];
-  return [
-    ...stages,
-    ...(/^cuda\/(engine|cpu|[\w.]+$)/.test(file) ? engine : []),
-    ...(file.startsWith("core/") ? unit : []),
-  ];
+  const groups = /^cuda\/(engine|cpu|[\w.]+$)/.test(file)
+    ? [engine, ["test/stages/"]]
+    : [["test/stages/"], engine];
+  return [...nearest, ...groups, ...(file.startsWith("core/") ? [camera] : [])];
 }
 
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-mutate-"));
@@ -206,6 +219,8 @@ if (files.some(isNative) && !build("x.cc")) {
 /** Returns a map from each module to those that import it. Paths are from the root. */
 function importers() {
   const map = new Map();
+  // Tests that start the built program import its helper.
+  map.set("edge/cli/main.ts", ["test/doubles/program.ts"]);
   const modules = git("ls-files", "*.ts", "*.tsx", "*.mjs");
   for (const path of modules.filter((name) => existsSync(join(root, name)))) {
     const text = readFileSync(join(root, path), "utf8");
@@ -221,73 +236,125 @@ function importers() {
   return map;
 }
 
-/** Returns the tests of the short suites that reach a file over the fewest imports, at most eight. */
-function nearestTests(file) {
+const SHORT_TEST =
+  /^(test\/(architecture|unit|stages|golden|integration|hostile|viewer)|camera\/v4l2\/test)\/.*\.test\.ts$/;
+
+/** Returns the tests of the short suites that reach a file: a list for each number of imports between them, the fewest first. */
+function reachingTests(file) {
   const seen = new Set([file]);
+  const levels = [];
   for (let level = [file]; level.length > 0; ) {
-    const above = [...new Set(level.flatMap((path) => imported.get(path) ?? []))].filter(
-      (path) => !seen.has(path),
-    );
-    for (const path of above) seen.add(path);
-    const tests = above.filter((path) => path.endsWith(".test.ts"));
-    if (tests.length > 0) return tests.slice(0, 8);
-    level = above;
+    level = [...new Set(level.flatMap((path) => imported.get(path) ?? []))].filter((path) => !seen.has(path));
+    for (const path of level) seen.add(path);
+    const tests = level.filter((path) => SHORT_TEST.test(path));
+    if (tests.length > 0) levels.push(tests);
   }
-  return [];
+  return levels;
 }
 const imported = importers();
+const GROUP = 8;
+const MAX_MS = 60_000;
 
-const testWords = (file) =>
-  isNative(file)
-    ? ["run", "--project=!long-*", ...nativeTests(file)]
-    : ["run", "--project=!long-*", ...nearestTests(file)];
-const WIDE = ["run", "--project=!long-*"];
-/** Seconds that the tests of a file take without a mutant; undefined if they fail. */
-const baselines = new Map();
-function baseline(file) {
-  const words = testWords(file);
-  if (!isNative(file) && words.length === 2) return undefined;
-  const key = words.join(" ");
-  if (!baselines.has(key)) {
-    const began = performance.now();
-    baselines.set(
-      key,
-      runTests(testWords(file), 600_000) === 0 ? (performance.now() - began) / 1000 : undefined,
-    );
-  }
-  return baselines.get(key);
+/** Returns the tests that are to notice a mutant of the file, in groups that run one after the other. */
+function testGroups(file) {
+  if (isNative(file)) return nativeGroups(file);
+  const levels = reachingTests(file);
+  if (!related) return levels.slice(0, 1).map((tests) => tests.slice(0, GROUP));
+  const tests = levels.flat();
+  return Array.from({ length: Math.ceil(tests.length / GROUP) }, (_, at) =>
+    tests.slice(GROUP * at, GROUP * (at + 1)),
+  );
 }
 
-const counts = { noticed: 0, survived: 0, refused: 0, unusable: 0 };
-const survivors = [];
+const commandWords = (tests) => ["run", "--project=!long-*", ...tests];
+const WIDE = commandWords([]);
+/** Milliseconds that groups of tests take; undefined for those that fail without a mutant. */
+const durations = new Map();
+
+/** Runs a group with the mutant in place. Returns whether it fails because of the mutant, or undefined if it fails without it too. */
+function isNoticedBy(tests, mutant) {
+  const key = tests.join(" ");
+  if (durations.has(key) && durations.get(key) === undefined) return undefined;
+  const known = durations.get(key);
+  const run = () => {
+    const before = performance.now();
+    const passed = runTests(commandWords(tests), known === undefined ? 150_000 : 30_000 + 4 * known) === 0;
+    if (passed) durations.set(key, Math.min(known ?? Number.POSITIVE_INFINITY, performance.now() - before));
+    return passed;
+  };
+  if (run()) return false;
+  if (known !== undefined) return true;
+  const wasBuilt = mutant.restore();
+  const passes = run();
+  if (!passes) durations.set(key, undefined);
+  mutant.apply();
+  if (wasBuilt) mutant.buildProgram();
+  return passes ? true : undefined;
+}
+
+/** Runs the groups until one fails or a minute is over. Returns undefined if no group can judge. */
+function isNoticed(groups, mutant) {
+  let [spentMs, verdict] = [0, undefined];
+  for (const [at, tests] of groups.entries()) {
+    // The program is built once the tests that import the file have passed.
+    if (at === 1 && !mutant.buildProgram()) return true;
+    if (at > 0 && spentMs + (durations.get(tests.join(" ")) ?? 0) > MAX_MS) break;
+    const found = isNoticedBy(tests, mutant);
+    if (found) return true;
+    verdict ??= found;
+    spentMs += durations.get(tests.join(" ")) ?? 0;
+  }
+  return verdict;
+}
+
+const kept = out !== undefined && existsSync(out) ? JSON.parse(readFileSync(out, "utf8")) : undefined;
+const isContinued = kept?.seed === seed && kept.mutants === mutants.length;
+const counts = isContinued ? kept.counts : { noticed: 0, survived: 0, refused: 0, unusable: 0 };
+const survivors = isContinued ? kept.survivors : [];
+let drawn = isContinued ? kept.drawn : 0;
 const began = performance.now();
-for (const mutant of shuffled(mutants)) {
-  if (performance.now() - began > 60_000 * minutes) break;
+for (const mutant of shuffled(mutants).slice(drawn)) {
+  if (performance.now() - began > 60_000 * minutes || counts.noticed + counts.survived >= count) break;
+  drawn++;
   const { file, line, kind } = mutant;
   const text = texts.get(file);
   const changed = mutated(text, mutant);
   const path = join(copy, file);
   const show = (result) => console.error(`${result.padEnd(9)} ${file}:${line} ${kind}`);
-  const restore = () => writeFileSync(path, text);
-  if (!isNative(file) && !accepts(file, changed)) {
+  let isBuilt = false;
+  const place = {
+    /** Returns whether the compiler accepts the mutant. */
+    apply: () => {
+      writeFileSync(path, changed);
+      return !isNative(file) || place.buildProgram();
+    },
+    buildProgram: () => {
+      if (isBuilt) return true;
+      isBuilt = true;
+      return build(file);
+    },
+    /** Returns whether the mutant was in the built program. */
+    restore: () => {
+      const wasBuilt = isBuilt;
+      writeFileSync(path, text);
+      if (isBuilt) build(file);
+      isBuilt = false;
+      return wasBuilt;
+    },
+  };
+  if ((!isNative(file) && !accepts(file, changed)) || !place.apply()) {
+    place.restore();
     counts.refused++;
     continue;
   }
-  const seconds = baseline(file);
-  if (seconds === undefined) {
+  let noticed = isNoticed(testGroups(file), place);
+  if (noticed === false && wide) noticed = !place.buildProgram() || runTests(WIDE, 1_800_000) !== 0;
+  place.restore();
+  if (noticed === undefined) {
     counts.unusable++;
     show("unusable");
     continue;
   }
-  writeFileSync(path, changed);
-  if (isNative(file) && !build(file)) {
-    counts.refused++;
-    restore();
-    continue;
-  }
-  let noticed = runTests(testWords(file), Math.round(1000 * (30 + 4 * seconds))) !== 0;
-  if (!noticed && wide) noticed = (!isNative(file) && !build(file)) || runTests(WIDE, 1_800_000) !== 0;
-  restore();
   if (noticed) counts.noticed++;
   else {
     counts.survived++;
@@ -296,11 +363,10 @@ for (const mutant of shuffled(mutants)) {
   }
   show(noticed ? "noticed" : "survived");
 }
-if (files.some(isNative)) build("x.cc");
 
 const judged = counts.noticed + counts.survived;
 const report = {
-  what: `mutation testing, ${wide ? "all short suites" : "the tests near each file"}: npm run test:mutate`,
+  what: `mutation testing, ${wide ? "all short suites" : related ? "the short tests that reach each file" : "the tests near each file"}: npm run test:mutate`,
   ...describeRun(),
   seed,
   minutes: Math.round((performance.now() - began) / 6000) / 10,
@@ -308,7 +374,8 @@ const report = {
   mutants: mutants.length,
   judgedPercent: Math.round((1000 * judged) / mutants.length) / 10,
   noticedPercent: judged === 0 ? 0 : Math.round((1000 * counts.noticed) / judged) / 10,
-  ...counts,
+  drawn,
+  counts,
   survivors,
   rows: [{ kind: "measured", ...counts }],
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The synthetic scene: its truth against geometry worked out here, against its pictures and against itself; its sensors
 // against their description; its frame numbers through everything that happens to a picture on its way.
+import { createHash } from "node:crypto";
 import sharp from "sharp";
 import { afterAll, describe, expect, test } from "vitest";
 import {
@@ -77,6 +78,12 @@ function remap(image: GreyImage, map: Int32Array, width: number, height: number)
   }
   return { data, width, height };
 }
+
+test("a small frame is the bytes that every build of the renderer gives (scene-bits.test.ts)", async () => {
+  const { left, right } = await renderer({ width: 96, height: 64 }).frame(3);
+  const hash = createHash("sha256").update(bytes(left)).update(bytes(right)).digest("hex");
+  expect(hash).toBe("2ebcdb6fed692668b23f964682977d1c8811bb388e911d68f738490e7cdf3d0a");
+});
 
 describe("truth", () => {
   const size = { width: 320, height: 240 };

@@ -50,7 +50,8 @@ function table(devices: readonly FleetDevice[]): string[] {
   ]);
 }
 
-function summary(devices: readonly FleetDevice[]): string {
+/** Returns the line below the table. Devices without a measured power do not count in the watts. */
+export function summary(devices: readonly FleetDevice[]): string {
   const states = new Map<string, number>();
   for (const { state } of devices) states.set(state, (states.get(state) ?? 0) + 1);
   const sum = (pick: (device: FleetDevice) => number | null) =>

@@ -182,6 +182,32 @@ test("a damaged chunk is left out, and its messages are counted", async () => {
   expect([...loss.messages.values()]).toEqual([4, 4]);
 });
 
+/** A copy that ends before its index, with a record of one byte after the first record. */
+function writeWithRecord(opcode: number) {
+  const bytes = readFileSync(whole);
+  const at = 8 + 9 + Number(bytes.readBigUInt64LE(9));
+  const record = Buffer.alloc(10);
+  record[0] = opcode;
+  record.writeBigUInt64LE(1n, 1);
+  writeFileSync(
+    place("record.mcap"),
+    Buffer.concat([bytes.subarray(0, at), record, bytes.subarray(at, -40)]),
+  );
+  return place("record.mcap");
+}
+
+test.each([
+  ["metadata", 0x0c, 0],
+  ["a private record", 0x80, 0],
+  ["an opcode that the format does not have", 0x10, 10],
+  ["an index of chunks in front of them", 0x08, 10],
+])("%s in a recording without its end: %i belongs to it or not", async (_, opcode, lost) => {
+  const before = (await read(writeWithRecord(0x0c))).loss.bytes;
+  const { numbers, loss } = await read(writeWithRecord(opcode));
+  expect(numbers).toEqual(all);
+  expect(loss.bytes - before).toBe(lost);
+});
+
 test("120 kinds of random damage: it never hangs, never crashes, and never gives a pair that is wrong", async () => {
   const bytes = readFileSync(whole);
   const random = seededRandom(21);

@@ -41,6 +41,31 @@ test("what was on its way when the connection broke is lost, what comes then is 
   }
 });
 
+test("a broker that keeps no retained messages is sent none, and the drop is counted", async () => {
+  const heard: Buffer[] = [];
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.on("data", (bytes) => heard.push(bytes));
+    // CONNACK of MQTT 5 with the property Retain Available = 0 (section 3.2.2.3.5).
+    socket.once("data", () => socket.write(Buffer.from([0x20, 5, 0, 0, 2, 0x25, 0])));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  const notices: string[] = [];
+  const broker = { url: `mqtt://127.0.0.1:${port}`, embedded: false, protocolVersion: 5 as const };
+  const side = new SideTopics({ broker, name: "test", notice: (text) => notices.push(text) });
+  try {
+    await side.ready;
+    side.keep("kept/topic", "x");
+    expect(side.drops).toEqual({ retainRefused: 1 });
+    expect(notices).toEqual(["the broker keeps no retained messages, so kept/topic is not published"]);
+  } finally {
+    await side.close();
+    server.close();
+  }
+  expect(Buffer.concat(heard).includes("kept/topic")).toBe(false);
+});
+
 test("a topic that is removed while the broker is away is removed after the reconnect", async () => {
   /** PUBLISH, QoS 1, retained, of the topic "t" (MQTT 3.1.1 section 3.3): one with "x", one with nothing. */
   const [kept, empty] = [

@@ -103,6 +103,16 @@ describe("exposure control", () => {
     expect(glare.settings.filter(({ frame }) => frame > 120)).toEqual([]);
   });
 
+  test("black pixels count: half of them ask for twice the light", () => {
+    const light = (black: number) => {
+      const controller = new ExposureController(limits, { exposure: 100, gain: 16 });
+      const counts = new Uint32Array(256);
+      [counts[0], counts[80]] = [black, 700];
+      return controller.update(counts)?.exposure ?? 100;
+    };
+    expect(light(700) / light(0)).toBeGreaterThan(1.3);
+  });
+
   test("gain is used only when exposure is at its end", () => {
     const { settings } = simulate({ light: () => 0.01 }, 200);
     for (const { exposure, gain } of settings) expect(gain > 16 ? exposure > 1800 : true).toBe(true);

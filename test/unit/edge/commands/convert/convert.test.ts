@@ -195,7 +195,10 @@ test("EuRoC and back", async () => {
     T_BS: { data: number[] };
     intrinsics: number[];
     distortion_coefficients: number[];
+    rate_hz: number;
   };
+  const spanNs = await withRecording(recording, async ({ startNs, endNs }) => endNs! - startNs!);
+  expect(yaml.rate_hz).toBeCloseTo((1e9 * (FRAMES - 1)) / Number(spanNs), 1);
   const { K, distortion } = calibration.right;
   expect(yaml.intrinsics).toEqual([K[0], K[4], K[2], K[5]]);
   expect(yaml.distortion_coefficients).toEqual([...distortion.coefficients.slice(0, 4)]);

@@ -3,6 +3,7 @@
 import { expect, test } from "vitest";
 import type { ConsumerEvents } from "../../../../../clients/javascript/src/consumer.js";
 import { Emitter } from "../../../../../clients/javascript/src/emitter.js";
+import { summary } from "../../../../../edge/commands/fleet/command.js";
 import { Fleet, MAX_DEVICES } from "../../../../../edge/commands/fleet/fleet.js";
 
 class Said extends Emitter<ConsumerEvents> {
@@ -46,6 +47,19 @@ test("devices stand in the order of their names with what they say; what they do
     version: null,
   });
   expect(b).toMatchObject({ device: "b", state: "online", fps: null, watts: null, metricsAgeSeconds: null });
+});
+
+test("the summary adds up the watts of the devices that measure them", () => {
+  const { said, fleet } = createFleet();
+  expect(summary(fleet.devices())).toBe("0 devices: none; 0.0 fps together");
+  said.say("state", { device: "a", ...online });
+  expect(summary(fleet.devices())).toBe("1 device: 1 online; 0.0 fps together");
+  for (const [device, watts] of [
+    ["b", 8],
+    ["c", 4.5],
+  ] as const)
+    said.say("metrics", { device, metrics: { fps: 30, power: { available: true, watts } } });
+  expect(summary(fleet.devices())).toBe("3 devices: 1 online, 2 unknown; 60.0 fps together, 12.5 W of 2");
 });
 
 test("it warns of devices that are degraded, silent or without frames, and of two runs under one name", () => {

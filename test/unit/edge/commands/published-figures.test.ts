@@ -12,6 +12,15 @@ import { measurePoint } from "../../../../edge/commands/profile/measure.js";
 import { SETTINGS } from "../../../../edge/config/index.js";
 import { Meter } from "../../../../power/index.js";
 import { constructedProfile } from "../../../doubles/constructed-profile.js";
+import {
+  CONTEXT,
+  ENGINE_INFO,
+  INVALID,
+  nearestRank,
+  scriptedSensor,
+  stageMs,
+  stageTimes,
+} from "../../../doubles/figures.js";
 import { settingDefault } from "../../../doubles/other-value.js";
 import { script } from "../../../doubles/run-script.js";
 
@@ -30,7 +39,6 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-const INVALID = -32_768;
 const near = (value: number) => expect.closeTo(value, 9);
 
 /** Runs a command in this process and returns the JSON that it prints. */
@@ -60,28 +68,8 @@ async function writeGrey(name: string, width: number, height: number, value: (i:
   writeFileSync(join(folder, name), await encodePng({ data, width, height }));
 }
 
-const INFO = {
-  backend: "cpu",
-  backendReason: "as the test says",
-  instructionSet: "scalar",
-  threads: 3,
-  workspaceBytes: 0,
-  framesInFlight: 1,
-  verticalOffset: {
-    watched: true,
-    known: true,
-    atLimit: false,
-    measuredRows: 1.25,
-    appliedRows: 1.5,
-    measuredRowsOverWidth: 2.25,
-    appliedRowsOverWidth: 2.5,
-  },
-  noise: { watched: true, known: true, sigma: 3.456, smoothed: true, range: 9 },
-} as const;
-
-/** Milliseconds of a stage; one stage does not run. */
-const stageMs = (stage: number, frame: number) =>
-  stage === 1 ? Number.NaN : (stage + 1) * 0.25 + ((5 * frame) % 11) * 0.5;
+/** This stage does not run. */
+const LEFT_OUT = 1;
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
 test("match --json", async () => {
@@ -101,9 +89,9 @@ test("match --json", async () => {
   script.openEngine = (options) => {
     asked = options;
     return {
-      info: INFO,
+      info: ENGINE_INFO,
       slots: [{ disparityQ4, confidence }],
-      stageMilliseconds: Float64Array.from(STAGE_NAMES, (_, stage) => stageMs(stage, 0)),
+      stageMilliseconds: stageTimes(0, LEFT_OUT),
       compute: async () => ({ validPixels: valid, matchedPixels: matched, droppedPixels }),
       close: () => {},
     } as never;
@@ -123,7 +111,7 @@ test("match --json", async () => {
     algorithm: "sgm",
     backend: "cpu",
     instructionSet: "scalar",
-    milliseconds: sum(STAGE_NAMES.map((_, stage) => stageMs(stage, 0)).filter((ms) => !Number.isNaN(ms))),
+    milliseconds: sum([...stageTimes(0, LEFT_OUT)].filter((ms) => !Number.isNaN(ms))),
     validPercent: percent(valid),
     matchedPercent: percent(matched),
     atRangeEndPercent: Math.round((1e5 * atEnd) / matched) / 1000,
@@ -234,7 +222,7 @@ test("eval --json", async () => {
       estimate === undefined ? INVALID : 16 * estimate,
     );
     return {
-      info: INFO,
+      info: ENGINE_INFO,
       slots: [{ disparityQ4, confidence: new Uint8Array(pixels.length) }],
       stageMilliseconds: new Float64Array(STAGE_NAMES.length).fill(Number.NaN),
       compute: async () => vi.advanceTimersByTime(times.shift()!),
@@ -301,12 +289,11 @@ test("eval --json", async () => {
   });
 });
 
-/** Nearest rank, by sorting. */
-function percentiles(values: readonly number[]) {
-  const sorted = [...values].sort((a, b) => a - b);
-  const at = (share: number) => near(sorted[Math.ceil(share * sorted.length) - 1]!);
-  return { p50Ms: at(0.5), p95Ms: at(0.95), p99Ms: at(0.99) };
-}
+const percentiles = (values: readonly number[]) => ({
+  p50Ms: near(nearestRank(values, 0.5)),
+  p95Ms: near(nearestRank(values, 0.95)),
+  p99Ms: near(nearestRank(values, 0.99)),
+});
 
 test("a point of a profile", async () => {
   vi.useFakeTimers({
@@ -318,7 +305,7 @@ test("a point of a profile", async () => {
   const takenNs: bigint[] = [];
   const stageMilliseconds = new Float64Array(STAGE_NAMES.length);
   const engine = {
-    info: INFO,
+    info: ENGINE_INFO,
     slots: [{}, {}],
     stageMilliseconds,
     submit: (
@@ -330,32 +317,15 @@ test("a point of a profile", async () => {
       const frame = takenNs.length;
       takenNs.push(process.hrtime.bigint());
       queueMicrotask(() => {
-        stageMilliseconds.set(STAGE_NAMES.map((_, stage) => stageMs(stage, frame)));
+        stageMilliseconds.set(stageTimes(frame, LEFT_OUT));
         onDone(null, { slot, validPixels: validIn(frame) });
       });
     },
     close: () => {},
   };
   script.openEngine = () => engine as never;
-  const sensor = {
-    name: "scripted",
-    rails: [
-      {
-        label: "main",
-        sourcePath: "main",
-        kind: "power" as const,
-        updateIntervalMs: undefined,
-        step: undefined,
-      },
-    ],
-    total: { rails: ["main"], reason: "main feeds all" },
-    read: () => [
-      { available: true as const, timestampNs: process.hrtime.bigint(), powerMilliwatts: 1000 * watts },
-    ],
-    close: () => {},
-  };
   const meter = new Meter({
-    sensor,
+    sensor: scriptedSensor(() => ({ main: watts })),
     rateHz: 100,
     clock: () => process.hrtime.bigint(),
     readContext: () => context(),
@@ -364,17 +334,8 @@ test("a point of a profile", async () => {
   const read: { frames: number; ns: bigint }[] = [];
   const celsius = [50, 50.4, 53];
   const context = () => ({
-    powerMode: "15W",
-    onlineCores: 6,
-    cpuKilohertz: {},
-    gpuMegahertz: 600,
-    emcMegahertz: 2133,
-    clocksLocked: true,
-    tpcMask: 2,
-    emcCapMegahertz: 3199,
+    ...CONTEXT,
     temperaturesCelsius: { cpu: 40, gpu: celsius[read.length - 1] ?? 53 },
-    fans: {},
-    throttle: {},
   });
   const readContext = () => {
     read.push({ frames: takenNs.length, ns: process.hrtime.bigint() });
@@ -439,7 +400,7 @@ test("a point of a profile", async () => {
     validPercent: near((100 * sum(frames.map(validIn))) / (frames.length * width * height)),
     stages: Object.fromEntries(
       STAGE_NAMES.flatMap((name, stage) =>
-        stage === 1 ? [] : [[name, percentiles(frames.map((frame) => stageMs(stage, frame)))]],
+        stage === LEFT_OUT ? [] : [[name, percentiles(frames.map((frame) => stageMs(stage, frame)))]],
       ),
     ),
     power: {

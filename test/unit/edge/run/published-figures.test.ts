@@ -12,7 +12,16 @@ import { VERSION } from "../../../../edge/contracts/version.js";
 import { FAMILIES } from "../../../../edge/outputs/prometheus/families.js";
 import { OUTPUT_KINDS } from "../../../../edge/outputs/section.js";
 import type { RunFigures } from "../../../../edge/run/figures.js";
-import { type ContextSnapshot, Meter } from "../../../../power/index.js";
+import { Meter } from "../../../../power/index.js";
+import {
+  CONTEXT,
+  ENGINE_INFO,
+  INVALID,
+  nearestRank,
+  scriptedSensor,
+  stageMs,
+  stageTimes,
+} from "../../../doubles/figures.js";
 import { ScriptedSource, script } from "../../../doubles/run-script.js";
 import { PUBLISH, type Received, startScriptedBroker } from "../../../doubles/scripted-broker.js";
 import { openScriptedRun } from "../../../doubles/scripted-run.js";
@@ -42,7 +51,6 @@ afterEach(async () => {
 
 const [WIDTH, HEIGHT, DISPARITIES] = [96, 64, 32];
 const PIXELS = WIDTH * HEIGHT;
-const INVALID = -32_768;
 const [FOCAL, BASELINE] = [80, 0.1];
 const K = [FOCAL, 0, 47.5, 0, FOCAL, 31.5, 0, 0, 1];
 const IDENTITY = [1, 0, 0, 0, 1, 0, 0, 0, 1];
@@ -63,7 +71,6 @@ const CALIBRATION = withHash({
 
 /** Milliseconds from capture to the end of the computation, which here is the moment of sending too. */
 const scriptedLatency = (frame: number) => 20 + ((7 * frame) % 13);
-const stageMs = (stage: number, frame: number) => (stage + 1) * 0.25 + ((5 * frame) % 11) * 0.5;
 
 interface Maps {
   disparityQ4: Int16Array;
@@ -99,28 +106,9 @@ const droppedIn = (frame: number) => ({
   tooFar: 3 * frame,
 });
 
-const INFO = {
-  backend: "cpu",
-  backendReason: "as the test says",
-  instructionSet: "scalar",
-  threads: 3,
-  workspaceBytes: 0,
-  framesInFlight: 1,
-  verticalOffset: {
-    watched: true,
-    known: true,
-    atLimit: false,
-    measuredRows: 1.25,
-    appliedRows: 1.5,
-    measuredRowsOverWidth: 2.25,
-    appliedRowsOverWidth: 2.5,
-  },
-  noise: { watched: true, known: true, sigma: 3.456, smoothed: true, range: 9 },
-} as const;
-
 /** An engine that finishes each frame on request, with the maps of its number. */
 class MapEngine {
-  readonly info = INFO;
+  readonly info = ENGINE_INFO;
   readonly framesInFlight = 1;
   readonly slots;
   stageMilliseconds = new Float64Array(STAGE_NAMES.length);
@@ -160,7 +148,7 @@ class MapEngine {
     disparityQ4.set(maps.disparityQ4);
     confidence.set(maps.confidence);
     depthMillimetres.set(maps.depthMillimetres);
-    this.stageMilliseconds = Float64Array.from(STAGE_NAMES, (_, stage) => stageMs(stage, frame));
+    this.stageMilliseconds = stageTimes(frame);
     onDone(null, {
       slot,
       encodedDepthBytes: encodeRvl(maps.depthMillimetres, encodedDepth),
@@ -175,19 +163,6 @@ class MapEngine {
   close(): void {}
 }
 
-const CONTEXT: ContextSnapshot = {
-  powerMode: "15W",
-  onlineCores: 6,
-  cpuKilohertz: { policy0: 1_500_000 },
-  gpuMegahertz: 600,
-  emcMegahertz: 2133,
-  clocksLocked: true,
-  tpcMask: 2,
-  emcCapMegahertz: 3199,
-  temperaturesCelsius: { cpu: 51.5, gpu: 47 },
-  fans: { pwm1: 80 },
-  throttle: { oc3: 5 },
-};
 const COUNTED = {
   dropsLeft: { driver: 3, unmatched: 2 },
   dropsRight: { errorFlag: 4 },
@@ -203,25 +178,7 @@ const IDLE_SECONDS = 3;
 
 function scriptPower(): void {
   let watts = IDLE;
-  const rail = (label: string) => ({
-    label,
-    sourcePath: label,
-    kind: "power" as const,
-    updateIntervalMs: undefined,
-    step: undefined,
-  });
-  const sensor = {
-    name: "scripted",
-    rails: [rail("main"), rail("gpu")],
-    total: { rails: ["main"], reason: "main feeds all" },
-    read: () =>
-      [watts.main, watts.gpu].map((one) => ({
-        available: true as const,
-        timestampNs: process.hrtime.bigint(),
-        powerMilliwatts: 1000 * one,
-      })),
-    close: () => {},
-  };
+  const sensor = scriptedSensor(() => watts);
   script.openMeter = () =>
     new Meter({ sensor, rateHz: 50, clock: () => process.hrtime.bigint(), readContext: () => CONTEXT });
   // As the meter does it, on the clock of the test.
@@ -244,12 +201,11 @@ async function until(what: string, holds: () => boolean): Promise<void> {
 }
 
 const round3 = (value: number) => Math.round(1000 * value) / 1000;
-/** Nearest rank, by sorting. */
-function percentiles(values: number[]) {
-  const sorted = [...values].sort((a, b) => a - b);
-  const at = (share: number) => round3(sorted[Math.ceil(share * sorted.length) - 1]!);
-  return { p50: at(0.5), p95: at(0.95), p99: at(0.99) };
-}
+const percentiles = (values: readonly number[]) => ({
+  p50: round3(nearestRank(values, 0.5)),
+  p95: round3(nearestRank(values, 0.95)),
+  p99: round3(nearestRank(values, 0.99)),
+});
 const near = (value: number) => expect.closeTo(value, 6);
 
 const FRAMES = 24;

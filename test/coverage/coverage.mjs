@@ -107,7 +107,7 @@ function readCounters(copy) {
 /** Copies the tree and builds the addons with counters, which are kept there from run to run. */
 function buildWithCounters(copy) {
   copyTree(copy);
-  // Atomic counters take five times as long, and a line that ran often cannot lose every count.
+  // Not atomic, which takes longer: threads that lose some counts of a line do not lose the line.
   const env = { ...process.env, CXXFLAGS: "--coverage", LDFLAGS: "--coverage" };
   const built = spawnSync(process.execPath, ["scripts/build-native.mjs"], {
     cwd: copy,

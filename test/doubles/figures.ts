@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of published figures script: an engine's info, a sensor's watts, the board's state.
+// The scripted facts that the tests of published figures share: an engine's info, a sensor's watts, the state of a board.
 import { STAGE_NAMES } from "../../cuda/index.js";
 import type { ContextSnapshot, PowerSensor } from "../../power/index.js";
 

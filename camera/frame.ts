@@ -92,14 +92,20 @@ export interface SourceEvents {
 }
 
 /** A source of stereo pairs. `start` may be called once; `stop` is safe at any time and resolves when all is released. */
+/** userptr: the process's; dmabuf: the driver's, exported so that a GPU can import it; mmap: the driver's. */
+export type CaptureMemory = "userptr" | "dmabuf" | "mmap";
+
 export interface PairSource {
   readonly description: SourceDescription;
-  /** Memory that every image of the source's will are in, where that is known and stays the same until stop() resolves. */
-  readonly inputMemory?: readonly Uint8Array[] | undefined;
+  /**
+   * Memory that the source's images are in, where that is known and stays the same until stop() resolves; with the
+   * descriptor of its DMA buffer where a driver exported one.
+   */
+  readonly inputMemory?: readonly (Uint8Array | { bytes: Uint8Array; dmaBuffer: number })[] | undefined;
   /** True while a device of it is not there, so that nothing but its return brings pairs; absent: never. */
   isAway?(): boolean;
-  /** Memory that each camera writes to: userptr, which a GPU can read in place, or mmap, the driver's. Absent: no cameras. */
-  captureMemory?(): Record<string, "userptr" | "mmap">;
+  /** Memory that each camera writes to. Absent: no cameras. */
+  captureMemory?(): Record<string, CaptureMemory>;
   /** Describes the clocks that stamp the images, by camera; absent if a source has no stamps of a driver. */
   captureClocks?(): Record<string, CaptureClock>;
   start(events: SourceEvents): void;

@@ -257,6 +257,12 @@ export const ERROR_CATALOGUE = {
     "The engine lost one frame to an error of its device and continues, with the device or with the CPU.",
     "Nothing: the warning says what computes now; look at the device ('dmesg', 'nvidia-smi') where it comes again.",
   ),
+  GPU_LOST: entry(
+    4,
+    true,
+    "The GPU failed in mid-run and could not be opened again. With 'auto' the CPU continues with the same bits, and the state is degraded.",
+    "Read 'sudo dmesg' and the output of 'nvidia-smi', then restart depthwatt. If the loss returns, check power supply and temperature.",
+  ),
   BACKEND_UNAVAILABLE: entry(
     4,
     false,

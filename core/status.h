@@ -15,6 +15,7 @@ enum class Code {
   kFailed,              ///< ENGINE_FAILED: the computation failed
   kMemoryExhausted,     ///< MEMORY_EXHAUSTED: out of memory
   kFrameLost,           ///< FRAME_LOST: this frame has no result; the engine continues
+  kGpuLost,             ///< GPU_LOST: the GPU failed in mid-run, and nothing may take over
   kDeviceUnavailable,   ///< DEVICE_UNAVAILABLE: the camera is missing or was unplugged
   kDevicePermission,    ///< DEVICE_PERMISSION: the user may not open the camera
   kDeviceBusy,          ///< DEVICE_BUSY: another process streams from the camera

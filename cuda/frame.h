@@ -108,6 +108,25 @@ struct FrameInput {
 struct InputMemory {
   const uint8_t* data = nullptr;
   size_t bytes = 0;
+  int dmaBuffer = -1;  ///< descriptor of the DMA buffer that `data` maps, if the driver exported one
+};
+
+/// How a captured image reaches the kernels.
+enum class InputPath {
+  kInPlace,      ///< the CPU reads it
+  kUserPointer,  ///< kernels read this process's memory, page-locked and mapped
+  kDmaBuffer,    ///< kernels read the driver's memory, imported as a DMA buffer
+  kPinnedCopy,   ///< copied from page-locked memory while kernels run
+  kPlainCopy,    ///< copied from pageable memory, through the driver's page-locked buffer
+};
+
+/// The paths that a frame's images and results took, and what they cost.
+struct MemoryPaths {
+  InputPath input = InputPath::kInPlace;  ///< of the left image
+  bool mapsResults = false;               ///< kernels wrote the results where the caller reads them
+  bool timed = false;                     ///< the times are known
+  double inputMicroseconds = 0;           ///< device time before the kernels could read both images
+  double resultMicroseconds = 0;          ///< device time of copying the results
 };
 
 /// The caller's memory, sized by EngineParameters; encoded buffers hold encodedBound() bytes. Null if not requested.
@@ -126,6 +145,7 @@ struct FrameOutput {
   int32_t matchedPixels = 0;                   ///< pixels whose disparity was matched, not filled
   int32_t droppedPixels[kDropCauses] = {};     ///< pixels that the threshold dropped, by cause
   double stageMilliseconds[kStageCount] = {};  ///< NaN: the stage did not run, or was not timed
+  MemoryPaths paths;
 };
 
 }  // namespace depthwatt

@@ -19,7 +19,8 @@ import {
   type SupervisorOptions,
   type V4l2Camera,
 } from "v4l2-camera/parts";
-import { DepthwattError } from "../../core/index.js";
+import { DepthwattError, hasCode } from "../../core/index.js";
+import type { CaptureMemory } from "../frame.js";
 import type { CameraImageLayout } from "./camera-image.js";
 import { chooseFormat } from "./choose.js";
 import { asDepthwattError } from "./errors.js";
@@ -50,8 +51,11 @@ export interface V4l2Settings {
   rawAlignment?: RawAlignment | "auto";
   /** 4 to 32, default 8. */
   buffers?: number;
-  /** Default mmap: the driver's memory. userptr: the process's own, which a GPU can read. auto: userptr if the driver takes it. */
-  memory?: "mmap" | "userptr" | "auto";
+  /**
+   * Default mmap: the driver's memory. userptr: the process's own, which a GPU can read. dmabuf: the driver's, exported for
+   * a GPU. auto: the first of userptr, dmabuf and mmap that the driver supports.
+   */
+  memory?: CaptureMemory | "auto";
 }
 
 export interface V4l2Surroundings {
@@ -151,7 +155,6 @@ async function openCamera(
       ...size,
       ...(settings.rateHz !== undefined && { rateHz: settings.rateHz }),
       ...(settings.buffers !== undefined && { buffers: settings.buffers }),
-      ...((settings.memory ?? "mmap") !== "mmap" && { ownMemory: true }),
       ...(settings.colours === true && { decode: "rgb" as const }),
       ...(around.system !== undefined && { system: around.system }),
     },
@@ -188,20 +191,36 @@ async function openCamera(
   return camera;
 }
 
-/** Opens a camera in the memory that was asked for; with "auto" in the driver's if it takes no other. */
+const MEMORY_OPTIONS = {
+  userptr: { ownMemory: true },
+  dmabuf: { exportBuffers: true, keepMapped: true },
+  mmap: {},
+} satisfies Record<CaptureMemory, Partial<SupervisorOptions["open"]>>;
+
+/** Opens a camera in the memory that was asked for; with "auto" in the first that its driver supports. */
 async function openInBestMemory(
   options: SupervisorOptions,
-  memory: V4l2Settings["memory"],
+  memory: CaptureMemory | "auto" = "mmap",
   note: (text: string) => void,
 ): Promise<SupervisedCamera> {
+  const { path } = options.open;
+  const open = (one: CaptureMemory) =>
+    SupervisedCamera.open({ ...options, open: { ...options.open, ...MEMORY_OPTIONS[one] } });
+  if (memory !== "auto") return open(memory);
   try {
-    return await SupervisedCamera.open(options);
+    return await open("userptr");
   } catch (error) {
-    const { code } = cameraError(error, options.open.path) as { code?: string };
-    if (memory !== "auto" || code !== "DEVICE_UNSUITABLE") throw error;
-    const { ownMemory: _, ...open } = options.open;
-    const camera = await SupervisedCamera.open({ ...options, open });
-    note(`${options.open.path}: the driver takes no memory of this process (USERPTR), so images are copied.`);
+    if (!hasCode(cameraError(error, path), "DEVICE_UNSUITABLE")) throw error;
+  }
+  const refused = `${path}: the driver takes no memory of this process (USERPTR)`;
+  try {
+    const camera = await open("dmabuf");
+    note(`${refused}, so its buffers are exported (DMA buffers).`);
+    return camera;
+  } catch {
+    // Any other problem of the camera fails this attempt too.
+    const camera = await open("mmap");
+    note(`${refused} and exports no buffers, so images are copied.`);
     return camera;
   }
 }

@@ -13,7 +13,7 @@ import {
   type V4l2Camera,
 } from "v4l2-camera/parts";
 import { DepthwattError } from "../../core/index.js";
-import type { PairSource, SourceCounters, SourceDescription, SourceEvents } from "../frame.js";
+import type { CaptureMemory, PairSource, SourceCounters, SourceDescription, SourceEvents } from "../frame.js";
 import { type CameraImage, type CameraImageLayout, CameraImages, PairPool } from "./camera-image.js";
 import { asDepthwattError } from "./errors.js";
 import type { ExposureLoop } from "./exposure-loop.js";
@@ -67,9 +67,10 @@ export class V4l2Source implements PairSource {
     });
   }
 
-  get inputMemory(): readonly Uint8Array[] | undefined {
+  get inputMemory(): PairSource["inputMemory"] {
     const { left, right } = this.#parts.cameras;
-    return left.inputMemory && [...left.inputMemory, ...(right?.inputMemory ?? [])];
+    const memory = [left.inputMemory ?? [], right?.inputMemory ?? []].flat();
+    return memory.length === 0 ? undefined : memory;
   }
 
   isAway(): boolean {
@@ -111,9 +112,12 @@ export class V4l2Source implements PairSource {
     return this.#stopping;
   }
 
-  captureMemory(): Record<string, "userptr" | "mmap"> {
+  captureMemory(): Record<string, CaptureMemory> {
     const { left, right } = this.#parts.cameras;
-    const name = (camera: SupervisedCamera) => (camera.inputMemory === undefined ? "mmap" : "userptr");
+    const name = ({ inputMemory }: SupervisedCamera): CaptureMemory => {
+      const first = inputMemory?.[0];
+      return first === undefined ? "mmap" : "dmaBuffer" in first ? "dmabuf" : "userptr";
+    };
     return { left: name(left), ...(right && { right: name(right) }) };
   }
 

@@ -11,6 +11,7 @@ const char* catalogueCode(Code code) {
     case Code::kFailed: return "ENGINE_FAILED";
     case Code::kMemoryExhausted: return "MEMORY_EXHAUSTED";
     case Code::kFrameLost: return "FRAME_LOST";
+    case Code::kGpuLost: return "GPU_LOST";
     case Code::kDeviceUnavailable: return "DEVICE_UNAVAILABLE";
     case Code::kDevicePermission: return "DEVICE_PERMISSION";
     case Code::kDeviceBusy: return "DEVICE_BUSY";

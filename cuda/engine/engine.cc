@@ -2,6 +2,9 @@
 // Checks the parameters, chooses the backend, and replaces it when it fails; see engine.h.
 #include "engine.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstring>
 #include <limits>
 #include <new>
@@ -147,7 +150,23 @@ void Engine::adopt(const char* backend, const std::string& reason) {
             backend_->instructionSet(),
             backend_->threads(),
             backend_->workspaceBytes(),
-            backend_->framesInWork()};
+            backend_->framesInWork(),
+            MemoryPaths()};
+  timedFrames_ = 0;
+}
+
+void Engine::observePaths(const MemoryPaths& paths) {
+  const std::lock_guard<std::mutex> lock(stateMutex_);
+  MemoryPaths& mean = state_.paths;
+  const MemoryPaths before = mean;
+  mean = paths;
+  // The first timed frame also pays for what the driver sets up.
+  const uint32_t count = timedFrames_++;
+  mean.timed = count > 0;
+  if (count < 2) return;
+  constexpr double kShare = 1.0 / 8;
+  mean.inputMicroseconds = before.inputMicroseconds + kShare * (paths.inputMicroseconds - before.inputMicroseconds);
+  mean.resultMicroseconds = before.resultMicroseconds + kShare * (paths.resultMicroseconds - before.resultMicroseconds);
 }
 
 EngineState Engine::state() const {
@@ -161,13 +180,20 @@ void Engine::attach(const FrameOutput& output) {
 }
 
 void Engine::attach(const InputMemory& input) {
-  inputs_.push_back(input);
-  if (backend_) backend_->attach(input);
+  InputMemory kept = input;
+  // The caller may close its descriptor before a backend that is opened again imports the buffer.
+  if (input.dmaBuffer >= 0) kept.dmaBuffer = fcntl(input.dmaBuffer, F_DUPFD_CLOEXEC, 0);
+  if (input.dmaBuffer >= 0 && kept.dmaBuffer < 0) return;
+  inputs_.push_back(kept);
+  if (backend_) backend_->attach(kept);
 }
 
 void Engine::detach() {
   if (backend_) backend_->detach();
   outputs_.clear();
+  for (const InputMemory& input : inputs_) {
+    if (input.dmaBuffer >= 0) close(input.dmaBuffer);
+  }
   inputs_.clear();
 }
 
@@ -235,9 +261,11 @@ Status Engine::runInTurn(int place, const FrameInput& input, FrameOutput& output
     by = {generation_, onDevice_};
     {
       const std::lock_guard<std::mutex> alone(workMutex_[ownPlace]);
+      output.paths = {};
       status = backend_->run(ownPlace, input, output);
     }
     if (status.ok()) ++framesOfBackend_;
+    if (status.ok() && output.paths.timed) observePaths(output.paths);
   }
   if (!status.ok()) return by.recoverable ? recover(by.generation, status) : status;
   const int32_t pixels = parameters_.width * parameters_.height;
@@ -270,7 +298,7 @@ Status Engine::recover(uint32_t generation, const Status& failure) {
   }
   const Status cpu = parameters_.backend == "auto" ? openCpu("CUDA failed: " + reason) : failure;
   if (cpu.ok()) return Status::error(Code::kFrameLost, "%s", state().reason.c_str());
-  final_ = Status::error(Code::kFailed, "%s", reason.c_str());
+  final_ = Status::error(Code::kGpuLost, "%s", reason.c_str());
   return final_;
 }
 

@@ -26,6 +26,7 @@ struct EngineState {
   int threads = 0;
   size_t workspaceBytes = 0;
   int framesInWork = 1;
+  MemoryPaths paths;  ///< times: means of the timed frames, without the backend's first
 };
 
 class Engine {
@@ -33,6 +34,7 @@ class Engine {
   /// Opens an engine. kParameter names a value that is out of range; kBackendUnavailable gives the reason why a named
   /// backend cannot run.
   static Status open(const EngineParameters& parameters, std::unique_ptr<Engine>* opened);
+  ~Engine() { detach(); }
 
   /// Computes one frame. kMaxFramesInWork threads may call it at once, each with its own place, from 0; they wait if
   /// the backend takes fewer. kFrameLost: this frame has no result and the engine continues; state() has the new
@@ -42,6 +44,7 @@ class Engine {
   /// Optional: announces memory that run() will get. Call it before the first frame, and detach() after the last one,
   /// before the memory is freed.
   void attach(const FrameOutput& output);
+  /// The engine keeps a duplicate of a DMA buffer's descriptor.
   void attach(const InputMemory& input);
   void detach();
 
@@ -66,6 +69,7 @@ class Engine {
   Status openBackend();
   Status openCpu(const std::string& why);
   Status recover(uint32_t generation, const Status& failure);
+  void observePaths(const MemoryPaths& paths);
   void adopt(const char* backend, const std::string& reason);
 
   EngineParameters parameters_;
@@ -91,6 +95,7 @@ class Engine {
   MovedMaps moved_;  ///< the maps that the backend reads instead
   std::vector<FrameOutput> outputs_;
   std::vector<InputMemory> inputs_;
+  uint32_t timedFrames_ = 0;  ///< of the backend; guarded by stateMutex_
 };
 
 }  // namespace depthwatt

@@ -76,7 +76,7 @@ struct FrameInWork {
   FrameInWork(const FrameInWork&) = delete;
   FrameInWork& operator=(const FrameInWork&) = delete;
   ~FrameInWork() {
-    for (cudaEvent_t event : {uploaded, computed, downloaded}) {
+    for (cudaEvent_t event : {uploaded, computed, downloaded, copies[0], copies[1], copies[2], copies[3]}) {
       if (event != nullptr) cudaEventDestroy(event);
     }
   }
@@ -93,6 +93,7 @@ struct FrameInWork {
   FrameGraph timed, untimed;
   std::vector<std::unique_ptr<MappedResults>> mapped;
   cudaEvent_t uploaded = nullptr, computed = nullptr, downloaded = nullptr;
+  cudaEvent_t copies[4] = {};  ///< begin and end of a timed frame's upload, then of its download
 };
 
 class GpuBackend final : public Backend {
@@ -114,7 +115,7 @@ class GpuBackend final : public Backend {
   Status open() {
     DeviceFacts facts;
     DEPTHWATT_TRY(readDeviceFacts(&facts));
-    memory_.setPath(chooseInputPath(facts));
+    memory_.setRule(chooseInputRule(facts));
     for (cudaStream_t* stream : {&upload_, &compute_, &download_}) {
       DEPTHWATT_CUDA(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking));
     }
@@ -127,6 +128,7 @@ class GpuBackend final : public Backend {
       for (cudaEvent_t* event : {&inWork.uploaded, &inWork.computed, &inWork.downloaded}) {
         DEPTHWATT_CUDA(cudaEventCreateWithFlags(event, how));
       }
+      for (cudaEvent_t& event : inWork.copies) DEPTHWATT_CUDA(cudaEventCreate(&event));
     }
     DEPTHWATT_TRY(captureFrames());
     return cudaStatus(cudaStreamSynchronize(compute_), "cudaStreamSynchronize");
@@ -149,15 +151,19 @@ class GpuBackend final : public Backend {
     cudaGetLastError();
     for (double& milliseconds : output.stageMilliseconds) milliseconds = std::nan("");
     const uint8_t* sources[2] = {};
-    DEPTHWATT_TRY(upload(inWork, input, sources));
     const bool timed = p_.repetitions > 1 || (kTimedEvery > 0 && frames_++ % kTimedEvery == 0);
+    DEPTHWATT_TRY(upload(inWork, input, sources, timed));
     MappedResults* const mapped = findMapped(inWork, output);
+    output.paths = {memory_.path(input.left, inWork.raw[0].bytes()), mapped != nullptr, timed, 0, 0};
     DEPTHWATT_TRY(queueKernels(inWork, input, sources, timed, mapped));
     if (input.turns != nullptr) input.turns->pass(input.turn);
-    DEPTHWATT_TRY(download(inWork, output, mapped != nullptr));
+    DEPTHWATT_TRY(download(inWork, output, mapped != nullptr, timed));
     DEPTHWATT_TRY(
         cudaStatus(cudaEventSynchronize(inWork.downloaded), "a frame's kernels and copies (cudaEventSynchronize)"));
-    if (timed) DEPTHWATT_TRY(inWork.steps.read(chain_.steps(), output.stageMilliseconds));
+    if (timed) {
+      DEPTHWATT_TRY(inWork.steps.read(chain_.steps(), output.stageMilliseconds));
+      DEPTHWATT_TRY(readCopies(inWork, &output.paths));
+    }
     if (chain_.runs(kThresholdStage)) std::copy_n(inWork.dropped.get()->pixels, kDropCauses, output.droppedPixels);
     return finishEncoding(inWork, output);
   }
@@ -168,10 +174,14 @@ class GpuBackend final : public Backend {
     const size_t pixels = static_cast<size_t>(p_.width) * p_.height;
     if (p_.encodeDepth == Encoding::kRvl) memory_.add(output.encodedDepth, rvlBound(pixels));
     if (p_.encodeDisparity == Encoding::kRvl) memory_.add(output.encodedDisparity, rvlBound(pixels));
-    if (!mapsResults(memory_.path())) return;
+    if (!mapsResults(memory_.rule())) return;
     for (FrameInWork& inWork : work_) map(inWork, output);
   }
-  void attach(const InputMemory& input) override { memory_.add(input.data, input.bytes); }
+  void attach(const InputMemory& input) override {
+    // The memory of a driver cannot be page-locked.
+    if (input.dmaBuffer < 0) memory_.add(input.data, input.bytes);
+    else memory_.import(input, p_.leftStrideBytes);
+  }
   void detach() override {
     for (FrameInWork& inWork : work_) inWork.mapped.clear();
     memory_.clear();
@@ -240,7 +250,7 @@ class GpuBackend final : public Backend {
   bool replays() const { return kHasGraphs && p_.repetitions == 1; }
   /// The graph begins after rectification if kernels read captured images in place, because their address changes from
   /// frame to frame.
-  bool rectifiesInGraph() const { return memory_.path() != InputPath::kMapped; }
+  bool rectifiesInGraph() const { return !memory_.readsInPlace(); }
 
   /// Prepares kernels that write into the caller's memory. If that cannot be, results are copied there.
   void map(FrameInWork& inWork, const FrameOutput& output) {
@@ -316,8 +326,18 @@ class GpuBackend final : public Backend {
     return {};
   }
 
-  Status upload(FrameInWork& inWork, const FrameInput& input, const uint8_t** sources) {
+  static Status readCopies(const FrameInWork& inWork, MemoryPaths* paths) {
+    float upload = 0, download = 0;
+    DEPTHWATT_CUDA(cudaEventElapsedTime(&upload, inWork.copies[0], inWork.copies[1]));
+    DEPTHWATT_CUDA(cudaEventElapsedTime(&download, inWork.copies[2], inWork.copies[3]));
+    paths->inputMicroseconds = 1000.0 * upload;
+    paths->resultMicroseconds = 1000.0 * download;
+    return {};
+  }
+
+  Status upload(FrameInWork& inWork, const FrameInput& input, const uint8_t** sources, bool timed) {
     const uint8_t* sides[2] = {input.left, input.right};
+    if (timed) DEPTHWATT_CUDA(cudaEventRecord(inWork.copies[0], upload_));
     for (int side = 0; side < 2; ++side) {
       const DeviceBuffer<uint8_t>& raw = inWork.raw[side];
       sources[side] = rectifiesInGraph() ? nullptr : memory_.onDevice(sides[side], raw.bytes());
@@ -326,6 +346,7 @@ class GpuBackend final : public Backend {
       DEPTHWATT_TRY(cudaStatus(cudaMemcpyAsync(raw.get(), sides[side], raw.bytes(), cudaMemcpyHostToDevice, upload_),
                                "copy of a captured image"));
     }
+    if (timed) DEPTHWATT_CUDA(cudaEventRecord(inWork.copies[1], upload_));
     return cudaStatus(cudaEventRecord(inWork.uploaded, upload_), "cudaEventRecord");
   }
 
@@ -352,8 +373,9 @@ class GpuBackend final : public Backend {
   }
 
   /// @param mapped kernels have written the results where they belong
-  Status download(FrameInWork& inWork, FrameOutput& output, bool mapped) {
+  Status download(FrameInWork& inWork, FrameOutput& output, bool mapped, bool timed) {
     DEPTHWATT_CUDA(cudaStreamWaitEvent(download_, inWork.computed, 0));
+    if (timed) DEPTHWATT_CUDA(cudaEventRecord(inWork.copies[2], download_));
     for (int buffer = kScratchCount; buffer < kBufferCount; ++buffer) {
       const DeviceBuffer<uint8_t>& from = inWork.results[buffer];
       if (from.bytes() == 0 || (mapped && buffer != kDroppedResult)) continue;
@@ -365,6 +387,7 @@ class GpuBackend final : public Backend {
       DEPTHWATT_TRY(inWork.encodedDepth.queue(inWork.rvlDepth, output.encodedDepth, download_));
     if (p_.encodeDisparity == Encoding::kRvl)
       DEPTHWATT_TRY(inWork.encodedDisparity.queue(inWork.rvlDisparity, output.encodedDisparity, download_));
+    if (timed) DEPTHWATT_CUDA(cudaEventRecord(inWork.copies[3], download_));
     return cudaStatus(cudaEventRecord(inWork.downloaded, download_), "cudaEventRecord");
   }
 

@@ -2,6 +2,7 @@
 // A source that lets through at most so many pairs a second; the others go straight back and are counted.
 import type {
   CaptureClock,
+  CaptureMemory,
   FramePair,
   PairSource,
   SourceCounters,
@@ -35,7 +36,7 @@ export class RateGate implements PairSource {
     return this.#source.isAway?.() ?? false;
   }
 
-  captureMemory(): Record<string, "userptr" | "mmap"> {
+  captureMemory(): Record<string, CaptureMemory> {
     return this.#source.captureMemory?.() ?? {};
   }
 

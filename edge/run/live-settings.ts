@@ -4,6 +4,7 @@
 import { type Config, changedConfig, type SettingsChange, valueAt } from "../config/index.js";
 import type { GovernorLoop } from "../governor/index.js";
 import { runEngineOptions } from "./engine-options.js";
+import { cameraInfo } from "./info.js";
 import type { NextInput } from "./live-input.js";
 import { openGovernor } from "./open-governor.js";
 import type { RuntimeParts } from "./parts.js";
@@ -154,8 +155,8 @@ export class LiveSettings {
     }
     this.#watchRig(parts, changed, next !== undefined);
     outputs.configure(config.outputs, input.picture);
-    const { cameraInfo } = input.geometry;
-    if (next !== undefined && (before ?? cameraInfo) !== undefined) outputs.cameraInfo(cameraInfo);
+    const described = cameraInfo(input, parts.source);
+    if (next !== undefined && (before ?? described) !== undefined) outputs.cameraInfo(described);
     this.#events.onCommit(config);
   }
 

@@ -17,7 +17,7 @@ import { EnergyLog } from "../power/energy-log.js";
 import { openMeter } from "../power/open-meter.js";
 import { RigWatch } from "../rig/health/index.js";
 import { runEngineOptions } from "./engine-options.js";
-import { runtimeInfo } from "./info.js";
+import { cameraInfo, runtimeInfo } from "./info.js";
 import { LiveInput } from "./live-input.js";
 import { openControl } from "./open-control.js";
 import type { RuntimeParts } from "./parts.js";
@@ -124,7 +124,7 @@ function openMatchWatch(runtime: Runtime, engine: AdjustableEngine, health: RigW
 function openSnapshots(runtime: Runtime, input: LiveInput): Snapshots {
   return new Snapshots(() => ({
     info: runtimeInfo(runtime.config, runtime.parts),
-    cameraInfo: input.geometry.cameraInfo,
+    cameraInfo: cameraInfo(input, runtime.parts.source),
   }));
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One running depthwatt: what it owns, what it reports about itself, and how it begins and ends. main.ts opens it.
+import type { CaptureClock } from "../../camera/index.js";
+import { ERROR_CATALOGUE } from "../../core/error-catalogue.js";
 import { DepthwattError } from "../../core/index.js";
 import type { EngineOptions } from "../../cuda/index.js";
 import { type Config, describedSettings, type SettingsChange } from "../config/index.js";
@@ -11,7 +13,7 @@ import type { GovernorLoop } from "../governor/index.js";
 import { rowsTooFarApart } from "../pipeline/adaptation.js";
 import type { PairProblem } from "../rig/health/index.js";
 import type { RunFigures } from "./figures.js";
-import { runtimeInfo } from "./info.js";
+import { cameraInfo, clocksDiffer, runtimeInfo } from "./info.js";
 import { LiveSettings } from "./live-settings.js";
 import type { RuntimeParts } from "./parts.js";
 import { RunState } from "./run-state.js";
@@ -53,6 +55,9 @@ export class Runtime {
   #timer: NodeJS.Timeout | undefined;
   #running = false;
   #described = false;
+  /** The clocks, and the paths of images and results, as published last. */
+  #clocks: Readonly<Record<string, CaptureClock>> = {};
+  #memory: string | undefined;
   #rowsApart = false;
   readonly #stopping = new AbortController();
   #failure: DepthwattError | undefined;
@@ -134,7 +139,10 @@ export class Runtime {
 
   frameDone(frame: ComputedFrame): void {
     // The clock of the stamps is known from the first image on.
-    if (!this.#described) this.#describeClocks();
+    if (!this.#described) {
+      this.#described = true;
+      this.#describeClocks();
+    }
     this.#state.backendWorks();
     // Frames are joined to energy by their capture time, where that is on the meter's clock.
     this.parts.meter.frame(frame.clock === "monotonic" ? frame.leftTimestampNs : frame.arrivedNs);
@@ -149,9 +157,24 @@ export class Runtime {
     this.#events.onEnergy?.(record);
   }
 
+  /** Publishes the clocks of the stamps when they become known, and again when one jumped or drifted by a millisecond. */
   #describeClocks(): void {
-    this.#described = true;
-    if (Object.keys(this.parts.source.captureClocks?.() ?? {}).length > 0) this.publishInfo();
+    const { source, input, outputs } = this.parts;
+    const clocks = source.captureClocks?.() ?? {};
+    if (!clocksDiffer(this.#clocks, clocks)) return;
+    this.#clocks = clocks;
+    this.publishInfo();
+    const described = cameraInfo(input, source);
+    if (described !== undefined) outputs.cameraInfo(described);
+  }
+
+  /** Publishes the paths of images and results, once their cost is known or when another one is taken. */
+  #describeMemory(): void {
+    const { images, results, imagesMicroseconds } = this.parts.engine.info.memory;
+    const described = imagesMicroseconds === undefined ? undefined : `${images} ${results}`;
+    if (described === this.#memory) return;
+    this.#memory = described;
+    this.publishInfo();
   }
 
   /** Publishes the run's description after a change. */
@@ -203,11 +226,12 @@ export class Runtime {
 
   /**
    * A frame was lost with its backend, so another one may compute now; or no GPU answered at the start.
-   * @param code of GPU_CAUSES
+   * @param code GPU_LOST, or of GPU_CAUSES
    */
-  backendLost(reason: string, code?: string): void {
+  backendLost(reason: string, code = "GPU_LOST"): void {
     if (!this.#state.setBackendLoss(reason, code)) return;
-    this.notice(reason);
+    const isLost = code === "GPU_LOST" && this.parts.engine.info.backend === "cpu";
+    this.notice(isLost ? `${reason} (${code}): ${ERROR_CATALOGUE[code].hint}` : reason);
     this.publishInfo();
     this.#state.update(reason);
   }
@@ -231,6 +255,8 @@ export class Runtime {
       const recent = reporter.figures("recent");
       outputs.metrics(recent);
       this.#warnRowsApart();
+      this.#describeClocks();
+      this.#describeMemory();
       this.#events.onFigures?.(recent);
     }, this.config.outputs.metricsIntervalMs);
   }
@@ -253,8 +279,8 @@ export class Runtime {
     }
     this.#running = true;
     this.#settings.begin();
-    const { cameraInfo } = input.geometry;
-    if (cameraInfo !== undefined) outputs.cameraInfo(cameraInfo);
+    const described = cameraInfo(input, source);
+    if (described !== undefined) outputs.cameraInfo(described);
     this.publishInfo();
     outputs.settings(describedSettings(this.config, false).values, "start");
     this.#state.begin(source.description.title);

@@ -3,6 +3,7 @@
 // first: one that cannot leaves everything as it was. Counters continue over all of them.
 import type {
   CaptureClock,
+  CaptureMemory,
   FramePair,
   PairSource,
   SourceCounters,
@@ -182,7 +183,7 @@ export class ExchangeableSource implements PairSource {
     return this.#feed.source.isAway?.() ?? false;
   }
 
-  captureMemory(): Record<string, "userptr" | "mmap"> {
+  captureMemory(): Record<string, CaptureMemory> {
     return this.#feed.source.captureMemory?.() ?? {};
   }
 

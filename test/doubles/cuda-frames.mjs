@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes frames on an engine, two at a time where it takes two, and prints what came of each: its own process, so that
-// a test can break its device. node test/doubles/cuda-frames.mjs BACKEND FRAMES
+// a test can break its device. node test/doubles/cuda-frames.mjs BACKEND FRAMES [FOLDER]
+// With FOLDER each picture is in a file there, which stands for a driver's DMA buffer: the engine's own view of it is empty.
 import { createHash } from "node:crypto";
+import { openSync, writeSync } from "node:fs";
+import { join } from "node:path";
 import { createEngine } from "../../dist/cuda/index.js";
 import { smallEngine } from "./small-engine.mjs";
 
@@ -23,7 +26,25 @@ function draw(frame, { left, right }) {
   for (let i = 0; i < right.length; ++i) right[i] = left[Math.min(i + 2 + (frame % 5), left.length - 1)];
 }
 
+const folder = process.argv[4];
+const files = new Map();
 const inputMemory = pictures.flatMap(({ left, right }) => [left, right]);
+if (folder !== undefined) {
+  for (const [index, bytes] of inputMemory.entries()) {
+    const dmaBuffer = openSync(join(folder, `buffer-${index}`), "w+");
+    files.set(bytes, dmaBuffer);
+    writeSync(dmaBuffer, bytes);
+    inputMemory[index] = { bytes, dmaBuffer };
+  }
+}
+/** Moves what was drawn to the files. */
+function exportPicture(picture) {
+  for (const bytes of Object.values(picture)) {
+    if (!files.has(bytes)) continue;
+    writeSync(files.get(bytes), bytes, 0, bytes.length, 0);
+    bytes.fill(0);
+  }
+}
 const engine = createEngine({ ...options, inputMemory });
 const say = (what) => console.log(JSON.stringify(what));
 const addresses = engine.info;
@@ -36,6 +57,7 @@ await new Promise((resolve) => {
     while (busy < engine.framesInFlight && next < count && free.length > 0) {
       const [frame, slot] = [next++, free.shift()];
       draw(frame, pictures[slot]);
+      exportPicture(pictures[slot]);
       ++busy;
       engine.submit(slot, pictures[slot].left, pictures[slot].right, (error) => {
         --busy;

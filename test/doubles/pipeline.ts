@@ -79,6 +79,7 @@ export const UNWATCHED = {
     appliedRowsOverWidth: 0,
   },
   noise: { watched: false, known: false, sigma: 0, smoothed: false, range: 0 },
+  memory: { images: "in-place", results: "in-place" },
 } as const;
 
 export class HandEngine implements NativeEngine {

@@ -42,7 +42,7 @@ for (const [backend, faults, ends] of [
 ]) {
   const got = frames(backend, faults);
   const lost = got.frames.filter(({ code }) => code === "FRAME_LOST");
-  const failed = got.frames.filter(({ code }) => code === "ENGINE_FAILED");
+  const failed = got.frames.filter(({ code }) => code === "GPU_LOST");
   const kept = got.frames.filter(({ code }) => code === undefined);
   const right = kept.every(({ frame, hash }) => hash === expected[frame]);
   // Only where CUDA was asked for may a run end early, and only with the error.

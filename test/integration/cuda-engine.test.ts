@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connectAsync } from "mqtt";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ERROR_CATALOGUE } from "../../core/error-catalogue.js";
 import { createEngine, type EngineInfo, type EngineOptions } from "../../cuda/index.js";
 import type { RunFigures } from "../../edge/run/figures.js";
 import { BadDays } from "../doubles/bad-day.js";
@@ -284,8 +285,9 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
   }
 
   /** Output of cuda-frames.mjs: a line for each frame between the engine's info before and after. */
-  function frames(backend: string, count: number, environment: Record<string, string> = {}) {
-    const ran = spawnSync(process.execPath, ["test/doubles/cuda-frames.mjs", backend, String(count)], {
+  function frames(backend: string, count: number, environment: Record<string, string> = {}, buffers?: string) {
+    const words = [backend, String(count), ...(buffers === undefined ? [] : [buffers])];
+    const ran = spawnSync(process.execPath, ["test/doubles/cuda-frames.mjs", ...words], {
       encoding: "utf8",
       env: { ...process.env, DEPTHWATT_CUDA_PLUGIN: plugin, ...environment },
     });
@@ -350,7 +352,7 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
       const failed = got.frames.filter((frame) => frame.code !== undefined);
       expect(failed.length).toBeGreaterThan(0);
       for (const { code, message } of failed) {
-        expect(code).toBe("ENGINE_FAILED");
+        expect(code).toBe("GPU_LOST");
         expect(message).toMatch(ILLEGAL);
       }
       // Nothing is computed any more; the frame next to it may have been ready before.
@@ -391,6 +393,8 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
       expect(figures.backendReason).toMatch(/^CUDA failed: .*cudaErrorIllegalAddress/);
       expect(figures.drops.backendLost).toBeGreaterThanOrEqual(1);
       expect(ran.stderr).toMatch(/CUDA failed: .*cudaErrorIllegalAddress/);
+      const { hint } = ERROR_CATALOGUE.GPU_LOST;
+      expect(ran.stderr.replace(/\s+/g, " ")).toContain(`(GPU_LOST): ${hint}`);
     }, 60_000);
 
     needs("mosquitto").suite("on the broker", () => {
@@ -408,7 +412,7 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
           const ran = await runProgram([...words, "--broker", broker.url], failing());
           expect(ran.code, ran.stderr).toBe(0);
           await until("the end", () => messages.state?.at(-1)?.state === "stopped", 20_000);
-          const lost = { reason: expect.stringMatching(/^CUDA failed: /) };
+          const lost = { code: "GPU_LOST", reason: expect.stringMatching(/^CUDA failed: /) };
           expect(messages.state).toContainEqual({ state: "degraded", runId: expect.any(Number), ...lost });
           const backends = messages.info!.map(({ backend }) => backend);
           expect([backends[0], backends.at(-1)]).toEqual(["cuda", "cpu"]);
@@ -461,22 +465,24 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
     });
 
     test.each([
-      ["a card", [0, 9, 0, 1, 1], "pinned copy"],
-      ["a card whose system registers no memory", [0, 9, 0, 0, 1], "plain copy"],
-      ["Nano and TX1", [1, 5, 3, 0, 1], "plain copy"],
-      ["TX2, should it ever register", [1, 6, 2, 1, 1], "plain copy"],
-      ["Xavier", [1, 7, 2, 1, 1], "mapped"],
-      ["Orin", [1, 8, 7, 1, 1], "mapped"],
-      ["Thor", [1, 11, 0, 1, 1], "mapped"],
-      ["a board that maps nothing", [1, 8, 7, 1, 0], "pinned copy"],
+      ["a card", [0, 9, 0, 1, 1], "GPU card, pinned copy"],
+      ["a card whose system registers no memory", [0, 9, 0, 0, 1], "GPU card, copy"],
+      ["Nano and TX1", [1, 5, 3, 0, 1], "Nano, TX1, TX2, copy, dma-buf"],
+      ["TX2, should it ever register", [1, 6, 2, 1, 1], "Nano, TX1, TX2, copy, dma-buf"],
+      ["Xavier", [1, 7, 2, 1, 1], "Xavier, Orin, Thor, user pointer, dma-buf"],
+      ["Orin", [1, 8, 7, 1, 1], "Xavier, Orin, Thor, user pointer, dma-buf"],
+      ["Thor", [1, 11, 0, 1, 1], "Xavier, Orin, Thor, user pointer, dma-buf"],
+      ["a board that maps nothing", [1, 8, 7, 1, 0], "Xavier, Orin, Thor, pinned copy, dma-buf"],
     ])("get to %s by a rule", (_, facts, path) => {
       expect(execFileSync(program, facts.map(String), { encoding: "utf8" }).trim()).toBe(path);
     });
 
+    let paths: EngineInfo["memory"] | undefined;
     /** The stand-in's log of a run of `count` frames: [what, address, bytes]. */
-    function readLog(device: string, count: number) {
+    function readLog(device: string, count: number, buffers?: string, more: Record<string, string> = {}) {
       const file = join(folder, `log-${device}`);
-      const got = frames("cuda", count, { WARP_DEVICE: device, WARP_LOG: file });
+      const got = frames("cuda", count, { WARP_DEVICE: device, WARP_LOG: file, ...more }, buffers);
+      paths = got.after.memory;
       const reference = frames("cpu", count);
       expect(got.frames.map(({ hash }) => hash)).toEqual(reference.frames.map(({ hash }) => hash));
       const log = readFileSync(file, "utf8").trim().split("\n");
@@ -504,6 +510,30 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
       const log = readLog("integrated,87,register,map", 6);
       expect(log.filter(({ what }) => what === "upload" || what === "download")).toEqual([]);
       expect(log.filter(({ what }) => what === "graph")).toHaveLength(6);
+    });
+
+    test("say which path they took and what it cost, once two timed frames were computed", () => {
+      readLog("90,register,map", 33);
+      const microseconds = { imagesMicroseconds: expect.any(Number), resultsMicroseconds: expect.any(Number) };
+      expect(paths).toEqual({ images: "pinned-copy", results: "copied", ...microseconds });
+      readLog("integrated,87,register,map", 1);
+      expect(paths).toEqual({ images: "user-pointer", results: "mapped" });
+      expect(frames("cpu", 1).after.memory).toEqual({ images: "in-place", results: "in-place" });
+    });
+
+    test.each(["87", "53"])("are read from a driver's DMA buffers on a board of capability %s, and every import ends", (capability) => {
+      const buffers = mkdtempSync(join(folder, "buffers-"));
+      const log = readLog(`integrated,${capability},register,map,import`, 33, buffers);
+      expect(log.filter(({ what }) => what === "upload")).toEqual([]);
+      const of = (wanted: string) => log.filter(({ what }) => what === wanted).map(({ at }) => at);
+      expect(of("import")).toHaveLength(8);
+      expect(of("unimport").sort()).toEqual(of("import").sort());
+      expect(paths!.images).toBe("dma-buf");
+    });
+
+    test("are copied where the device does not import the driver's buffers", () => {
+      const got = frames("cuda", 3, { WARP_DEVICE: "integrated,87,register,map" }, mkdtempSync(join(folder, "buffers-")));
+      expect(got.after.memory.images).toBe("copy");
     });
 
     test("are copied on an older board, which registers nothing", () => {

@@ -74,6 +74,7 @@ CaptureOptions readOptions(const Napi::Object& object) {
   options.ownMemory = object.Get("ownMemory").ToBoolean().Value();
   options.separatePlanes = object.Get("separatePlanes").ToBoolean().Value();
   options.exportBuffers = object.Get("exportBuffers").ToBoolean().Value();
+  options.keepMapped = object.Get("keepMapped").ToBoolean().Value();
   options.decoding = readDecoding(object);
   if (!object.Get("userBuffers").IsArray()) return options;
   const auto list = object.Get("userBuffers").As<Napi::Array>();

@@ -143,6 +143,7 @@ void CameraHandle::addFunctions(Napi::Env env, Napi::Object camera) {
   });
   add("takeEvents", [self](const Napi::CallbackInfo& info) -> Napi::Value { return self->events(info.Env()); });
   add("statistics", [self](const Napi::CallbackInfo& info) { return self->statistics(info.Env()); });
+  add("freeKept", [self](const Napi::CallbackInfo&) { self->capture_->freeKept(); });
   add("close", [self](const Napi::CallbackInfo& info) { return self->close(info.Env()); });
 }
 

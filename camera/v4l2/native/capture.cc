@@ -68,6 +68,7 @@ Status Capture::open(const VideoSystem& system, const CaptureOptions& options) {
     if (Status status = decoder_->open(); !status.ok()) return status;
   }
   colours_ = options.decoding == Decoding::kColours;
+  keepMapped_ = options.keepMapped;
   const size_t decodedBytes = static_cast<size_t>(format_.width) * format_.height * (colours_ ? 3 : 1);
   const auto justified = [&](uint64_t count, uint64_t bytes) {
     const uint64_t expected = kMaxPixelBytes * format_.width * format_.height + kMaxExtraBytes;
@@ -141,7 +142,7 @@ bool Capture::release(uint32_t index) {
   if (index >= queue_.count() || states_[index] != State::kHeld) return false;
   states_[index] = State::kIdle;
   if (stopped_) {
-    queue_.unmap(device_.system(), index);
+    if (!keepMapped_) queue_.unmap(device_.system(), index);
   } else {
     giveBack(index);
   }
@@ -169,12 +170,20 @@ void Capture::stop() {
   if (stopped_ || !device_.isOpen()) return;
   stopped_ = true;
   for (uint32_t i = 0; i < queue_.count(); ++i) {
-    if (states_[i] != State::kHeld) queue_.unmap(device_.system(), i);
+    if (states_[i] != State::kHeld && !keepMapped_) queue_.unmap(device_.system(), i);
   }
   queue_.free(device_);
   device_.close();
   if (wakeDescriptor_ >= 0) ::close(wakeDescriptor_);
   wakeDescriptor_ = -1;
+}
+
+void Capture::freeKept() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  keepMapped_ = false;
+  for (uint32_t i = 0; stopped_ && i < queue_.count(); ++i) {
+    if (states_[i] != State::kHeld) queue_.unmap(device_.system(), i);
+  }
 }
 
 Status Capture::watchControl(uint32_t id) {

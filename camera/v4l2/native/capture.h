@@ -30,6 +30,8 @@ struct CaptureOptions {
   /// Stores them in memory that open() allocates: bufferCount buffers, kept by userMemory().
   bool ownMemory = false;
   bool exportBuffers = false;
+  /// Keeps the driver's buffers mapped from stop() to freeKept(), so that no later memory has their addresses.
+  bool keepMapped = false;
   /// Accepts formats whose planes are in separate memory; if false, they are rejected.
   bool separatePlanes = false;
   Decoding decoding = Decoding::kGrey;
@@ -99,8 +101,8 @@ class Capture {
   int fault() const { return fault_.load(std::memory_order_acquire); }
   const char* faultAction() const { return faultAction_; }
 
-  /// Returns an announced image to the driver. After stop() it frees the image's memory instead. Returns false if it
-  /// was not held.
+  /// Returns an announced image to the driver. After stop() it frees the image's memory instead, unless that is kept.
+  /// Returns false if it was not held.
   bool release(uint32_t index);
   bool isHeld(uint32_t index);
 
@@ -109,6 +111,8 @@ class Capture {
 
   /// Ends thread and stream, frees images that are not held, closes the device. Safe at any time, also twice.
   void stop();
+  /// Frees the memory that keepMapped kept; images that are held at their release.
+  void freeKept();
 
   /// Requests an event when this control changes (VIDIOC_SUBSCRIBE_EVENT).
   Status watchControl(uint32_t id);
@@ -164,6 +168,7 @@ class Capture {
   std::vector<Buffer> decoded_;
   std::vector<uint8_t> decodedMemory_;
   bool colours_ = false;
+  bool keepMapped_ = false;
   uint64_t fewestBytes_[kMaxPlanes] = {1, 1, 1, 1};  ///< of a whole image, plane by plane
   std::shared_ptr<UserMemory> userMemory_;
 

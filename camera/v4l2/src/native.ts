@@ -139,6 +139,8 @@ export interface NativeCamera {
   statistics(): NativeStatistics;
   /** Ends the thread and closes the device. Images still held stay valid until their release(). */
   close(): Promise<void>;
+  /** Frees the memory that `keepMapped` kept; images that are held at their release. */
+  freeKept(): void;
 }
 
 export interface NativeOpenOptions {
@@ -154,6 +156,8 @@ export interface NativeOpenOptions {
   separatePlanes?: boolean;
   /** Also export every buffer as a DMA buffer. */
   exportBuffers?: boolean;
+  /** The driver's buffers stay mapped from close() to freeKept(): a GPU may still know their addresses. */
+  keepMapped?: boolean;
   /** The camera writes into these (V4L2 USERPTR), each of at least imageBytes; a JPEG is decoded into them. */
   userBuffers?: readonly Uint8Array[];
   /**

@@ -44,6 +44,12 @@ export interface SupervisorOptions {
   prepare(camera: V4l2Camera): void;
 }
 
+/** A driver's memory and the descriptor of the DMA buffer that it maps. */
+export interface DmaMemory {
+  bytes: Uint8Array;
+  dmaBuffer: number;
+}
+
 export class SupervisedCamera {
   readonly period: FramePeriod;
   /** The first camera; every successor must be the same camera with the same format. */
@@ -88,9 +94,18 @@ export class SupervisedCamera {
     return new SupervisedCamera(camera, options);
   }
 
-  /** Memory of this camera's images, shared by its successors; undefined if each camera has separate memory. */
-  get inputMemory(): readonly Uint8Array[] | undefined {
-    return this.#options.open.ownMemory ? this.#first.images : undefined;
+  /**
+   * Memory of this camera's images: its own, shared by its successors, or the driver's with the descriptors of its DMA
+   * buffers. Undefined for other memory, such as that of a camera that came back with new buffers.
+   */
+  get inputMemory(): readonly (Uint8Array | DmaMemory)[] | undefined {
+    const { ownMemory, keepMapped } = this.#options.open;
+    if (ownMemory) return this.#first.images;
+    const { images, exportedDescriptors } = this.#first;
+    // The images of a JPEG camera are decoded ones, not the driver's.
+    if (!keepMapped || this.#camera?.native !== this.#first || exportedDescriptors.length !== images.length)
+      return undefined;
+    return images.map((bytes, image) => ({ bytes, dmaBuffer: exportedDescriptors[image]! }));
   }
 
   /** The open camera; undefined while it is lost. */
@@ -126,6 +141,7 @@ export class SupervisedCamera {
     this.#camera = undefined;
     await camera?.close();
     await this.#reopening;
+    if (this.#options.open.keepMapped) this.#first.freeKept();
   }
 
   /** Restarts the stream at this time, CLOCK_MONOTONIC ns. */
@@ -222,7 +238,7 @@ export class SupervisedCamera {
 
   async #reopen(): Promise<void> {
     const { addon, folders, prepare } = this.#options;
-    const { ownMemory, ...open } = this.#options.open;
+    const { ownMemory, keepMapped, exportBuffers, ...open } = this.#options.open;
     // The next camera writes into the same memory: not under a reader of the last one's images.
     if (ownMemory && (this.#previous?.held ?? 0) > 0) return;
     const path = await findCamera(addon, this.#path, this.#first.identity, folders, open.system);
@@ -233,6 +249,8 @@ export class SupervisedCamera {
       camera = await V4l2Camera.open(addon, {
         ...open,
         path,
+        // A GPU knows the first camera's buffers only.
+        ...(exportBuffers && !keepMapped && { exportBuffers }),
         ...(ownMemory && { userBuffers: this.#first.images }),
       });
     } catch {

@@ -113,9 +113,10 @@ export interface EngineOptions {
   threads: number;
   /**
    * Memory that images will be submitted from, such as a camera's buffers; kept until close(). A device page-locks it, so
-   * that its copies run next to computation, and a board's GPU reads it in place.
+   * that its copies run next to computation, and a board's GPU reads it in place. A driver's memory is imported there,
+   * if it comes with the descriptor of its DMA buffer.
    */
-  inputMemory?: readonly Uint8Array[];
+  inputMemory?: readonly InputMemory[];
   /** Result slots: frames that may be in flight or held by outputs at once, 2 to 16. */
   slots: number;
 }
@@ -171,6 +172,22 @@ export interface FrameResult {
   droppedPixels: DroppedPixels;
 }
 
+/** Memory of images; with the descriptor of the DMA buffer that `bytes` maps, if the driver exported one. */
+export type InputMemory = Uint8Array | { bytes: Uint8Array; dmaBuffer: number };
+
+/** How images reach the kernels and results the caller, and what that costs. */
+export interface MemoryPaths {
+  /**
+   * `in-place`: the CPU reads them; `user-pointer`: kernels read this process's memory; `dma-buf`: kernels read the driver's
+   * memory; `pinned-copy`: copied from page-locked memory; `copy`: copied from pageable memory.
+   */
+  images: "in-place" | "user-pointer" | "dma-buf" | "pinned-copy" | "copy";
+  results: "in-place" | "mapped" | "copied";
+  /** Device time before the kernels can read both images: the mean of timed frames. Absent until two were timed, and on the CPU. */
+  imagesMicroseconds?: number;
+  resultsMicroseconds?: number;
+}
+
 export interface EngineInfo {
   backend: BackendName;
   /** Why this backend runs, one sentence. */
@@ -180,6 +197,7 @@ export interface EngineInfo {
   workspaceBytes: number;
   /** Frames that are computed at once: submitting more of them only makes them wait. */
   framesInFlight: number;
+  memory: MemoryPaths;
   /**
    * Vertical offset of the right image, in rows: the median of the newest estimates, and the applied offset. atLimit: 4 rows or more, not applied.
    * overWidth: how much larger the offset is at the right border than at the left, if that is a row or more.

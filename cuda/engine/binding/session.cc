@@ -7,6 +7,7 @@
 #include <uv.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "../engine.h"
 #include "../frame_threads.h"
@@ -139,20 +140,40 @@ Session::Session(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Session>(inf
   throw errorFrom(env, started);
 }
 
+static const char* inputPathName(InputPath path) {
+  switch (path) {
+    case InputPath::kInPlace: return "in-place";
+    case InputPath::kUserPointer: return "user-pointer";
+    case InputPath::kDmaBuffer: return "dma-buf";
+    case InputPath::kPinnedCopy: return "pinned-copy";
+    case InputPath::kPlainCopy: return "copy";
+  }
+  return "";
+}
+
 /// Keeps the list until close(): the device must not use freed memory.
 void Session::bindInput(const Napi::Value& list) {
   if (list.IsUndefined()) return;
   const auto refuse = [&] {
-    throw errorFrom(list.Env(), Status::error(Code::kParameter, "Expected a list of Uint8Array for inputMemory."));
+    throw errorFrom(list.Env(), Status::error(Code::kParameter,
+                                              "Expected a list of Uint8Array, or of objects with bytes and dmaBuffer, "
+                                              "for inputMemory."));
   };
   if (!list.IsArray()) refuse();
   const auto arrays = list.As<Napi::Array>();
   for (uint32_t i = 0; i < arrays.Length(); ++i) {
-    const Napi::Value one = arrays.Get(i);
+    Napi::Value one = arrays.Get(i);
+    InputMemory memory;
+    if (one.IsObject() && one.As<Napi::Object>().Has("dmaBuffer")) {
+      memory.dmaBuffer = readInteger(one.As<Napi::Object>(), "dmaBuffer", 0, INT32_MAX);
+      one = one.As<Napi::Object>().Get("bytes");
+    }
     if (!one.IsTypedArray() || one.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array) refuse();
     auto bytes = one.As<Napi::Uint8Array>();
     requireFixedSize(bytes.ArrayBuffer(), "inputMemory");
-    engine_->attach(InputMemory{bytes.Data(), bytes.ByteLength()});
+    memory.data = bytes.Data();
+    memory.bytes = bytes.ByteLength();
+    engine_->attach(memory);
   }
   inputMemory_ = Napi::Persistent(arrays);
 }
@@ -315,6 +336,14 @@ Napi::Value Session::info(const Napi::CallbackInfo& info) {
   result.Set("threads", state.threads);
   result.Set("workspaceBytes", static_cast<double>(state.workspaceBytes));
   result.Set("framesInFlight", state.framesInWork);
+  auto memory = Napi::Object::New(info.Env());
+  memory.Set("images", inputPathName(state.paths.input));
+  memory.Set("results", std::strcmp(state.backend, "cpu") == 0 ? "in-place" : state.paths.mapsResults ? "mapped" : "copied");
+  if (state.paths.timed) {
+    memory.Set("imagesMicroseconds", state.paths.inputMicroseconds);
+    memory.Set("resultsMicroseconds", state.paths.resultMicroseconds);
+  }
+  result.Set("memory", memory);
   const PairObservation observation = engine_->observation();
   const AdaptationParameters& watched = engine_->parameters().adaptation;
   auto rows = Napi::Object::New(info.Env());

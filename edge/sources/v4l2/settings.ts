@@ -62,10 +62,10 @@ export const v4l2Settings = section(
       description:
         "Position of a raw sensor's 10 or 12 bits in 16: low is V4L2's rule, high is NVIDIA's from Xavier on; auto knows the board.",
     }),
-    memory: setting(z.enum(["mmap", "userptr", "auto"]), {
+    memory: setting(z.enum(["mmap", "userptr", "dmabuf", "auto"]), {
       default: "mmap",
       description:
-        "Where cameras write their images: mmap is the driver's memory; userptr is this process's, which CUDA reads in place or copies from at full speed; auto tries userptr first. Board configs of coherent boards set auto.",
+        "Where cameras write their images: mmap is the driver's memory; userptr is this process's, which CUDA reads in place or copies from at full speed; dmabuf is the driver's, which a board's GPU imports; auto tries userptr, dmabuf, mmap. Board configs of coherent boards set auto.",
     }),
     buffers: setting(z.int().min(4).max(32), {
       default: 8,

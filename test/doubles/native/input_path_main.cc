@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints the input path of a device given by the command line: integrated (0 or 1), major, minor, registers, maps (0 or
+// Prints the input rule of a device given by the command line: integrated (0 or 1), major, minor, registers, maps (0 or
 // 1).
 #include <cstdio>
 #include <cstdlib>
@@ -14,10 +14,9 @@ int main(int argc, char** argv) {
   facts.major = std::atoi(argv[2]), facts.minor = std::atoi(argv[3]);
   facts.registersHostMemory = std::atoi(argv[4]) != 0;
   facts.mapsHostMemory = std::atoi(argv[5]) != 0;
-  switch (chooseInputPath(facts)) {
-    case InputPath::kMapped: return std::puts("mapped"), 0;
-    case InputPath::kPinnedCopy: return std::puts("pinned copy"), 0;
-    case InputPath::kPlainCopy: return std::puts("plain copy"), 0;
-  }
-  return 1;
+  const InputRule rule = chooseInputRule(facts);
+  const char* const first = rule.userMemory == depthwatt::InputPath::kUserPointer  ? "user pointer"
+                            : rule.userMemory == depthwatt::InputPath::kPinnedCopy ? "pinned copy"
+                                                                                   : "copy";
+  std::printf("%s, %s%s\n", rule.boards, first, rule.importsDmaBuffers ? ", dma-buf" : "");
 }

@@ -74,7 +74,7 @@ export interface FakeImage {
   claimedIndex?: number;
 }
 
-export type FakeRequest = "QBUF" | "DQBUF" | "STREAMON" | "REQBUFS" | "S_FMT" | "QUERYCAP";
+export type FakeRequest = "QBUF" | "DQBUF" | "EXPBUF" | "STREAMON" | "REQBUFS" | "S_FMT" | "QUERYCAP";
 
 interface FakeApi {
   readonly system: unknown;

@@ -104,6 +104,7 @@ unsigned long requestFrom(const std::string& name) {
   if (name == "DQBUF") return VIDIOC_DQBUF;
   if (name == "STREAMON") return VIDIOC_STREAMON;
   if (name == "REQBUFS") return VIDIOC_REQBUFS;
+  if (name == "EXPBUF") return VIDIOC_EXPBUF;
   if (name == "S_FMT") return VIDIOC_S_FMT;
   return VIDIOC_QUERYCAP;
 }

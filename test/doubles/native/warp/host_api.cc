@@ -214,6 +214,35 @@ cudaError_t cudaHostGetDevicePointer(void** onDevice, void* memory, unsigned) {
   return answer(registered.count(memory) > 0 ? cudaSuccess : cudaErrorInvalidValue);
 }
 
+struct EmulatedImport {
+  void* data;
+  size_t bytes;
+};
+
+cudaError_t cudaImportExternalMemory(cudaExternalMemory_t* memory, const cudaExternalMemoryHandleDesc* handle) {
+  const Lock lock(device);
+  if (!names(deviceSetting(), "import")) return answer(cudaErrorInvalidValue);
+  void* const data = mmap(nullptr, handle->size, PROT_READ, MAP_SHARED, handle->handle.fd, 0);
+  if (data == MAP_FAILED) return answer(cudaErrorInvalidValue);
+  close(handle->handle.fd);
+  *memory = new EmulatedImport{data, static_cast<size_t>(handle->size)};
+  note("import", data, (*memory)->bytes);
+  return answer(cudaSuccess);
+}
+cudaError_t cudaExternalMemoryGetMappedBuffer(void** onDevice, cudaExternalMemory_t memory,
+                                              const cudaExternalMemoryBufferDesc* part) {
+  if (part->offset + part->size > memory->bytes) return answer(cudaErrorInvalidValue);
+  *onDevice = static_cast<char*>(memory->data) + part->offset;
+  return answer(cudaSuccess);
+}
+cudaError_t cudaDestroyExternalMemory(cudaExternalMemory_t memory) {
+  const Lock lock(device);
+  note("unimport", memory->data, memory->bytes);
+  munmap(memory->data, memory->bytes);
+  delete memory;
+  return answer(cudaSuccess);
+}
+
 cudaError_t cudaGetLastError() {
   const cudaError_t was = lastError;
   lastError = broken;

@@ -4,7 +4,7 @@
 //
 // It is as strict as CUDA where mistakes are easy: a capture must be joined, is isolated from uncaptured streams, and allows neither
 // allocation nor waiting. Environment variables make it fail, or simulate another device:
-//   WARP_DEVICE=integrated,72,register,map   the device's properties; default: 90,register,map
+//   WARP_DEVICE=integrated,72,register,map,import   the device's properties; default: 90,register,map
 //   WARP_FAIL_LAUNCH=n    the n-th kernel launch fails          WARP_FAIL_SYNC=n,m   at these waits for an event the context
 //   WARP_FAIL_RESET=1     a broken context stays broken         breaks, and every later call fails until a reset
 //   WARP_LOG=file         logs every registration of host memory, copy to the device, graph launch and reset
@@ -48,6 +48,21 @@ struct cudaDeviceProp {
 };
 struct cudaFuncAttributes {
   int numRegs;
+};
+struct EmulatedImport;
+using cudaExternalMemory_t = EmulatedImport*;
+enum cudaExternalMemoryHandleType { cudaExternalMemoryHandleTypeOpaqueFd = 1 };
+struct cudaExternalMemoryHandleDesc {
+  cudaExternalMemoryHandleType type;
+  union {
+    int fd;
+  } handle;
+  unsigned long long size;
+  unsigned flags;
+};
+struct cudaExternalMemoryBufferDesc {
+  unsigned long long offset, size;
+  unsigned flags;
 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
 enum {
@@ -96,6 +111,12 @@ cudaError_t cudaMemsetAsync(void* at, int value, size_t bytes, cudaStream_t stre
 cudaError_t cudaHostRegister(void* memory, size_t bytes, unsigned flags);
 cudaError_t cudaHostUnregister(void* memory);
 cudaError_t cudaHostGetDevicePointer(void** device, void* memory, unsigned flags);
+
+/// Maps the file; only a device with the word "import" does.
+cudaError_t cudaImportExternalMemory(cudaExternalMemory_t* memory, const cudaExternalMemoryHandleDesc* handle);
+cudaError_t cudaExternalMemoryGetMappedBuffer(void** onDevice, cudaExternalMemory_t memory,
+                                              const cudaExternalMemoryBufferDesc* part);
+cudaError_t cudaDestroyExternalMemory(cudaExternalMemory_t memory);
 
 cudaError_t cudaGetLastError();
 const char* cudaGetErrorString(cudaError_t error);

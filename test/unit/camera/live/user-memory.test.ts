@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests cameras that write into the process's own memory (source.memory: userptr): images arrive in the engine's
 // memory, from the first to the last camera, and no camera writes under a reader.
+import { readlinkSync } from "node:fs";
 import { constants } from "node:os";
 import { V4l2Camera } from "v4l2-camera/parts";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -28,7 +29,9 @@ async function open(settings: Partial<V4l2Settings> = {}) {
   return source;
 }
 
-const memoryBuffers = (source: PairSource) => source.inputMemory!.map(({ buffer }) => buffer);
+const memoryBytes = (source: PairSource) =>
+  source.inputMemory!.map((one) => ("bytes" in one ? one.bytes : one));
+const memoryBuffers = (source: PairSource) => memoryBytes(source).map(({ buffer }) => buffer);
 
 needs("toolchain").suite("cameras that write into the process's memory", () => {
   beforeEach(() => {
@@ -118,12 +121,31 @@ needs("toolchain").suite("cameras that write into the process's memory", () => {
     for (const path of [LEFT, RIGHT]) fake.deliver(path, { timestampNs: at, sequence: 7, bytes: counted(7) });
     await until(() => source.counters().pairs === 1, "a pair");
     await source.stop();
-    for (const one of source.inputMemory!) expect(one).toHaveLength(4096);
-    expect(source.inputMemory!.filter((one) => one[0] === 7)).toHaveLength(2);
+    for (const one of memoryBytes(source)) expect(one).toHaveLength(4096);
+    expect(memoryBytes(source).filter((one) => one[0] === 7)).toHaveLength(2);
   });
 
   test("the driver's memory offers nothing", async () => {
     expect((await open({ memory: "mmap" })).inputMemory).toBeUndefined();
+  });
+
+  test("dmabuf: the driver's buffers with their descriptors; a camera that comes back offers none, and no new memory has their addresses", async () => {
+    const source = await open({ memory: "dmabuf" });
+    const offered = source.inputMemory!.map((one) => ("dmaBuffer" in one ? one.dmaBuffer : -1));
+    expect(offered).toHaveLength(10);
+    expect(new Set(offered).size).toBe(10);
+    for (const descriptor of offered) expect(readlinkSync(`/proc/self/fd/${descriptor}`)).toMatch(/dmabuf/);
+    const { seen, events } = recording();
+    source.start(events);
+    const stop = play(fake, LEFT);
+    cleanups.push(stop, play(fake, RIGHT));
+    await until(() => seen.length > 2, "pairs");
+    const first = fake.state(LEFT).mappings;
+    fake.fail(LEFT, "DQBUF", constants.errno.ENODEV, 1);
+    await until(() => source.captureMemory!().left === "mmap" && fake.state(LEFT).streaming, "the left camera is back");
+    expect(source.captureMemory!()).toEqual({ left: "mmap", right: "dmabuf" });
+    expect(source.inputMemory).toHaveLength(5);
+    expect(fake.state(LEFT).mappings).toBe(2 * first);
   });
 
   test("a driver that takes no memory of others is refused with the hint", async () => {
@@ -134,11 +156,16 @@ needs("toolchain").suite("cameras that write into the process's memory", () => {
     });
   });
 
-  test("auto: the process's memory where the driver takes it, else the driver's", async () => {
+  test("auto: the process's memory where the driver takes it, else exported buffers, else the driver's", async () => {
     const own = await open({ memory: "auto" });
     expect(own.captureMemory!()).toEqual({ left: "userptr", right: "userptr" });
     await own.stop();
     fake.fail(RIGHT, "REQBUFS", constants.errno.EINVAL, 1);
+    const exported = await open({ memory: "auto" });
+    expect(exported.captureMemory!()).toEqual({ left: "userptr", right: "dmabuf" });
+    await exported.stop();
+    fake.fail(RIGHT, "REQBUFS", constants.errno.EINVAL, 1);
+    fake.fail(RIGHT, "EXPBUF", constants.errno.EINVAL, 1);
     const mixed = await open({ memory: "auto" });
     expect(mixed.captureMemory!()).toEqual({ left: "userptr", right: "mmap" });
     const { seen, events } = recording();

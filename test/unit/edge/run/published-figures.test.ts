@@ -106,6 +106,10 @@ const droppedIn = (frame: number) => ({
   tooFar: 3 * frame,
 });
 
+const CLOCKS = {
+  left: { origin: "tsc", bus: "vi", offsetMs: -29012.4, source: "counter", uncertaintyMs: 0.0001, jumps: 0 },
+};
+
 /** An engine that finishes each frame on request, with the maps of its number. */
 class MapEngine {
   readonly info = ENGINE_INFO;
@@ -218,6 +222,7 @@ async function play(clock: "monotonic" | "file", periodMs = 100) {
   script.openSource = () => {
     const images = { left: new Uint8Array(PIXELS), right: new Uint8Array(PIXELS) };
     source = new ScriptedSource(7, { width: WIDTH, height: HEIGHT }, () => images, { clock, rateHz: 10 });
+    Object.assign(source, { captureClocks: () => (source.counters().pairs > 0 ? CLOCKS : {}) });
     return { source, calibration: CALIBRATION };
   };
   script.openEngine = ({ slots }) => {
@@ -448,16 +453,25 @@ test("summary, metrics, info, camera_info, frames and Prometheus of a scripted r
     width: WIDTH,
     height: HEIGHT,
     correction: unavailable("health"),
-    // A source without devices; the clock of this machine has its own tests.
-    captureClocks: {},
+    // The clock of this machine has its own tests.
+    captureClocks: CLOCKS,
     captureMemory: {},
+    memory: {
+      images: "pinned-copy",
+      imagesMicroseconds: 31.5,
+      results: "copied",
+      resultsMicroseconds: 62,
+    },
     wallClock: expect.any(Object),
     streams: ["depth"],
     limits: { maxPayloadBytes: expect.any(Number), maxPendingBytes: expect.any(Number) },
     control: unavailable("control"),
   });
+  // Without clocks until the first image came.
+  expect(JSON.parse(topic("camera_info")[0]!.toString())).not.toHaveProperty("captureClocks");
   expect(newest(topic("camera_info"))).toMatchObject({
     K,
+    captureClocks: CLOCKS,
     baselineMetres: near(BASELINE),
     focalPixels: FOCAL,
   });

@@ -260,7 +260,7 @@ function expectInvariants(bench: Bench, model: Model): void {
   expect(bench.framed, "frames joined to energy").toHaveLength(model.frames);
   const drops = Object.values(pipeline.drops.snapshot()).reduce((sum, count) => sum + count, 0);
   expect(pipeline.drops.snapshot().backendLost ?? 0).toBe(model.lost);
-  expect(bench.notices.filter((notice) => notice === GPU_LOST)).toHaveLength(model.lossNotices);
+  expect(bench.notices.filter((notice) => notice.startsWith(GPU_LOST))).toHaveLength(model.lossNotices);
   bench.used.add(bench.current);
   const used = sources.filter(({ number }) => bench.used.has(number));
   const delivered = used.reduce((sum, source) => sum + source.delivered, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The packages depthwatt-cuda-<family> and depthwatt-cuda-<sm>: the CUDA plugin alone, built where a toolkit is. One plugin serves all
 // boards of a JetPack family. A board has one of these packages.
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -42,6 +42,31 @@ function buildPlugin(project, target, out) {
   });
 }
 
+/** The architectures of a library's GPU code, out of what `cuobjdump --list-elf` prints. */
+export function readArchitectures(text) {
+  return [...new Set([...text.matchAll(/\.sm_(\d+)[a-z]?\./g)].map((match) => match[1]))];
+}
+
+/** CUOBJDUMP, else the one next to nvcc, else that of the path: an older one cannot read a newer toolkit's code. */
+export function findCuobjdump() {
+  const { CUOBJDUMP, NVCC } = process.env;
+  const candidates = [CUOBJDUMP, NVCC && join(dirname(NVCC), "cuobjdump"), "cuobjdump"];
+  return candidates.find((program) => program && spawnSync(program, ["--version"]).status === 0);
+}
+
+/** @throws Error if the fat binary lacks code for an architecture of its package, or has code for another one */
+export function checkArchitectures(library, target) {
+  const cuobjdump = findCuobjdump();
+  if (cuobjdump === undefined) {
+    console.error("cuobjdump is not there: the plugin's architectures are not read back");
+    return;
+  }
+  const found = readArchitectures(execFileSync(cuobjdump, ["--list-elf", library], { encoding: "utf8" }));
+  const wanted = [...target.architectures];
+  if (found.sort().join() !== wanted.sort().join())
+    throw new Error(`--cuda ${target.name}: expected code for sm_${wanted.join(", sm_")}, got ${found.join(", ") || "none"}`);
+}
+
 /** The architecture of Debian whose machine a plugin is for. */
 function pluginArchitecture(plugin) {
   const machine = elfMachine(plugin);
@@ -71,8 +96,10 @@ export function makeCudaPackage({
   try {
     const library = join(tree, PLUGIN);
     mkdirSync(dirname(library), { recursive: true });
-    if (plugin === undefined) buildPlugin(project, target, library);
-    else {
+    if (plugin === undefined) {
+      buildPlugin(project, target, library);
+      checkArchitectures(library, target);
+    } else {
       cpSync(plugin, library);
       // The doctor compares it with the program and the board.
       const facts = { version: programVersion, nvcc: null, architectures: target.architectures };

@@ -12,6 +12,7 @@ import { lookAtClocks } from "./look-at-clocks.js";
 import { lookAtControl } from "./look-at-control.js";
 import { lookAtArgus, lookAtBroker, lookAtCameras, lookAtPower } from "./look-at-devices.js";
 import { lookAtGpuNodes } from "./look-at-gpu-nodes.js";
+import { lookAtMemory } from "./look-at-memory.js";
 import {
   lookAtAddon,
   lookAtBoard,
@@ -32,6 +33,8 @@ async function examine(options: ConfigOptions): Promise<Finding[]> {
   const findings = [lookAtNode(), addon, await lookAtImages()];
   const backend = loaded?.config.engine.backend ?? "auto";
   if (native) findings.push(lookAtCpu(native), await lookAtGpu(native, backend));
+  if (loaded && findings.some(({ name, state }) => name === "cuda" && state === "ok"))
+    findings.push(await lookAtMemory(loaded.config));
   if (native) findings.push(lookAtClocks(native));
   const evidence = gatherEvidence();
   const plugin = loaded && lookAtPlugin(backend, loaded, evidence);

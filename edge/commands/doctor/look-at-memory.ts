@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures how images reach the GPU and results come back: a small engine computes frames from each kind of memory.
+import { greyPairLayout } from "../../../camera/index.js";
+import { createEngine, type MemoryPaths } from "../../../cuda/index.js";
+import { type Config, loadConfig } from "../../config/index.js";
+import { engineOptionsFrom } from "../../pipeline/engine-options.js";
+import { uncalibrated } from "../../pipeline/geometry.js";
+import type { Finding } from "./finding.js";
+
+const [WIDTH, HEIGHT] = [640, 480];
+/** Every sixteenth frame is timed, and the first is not counted. */
+const FRAMES = 129;
+
+/** @param known the engine knows the images' memory, as it knows a camera's with source.v4l2.memory: userptr */
+async function measurePaths(known: boolean): Promise<MemoryPaths> {
+  const [left, right] = [new Uint8Array(WIDTH * HEIGHT), new Uint8Array(WIDTH * HEIGHT)];
+  const description = greyPairLayout(WIDTH, HEIGHT);
+  const { config } = loadConfig({ environment: {}, set: ["board=none", "engine.backend=cuda"] });
+  const source = { description, ...(known && { inputMemory: [left, right] }) };
+  const engine = createEngine(engineOptionsFrom(config, source, uncalibrated(WIDTH, HEIGHT)));
+  try {
+    for (let frame = 0; frame < FRAMES; frame++) await engine.compute(left, right);
+    return engine.info.memory;
+  } finally {
+    engine.close();
+  }
+}
+
+const cost = (microseconds: number | undefined) =>
+  microseconds === undefined ? "not timed" : `${microseconds.toFixed(1)} us`;
+
+/** Call it where a GPU was found. */
+export async function lookAtMemory({ source }: Config): Promise<Finding> {
+  try {
+    const known = await measurePaths(true);
+    const other = await measurePaths(false);
+    const text = `images: ${known.images}, ${cost(known.imagesMicroseconds)}; results: ${known.results}, ${cost(known.resultsMicroseconds)}`;
+    const details = [
+      `a pair of ${WIDTH}x${HEIGHT}, device time; the same from other memory: ${other.images}, ${cost(other.imagesMicroseconds)}`,
+      `source.v4l2.memory is ${source.v4l2.memory}; 'captureMemory' and 'memory' of info say what a run uses`,
+    ];
+    return { name: "memory", state: "ok", text, details, facts: { known, other } };
+  } catch (error) {
+    return { name: "memory", state: "absent", text: (error as Error).message };
+  }
+}

@@ -64,7 +64,9 @@ export function checkArchitectures(library, target) {
   const found = readArchitectures(execFileSync(cuobjdump, ["--list-elf", library], { encoding: "utf8" }));
   const wanted = [...target.architectures];
   if (found.sort().join() !== wanted.sort().join())
-    throw new Error(`--cuda ${target.name}: expected code for sm_${wanted.join(", sm_")}, got ${found.join(", ") || "none"}`);
+    throw new Error(
+      `--cuda ${target.name}: expected code for sm_${wanted.join(", sm_")}, got ${found.join(", ") || "none"}`,
+    );
 }
 
 /** The architecture of Debian whose machine a plugin is for. */

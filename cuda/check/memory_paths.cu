@@ -34,7 +34,7 @@ __global__ void readImage(const uint8_t* image, uint8_t* copy, int bytes) {
   if (i < bytes) *reinterpret_cast<uchar4*>(copy + i) = *reinterpret_cast<const uchar4*>(image + i);
 }
 
-/// A buffer and how it was filled; a name in place of it says what is missing.
+/// A buffer and how it was filled; `missing` names the call that failed.
 struct Exported {
   int descriptor = -1;
   std::string missing;
@@ -76,8 +76,8 @@ Exported exportDeviceMemory(bool asDmaBuffer) {
   if (CUresult r = cuMemcpyHtoD(at, pattern.data(), kBytes)) return fail("cuMemcpyHtoD", r);
   if (asDmaBuffer) {
 #if CUDA_VERSION >= 11070
-    if (CUresult r = cuMemGetHandleForAddressRange(&exported.descriptor, at, bytes,
-                                                   CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0)) {
+    if (CUresult r =
+            cuMemGetHandleForAddressRange(&exported.descriptor, at, bytes, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0)) {
       exported.descriptor = -1;
       return fail("cuMemGetHandleForAddressRange", r);
     }
@@ -167,8 +167,9 @@ int main(int argc, char** argv) {
   const auto read = [&](const uint8_t* image) {
     readImage<<<kBytes / 1024, 256>>>(image, copy, static_cast<int>(kBytes));
   };
-  std::printf("{\"commit\": \"%s\", \"device\": \"%s\", \"driver\": %d, \"toolkit\": %d, \"bytes\": %zu,\n \"imports\": {",
-              argc > 1 ? argv[1] : "unknown", properties.name, driver, CUDART_VERSION, kBytes);
+  std::printf(
+      "{\"commit\": \"%s\", \"device\": \"%s\", \"driver\": %d, \"toolkit\": %d, \"bytes\": %zu,\n \"imports\": {",
+      argc > 1 ? argv[1] : "unknown", properties.name, driver, CUDART_VERSION, kBytes);
 
   // A rule that imports, as a board has it.
   InputRule board = kInputRules[0];
@@ -199,8 +200,8 @@ int main(int argc, char** argv) {
       continue;
     }
     const uint8_t* const image = memory.onDevice(mapping.data(), kBytes);
-    const bool right = image != nullptr && memory.path(mapping.data(), kBytes) == InputPath::kDmaBuffer &&
-                       hasPattern(image, copy);
+    const bool right =
+        image != nullptr && memory.path(mapping.data(), kBytes) == InputPath::kDmaBuffer && hasPattern(image, copy);
     failures += right ? 0 : 1;
     const double microseconds = timer.median([&] { read(image); });
     if (importedMicroseconds < 0) importedMicroseconds = microseconds;

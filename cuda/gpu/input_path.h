@@ -15,13 +15,13 @@ struct DeviceFacts {
   bool mapsHostMemory = false;       ///< cudaDevAttrCanMapHostMemory
 };
 
-/// What is tried for captured images: the process's memory, then the driver's. Anything else is a plain copy.
+/// The paths that are tried for captured images: the process's memory, then the driver's. Other memory is copied.
 struct InputRule {
   const char* boards;
   bool integrated;
-  int firstCapability;      ///< ten times major plus minor
-  InputPath userMemory;     ///< memory of this process
-  bool importsDmaBuffers;   ///< kernels read the driver's buffers in place
+  int firstCapability;     ///< ten times major plus minor
+  InputPath userMemory;    ///< memory of this process
+  bool importsDmaBuffers;  ///< kernels read the driver's buffers in place
 };
 
 /// The first row that fits is the rule. Boards are I/O coherent from compute capability 7.2 (Xavier) on. Before it (TX1,

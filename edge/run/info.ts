@@ -37,7 +37,8 @@ export function cameraInfo(
   source: Pick<PairSource, "captureClocks">,
 ): object | undefined {
   const captureClocks = source.captureClocks?.() ?? {};
-  if (geometry.cameraInfo === undefined || Object.keys(captureClocks).length === 0) return geometry.cameraInfo;
+  if (geometry.cameraInfo === undefined || Object.keys(captureClocks).length === 0)
+    return geometry.cameraInfo;
   return { ...geometry.cameraInfo, captureClocks };
 }
 

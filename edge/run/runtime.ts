@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One running depthwatt: what it owns, what it reports about itself, and how it begins and ends. main.ts opens it.
 import type { CaptureClock } from "../../camera/index.js";
-import { ERROR_CATALOGUE } from "../../core/error-catalogue.js";
 import { DepthwattError } from "../../core/index.js";
 import type { EngineOptions } from "../../cuda/index.js";
 import { type Config, describedSettings, type SettingsChange } from "../config/index.js";
@@ -231,7 +230,7 @@ export class Runtime {
   backendLost(reason: string, code = "GPU_LOST"): void {
     if (!this.#state.setBackendLoss(reason, code)) return;
     const isLost = code === "GPU_LOST" && this.parts.engine.info.backend === "cpu";
-    this.notice(isLost ? `${reason} (${code}): ${ERROR_CATALOGUE[code].hint}` : reason);
+    this.notice(isLost ? `${reason} (${code}): ${new DepthwattError(code, reason).hint}` : reason);
     this.publishInfo();
     this.#state.update(reason);
   }

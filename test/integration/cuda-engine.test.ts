@@ -285,7 +285,12 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
   }
 
   /** Output of cuda-frames.mjs: a line for each frame between the engine's info before and after. */
-  function frames(backend: string, count: number, environment: Record<string, string> = {}, buffers?: string) {
+  function frames(
+    backend: string,
+    count: number,
+    environment: Record<string, string> = {},
+    buffers?: string,
+  ) {
     const words = [backend, String(count), ...(buffers === undefined ? [] : [buffers])];
     const ran = spawnSync(process.execPath, ["test/doubles/cuda-frames.mjs", ...words], {
       encoding: "utf8",
@@ -514,32 +519,48 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
 
     test("say which path they took and what it cost, once two timed frames were computed", () => {
       readLog("90,register,map", 33);
-      const microseconds = { imagesMicroseconds: expect.any(Number), resultsMicroseconds: expect.any(Number) };
+      const microseconds = {
+        imagesMicroseconds: expect.any(Number),
+        resultsMicroseconds: expect.any(Number),
+      };
       expect(paths).toEqual({ images: "pinned-copy", results: "copied", ...microseconds });
       readLog("integrated,87,register,map", 1);
       expect(paths).toEqual({ images: "user-pointer", results: "mapped" });
       expect(frames("cpu", 1).after.memory).toEqual({ images: "in-place", results: "in-place" });
     });
 
-    test.each(["87", "53"])("are read from a driver's DMA buffers on a board of capability %s, and every import ends", (capability) => {
-      const buffers = mkdtempSync(join(folder, "buffers-"));
-      const log = readLog(`integrated,${capability},register,map,import`, 33, buffers);
-      expect(log.filter(({ what }) => what === "upload")).toEqual([]);
-      const of = (wanted: string) => log.filter(({ what }) => what === wanted).map(({ at }) => at);
-      expect(of("import")).toHaveLength(8);
-      expect(of("unimport").sort()).toEqual(of("import").sort());
-      expect(paths!.images).toBe("dma-buf");
-    });
+    test.each(["87", "53"])(
+      "are read from a driver's DMA buffers on a board of capability %s, and every import ends",
+      (capability) => {
+        const buffers = mkdtempSync(join(folder, "buffers-"));
+        const log = readLog(`integrated,${capability},register,map,import`, 33, buffers);
+        expect(log.filter(({ what }) => what === "upload")).toEqual([]);
+        const of = (wanted: string) => log.filter(({ what }) => what === wanted).map(({ at }) => at);
+        expect(of("import")).toHaveLength(8);
+        expect(of("unimport").sort()).toEqual(of("import").sort());
+        expect(paths!.images).toBe("dma-buf");
+      },
+    );
 
     test("are copied where the device does not import the driver's buffers", () => {
-      const got = frames("cuda", 3, { WARP_DEVICE: "integrated,87,register,map" }, mkdtempSync(join(folder, "buffers-")));
+      const got = frames(
+        "cuda",
+        3,
+        { WARP_DEVICE: "integrated,87,register,map" },
+        mkdtempSync(join(folder, "buffers-")),
+      );
       expect(got.after.memory.images).toBe("copy");
     });
 
     test("the doctor measures the path of known and of other memory", async () => {
-      const ran = await runProgram(["doctor", "--json", "--broker", "none"], { DEPTHWATT_CUDA_PLUGIN: plugin });
+      const ran = await runProgram(["doctor", "--json", "--broker", "none"], {
+        DEPTHWATT_CUDA_PLUGIN: plugin,
+      });
       const { findings } = lastJson<{ findings: { name: string; facts: Record<string, object> }[] }>(ran);
-      const microseconds = { imagesMicroseconds: expect.any(Number), resultsMicroseconds: expect.any(Number) };
+      const microseconds = {
+        imagesMicroseconds: expect.any(Number),
+        resultsMicroseconds: expect.any(Number),
+      };
       const { facts } = findings.find(({ name }) => name === "memory")!;
       expect(facts).toEqual({
         known: { images: "pinned-copy", results: "copied", ...microseconds },

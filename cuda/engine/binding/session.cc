@@ -338,7 +338,9 @@ Napi::Value Session::info(const Napi::CallbackInfo& info) {
   result.Set("framesInFlight", state.framesInWork);
   auto memory = Napi::Object::New(info.Env());
   memory.Set("images", inputPathName(state.paths.input));
-  memory.Set("results", std::strcmp(state.backend, "cpu") == 0 ? "in-place" : state.paths.mapsResults ? "mapped" : "copied");
+  memory.Set("results", std::strcmp(state.backend, "cpu") == 0 ? "in-place"
+                        : state.paths.mapsResults              ? "mapped"
+                                                               : "copied");
   if (state.paths.timed) {
     memory.Set("imagesMicroseconds", state.paths.inputMicroseconds);
     memory.Set("resultsMicroseconds", state.paths.resultMicroseconds);

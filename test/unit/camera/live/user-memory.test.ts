@@ -142,7 +142,10 @@ needs("toolchain").suite("cameras that write into the process's memory", () => {
     await until(() => seen.length > 2, "pairs");
     const first = fake.state(LEFT).mappings;
     fake.fail(LEFT, "DQBUF", constants.errno.ENODEV, 1);
-    await until(() => source.captureMemory!().left === "mmap" && fake.state(LEFT).streaming, "the left camera is back");
+    await until(
+      () => source.captureMemory!().left === "mmap" && fake.state(LEFT).streaming,
+      "the left camera is back",
+    );
     expect(source.captureMemory!()).toEqual({ left: "mmap", right: "dmabuf" });
     expect(source.inputMemory).toHaveLength(5);
     expect(fake.state(LEFT).mappings).toBe(2 * first);

@@ -76,19 +76,38 @@ export async function compilePlugin(source: string): Promise<string> {
   );
 }
 
+const PLUGIN_FLAGS = [
+  ...FLAGS,
+  "-fPIC",
+  "-fvisibility=hidden",
+  "-D__CUDA_ARCH__=900",
+  '-DDEPTHWATT_CUDA_ARCHS="the stand-in"',
+];
+const STAGES_ON_CUDA = "test/doubles/native/stages_on_cuda.cu";
+
+/** This machine's addon, in which the reference of each stage is its kernel over the stand-in. Returns the addon's path. */
+export async function buildStagesOnCuda(): Promise<string> {
+  await copySources();
+  const copy = join(COPIES, STAGES_ON_CUDA);
+  writeIfChanged(copy, withoutCudaSyntax(readFileSync(join(root, STAGES_ON_CUDA), "utf8")));
+  const built = join(root, "build/Release/obj.target/depthwatt");
+  const objects = (readdirSync(built, { recursive: true }) as string[])
+    .filter((name) => name.endsWith(".o"))
+    .map((name) => join(built, name));
+  const kernels = STAGE_KERNELS.map((path) => join(COPIES, path));
+  // The first of two definitions counts: the kernels' are before the addon's references.
+  const linkFlags = ["-shared", "-Wl,-z,muldefs", "-pthread", "-ldl"];
+  const addon = join(KEPT, "stages", "stages_on_cuda.node");
+  await buildProgram(addon, [copy, ...kernels, ...STAND_IN_SOURCES], PLUGIN_FLAGS, linkFlags, objects);
+  return addon;
+}
+
 /** The whole plugin for the CPU: the addon opens it in place of libdepthwatt_cuda.so. Returns the library's path. */
 export async function buildEmulatedPlugin(): Promise<string> {
   await copySources();
-  const flags = [
-    ...FLAGS,
-    "-fPIC",
-    "-fvisibility=hidden",
-    "-D__CUDA_ARCH__=900",
-    '-DDEPTHWATT_CUDA_ARCHS="the stand-in"',
-  ];
   const sources = [...KERNELS, ...HOST_SOURCES].map((path) => join(COPIES, path));
   const library = join(KEPT, "plugin", "libdepthwatt_emulated.so");
   const linkFlags = ["-shared", "-Wl,-Bsymbolic", "-Wl,--no-undefined"];
-  await buildProgram(library, [...sources, ...STAND_IN_SOURCES], flags, linkFlags);
+  await buildProgram(library, [...sources, ...STAND_IN_SOURCES], PLUGIN_FLAGS, linkFlags);
   return library;
 }

@@ -76,6 +76,7 @@ const dependencies = (path: string) =>
 
 /**
  * Builds a program or library, two compilers at a time.
+ * @param moreObjects what another build compiled, linked after the own objects
  * @returns the sources that were compiled
  * @throws Error with the compiler's messages
  */
@@ -84,6 +85,7 @@ export async function buildProgram(
   sources: readonly string[],
   flags: readonly string[],
   linkFlags: readonly string[] = [],
+  moreObjects: readonly string[] = [],
 ): Promise<string[]> {
   const folder = dirname(program);
   const compiled: string[] = [];
@@ -100,7 +102,8 @@ export async function buildProgram(
       for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) await job();
     };
     await Promise.all([worker(), worker()]);
-    await produce(program, ["g++", ...linkFlags, ...objects], () => objects);
+    const linked = [...objects, ...moreObjects];
+    await produce(program, ["g++", ...linkFlags, ...linked], () => linked);
     return compiled;
   });
 }

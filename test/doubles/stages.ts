@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shares between the tests of stages: a seeded generator, images of awkward shapes, and a comparison that locates
 // differences.
+import { createRequire } from "node:module";
 import { expect } from "vitest";
 import type { InstructionSet } from "../../cuda/index.js";
 import { loadNative } from "../../edge/contracts/native.js";
 
-export const native = loadNative();
+const other = process.env.DEPTHWATT_STAGES_ADDON;
+/** DEPTHWATT_STAGES_ADDON names an addon whose references are kernels (emulated-kernels.ts). */
+export const native =
+  other === undefined
+    ? loadNative()
+    : (createRequire(import.meta.url)(other) as ReturnType<typeof loadNative>);
 
 /** Every form of a stage on this machine but the reference. */
 export const variants: InstructionSet[] = native.cpuFeatures().available;

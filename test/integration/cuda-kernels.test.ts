@@ -2,11 +2,11 @@
 // Tests kernels without a GPU: each gives its reference's bits on the CPU, with every thread a fiber
 // (test/doubles/native/warp).
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { buildEmulatedTwins, withoutCudaSyntax } from "../doubles/emulated-kernels.js";
+import { buildEmulatedTwins, buildStagesOnCuda, withoutCudaSyntax } from "../doubles/emulated-kernels.js";
 import { needs } from "../doubles/needs.js";
 
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-kernels-"));
@@ -85,4 +85,46 @@ needs("toolchain").suite("every kernel against its reference, on the CPU", () =>
     },
     300_000,
   );
+});
+
+needs("toolchain").suite("vectors worked out by hand", () => {
+  test("every kernel gives what test/stages/ expects of the reference", async () => {
+    const report = join(folder, "by-hand.json");
+    const words = [
+      "run",
+      "test/stages",
+      "-t",
+      "reference.*by hand",
+      "--reporter=json",
+      `--outputFile=${report}`,
+    ];
+    const ran = spawnSync("node_modules/.bin/vitest", words, {
+      encoding: "utf8",
+      env: { ...process.env, DEPTHWATT_STAGES_ADDON: await buildStagesOnCuda() },
+    });
+    expect(existsSync(report), `${ran.stdout}${ran.stderr}`).toBe(true);
+    const { testResults } = JSON.parse(readFileSync(report, "utf8")) as {
+      testResults: {
+        name: string;
+        message: string;
+        assertionResults: { status: string; fullName: string; failureMessages: string[] }[];
+      }[];
+    };
+    const failed = testResults.flatMap(({ message, assertionResults }) => [
+      ...assertionResults
+        .filter(({ status }) => status === "failed")
+        .map(({ fullName, failureMessages }) => `${fullName}: ${failureMessages[0]}`),
+      ...(message === "" ? [] : [message]),
+    ]);
+    expect(failed).toEqual([]);
+    expect(ran.status, ran.stderr).toBe(0);
+    const stageOf = (path: string) => basename(path, ".test.ts");
+    const tested = testResults
+      .filter(({ assertionResults }) => assertionResults.some(({ status }) => status === "passed"))
+      .map(({ name }) => stageOf(name));
+    const byHand = readdirSync("test/stages").filter((name) =>
+      /^ *(describe\.each|test)\(.*by hand/m.test(readFileSync(join("test/stages", name), "utf8")),
+    );
+    expect(tested.sort()).toEqual(byHand.map(stageOf).sort());
+  }, 300_000);
 });

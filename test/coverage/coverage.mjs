@@ -6,6 +6,7 @@
 // coverage of earlier runs, so suites can be run one after the other and an interrupted measurement can be continued. Programs
 // that tests start from dist count for C++ but not for TypeScript.
 import { execFileSync, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import {
   cpSync,
   existsSync,
@@ -21,7 +22,6 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { sourcesKey } from "../../scripts/build-stamp.mjs";
 import { copyTree, root } from "../sanitize/build.mjs";
 import { lineShare, mergeLines, shortfalls, typescriptShares } from "./shares.mjs";
 
@@ -104,6 +104,18 @@ function readCounters(copy) {
   return lines;
 }
 
+/** Returns a hash of what the addons are built from. */
+function hashNativeSources() {
+  const patterns = ["core", "camera", "cuda", "power"].flatMap((top) => [`${top}/*.cc`, `${top}/*.h`]);
+  const hash = createHash("sha256");
+  for (const path of execFileSync("git", ["ls-files", "*.gyp", "addon.cc", ...patterns], {
+    cwd: root,
+    encoding: "utf8",
+  }).split("\n"))
+    if (path !== "") hash.update(path).update(readFileSync(join(root, path)));
+  return hash.digest("hex");
+}
+
 /** Copies the tree and builds the addons with counters, which are kept there from run to run. */
 function buildWithCounters(copy) {
   copyTree(copy);
@@ -123,12 +135,12 @@ function measureNative() {
   if (spawnSync("gcov", ["--version"]).status !== 0)
     stop("gcov is not installed", "sudo apt-get install gcc");
   const copy = join(out, "native");
-  const [sources, kept] = [sourcesKey(root), join(copy, "sources")];
+  const [sources, kept] = [hashNativeSources(), join(copy, "sources")];
   if (!add || !existsSync(kept)) {
     buildWithCounters(copy);
     writeWhole(kept, sources);
   } else if (readFileSync(kept, "utf8") !== sources) {
-    stop("sources have changed since the run that --add would add to", "run without --add first");
+    stop("C++ sources have changed since the run that --add would add to", "run without --add first");
   } else {
     for (const tests of ["test", "camera/v4l2/test"])
       cpSync(join(root, tests), join(copy, tests), { recursive: true, preserveTimestamps: true });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures error against time of every matcher and every preset on Middlebury v2, on this machine: `node
-// bench/accuracy/pareto.mjs [--plot docs/guides/pareto.svg]` (needs DEPTHWATT_DATA). Published points are printed
+// bench/accuracy/pareto.mjs [--backend cuda] [--plot docs/guides/pareto.svg]` (needs DEPTHWATT_DATA). Published points are printed
 // errors, and times computed from printed rates. Cases take turns; for each scene
 // the fastest of the frames counts, because other programs can only make one slower.
 import { writeFileSync } from "node:fs";
@@ -15,7 +15,17 @@ import { PRESET_NAMES } from "../../dist/edge/presets/index.js";
 import { scriptArguments } from "../../scripts/arguments.mjs";
 import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
 
-const { values } = scriptArguments({ options: { plot: { type: "string" }, ...RESULT_OPTIONS } });
+const { values } = scriptArguments({
+  options: {
+    plot: { type: "string" },
+    backend: { type: "string" },
+    device: { type: "string" },
+    ...RESULT_OPTIONS,
+  },
+});
+const backend = values.backend ?? "cpu";
+/** The machine in the title of the plot. */
+const device = values.device ?? `${cpus()[0].model.trim()}, ${cpus().length} cores`;
 const ROUNDS = 9;
 /** Disparities of the benchmark, as the papers search them. */
 const LABELS = { tsukuba: 16, venus: 20, teddy: 60, cones: 60 };
@@ -53,7 +63,7 @@ const cases = [
 ].map(({ name, preset, set }) => {
   const { config, origins } = loadConfig({
     preset,
-    set: [...set, "engine.backend=cpu", "board=none"],
+    set: [...set, `engine.backend=${backend}`, "board=none"],
     environment: {},
   });
   const { algorithm } = config.match;
@@ -92,7 +102,7 @@ console.table(rows.map(({ kind: _, ...row }) => row));
 if (values.plot !== undefined) {
   const front = rows.filter(({ onFront }) => onFront);
   const plot = xyPlot({
-    title: `Middlebury v2 on ${cpus()[0].model.trim()}, ${cpus().length} cores: error against time`,
+    title: `Middlebury v2 on ${device}: error against time`,
     x: `milliseconds a frame, mean of four scenes (fastest of ${ROUNDS} frames each)`,
     y: "% bad",
     xScale: "log",
@@ -123,5 +133,9 @@ if (values.plot !== undefined) {
   });
   writeFileSync(values.plot, plot);
 }
-const what = `error and time of every matcher and preset on Middlebury v2, fastest of ${ROUNDS} frames`;
-writeResult("pareto", values, { what, labels: LABELS, rows: [...rows, ...published] });
+const what = `error and time of every matcher and preset on Middlebury v2, fastest of ${ROUNDS} frames, ${backend}`;
+writeResult(backend === "cpu" ? "pareto" : `pareto-${backend}`, values, {
+  what,
+  labels: LABELS,
+  rows: [...rows, ...published],
+});

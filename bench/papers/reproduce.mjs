@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes what `depthwatt reproduce` prints for every paper to one result file: `node bench/papers/reproduce.mjs
-// [--backend cpu|cuda]` (needs DEPTHWATT_DATA). A row that this machine cannot compute keeps its reason.
-import { Lab } from "../../dist/edge/commands/reproduce/lab.js";
+// [--backend cpu|cuda] [--kernels FILE] [--papers 004,002]` (needs DEPTHWATT_DATA). A row that this machine cannot compute
+// keeps its reason.
+
+import { KERNELS_HINT, Lab } from "../../dist/edge/commands/reproduce/lab.js";
 import { PAPERS } from "../../dist/edge/commands/reproduce/list.js";
 import { reproduce } from "../../dist/edge/commands/reproduce/reproduce.js";
+import { readKernelTimes } from "../../dist/edge/profile/kernel-times.js";
 import { scriptArguments } from "../../scripts/arguments.mjs";
 import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
 
-const { values } = scriptArguments({ options: { backend: { type: "string" }, ...RESULT_OPTIONS } });
+const own = { backend: { type: "string" }, kernels: { type: "string" }, papers: { type: "string" } };
+const { values } = scriptArguments({ options: { ...own, ...RESULT_OPTIONS } });
 const backend = values.backend ?? "cpu";
 const FRAMES = 3;
 
-const lab = new Lab({ data: process.env.DEPTHWATT_DATA, backend, frames: FRAMES });
+const kernels = values.kernels === undefined ? undefined : readKernelTimes(values.kernels, KERNELS_HINT);
+const lab = new Lab({ data: process.env.DEPTHWATT_DATA, backend, frames: FRAMES, kernels });
+const chosen = values.papers?.split(",") ?? PAPERS.map(({ number }) => number);
 const rows = [];
-for (const { number, exhibits } of PAPERS) {
+for (const { number, exhibits } of PAPERS.filter((paper) => chosen.includes(paper.number))) {
   for (const { kind, number: exhibit, rows: all } of await reproduce(exhibits, lab)) {
     for (const { ours, ...row } of all) {
       const measured = typeof ours === "number" ? { ours } : { gap: ours.reason };

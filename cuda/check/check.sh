@@ -1,17 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The GPU check: builds with nvcc and g++, runs every kernel against its reference, then the timings. Needs no Node.
-#   bash cuda/check/check.sh [--bench | --model] [--sms 8,16] [--sanitize] [--cases N] [--seed N] [--out DIR] [--commit HASH]
+#   bash cuda/check/check.sh [--bench | --model | --baselines] [--sms 8,16] [--sanitize] [--cases N] [--seed N] [--out DIR] [--commit HASH]
 # --model: nothing but what the prediction of boards needs, times (OUT/model-u16.json, -half2.json) and disassemblies
 # (OUT/sass/*.sass.gz, for architectures that only a new nvcc knows).
+# --baselines: nothing but the forms that the papers start from, compared and timed (OUT/baselines.json), for `depthwatt reproduce
+# --kernels`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 builds=() twins=()
-bench=0 model=0 sanitize=0 sms="" cases=1000 seed="" out=build/gpu commit=$(git rev-parse --short HEAD 2>/dev/null || echo unknown)
+bench=0 model=0 baselines=0 sanitize=0 sms="" cases=1000 seed="" out=build/gpu commit=$(git rev-parse --short HEAD 2>/dev/null || echo unknown)
 while [ $# -gt 0 ]; do
   case $1 in
     --bench) bench=1 ;;
     --model) model=1 ;;
+    --baselines) baselines=1 ;;
     --sanitize) sanitize=1 ;;
     --sms) sms=${2//,/ }; shift ;;
     --cases) cases=$2; shift ;;
@@ -27,8 +30,9 @@ seed=${seed:-$(date +%s)}
 archs=${DEPTHWATT_CUDA_ARCHS:-$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -1 | tr -d . || true)}
 archs=${archs:-90}
 mkdir -p "$out" build/gpu
-programs="twins_main bench_main bench_cbca bench_exponential bench_window"
+programs="twins_main bench_main bench_cbca bench_exponential bench_window bench_baselines"
 [ $model = 1 ] && programs=bench_main
+[ $baselines = 1 ] && programs=bench_baselines
 say() { echo "== $* ($SECONDS s)"; }
 
 flags="-std=c++14 -O3 --fmad=false -lineinfo"
@@ -36,12 +40,13 @@ for arch in ${archs//,/ }; do flags+=" -gencode=arch=compute_$arch,code=sm_$arch
 # The same rule as in scripts/build-cuda.mjs: the stages are what they are, no list names them.
 kernels=$(find cuda -name '*.cu' -not -name '*.stage.cu' -not -path 'cuda/gpu/*' -not -path 'cuda/check/*' | sort)
 references=$(find cuda -name '*.ref.cc' | sort)
+papers=$(find cuda/check/baselines -name '*.cu' | sort)
 
 objects() { # objects NAME DEFINES: compiles everything in parallel, prints the objects
   local folder=build/gpu/$1; mkdir -p "$folder"
   # The optimiser works on a file's kernels at once where nvcc can: matching alone would take a minute.
   local split=""; nvcc --help | grep -q -- --split-compile && split="-split-compile=0"
-  for source in $kernels $(printf "cuda/check/%s.cu " $programs); do
+  for source in $kernels $papers $(printf "cuda/check/%s.cu " $programs); do
     nvcc $flags $split $2 -c "$source" -o "$folder/$(basename "$source" .cu).o" &
   done
   for source in $references; do g++ -std=c++17 -O2 -ffp-contract=off -c "$source" -o "$folder/$(basename "$source" .cc).ref.o" & done
@@ -50,13 +55,14 @@ objects() { # objects NAME DEFINES: compiles everything in parallel, prints the 
   [ $failed = 0 ]
 }
 link() { # link NAME PROGRAM
-  nvcc -o "build/gpu/$1/$2" "build/gpu/$1/$2.o" $(for s in $kernels; do echo "build/gpu/$1/$(basename "$s" .cu).o"; done) \
+  nvcc -o "build/gpu/$1/$2" "build/gpu/$1/$2.o" $(for s in $kernels $papers; do echo "build/gpu/$1/$(basename "$s" .cu).o"; done) \
     build/gpu/$1/*.ref.o -lcuda
 }
 
 # Cells as every architecture computes them: those before 8.0 find minima of half-precision numbers by saturating differences.
 cells="u16 half2 saturating"
 [ $model = 1 ] && cells="u16 half2"
+[ $baselines = 1 ] && cells=u16
 everything=$programs
 for cell in $cells; do
   programs=$everything; [ $cell = saturating ] && programs=twins_main
@@ -81,6 +87,10 @@ timeModel() { # timeModel CELL
   say "timings for the model of boards, cells in $1"
   build/gpu/$1/bench_main "$out/model-$1.json" "$commit" --model $sms
 }
+if [ $baselines = 1 ]; then
+  build/gpu/u16/bench_baselines "$out/baselines.json" "$commit" $sms
+  exit
+fi
 if [ $model = 1 ]; then
   disassemble
   failed=0
@@ -133,5 +143,7 @@ if [ $bench = 1 ]; then
   build/gpu/u16/bench_exponential "$out/exponential.json" "$commit" $sms
   say "timings, windows"
   build/gpu/u16/bench_window "$out/window.json" "$commit" $sms
+  say "timings, forms that the papers start from"
+  build/gpu/u16/bench_baselines "$out/baselines.json" "$commit" $sms
 fi
 say "GPU check passed"

@@ -9,6 +9,7 @@
 #include "../match/mirror_gpu.h"
 #include "../refine/left_right/left_right_gpu.h"
 #include "twins.h"
+#include "twins_baselines.h"
 
 namespace depthwatt {
 
@@ -80,6 +81,7 @@ inline void checkExponential(Random& random, const Case& c, const std::vector<ui
     expectSame(rightWhole, fetched(dRight), c.width, "exponential right, " + what);
     expectSame(confidence, fetched(dConfidence), c.width, "exponential confidence, " + what);
   }
+  if (p.slope == 0 && random.whole(0, 3) == 0) checkExponentialBaselines(random, c, p, left, right, rgb, whole);
   const auto mirrored = [&](const auto& image) {
     auto other = image;
     for (int y = 0; y < c.height; ++y) {

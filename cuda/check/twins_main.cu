@@ -25,6 +25,7 @@
 #include "../refine/speckle/speckle_gpu.h"
 #include "../refine/upscale/upscale_gpu.h"
 #include "../match/sgm/sgm_workspace.h"
+#include "twins_baselines.h"
 #include "twins_cbca.h"
 #include "twins_exponential.h"
 #include "twins_points.h"
@@ -371,6 +372,7 @@ int main(int argc, char** argv) {
     checkMatching(random, c, left, right, parameters);
     if (!large) {  // their references add up every sum separately
       checkSgmMatcher(random, c, left, right);
+      if (i % 4 == 0) checkSgmBaselines(random, c, left, right);
       checkCross(random, c, left, right, small);
       checkCbca(random, c, left, right);
       checkExponential(random, c, left, right);

@@ -12,6 +12,9 @@ import { buildProgram, writeIfChanged } from "./incremental-build.js";
 const root = new URL("../../", import.meta.url).pathname;
 const STAND_IN = join(root, "test/doubles/native/warp");
 const PROGRAM = "cuda/check/twins_main.cu";
+const BASELINES = readdirSync(join(root, "cuda/check/baselines"))
+  .filter((name) => name.endsWith(".cu"))
+  .map((name) => `cuda/check/baselines/${name}`);
 const STAGE_KERNELS = KERNELS.filter((path) => !path.startsWith("cuda/gpu/") && !path.endsWith(".stage.cu"));
 const REFERENCES = (readdirSync(join(root, "cuda"), { recursive: true }) as string[])
   .filter((name) => name.endsWith(".ref.cc"))
@@ -58,7 +61,7 @@ const STAND_IN_SOURCES = ["warp.cc", "host_api.cc"].map((name) => join(STAND_IN,
 export async function buildEmulatedTwins(cell: string, architecture: number): Promise<string> {
   await copySources();
   const flags = [...FLAGS, `-D__CUDA_ARCH__=${architecture}`, `-DDEPTHWATT_CELL_${cell}`];
-  const sources = [...STAGE_KERNELS, PROGRAM, ...REFERENCES].map((path) => join(COPIES, path));
+  const sources = [...STAGE_KERNELS, ...BASELINES, PROGRAM, ...REFERENCES].map((path) => join(COPIES, path));
   const program = join(KEPT, `${cell}-${architecture}`, "twins");
   await buildProgram(program, [...sources, ...STAND_IN_SOURCES], flags);
   return program;

@@ -2,15 +2,16 @@
 // depthwatt profile: sweeps operating points, writes CSV, JSON and a report; compare shows two of them side by side.
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
-import { DepthwattError, MAX_TEXT_BYTES, readRegularFile } from "../../../core/index.js";
+import { DepthwattError } from "../../../core/index.js";
 import { ALGORITHMS } from "../../../cuda/index.js";
 import { withExamples, withJson } from "../../cli/options.js";
 import { columns, note, paint, printJson, printLine } from "../../cli/output.js";
 import { shortNumber } from "../../plot/index.js";
+import { type KernelTimes, readKernelTimes } from "../../profile/kernel-times.js";
 import { profileCsv, readProfile, writeWhole } from "../../profile/store.js";
 import type { Profile } from "../../profile/types.js";
 import { compareProfiles } from "./compare.js";
-import { createContribution, parseKernelTimes } from "./contribute.js";
+import { createContribution } from "./contribute.js";
 import { reportHtml } from "./report.js";
 import { type ProfileOptions, runProfile } from "./run.js";
 
@@ -21,20 +22,10 @@ async function writeOutputs(folder: string, profile: Profile): Promise<string[]>
   return [join(folder, "profile.json"), ...files];
 }
 
-function kernelTimes(file: string) {
-  let text: string;
-  try {
-    text = readRegularFile(file, MAX_TEXT_BYTES).toString();
-  } catch (error) {
-    throw new DepthwattError(
-      "USAGE",
-      `expected --kernels to be a file that can be read: ${(error as Error).message}`,
-    );
-  }
-  return parseKernelTimes(text, file);
-}
+const KERNELS_HINT =
+  "Make it on the board: bash cuda/check/check.sh --model --out OUT, then name OUT/model-half2.json.";
 
-async function contribute(folder: string, kernels: ReturnType<typeof kernelTimes> | null): Promise<void> {
+async function contribute(folder: string, kernels: KernelTimes | null): Promise<void> {
   const file = join(folder, "contribution.json");
   await writeWhole(file, `${JSON.stringify(createContribution(readProfile(folder), kernels), null, 2)}\n`);
   note(`${file} is ready to be sent in: see docs/guides/contribute.md.`);
@@ -45,7 +36,7 @@ async function profile(
 ) {
   const folder = resolve(options.output);
   // Before anything is measured: a file that is not there must not cost the minutes of a sweep.
-  const kernels = options.kernels === undefined ? null : kernelTimes(options.kernels);
+  const kernels = options.kernels === undefined ? null : readKernelTimes(options.kernels, KERNELS_HINT);
   if (kernels !== null && !options.contribute)
     throw new DepthwattError("USAGE", "expected --contribute with --kernels, whose times go into that file");
   const result = options.reportOnly ? readProfile(folder) : await runProfile(folder, options);

@@ -3,48 +3,10 @@
 import { z } from "zod";
 import { DepthwattError } from "../../../core/index.js";
 import type { ContextSnapshot, Unavailable } from "../../../power/index.js";
+import { type KernelTimes, kernelTimesSchema } from "../../profile/kernel-times.js";
 import { isWhole, type Profile } from "../../profile/types.js";
 
 const positive = z.number().positive();
-
-/** Describes the output of `bash cuda/check/check.sh --model`: kernels, frames and copies, each alone on the GPU. */
-const kernelTimesSchema = z.object({
-  machine: z.string().min(1),
-  commit: z.string().min(1),
-  date: z.string().min(1),
-  toolchain: z.string().min(1),
-  rows: z
-    .array(
-      z.looseObject({
-        kind: z.literal("measured"),
-        what: z.string().min(1),
-        multiprocessors: z.int().positive(),
-        medianMs: positive,
-      }),
-    )
-    .min(1),
-});
-export type KernelTimes = z.infer<typeof kernelTimesSchema>;
-
-/** @throws DepthwattError CONFIG_INVALID: not what `check.sh --model` writes */
-export function parseKernelTimes(text: string, file: string): KernelTimes {
-  const hint =
-    "Make it on the board: bash cuda/check/check.sh --model --out OUT, then name OUT/model-half2.json.";
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw new DepthwattError("CONFIG_INVALID", `${file} is no JSON: ${(error as Error).message}`, { hint });
-  }
-  const parsed = kernelTimesSchema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw new DepthwattError(
-    "CONFIG_INVALID",
-    `${file} holds no times of kernels: ${issue!.path.join(".")}: ${issue!.message}`,
-    { hint },
-  );
-}
 
 export const contributionSchema = z.strictObject({
   format: z.literal("depthwatt-contribution/1"),

@@ -8,7 +8,8 @@ import { columns, note, paint, printJson, printLine } from "../../cli/output.js"
 import { Progress } from "../../cli/progress.js";
 import { type SettingOptions, settingFlags, withSettingFlags } from "../../cli/setting-flags.js";
 import { EXIT_SKIPPED } from "../../cli/skipped.js";
-import { Lab } from "./lab.js";
+import { readKernelTimes } from "../../profile/kernel-times.js";
+import { KERNELS_HINT, Lab } from "./lab.js";
 import { PAPERS } from "./list.js";
 import type { Exhibit, Paper } from "./paper.js";
 import { gapReasons, isGap, type Reproduced, reproduce, reproducedTable } from "./reproduce.js";
@@ -18,6 +19,7 @@ interface ReproduceOptions extends SettingOptions<"backend"> {
   figure?: string;
   data?: string;
   frames: number;
+  kernels?: string;
   json?: boolean;
 }
 
@@ -56,6 +58,7 @@ async function run(number: string, options: ReproduceOptions): Promise<void> {
     data: options.data ?? process.env.DEPTHWATT_DATA,
     backend: config.engine.backend,
     frames: options.frames,
+    kernels: options.kernels === undefined ? undefined : readKernelTimes(options.kernels, KERNELS_HINT),
     onMatch: (what) => progress.show(++matched, undefined, what),
   });
   let matched = 0;
@@ -85,13 +88,15 @@ export function define(command: Command): void {
     .option("--table <number>", "one table only, as the paper numbers it")
     .option("--figure <number>", "one figure only, as the paper numbers it")
     .option("--data <folder>", "folder of the data sets (default: DEPTHWATT_DATA)")
-    .option("--frames <n>", "timed frames per scene, whose median is shown", wholeNumberFrom(1), 1);
+    .option("--frames <n>", "timed frames per scene, whose median is shown", wholeNumberFrom(1), 1)
+    .option("--kernels <file>", "times of kernels before their optimisations, of 'check.sh --baselines'");
   withSettingFlags(command, "backend");
   withJson(command, "print one line of JSON");
   withExamples(
     command,
     "depthwatt reproduce 002 --table IV --data data",
     "depthwatt reproduce 003 --backend cpu --json",
+    "depthwatt reproduce 004 --backend cuda --kernels out/baselines.json",
   );
   command.action(run);
 }

@@ -15,6 +15,7 @@ import {
   type Scene,
   type SceneResult,
 } from "../../eval/index.js";
+import type { KernelTimes } from "../../profile/kernel-times.js";
 
 /** A preset with changed settings. */
 export interface System {
@@ -40,8 +41,13 @@ export interface LabOptions {
   backend: string;
   /** Timed frames, whose median counts. */
   frames: number;
+  /** Times of the kernels before their optimisations; undefined: rows that need them are gaps. */
+  kernels?: KernelTimes | undefined;
   onMatch?: (what: string) => void;
 }
+
+export const KERNELS_HINT =
+  "make it on a machine with an NVIDIA GPU: bash cuda/check/check.sh --baselines --out OUT, then name OUT/baselines.json";
 
 /** A frame of the built-in scene in which the moving object is near. */
 const SCENE_FRAME = 40;
@@ -63,6 +69,24 @@ export class Lab {
     const result = compute();
     this.#results.set(key, result);
     return result;
+  }
+
+  /**
+   * Milliseconds of a form of a kernel on the whole GPU, as bench_baselines names it.
+   * @param where other fields of the row
+   * @throws DepthwattError USAGE: --kernels was not given or lacks the form
+   */
+  kernelMs(what: string, where: Readonly<Record<string, unknown>>): number {
+    const { kernels } = this.#options;
+    if (kernels === undefined)
+      throw new DepthwattError("USAGE", `expected --kernels with the times of this machine; ${KERNELS_HINT}`);
+    const rows = kernels.rows.filter(
+      (row) => row.what === what && Object.entries(where).every(([key, value]) => row[key] === value),
+    );
+    const [whole] = rows.sort((a, b) => b.multiprocessors - a.multiprocessors);
+    if (whole === undefined)
+      throw new DepthwattError("USAGE", `expected --kernels to hold "${what}"; ${KERNELS_HINT}`);
+    return whole.medianMs;
   }
 
   #config({ preset, set = [] }: System): Config {

@@ -45,33 +45,29 @@ export async function v2Rate(lab: Lab, system: System, scenes: readonly V2Scene[
   return mean(rates);
 }
 
-/** One system's row of the benchmark's table. */
-export interface V2Line {
-  name: string;
-  system: System;
-  /** Three numbers for each scene: nonocc, all and disc. */
-  printed: Readonly<Record<V2Scene, readonly [number, number, number]>>;
-  average: number;
-  rate: number;
-  /** The scenes whose rates the paper averages. */
-  rateOf: readonly V2Scene[];
-}
-
-/** The rows of one line of the benchmark's table: twelve errors, their mean and the rate. */
-export function v2Rows({ name, system, printed, average, rate, rateOf }: V2Line): Row[] {
-  const errors = V2_SCENES.flatMap((scene) =>
-    V2_MASKS.map(
-      (mask, index): Row => ({
+/**
+ * The rows of one line of the benchmark's table: twelve errors, their mean and the rate.
+ * @param printed as the table prints them: nonocc, all and disc of each scene, the average, the rate
+ * @param rateOf the scenes whose rates the paper averages
+ */
+export function v2Rows(
+  name: string,
+  system: System,
+  printed: readonly number[],
+  rateOf: readonly V2Scene[] = V2_SCENES,
+): Row[] {
+  const errors = V2_SCENES.flatMap((scene) => V2_MASKS.map((mask) => ({ scene, mask })));
+  const [average, rate] = printed.slice(errors.length);
+  return [
+    ...errors.map(
+      ({ scene, mask }, index): Row => ({
         name: `${name}, ${scene} ${mask}`,
         unit: "%",
-        printed: printed[scene][index]!,
+        printed: printed[index]!,
         ours: (lab) => v2Error(lab, system, scene, mask),
       }),
     ),
-  );
-  return [
-    ...errors,
-    { name: `${name}, average`, unit: "%", printed: average, ours: (lab) => v2Mean(lab, system) },
-    { name: `${name}, rate`, unit: "MDE/s", printed: rate, ours: (lab) => v2Rate(lab, system, rateOf) },
+    { name: `${name}, average`, unit: "%", printed: average!, ours: (lab) => v2Mean(lab, system) },
+    { name: `${name}, rate`, unit: "MDE/s", printed: rate!, ours: (lab) => v2Rate(lab, system, rateOf) },
   ];
 }

@@ -149,6 +149,21 @@ inline uint32_t __byte_perm(uint32_t a, uint32_t b, uint32_t selector) {
 }
 inline uint32_t __vminu2(uint32_t a, uint32_t b) { return min(a & 0xffffu, b & 0xffffu) | min(a >> 16, b >> 16) << 16; }
 inline uint32_t __vmaxu2(uint32_t a, uint32_t b) { return max(a & 0xffffu, b & 0xffffu) | max(a >> 16, b >> 16) << 16; }
+inline uint32_t __vminu4(uint32_t a, uint32_t b) {
+  uint32_t result = 0;
+  for (int i = 0; i < 32; i += 8) result |= min(a >> i & 255, b >> i & 255) << i;
+  return result;
+}
+inline uint32_t __vaddus4(uint32_t a, uint32_t b) {
+  uint32_t result = 0;
+  for (int i = 0; i < 32; i += 8) result |= min((a >> i & 255) + (b >> i & 255), 255u) << i;
+  return result;
+}
+/// Reads a texture over an array. @param texture its address
+template <class T>
+T tex1Dfetch(cudaTextureObject_t texture, int index) {
+  return reinterpret_cast<const T*>(texture)[index];
+}
 /// Returns the sum of the four bytes' absolute differences.
 inline uint32_t __vsadu4(uint32_t a, uint32_t b) {
   uint32_t sum = 0;

@@ -46,6 +46,25 @@ struct cudaDeviceProp {
   char name[256];
   int major, minor, multiProcessorCount;
 };
+/// The address of the array that it reads.
+using cudaTextureObject_t = unsigned long long;
+enum { cudaResourceTypeLinear = 2, cudaReadModeElementType = 0 };
+struct cudaChannelFormatDesc {
+  int bits;
+};
+struct cudaResourceDesc {
+  int resType;
+  struct {
+    struct {
+      void* devPtr;
+      cudaChannelFormatDesc desc;
+      size_t sizeInBytes;
+    } linear;
+  } res;
+};
+struct cudaTextureDesc {
+  int readMode;
+};
 struct cudaFuncAttributes {
   int numRegs;
 };
@@ -153,3 +172,13 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 inline cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int) { return cudaSuccess; }
 inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, const void*) { return cudaSuccess; }
+template <class T>
+cudaChannelFormatDesc cudaCreateChannelDesc() {
+  return {8 * sizeof(T)};
+}
+inline cudaError_t cudaCreateTextureObject(cudaTextureObject_t* texture, const cudaResourceDesc* resource,
+                                           const cudaTextureDesc*, const void*) {
+  *texture = reinterpret_cast<cudaTextureObject_t>(resource->res.linear.devPtr);
+  return cudaSuccess;
+}
+inline cudaError_t cudaDestroyTextureObject(cudaTextureObject_t) { return cudaSuccess; }

@@ -7,14 +7,11 @@ import { STAGE_NAMES } from "../../../../../cuda/index.js";
 import { measuredPoints, paretoFront } from "../../../../../edge/commands/profile/charts.js";
 import { shownRails } from "../../../../../edge/commands/profile/charts-energy.js";
 import { compareProfiles } from "../../../../../edge/commands/profile/compare.js";
-import {
-  contributionSchema,
-  createContribution,
-  parseKernelTimes,
-} from "../../../../../edge/commands/profile/contribute.js";
+import { contributionSchema, createContribution } from "../../../../../edge/commands/profile/contribute.js";
 import { reportHtml, stageColours } from "../../../../../edge/commands/profile/report.js";
 import { regress, studentQuantile95 } from "../../../../../edge/commands/profile/stage-energy.js";
 import { escapeText, linearScale, roundTicks, shortNumber } from "../../../../../edge/plot/index.js";
+import { parseKernelTimes } from "../../../../../edge/profile/kernel-times.js";
 import { profileCsv } from "../../../../../edge/profile/store.js";
 import { OPTIONAL_STAGES, type Profile } from "../../../../../edge/profile/types.js";
 import { constructedProfile, MODEL, seeded } from "../../../../doubles/constructed-profile.js";
@@ -231,7 +228,7 @@ describe("contribution", () => {
 
   test("carries the times of kernels that the GPU check wrote, which the model of boards reads", async () => {
     const file = "bench/results/h200/2026-11-22-891b4ca-model-half2.json";
-    const kernels = parseKernelTimes(readFileSync(file, "utf8"), file);
+    const kernels = parseKernelTimes(readFileSync(file, "utf8"), file, "");
     const contribution = contributionSchema.parse(createContribution(constructedProfile(), kernels));
     expect(contribution.kernels!.rows.length).toBeGreaterThan(100);
     const { modelJob } = (await import(
@@ -258,7 +255,7 @@ describe("contribution", () => {
       "rows.0.kind",
     ],
   ])("times of kernels are refused: %s", (_, text, words) => {
-    expect(() => parseKernelTimes(text, "kernels.json")).toThrow(
+    expect(() => parseKernelTimes(text, "kernels.json", "")).toThrow(
       expect.objectContaining({ code: "CONFIG_INVALID", message: expect.stringContaining(words) }),
     );
   });

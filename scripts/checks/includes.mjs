@@ -15,7 +15,7 @@ const MAY_INCLUDE = {
 
 /** Folders that others must not include, with the folders, files and endings of files that may. */
 const CLOSED = {
-  "cuda/check": ["cuda/check", "test"],
+  "cuda/check": ["cuda/check", "bench/model", "test"],
   "cuda/engine/binding": ["cuda/engine/binding", ".node.inl.h", ".node.h", "addon.cc", "test"],
   "camera/v4l2": ["camera/v4l2"],
 };

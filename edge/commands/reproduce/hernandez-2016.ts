@@ -76,6 +76,7 @@ const BLOCK = "one block a slice";
 const WARP = "one warp a slice, u8x4";
 const SELECTING = "u8x4, fused selection";
 const FUSED = "u8x4, fused selection and cost";
+const ENGINE = "the engine's kernels";
 const FORMS = [
   "one thread a slice, global memory",
   "one block a slice, uncoalesced",
@@ -86,34 +87,44 @@ const FORMS = [
   FUSED,
   "u8x4, no cost volume",
   "u8x4 of 7 bits, no cost volume",
-  "the engine's kernels",
+  ENGINE,
 ];
-const formMs = (lab: Lab, form: string, paths: number = 4) => lab.kernelMs(form, { matcher: "sgm", paths });
+/** Parts of the GPU: the whole, and partitions nearer to a board. Undefined: all multiprocessors. */
+const PARTS = [undefined, 16, 8] as const;
+const partName = (multiprocessors: number | undefined) =>
+  multiprocessors === undefined ? "whole GPU" : `${multiprocessors} multiprocessors`;
 
-const speedUp = (name: string, from: string, to: string, printed: number | null): Row => ({
-  name,
-  unit: "times",
-  printed,
-  ours: async (lab) => formMs(lab, from) / formMs(lab, to),
-});
+const formMs = (lab: Lab, form: string, multiprocessors: number | undefined, paths: number = 4) =>
+  lab.kernelMs(form, { matcher: "sgm", paths, ...(multiprocessors !== undefined && { multiprocessors }) });
 
-const speedUps: Row[] = [
-  speedUp("all of the paper's optimisations", BLOCK, FUSED, 3),
-  speedUp("four costs in a register, one warp per slice", BLOCK, WARP, null),
-  speedUp("last path fused with the selection", WARP, SELECTING, 1.35),
-  speedUp("cost fused with the horizontal paths", SELECTING, FUSED, 1.13),
-  speedUp("the engine's kernels over the paper's form", FUSED, "the engine's kernels", null),
+const STEPS: readonly [name: string, from: string, to: string, printed: number | null][] = [
+  ["all of the paper's optimisations", BLOCK, FUSED, 3],
+  ["four costs in a register, one warp per slice", BLOCK, WARP, null],
+  ["last path fused with the selection", WARP, SELECTING, 1.35],
+  ["cost fused with the horizontal paths", SELECTING, FUSED, 1.13],
+  ["the engine's kernels over the paper's form", FUSED, ENGINE, null],
+];
+
+const speedUps = PARTS.flatMap((part) => [
+  ...STEPS.map(
+    ([name, from, to, printed]): Row => ({
+      name: `${partName(part)}: ${name}`,
+      unit: "times",
+      printed,
+      ours: async (lab) => formMs(lab, from, part) / formMs(lab, to, part),
+    }),
+  ),
   ...FORMS.flatMap((form) =>
     PATHS.map(
       (paths): Row => ({
-        name: `${form}, ${paths} paths`,
+        name: `${partName(part)}: ${form}, ${paths} paths`,
         unit: "ms",
         printed: null,
-        ours: async (lab) => formMs(lab, form, paths),
+        ours: async (lab) => formMs(lab, form, part, paths),
       }),
     ),
   ),
-];
+]);
 
 export const HERNANDEZ_2016: Paper = {
   number: "004",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The papers' tables: what they declare, how gaps are reported, and the program on a small data set with a broken scene.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
@@ -79,6 +79,50 @@ describe("the papers", () => {
   });
 });
 
+describe("kernels before their optimisations", () => {
+  const times = (form: string, multiprocessors: number, medianMs: number, paths = 4) => ({
+    kind: "measured" as const,
+    what: form,
+    matcher: "sgm",
+    paths,
+    multiprocessors,
+    medianMs,
+  });
+  const head = { machine: "m", commit: "c", date: "d", toolchain: "t" };
+  const rows = [times("a", 8, 9), times("a", 132, 2), times("a", 132, 1, 2), times("b", 132, 1)];
+  const withKernels = new Lab({ data: undefined, backend: "cpu", frames: 1, kernels: { ...head, rows } });
+
+  test("the whole GPU counts unless a row names a part of it", () => {
+    expect(withKernels.kernelMs("a", { paths: 4 })).toBe(2);
+    expect(withKernels.kernelMs("a", { paths: 4, multiprocessors: 8 })).toBe(9);
+    expect(() => withKernels.kernelMs("b", { paths: 8 })).toThrow(/expected --kernels to hold "b"/);
+    expect(() => lab.kernelMs("a", {})).toThrow(/expected --kernels .*check\.sh --baselines/);
+  });
+
+  test("every form that a paper's row asks for is one that the GPU check times", async () => {
+    const forms = ["sgm_baseline.cu", "exponential_baseline.cu"].map((name) =>
+      readFileSync(`cuda/check/baselines/${name}`, "utf8"),
+    );
+    const source = [...forms, readFileSync("cuda/check/bench_baselines.cu", "utf8")].join();
+    const asked = new Set<string>();
+    const asking = Object.assign(new Lab({ data: undefined, backend: "cpu", frames: 1 }), {
+      kernelMs: (form: string) => asked.add(form).size,
+    });
+    const ofKernels = PAPERS.flatMap(({ exhibits }) => exhibits).filter(
+      ({ kind, number }) => kind === "section" || ["II", "12"].includes(number),
+    );
+    await reproduce(
+      ofKernels.map((one) => ({
+        ...one,
+        rows: one.rows.filter(({ name }) => !/Adirondack|Pipes|Vintage|ESMP/.test(name)),
+      })),
+      asking,
+    );
+    expect(asked.size).toBeGreaterThan(15);
+    for (const form of asked) expect(source).toContain(`"${form}"`);
+  });
+});
+
 describe("the program", () => {
   const folder = mkdtempSync(join(tmpdir(), "depthwatt-reproduce-"));
   afterAll(() => rmSync(folder, { recursive: true }));
@@ -129,6 +173,7 @@ describe("the program", () => {
     [["002", "--table", "II", "--figure", "3"], /expected --table or --figure, got both/],
     [["007"], /Allowed choices are 000, 001, 002, 003, 004/],
     [["002", "--backend", "gpu"], /backend/],
+    [["004", "--kernels", "none.json"], /expected --kernels to be a file that can be read/],
   ])("%j is refused", async (words, message) => {
     const ran = await runProgram(["reproduce", ...words]);
     expect(ran.code).toBe(2);

@@ -3,7 +3,7 @@
 import { closeSync, openSync, readdirSync, readFileSync, readlinkSync, readSync } from "node:fs";
 
 /** Where the udev rule that opens the power files to the service's group lies, relative to the package. */
-export const UDEV_RULE = "power/udev/60-depthwatt-power.rules";
+export const UDEV_RULE = "dist/power/udev/60-depthwatt-power.rules";
 
 export type TextRead = { ok: true; text: string } | { ok: false; code: string; reason: string };
 

@@ -5,6 +5,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { beforeAll, expect, test } from "vitest";
+import { UDEV_RULE } from "../../power/index.js";
 
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
 /** Files that the install writes before it compiles (scripts/native-sources.mjs). */
@@ -72,6 +73,7 @@ test("the entry points, the board files, the licence; nothing of tests or result
     "dist/edge/service/depthwatt.service",
     "dist/board-configs/README.md",
     "dist/page/index.html",
+    UDEV_RULE,
   ])
     expect(packed).toContain(file);
   expect([...packed].filter((path) => /^(test|bench|docs|\.vm|build)\//.test(path))).toEqual([]);

@@ -87,14 +87,7 @@ interface Lockfile {
 
 /** The files of an installation of depthwatt: no sources, no compilers, no packages for development. */
 async function copyProgram(to: string): Promise<void> {
-  for (const path of [
-    "package.json",
-    "binding.gyp",
-    "dist",
-    "board-configs",
-    "power/udev",
-    "build/Release/depthwatt.node",
-  ])
+  for (const path of ["package.json", "binding.gyp", "dist", "board-configs", "build/Release/depthwatt.node"])
     await cp(join(PROJECT, path), join(to, path), { recursive: true });
   const lock = JSON.parse(readFileSync(join(PROJECT, "package-lock.json"), "utf8")) as Lockfile;
   for (const [path, { dev, link }] of Object.entries(lock.packages)) {

@@ -142,7 +142,7 @@ test("rails that the kernel gives to root alone are reported to be refused, and 
   const commands = railCommands(root, "/opt/depthwatt");
   expect(commands).toEqual([
     "sudo groupadd --system --force depthwatt",
-    "sudo cp /opt/depthwatt/power/udev/60-depthwatt-power.rules /etc/udev/rules.d/",
+    "sudo cp /opt/depthwatt/dist/power/udev/60-depthwatt-power.rules /etc/udev/rules.d/",
     "sudo udevadm control --reload",
     "sudo udevadm trigger",
     'sudo usermod -aG depthwatt "$USER"',

@@ -144,7 +144,9 @@ class McapOutput implements Output {
 
   #write(target: Uint8Array, frame: ComputedFrame): PartPlace[] {
     const offset = this.#offset.of(frame.clock) ?? 0n;
-    const times = { leftNs: frame.leftTimestampNs + offset, rightNs: frame.rightTimestampNs + offset };
+    // Readers take a stamp of 0 for none, and the first replayed image is taken at 0.
+    const stamp = (timestampNs: bigint) => timestampNs + offset || 1n;
+    const times = { leftNs: stamp(frame.leftTimestampNs), rightNs: stamp(frame.rightTimestampNs) };
     const parts: PartPlace[] = [];
     let at = 0;
     for (const [channel, one] of this.#channels.entries()) {

@@ -30,6 +30,7 @@ export type NeedName =
   | "opencv"
   | "paho"
   | "numpy"
+  | "pip"
   | "libmosquitto"
   | "fastcdr"
   | "aarch64"

@@ -2,7 +2,7 @@
 // The readers in Python and C++ on golden and on fuzzed frames, held to what depthwatt's own reader says of each; then at a real
 // broker; and how many VGA frames a second Python unpacks.
 import { execFileSync, spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
@@ -109,6 +109,34 @@ needs("paho", "numpy").suite("the Python reader", () => {
     });
     console.info(`Python reader, VGA, frames a second of CPU time: C ${rates[0]}, numpy ${rates[1]}`);
     expect(rates[0]).toBeGreaterThan(100);
+  });
+
+  needs("pip").suite("with pip", () => {
+    test("is installed without a network, and a program elsewhere reads frames", () => {
+      const [venv, copy] = [join(folder, "venv"), join(folder, "source")];
+      const venvPython = join(venv, "bin/python");
+      // pip writes build folders next to the source.
+      cpSync(join(root, "clients/python"), copy, { recursive: true });
+      execFileSync(PYTHON, ["-m", "venv", "--system-site-packages", "--without-pip", venv]);
+      const words = ["install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation", copy];
+      execFileSync(PYTHON, ["-m", "pip", "--python", venvPython, ...words], {
+        env: { ...process.env, PIP_ROOT_USER_ACTION: "ignore" },
+      });
+      const messages = goldenMessages();
+      const reader = join(root, "test/doubles/readers/read_frames.py");
+      const said = execFileSync(venvPython, [reader, join(folder, "nothing"), written("pip", messages)], {
+        cwd: folder,
+        encoding: "utf8",
+        env: { ...process.env, XDG_CACHE_HOME: folder },
+      });
+      const [, ...lines] = said.trim().split("\n");
+      expect(mismatches(messages, lines, true)).toEqual([]);
+      const about =
+        "import depthwatt, importlib.metadata as m; print(m.version('depthwatt'), depthwatt.__file__)";
+      const place = execFileSync(venvPython, ["-c", about], { cwd: folder, encoding: "utf8" });
+      const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+      expect(place.startsWith(`${version} ${venv}/`), place).toBe(true);
+    });
   });
 
   needs("mosquitto").suite("at Mosquitto", () => {

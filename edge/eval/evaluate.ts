@@ -101,9 +101,7 @@ function scoreCells({ badPercent, badPercentValidOnly, density, averageErrorPx }
 
 /** Rows for a person, headings first: a row per scene and mask, then the means. */
 export function evaluationTable({ scenes, mean }: Evaluation): string[][] {
-  const rows = [
-    ["scene", "mask", "threshold px", "% bad", "% bad (valid only)", "density %", "mean error px", "ms"],
-  ];
+  const rows = [["scene", "mask", "threshold px", "% bad", "% bad of valid", "density %", "error px", "ms"]];
   for (const { name, masks, milliseconds, thresholdPx } of scenes) {
     for (const [mask, scores] of Object.entries(masks)) {
       rows.push([name, mask, String(thresholdPx), ...scoreCells(scores), number(milliseconds, 1)]);

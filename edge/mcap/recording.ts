@@ -53,7 +53,8 @@ export async function openRecording(file: string): Promise<Recording> {
   try {
     handle = await openRegularFile(file);
   } catch (cause) {
-    throw unreadable(file, (cause as Error).message, cause);
+    const { code, message } = cause as NodeJS.ErrnoException;
+    throw unreadable(file, code === "ENOENT" ? "no such file" : message, cause);
   }
   try {
     const stat = await handle.stat();

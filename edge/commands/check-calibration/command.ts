@@ -156,6 +156,6 @@ export function define(command: Command): void {
   withExamples(
     withJson(withConfig(command), "print one JSON object"),
     "depthwatt check-calibration left.png right.png",
-    "depthwatt check-calibration shots/left shots/right --calibration stereo.yaml --json",
+    "depthwatt check-calibration shots/left shots/right --calibration calibration.json --json",
   ).action(check);
 }

@@ -159,6 +159,6 @@ export function define(command: Command): void {
     "depthwatt convert walk.mcap walk-euroc --to euroc",
     "depthwatt convert walk.mcap clouds --to ply",
     "depthwatt convert walk.mcap walk.webp",
-    "depthwatt convert recording-folder walk.mcap --calibration camchain.yaml",
+    "depthwatt convert recording-folder walk.mcap --calibration calibration.json",
   ).action(run);
 }

@@ -162,7 +162,7 @@ export function lookAtCuda(
     cause?.hint ??
     (isJetson(evidence)
       ? gpuHint(evidence)
-      : "Without an NVIDIA GPU, nothing: the CPU computes the same bits.");
+      : "No NVIDIA GPU? Nothing to do: the CPU gives identical results.");
   return { name: "cuda", state: "absent", text: reason, hint, ...fix, facts };
 }
 

@@ -168,6 +168,6 @@ export function define(command: Command): void {
   withExamples(
     withJson(withConfig(command), "print one JSON object"),
     "depthwatt match left.png right.png --num-disparities 64 -o disparity.pfm --color disparity.png",
-    "depthwatt match left.png right.png --calibration stereo.yaml --set points.frame=robot -o cloud.ply",
+    "depthwatt match left.png right.png --calibration calibration.json --set points.frame=robot -o cloud.ply",
   ).action((left: string, right: string, options: MatchOptions) => match(left, right, options));
 }

@@ -213,8 +213,8 @@ export function define(command: Command): void {
     .option("--undo", "restore the calibration file from before the last --tare");
   withExamples(
     withJson(withConfig(command), "print one JSON object"),
-    "depthwatt measure --calibration stereo.json --distance 1.5",
-    "depthwatt measure shots/left shots/right --calibration stereo.json --distance 1.5 --tare",
-    "depthwatt measure --calibration stereo.json --undo",
+    "depthwatt measure --calibration calibration.json --distance 1.5",
+    "depthwatt measure shots/left shots/right --calibration calibration.json --distance 1.5 --tare",
+    "depthwatt measure --calibration calibration.json --undo",
   ).action(measure);
 }

@@ -96,7 +96,7 @@ export function define(command: Command): void {
       "folder of the results; an interrupted profile in it is continued",
       "profile",
     )
-    .option("--modes <names>", "nvpmodel modes by name, all, or current (the default)", "current")
+    .option("--modes <names>", "nvpmodel modes by name, all, or current", "current")
     .option("--algorithms <names>", `matchers: ${ALGORITHMS.join(", ")}`, "sgm")
     .option("--sizes <list>", "image sizes", "640x480")
     .option("--disparities <list>", "numbers of disparities", "64,128")
@@ -107,7 +107,7 @@ export function define(command: Command): void {
     .option("--warm-up <n>", "seconds before that which do not count", "4")
     .option("--idle <n>", "seconds of idle power before and after, at least 2", "10")
     .option("--stage-rounds <n>", "rounds of runs with stages left out or repeated: what each costs", "0")
-    .option("--repeat-stages <list>", "stages that those rounds repeat, such as match=3,median=40", "")
+    .option("--repeat-stages <list>", "stages that those rounds repeat, such as match=3,median=40")
     .option("--backend <name>", "auto, cpu or cuda", "auto")
     .option("--sensor <name>", "power sensor", "auto")
     .option("--yes", "change power modes without asking")

@@ -49,7 +49,7 @@ export interface ProfileOptions {
   warmUp: string;
   idle: string;
   stageRounds: string;
-  repeatStages: string;
+  repeatStages?: string;
   backend: string;
   sensor: string;
   yes?: boolean;
@@ -134,7 +134,7 @@ function buildPlan(options: ProfileOptions, modes: readonly (string | undefined)
     rates: parseRates(options.rates),
     resolutions: parseResolutions(options.resolutions),
     stageRounds: numberBetween("--stage-rounds", options.stageRounds, 0, 20),
-    repeated: parseRepeatedStages(options.repeatStages),
+    repeated: parseRepeatedStages(options.repeatStages ?? ""),
   });
 }
 

@@ -32,7 +32,7 @@ export function define(command: Command): void {
   command.option("--inputs", "record both captured images too, so that all can be computed again");
   withExamples(
     withJson(withConfig(withRunOptions(command)), "print one JSON object at the end instead of live lines"),
-    "depthwatt record walk.mcap --left /dev/video0 --right /dev/video2 --calibration rig.yaml --inputs",
+    "depthwatt record walk.mcap --left /dev/video0 --right /dev/video2 --calibration calibration.json --inputs",
     "depthwatt record 'night-{time}.mcap' --set outputs.mcap.rotateSeconds=600",
   ).action(record);
 }

@@ -8,7 +8,7 @@ export function define(command: Command): void {
   withExamples(
     withJson(withConfig(withRunOptions(command)), "print one JSON object at the end instead of live lines"),
     "depthwatt run",
-    "depthwatt run --left recording/left --right recording/right --calibration camchain.yaml --broker mqtt://broker:1883",
+    "depthwatt run --left recording/left --right recording/right --calibration calibration.json --broker mqtt://broker:1883",
     "depthwatt run --frames 60 --json",
   ).action((options: RunOptions) => run(options));
 }

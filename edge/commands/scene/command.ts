@@ -73,24 +73,24 @@ async function run(flags: SceneFlags): Promise<void> {
 export function define(command: Command): void {
   command
     .requiredOption("--frames <n>", "how many frames; 30 of them are one second of the scene")
-    .requiredOption("--out <dir>", "folder to write to")
+    .requiredOption("-o, --out <dir>", "folder to write to")
     .option(
       "--raw",
-      "as the cameras see it: bent by lenses, cameras turned; also one headerless file per camera",
+      "not rectified: with lens distortion and rotated cameras; also one headerless file per camera",
     )
     .option("--ideal", "without noise and with equal cameras")
-    .option("--color", "pictures in colours, for matchers that read them")
+    .option("--color", "colour images, for matchers that use colour")
     .addOption(
-      new Option("--room <which>", "which room: bare has walls of one grey value, a pane and a blind")
+      new Option("--room <which>", "bare: walls without texture, a window and a blind")
         .choices(["furnished", "bare"])
         .default("furnished"),
     )
     .option("--width <pixels>", "width of the pictures", "640")
     .option("--height <pixels>", "height of the pictures", "480")
-    .option("--seed <n>", "other textures and other noise in the same room", "1")
+    .option("--seed <n>", "seed of textures and noise", "1")
     .option("--first <n>", "number of the first frame", "0")
     .addOption(
-      new Option("--truth <which>", "which exact answers to write")
+      new Option("--truth <which>", "side of the ground truth")
         .choices(["both", "left", "none"])
         .default("both"),
     )

@@ -97,7 +97,7 @@ export async function lookForBoard(
     };
   });
   const notes = [
-    `the board is taken to have ${boardWords(board)}: so show ${guess.pictures} of ${guess.ofPictures} images`,
+    `the board has ${boardWords(board)}, found in ${guess.pictures} of ${guess.ofPictures} images`,
   ];
   return { board, imageSize: size.size, seen, notes };
 }

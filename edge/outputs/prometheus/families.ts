@@ -22,6 +22,12 @@ function byLabel<T>(
 const powerRails = (power: PowerFigures | undefined): Record<string, RailFigure | Unavailable> =>
   power?.rails ?? {};
 
+/** Undefined where no sensor measures the total, or no frame was computed. */
+function powerNumber(power: PowerFigures | undefined, name: "joulesPerFrame" | "fpsPerWatt") {
+  const value = power?.available ? power[name] : undefined;
+  return typeof value === "number" ? value : undefined;
+}
+
 const powerContext = ({ recent }: ScrapeFacts) => {
   const power = recent?.power;
   return power?.available && !("available" in power.context) ? power.context : undefined;
@@ -265,6 +271,26 @@ export const FAMILIES: readonly Family[] = [
       const power = recent?.power;
       return power?.available && typeof power.idleWatts === "number" ? one(power.idleWatts) : [];
     },
+  },
+  {
+    name: "depthwatt_power_uncertainty_watts",
+    type: "gauge",
+    unit: "watts",
+    help: "Expanded uncertainty of depthwatt_power_watts (k = 2): the sensor's step and sampling, not its gain.",
+    samples: ({ recent }) => one(recent?.power.available ? recent.power.wattsUncertainty : undefined),
+  },
+  {
+    name: "depthwatt_frame_energy_joules",
+    type: "gauge",
+    unit: "joules",
+    help: "Mean energy of a frame over the last seconds, idle included.",
+    samples: ({ recent }) => one(powerNumber(recent?.power, "joulesPerFrame")),
+  },
+  {
+    name: "depthwatt_frames_per_second_watt",
+    type: "gauge",
+    help: "Frames a second for each watt over the last seconds, idle included.",
+    samples: ({ recent }) => one(powerNumber(recent?.power, "fpsPerWatt")),
   },
   {
     name: "depthwatt_energy_joules",

@@ -116,7 +116,10 @@ test("power, rails, idle and temperatures that are known stand with their units"
   const power = {
     available: true,
     watts: 5.25,
+    wattsUncertainty: 0.25,
     joules: 52.5,
+    joulesPerFrame: 7.5,
+    fpsPerWatt: { available: false, reason: "no frame" },
     idleWatts: 3,
     rails: { VDD_IN: rail, VDD_CPU: { available: false, reason: "denied" } },
     context: { temperaturesCelsius: { "CPU-therm": 48.5 }, throttle: { soctherm: 2 } },
@@ -142,6 +145,8 @@ test("power, rails, idle and temperatures that are known stand with their units"
   for (const line of [
     "depthwatt_power_watts 5.25",
     "depthwatt_idle_power_watts 3",
+    "depthwatt_power_uncertainty_watts 0.25",
+    "depthwatt_frame_energy_joules 7.5",
     'depthwatt_rail_power_watts{rail="VDD_IN"} 4',
     "depthwatt_energy_joules_total 52.5",
     'depthwatt_rail_energy_joules_total{rail="VDD_IN"} 40',

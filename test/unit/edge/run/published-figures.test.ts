@@ -494,6 +494,7 @@ test("summary, metrics, info, camera_info, frames and Prometheus of a scripted r
     });
   }
 
+  const POWER = metrics.at(-1)!.power as { wattsUncertainty: number; joulesPerFrame: number; fpsPerWatt: number };
   expectScrape(scrape, {
     depthwatt_build: [
       [{ version: VERSION, board: "none", backend: "cpu", instruction_set: "scalar", algorithm: "sgm" }, 1],
@@ -541,6 +542,9 @@ test("summary, metrics, info, camera_info, frames and Prometheus of a scripted r
       [{ rail: "gpu" }, BUSY.gpu],
     ],
     depthwatt_idle_power_watts: [[{}, IDLE.main]],
+    depthwatt_power_uncertainty_watts: [[{}, POWER.wattsUncertainty]],
+    depthwatt_frame_energy_joules: [[{}, POWER.joulesPerFrame]],
+    depthwatt_frames_per_second_watt: [[{}, POWER.fpsPerWatt]],
     depthwatt_energy_joules: [[{}, joules]],
     depthwatt_rail_energy_joules: [
       [{ rail: "main" }, joules],

@@ -494,7 +494,11 @@ test("summary, metrics, info, camera_info, frames and Prometheus of a scripted r
     });
   }
 
-  const POWER = metrics.at(-1)!.power as { wattsUncertainty: number; joulesPerFrame: number; fpsPerWatt: number };
+  const POWER = metrics.at(-1)!.power as {
+    wattsUncertainty: number;
+    joulesPerFrame: number;
+    fpsPerWatt: number;
+  };
   expectScrape(scrape, {
     depthwatt_build: [
       [{ version: VERSION, board: "none", backend: "cpu", instruction_set: "scalar", algorithm: "sgm" }, 1],

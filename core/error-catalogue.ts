@@ -207,6 +207,12 @@ export const ERROR_CATALOGUE = {
     "Another process uses the camera.",
     "End the other process; 'fuser -v /dev/videoN' names it.",
   ),
+  DEVICE_BANDWIDTH: entry(
+    3,
+    true,
+    "The USB bus has too little bandwidth left for a camera's stream.",
+    "Choose Motion JPEG (source.v4l2.format MJPEG), a lower rate or a smaller size; or use a port of another USB controller or one side-by-side camera; or load uvcvideo with quirks=128.",
+  ),
   DEVICE_UNSUITABLE: entry(
     3,
     false,

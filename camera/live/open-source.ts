@@ -28,6 +28,7 @@ import { ExposureLoop } from "./exposure-loop.js";
 import { rawAlignmentFrom } from "./raw-alignment.js";
 import { lockRightToLeft, parseControls, type RequestedControl } from "./requested-controls.js";
 import { V4l2Source } from "./source.js";
+import { usbLinkFrom } from "./usb-link.js";
 
 export interface V4l2Settings {
   /** Device paths: left and right, or sideBySide alone. */
@@ -37,7 +38,7 @@ export interface V4l2Settings {
   /** Size of one camera's image, pixels. */
   width: number;
   height: number;
-  /** Default auto: the cheapest format that both cameras offer. */
+  /** Default auto: the cheapest format in which both cameras reach rateHz. */
   format?: CaptureFormat | "auto";
   /** Colours are read: formats with them are preferred, and Motion JPEG is decoded to RGB8. */
   colours?: boolean;
@@ -87,11 +88,17 @@ async function openSource(settings: V4l2Settings, around: V4l2Surroundings): Pro
   const descriptions: NativeDescription[] = [];
   for (const path of paths) descriptions.push(await describe(path, around));
   const size = { width: settings.width * (sideBySide ? 2 : 1), height: settings.height };
-  const trait = chooseFormat(descriptions, {
-    ...size,
-    format: settings.format ?? "auto",
-    colours: settings.colours ?? false,
-  });
+  const { trait, reason } = chooseFormat(
+    descriptions,
+    {
+      ...size,
+      format: settings.format ?? "auto",
+      colours: settings.colours ?? false,
+      ...(settings.rateHz !== undefined && { rateHz: settings.rateHz }),
+    },
+    paths.map((path) => usbLinkFrom(path, around.folders?.sysfs)),
+  );
+  if (reason !== undefined) around.onNote?.(reason);
   const cameras: SupervisedCamera[] = [];
   const buses = around.buses ?? new BusClocks({ ...hostClocks(around.video), clocks: around.clocks });
   try {

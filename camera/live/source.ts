@@ -17,6 +17,7 @@ import type { CaptureMemory, PairSource, SourceCounters, SourceDescription, Sour
 import { type CameraImage, type CameraImageLayout, CameraImages, PairPool } from "./camera-image.js";
 import { asDepthwattError } from "./errors.js";
 import type { ExposureLoop } from "./exposure-loop.js";
+import { RateWatch } from "./rate-watch.js";
 import { SkewWatch } from "./skew-watch.js";
 
 export interface V4l2Parts {
@@ -155,9 +156,14 @@ export class V4l2Source implements PairSource {
     camera: SupervisedCamera,
     onFrame: (camera: V4l2Camera, frame: CameraFrame) => void,
   ): void {
+    const rate = new RateWatch(camera.camera!.path, camera.camera!.native.format.rateHz);
     camera.start({
-      onFrame,
+      onFrame: (opened, frame) => {
+        this.#warn(rate.add(frame.dequeuedNumberNs - frame.ageNs, frame.lostBefore));
+        onFrame(opened, frame);
+      },
       onLost: (reason) => {
+        rate.reset();
         this.#lost.set(side, reason);
         this.#pairer.clear();
         this.#degraded = true;

@@ -281,6 +281,11 @@ const errnoNames = new Map(Object.entries(constants.errno).map(([name, value]) =
 
 function faultError(path: string, errno: number, action: string | undefined): CameraError {
   const name = errnoNames.get(errno) ?? `errno ${errno}`;
+  if (name === "ENOSPC") {
+    // Only the start of a stream answers so: USB reserves a stream's bandwidth in advance.
+    const message = `${path}: expected enough free USB bandwidth for this stream, the bus has too little left (${name}).`;
+    return new CameraError("DEVICE_BANDWIDTH", message, { context: { device: path, errno: name } });
+  }
   const isGone = name === "ENODEV" || name === "ENXIO";
   const message = isGone
     ? `${path}: the camera was unplugged (${name}).`

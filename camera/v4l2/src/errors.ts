@@ -26,6 +26,11 @@ export const CAMERA_ERRORS = {
     retryable: true,
     hint: "End the other process; 'fuser -v /dev/videoN' names it.",
   },
+  /** The USB bus has too little bandwidth left for this stream. */
+  DEVICE_BANDWIDTH: {
+    retryable: true,
+    hint: "Request Motion JPEG, a lower rate or a smaller size; or use a port of another USB controller; or load uvcvideo with quirks=128.",
+  },
   /** A device does not support the request: no camera, no such format, size or control. */
   DEVICE_UNSUITABLE: {
     retryable: false,

@@ -3,7 +3,7 @@
 import { type CameraFrame, V4l2Camera } from "./camera.js";
 import { type DeviceFolders, findCamera } from "./devices.js";
 import { addDrops } from "./drops.js";
-import { CameraError } from "./errors.js";
+import { CameraError, type CameraErrorCode } from "./errors.js";
 import type { NativeAddon, NativeCamera, NativeControlEvent, NativeOpenOptions } from "./native.js";
 import type { BusClocks, ClockReader } from "./pair/bus-clock.js";
 import { DeviceClock } from "./pair/device-clock.js";
@@ -22,12 +22,15 @@ export interface SupervisorEvents {
   onFrame(camera: V4l2Camera, frame: CameraFrame): void;
   /** After the frames that came together. */
   onTurn?(): void;
-  /** No images until onBack; called once per loss. */
+  /** No images until onBack; called once per loss, and again when its cause changes. */
   onLost(reason: string): void;
   onBack(): void;
   /** Watched controls that changed. */
   onControls?(events: readonly NativeControlEvent[]): void;
-  /** The camera is lost for good: it came back unable to do what it did before, or was not to be looked for. */
+  /**
+   * The camera is lost for good: it came back unable to do what it did before, its first stream found no USB bandwidth,
+   * or reconnect is false.
+   */
   onError(error: Error): void;
 }
 
@@ -71,7 +74,8 @@ export class SupervisedCamera {
   #graceMs = FIRST_IMAGE_MS;
   /** Silent for too long at the last look. */
   #suspect = false;
-  #lost = false;
+  /** Why the camera is lost, while it is. */
+  #lostCode: CameraErrorCode | undefined;
   #away = false;
   #stopped = false;
   #reopening: Promise<void> | undefined;
@@ -168,7 +172,7 @@ export class SupervisedCamera {
     camera.start({
       onFrame: (frame) => this.#onFrame(camera, frame),
       onTurn: () => this.#events?.onTurn?.(),
-      onFault: (error) => this.#lose(error.message),
+      onFault: (error) => this.#lose(error),
       onControls: (events) => this.#events?.onControls?.(events),
     });
   }
@@ -184,8 +188,8 @@ export class SupervisedCamera {
     const stepNs = timeNs - this.#lastTimeNs[0]!;
     this.#lastTimeNs[0] = timeNs;
     this.period.addStep(Number.isNaN(stepNs) ? 0 : stepNs);
-    if (this.#lost) {
-      this.#lost = false;
+    if (this.#lostCode !== undefined) {
+      this.#lostCode = undefined;
       this.#events?.onBack();
     }
     this.#events!.onFrame(camera, frame);
@@ -210,27 +214,30 @@ export class SupervisedCamera {
     const wasSuspect = this.#suspect;
     this.#suspect = silentMs > limitMs;
     if (wasSuspect && this.#suspect) {
-      this.#lose(
-        `${this.#path}: no image for ${(silentMs / 1000).toFixed(1)} s; the stream is started again.`,
-      );
+      const reason = `${this.#path}: no image for ${(silentMs / 1000).toFixed(1)} s; the stream is started again.`;
+      this.#lose(new CameraError("DEVICE_UNAVAILABLE", reason, { context: { device: this.#path } }));
     }
   }
 
-  #lose(reason: string): void {
+  #lose(error: CameraError): void {
     const camera = this.#camera;
     if (camera === undefined || this.#stopped) return;
     this.#camera = undefined;
     this.#previous = camera;
     this.#keepDrops(camera);
+    const neverStreamed = Number.isNaN(this.#lastTimeNs[0]);
+    const isFinal = this.#options.reconnect === false || (error.code === "DEVICE_BANDWIDTH" && neverStreamed);
     // Before the close: the consumer may hold images whose memory keeps the kernel from forgetting the device.
-    if (this.#options.reconnect === false) {
+    if (isFinal) {
       this.#stopped = true;
       clearInterval(this.#timer);
-      this.#events?.onError(
-        new CameraError("DEVICE_UNAVAILABLE", reason, { context: { device: camera.path } }),
+      this.#events?.onError(error);
+    } else if (this.#lostCode !== error.code) {
+      this.#lostCode = error.code;
+      this.#events?.onLost(
+        error.code === "DEVICE_BANDWIDTH" ? `${error.message} ${error.hint}` : error.message,
       );
-    } else if (!this.#lost) this.#events?.onLost(reason);
-    this.#lost = true;
+    }
     this.#reopening = camera.close().finally(() => {
       this.#reopening = undefined;
     });

@@ -165,6 +165,47 @@ describe("refused, with a code and what to do", () => {
   });
 });
 
+describe("too little USB bandwidth", () => {
+  const { ENOSPC } = constants.errno;
+
+  test("at the first start: the camera ends with its own code and says what to do", async () => {
+    fake.plugIn({ path: PATH });
+    fake.fail(PATH, "STREAMON", ENOSPC, 1e9);
+    const camera = await open(PATH, {}, around());
+    const ended = (async () => {
+      for await (const _ of camera);
+    })();
+    await expect(ended).rejects.toMatchObject({
+      code: "DEVICE_BANDWIDTH",
+      message: expect.stringMatching(/free USB bandwidth/),
+      hint: expect.stringMatching(/Motion JPEG.*quirks=128/),
+    });
+    expect(fake.state(PATH).opens).toBe(0);
+  });
+
+  test("after a replug: the reason changes, and the camera returns when there is room again", async () => {
+    const camera = await opened();
+    const reasons: string[] = [];
+    camera.on("lost", (reason) => reasons.push(reason));
+    const seen: Frame[] = [];
+    camera.start((frame) => seen.push(frame.keep()));
+    await streaming();
+    deliver(counted(1));
+    await until(() => seen.length === 1, "the first image");
+    fake.fail(PATH, "STREAMON", ENOSPC, 2);
+    fake.fatal(PATH, true);
+    await until(() => reasons.length === 1, "the stream's failure");
+    fake.fatal(PATH, false);
+    await until(() => reasons.length === 2, "the missing bandwidth");
+    expect(reasons[1]).toMatch(/free USB bandwidth.*Motion JPEG/);
+    await until(() => fake.state(PATH).streaming, "the stream is on again");
+    deliver(counted(2));
+    await until(() => seen.length === 2, "the next image");
+    expect(reasons).toHaveLength(2);
+    await camera.close();
+  });
+});
+
 describe("a driver that lies", () => {
   test("of rows shorter than their pixels", async () => {
     fake.plugIn({ path: PATH, lies: { strideBytes: 10 } });

@@ -177,7 +177,7 @@ test("cameras: where colours are read, auto prefers formats that have them", () 
   const order: string[] = [];
   for (let left = formats; left.length > 0; ) {
     const request = { width: 64, height: 48, format: "auto", colours: true } as const;
-    const { format, fourcc } = chooseFormat([{ ...camera, formats: left }], request);
+    const { format, fourcc } = chooseFormat([{ ...camera, formats: left }], request).trait;
     order.push(format);
     left = left.filter((other) => other.fourcc !== fourcc);
   }

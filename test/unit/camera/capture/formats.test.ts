@@ -71,7 +71,7 @@ describe("choice of the format", () => {
       ["YUYV", 640, 480],
     ]);
     offers.formats[0]!.emulated = true;
-    expect(chooseFormat([offers], { width: 640, height: 480, format: "auto" }).format).toBe("YUYV");
+    expect(chooseFormat([offers], { width: 640, height: 480, format: "auto" }).trait.format).toBe("YUYV");
   });
 
   test("a range of sizes has steps: between them nothing is offered", () => {
@@ -86,7 +86,7 @@ describe("choice of the format", () => {
     };
     offers.formats[0]!.sizes = [{ ...range, ratesHz: [30], rateRange: true }];
     const choose = (width: number, height: number) =>
-      chooseFormat([offers], { width, height, format: "auto" });
+      chooseFormat([offers], { width, height, format: "auto" }).trait;
     expect(choose(48, 32).format).toBe("GREY");
     for (const [width, height] of [
       [40, 32],
@@ -105,7 +105,7 @@ describe("choice of the format", () => {
         width: 640,
         height: 480,
         format: "auto",
-      });
+      }).trait;
       order.push(format);
       left = left.filter(([other]) => other !== fourcc);
     }
@@ -138,15 +138,72 @@ describe("choice of the format", () => {
       ["YUYV", 640, 480],
       ["MJPG", 640, 480],
     ]);
-    expect(chooseFormat([left, right], request).format).toBe("YUYV");
-    expect(chooseFormat([right], request).format).toBe("GREY");
-    expect(chooseFormat([left, right], { ...request, format: "MJPEG" }).format).toBe("MJPEG");
+    expect(chooseFormat([left, right], request).trait.format).toBe("YUYV");
+    expect(chooseFormat([right], request).trait.format).toBe("GREY");
+    expect(chooseFormat([left, right], { ...request, format: "MJPEG" }).trait.format).toBe("MJPEG");
   });
 
   test("a camera that lists no sizes is taken at its word", () => {
     const plain = camera("/dev/video0", [["GREY", 1, 1]]);
     plain.formats[0]!.sizes = [];
-    expect(chooseFormat([plain], request).format).toBe("GREY");
+    expect(chooseFormat([plain], request).trait.format).toBe("GREY");
+  });
+
+  /** One 1280x480 image with both sides, as USB 2 stereo cameras offer it. */
+  const wide = (ratesHz: Record<string, number[]>) => {
+    const offers = camera(
+      "/dev/video0",
+      Object.keys(ratesHz).map((fourcc) => [fourcc, 1280, 480]),
+    );
+    for (const format of offers.formats) format.sizes[0]!.ratesHz = ratesHz[format.fourcc]!;
+    return offers;
+  };
+  const wideRequest = { width: 1280, height: 480, format: "auto" } as const;
+
+  test("auto takes the cheapest format that reaches the rate, and names the rates of cheaper ones", () => {
+    const offers = wide({ YUYV: [10, 5], MJPG: [60, 30] });
+    const chosen = chooseFormat([offers], { ...wideRequest, rateHz: 30 });
+    expect(chosen.trait.format).toBe("MJPEG");
+    expect(chosen.reason).toBe("source.v4l2.format auto takes MJPEG (60 Hz); cheaper formats: YUYV 10 Hz.");
+    for (const rateHz of [10, 5, undefined]) {
+      const slow = chooseFormat([offers], { ...wideRequest, ...(rateHz && { rateHz }) });
+      expect([slow.trait.format, slow.reason]).toEqual(["YUYV", undefined]);
+    }
+    expect(chooseFormat([offers], { ...wideRequest, format: "YUYV", rateHz: 30 })).toMatchObject({
+      trait: { format: "YUYV" },
+      reason: undefined,
+    });
+  });
+
+  test("the slower of two cameras counts; a rate that no format reaches gets the fastest format", () => {
+    const left = wide({ YUYV: [30], MJPG: [30] });
+    const right = wide({ YUYV: [10], MJPG: [25] });
+    const request = { ...wideRequest, rateHz: 30 };
+    expect(chooseFormat([left], request).trait.format).toBe("YUYV");
+    expect(chooseFormat([left, right], request).trait.format).toBe("MJPEG");
+    // 29.97 Hz is 30 Hz.
+    expect(chooseFormat([wide({ YUYV: [29.97], MJPG: [30] })], request).trait.format).toBe("YUYV");
+  });
+
+  test("two cameras on one USB bus: auto takes the format whose streams fit", () => {
+    const vga = () =>
+      camera("/dev/video0", [
+        ["YUYV", 640, 480],
+        ["MJPG", 640, 480],
+      ]);
+    const request = { width: 640, height: 480, format: "auto", rateHz: 30 } as const;
+    const link = (bus: string, megabitsPerSecond = 480) => ({ bus, megabitsPerSecond });
+    const format = (...links: Parameters<typeof chooseFormat>[2] & object) =>
+      chooseFormat([vga(), vga()], { ...request, width: 640 }, links).trait.format;
+    // 640 x 480 x 16 bits x 30 Hz is 147 Mbit/s each, and 80 % of 480 Mbit/s is 384.
+    expect(format(link("1"), link("1"))).toBe("YUYV");
+    expect(format(link("1", 300), link("1", 300))).toBe("MJPEG");
+    expect(format(link("1", 300), link("2", 300))).toBe("YUYV");
+    expect(format(link("1", 5000), link("1", 5000))).toBe("YUYV");
+    expect(format(undefined, undefined)).toBe("YUYV");
+    expect(chooseFormat([vga(), vga()], request, [link("1", 12), link("1", 12)]).reason).toMatch(
+      /takes MJPEG \(30 Hz\); cheaper formats: YUYV 30 Hz, too much for the USB bus/,
+    );
   });
 
   test("names the camera that lacks it and what it has", () => {

@@ -28,9 +28,15 @@ function plugBoth(left: Partial<FakeCamera>, right: Partial<FakeCamera> = left):
   fake.plugIn({ path: RIGHT, ...right });
 }
 
-async function open(settings: Partial<V4l2Settings> = {}, folders = {}) {
+async function open(settings: Partial<V4l2Settings> = {}, folders = {}, onNote?: (note: string) => void) {
   const request = { left: LEFT, right: RIGHT, width: 64, height: 48, autoExposure: "off" } as const;
-  const around = { video, clocks, system: fake.system, folders: { sysfs: "/nowhere", ...folders } };
+  const around = {
+    video,
+    clocks,
+    system: fake.system,
+    folders: { sysfs: "/nowhere", ...folders },
+    ...(onNote && { onNote }),
+  };
   const source = await openV4l2Source({ ...request, ...settings }, around);
   cleanups.push(() => source.stop());
   return source;
@@ -208,6 +214,22 @@ needs("toolchain").suite("before the first image", () => {
     symlinkSync(file!, link!);
     expect(isSameDevice(file!, link!)).toBe(true);
     expect(isSameDevice(file!, other!)).toBe(false);
+  });
+
+  test("the first stream finds no USB bandwidth: the run ends with that code, and auto's choice is explained", async () => {
+    const formats = [
+      { fourcc: "YUYV", width: 64, height: 48, ratesHz: [5] },
+      { fourcc: "MJPG", width: 64, height: 48, ratesHz: [30] },
+    ];
+    plugBoth({ formats });
+    fake.fail(RIGHT, "STREAMON", constants.errno.ENOSPC, 1e9);
+    const notes: string[] = [];
+    const source = await open({ rateHz: 30 }, {}, (note) => notes.push(note));
+    expect(notes).toContain("source.v4l2.format auto takes MJPEG (30 Hz); cheaper formats: YUYV 5 Hz.");
+    const { errors, events } = recording();
+    source.start(events);
+    await until(() => errors.length === 1, "the error");
+    expect(errors[0]).toMatchObject({ code: "DEVICE_BANDWIDTH", message: expect.stringContaining(RIGHT) });
   });
 
   test("who has a busy camera: another process, by name, and never this one", () => {

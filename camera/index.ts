@@ -12,6 +12,7 @@ export type * from "./frame.js";
 export { greyPairLayout, rgbPairLayout } from "./grey-pair.js";
 export { listDevices, loadVideo } from "./live/devices.js";
 export { openV4l2Source, type V4l2Settings, type V4l2Surroundings } from "./live/open-source.js";
+export { PAIR_LAYOUTS } from "./live/pair-layout.js";
 export { loadImageLibrary } from "./recordings/images/image-library.js";
 export * from "./recordings/images/index.js";
 export { leftRightIn } from "./recordings/left-right.js";

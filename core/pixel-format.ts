@@ -3,7 +3,8 @@
 
 /**
  * How the bytes of an image are laid out. Y10, Y12, Y16 and BAYER_*10, 12, 16: little-endian 16-bit words, value in the
- * low bits. RGB8: three bytes a pixel, red first. NV12: a plane of luma, behind it one of
+ * low bits. Y8I_LEFT and Y8I_RIGHT: the first or the second of two
+ * bytes a pixel. RGB8: three bytes a pixel, red first. NV12: a plane of luma, behind it one of
  * chroma, rows of the same stride. Raw words that a board fills from the top (Tegra) are Y16 and BAYER_*16: see camera/v4l2/src/pixel-formats.ts.
  */
 export type PixelFormat =
@@ -11,6 +12,8 @@ export type PixelFormat =
   | "Y10"
   | "Y12"
   | "Y16"
+  | "Y8I_LEFT"
+  | "Y8I_RIGHT"
   | "YUYV"
   | "UYVY"
   | "NV12"
@@ -34,5 +37,5 @@ export type PixelFormat =
 
 /** Returns whether the engine can read colours from the format: otherwise red, green and blue are the grey value. */
 export function hasColours(format: PixelFormat): boolean {
-  return !["GREY", "Y10", "Y12", "Y16"].includes(format);
+  return !["GREY", "Y10", "Y12", "Y16", "Y8I_LEFT", "Y8I_RIGHT"].includes(format);
 }

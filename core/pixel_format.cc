@@ -7,11 +7,11 @@
 namespace depthwatt {
 namespace {
 
-constexpr const char* kNames[] = {"GREY",         "Y10",          "Y12",          "Y16",          "YUYV",
-                                  "UYVY",         "NV12",         "RGB8",         "BAYER_RGGB8",  "BAYER_GRBG8",
-                                  "BAYER_GBRG8",  "BAYER_BGGR8",  "BAYER_RGGB10", "BAYER_GRBG10", "BAYER_GBRG10",
-                                  "BAYER_BGGR10", "BAYER_RGGB12", "BAYER_GRBG12", "BAYER_GBRG12", "BAYER_BGGR12",
-                                  "BAYER_RGGB16", "BAYER_GRBG16", "BAYER_GBRG16", "BAYER_BGGR16"};
+constexpr const char* kNames[] = {
+    "GREY",         "Y10",          "Y12",          "Y16",          "Y8I_LEFT",     "Y8I_RIGHT",    "YUYV",
+    "UYVY",         "NV12",         "RGB8",         "BAYER_RGGB8",  "BAYER_GRBG8",  "BAYER_GBRG8",  "BAYER_BGGR8",
+    "BAYER_RGGB10", "BAYER_GRBG10", "BAYER_GBRG10", "BAYER_BGGR10", "BAYER_RGGB12", "BAYER_GRBG12", "BAYER_GBRG12",
+    "BAYER_BGGR12", "BAYER_RGGB16", "BAYER_GRBG16", "BAYER_GBRG16", "BAYER_BGGR16"};
 
 size_t bytesPerPixel(PixelFormat format) {
   switch (format) {
@@ -19,6 +19,8 @@ size_t bytesPerPixel(PixelFormat format) {
     case PixelFormat::kY10:
     case PixelFormat::kY12:
     case PixelFormat::kY16:
+    case PixelFormat::kY8iLeft:
+    case PixelFormat::kY8iRight:
     case PixelFormat::kYuyv:
     case PixelFormat::kUyvy: return 2;
     default: return format >= PixelFormat::kBayerRggb10 ? 2 : 1;

@@ -10,7 +10,7 @@ namespace depthwatt {
 /// In the order of PixelFormat in core/pixel-format.ts: formats without colours first.
 // clang-format off: one line a family
 enum class PixelFormat : int32_t {
-  kGrey, kY10, kY12, kY16, kYuyv, kUyvy, kNv12, kRgb8,
+  kGrey, kY10, kY12, kY16, kY8iLeft, kY8iRight, kYuyv, kUyvy, kNv12, kRgb8,
   // Four orders of the mosaic for each depth, always in this sequence.
   kBayerRggb8, kBayerGrbg8, kBayerGbrg8, kBayerBggr8,
   kBayerRggb10, kBayerGrbg10, kBayerGbrg10, kBayerBggr10,

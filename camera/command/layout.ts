@@ -24,7 +24,7 @@ export type StreamFormat = "y4m" | RawFormat;
 export const STREAM_FORMATS = [
   "y4m",
   "I420",
-  ...FORMAT_TRAITS.map(({ format }) => format).filter((format) => format !== "MJPEG"),
+  ...FORMAT_TRAITS.map(({ format }) => format).filter((format) => format !== "MJPEG" && format !== "Y8I"),
 ] as const as [StreamFormat, ...StreamFormat[]];
 
 /** Larger than any camera: a header that asks for more is no header. */

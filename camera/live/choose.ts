@@ -15,6 +15,8 @@ export interface FormatRequest {
   width: number;
   height: number;
   format: CaptureFormat | "auto";
+  /** Every pixel has a byte of each image (Y8I); default false. */
+  interleaved?: boolean;
   /** Frames per second to reach; absent: any rate will do. */
   rateHz?: number;
   /** Colours are read: "auto" takes a format without them only where there is no other. */
@@ -75,7 +77,9 @@ export function chooseFormat(
   const offered = (trait: FormatTrait, camera: NativeDescription) =>
     camera.formats.find((format) => format.fourcc === trait.fourcc && !format.emulated);
   const wanted = FORMAT_TRAITS.filter(
-    (trait) => request.format === "auto" || trait.format === request.format,
+    (trait) =>
+      (request.format === "auto" || trait.format === request.format) &&
+      (trait.format === "Y8I") === (request.interleaved ?? false),
   );
   const candidates: Candidate[] = wanted
     .filter((trait) =>
@@ -124,7 +128,9 @@ export function chooseFormat(
 }
 
 const formatRank = ({ format, preference }: FormatTrait, { colours }: FormatRequest): number =>
-  colours && format !== "MJPEG" && !hasColours(format) ? preference + FORMAT_TRAITS.length : preference;
+  colours && format !== "MJPEG" && format !== "Y8I" && !hasColours(format)
+    ? preference + FORMAT_TRAITS.length
+    : preference;
 
 /** Frames per second at this size; Infinity if the driver lists none. */
 function fastestHz(format: NativeFormat, width: number, height: number): number {

@@ -7,10 +7,10 @@ const STEP = 15;
 
 /** Offset of the first sample, bytes per pixel, and bits above eight. */
 function sampleLayout(format: PixelFormat): { offset: number; bytes: number; shift: number } {
-  if (format === "UYVY") return { offset: 1, bytes: 2, shift: 0 };
+  if (format === "UYVY" || format === "Y8I_RIGHT") return { offset: 1, bytes: 2, shift: 0 };
   // Green makes up most of the brightness.
   if (format === "RGB8") return { offset: 1, bytes: 3, shift: 0 };
-  if (format === "YUYV") return { offset: 0, bytes: 2, shift: 0 };
+  if (format === "YUYV" || format === "Y8I_LEFT") return { offset: 0, bytes: 2, shift: 0 };
   const bits = Number(/(10|12|16)$/.exec(format)?.[1] ?? 8);
   return format === "NV12" || bits === 8
     ? { offset: 0, bytes: 1, shift: 0 }

@@ -25,6 +25,7 @@ import type { CameraImageLayout } from "./camera-image.js";
 import { chooseFormat } from "./choose.js";
 import { asDepthwattError } from "./errors.js";
 import { ExposureLoop } from "./exposure-loop.js";
+import { frameSize, isSecond, isStacked, LAYOUT_TITLES, type PairLayout } from "./pair-layout.js";
 import { rawAlignmentFrom } from "./raw-alignment.js";
 import { lockRightToLeft, parseControls, type RequestedControl } from "./requested-controls.js";
 import { V4l2Source } from "./source.js";
@@ -35,7 +36,9 @@ export interface V4l2Settings {
   left?: string;
   right?: string;
   sideBySide?: string;
-  /** Size of one camera's image, pixels. */
+  /** Where a sideBySide camera's frame has the two images. Default leftRight. */
+  layout?: PairLayout;
+  /** Size of one image, pixels. */
   width: number;
   height: number;
   /** Default auto: the cheapest format in which both cameras reach rateHz. */
@@ -87,18 +90,34 @@ async function openSource(settings: V4l2Settings, around: V4l2Surroundings): Pro
   const sideBySide = paths.length === 1;
   const descriptions: NativeDescription[] = [];
   for (const path of paths) descriptions.push(await describe(path, around));
-  const size = { width: settings.width * (sideBySide ? 2 : 1), height: settings.height };
+  const layout = settings.layout ?? "leftRight";
+  if (!sideBySide && layout !== "leftRight") {
+    throw new DepthwattError(
+      "CONFIG_INVALID",
+      `Expected one camera (source.v4l2.sideBySide) for source.v4l2.layout ${layout}, got two.`,
+      { hint: "Swap source.v4l2.left and source.v4l2.right if the two cameras are the wrong way round." },
+    );
+  }
+  const size = sideBySide ? frameSize(settings, layout) : { width: settings.width, height: settings.height };
   const { trait, reason } = chooseFormat(
     descriptions,
     {
       ...size,
       format: settings.format ?? "auto",
       colours: settings.colours ?? false,
+      interleaved: layout === "interleaved",
       ...(settings.rateHz !== undefined && { rateHz: settings.rateHz }),
     },
     paths.map((path) => usbLinkFrom(path, around.folders?.sysfs)),
   );
   if (reason !== undefined) around.onNote?.(reason);
+  if (trait.format === "NV12" && settings.colours === true && isStacked(layout)) {
+    throw new DepthwattError(
+      "CONFIG_INVALID",
+      "Expected a format other than NV12 for colours of images above each other, got NV12: its colours follow both images.",
+      { hint: "Choose another source.v4l2.format, or the grey images (outputs without colours)." },
+    );
+  }
   const cameras: SupervisedCamera[] = [];
   const buses = around.buses ?? new BusClocks({ ...hostClocks(around.video), clocks: around.clocks });
   try {
@@ -261,31 +280,37 @@ function assemble(
   const left = cameras[0]!;
   const right = cameras[1];
   const decodedBytes = settings.colours === true ? 3 : 1;
-  const imageLayout = (camera: V4l2Camera, offsetPixels: number): CameraImageLayout => {
+  const layout = right ? undefined : (settings.layout ?? "leftRight");
+  const imageLayout = (camera: V4l2Camera, side: "left" | "right"): CameraImageLayout => {
     const { identity, format } = camera.native;
     const alignment = settings.rawAlignment ?? "auto";
+    const isJpeg = trait.format === "MJPEG";
+    // A decoded JPEG has rows that touch.
+    const strideBytes = isJpeg ? format.width * decodedBytes : format.strideBytes;
+    const pixels = delivered(
+      trait.format,
+      alignment === "auto" ? rawAlignmentFrom(identity.driver, around.folders?.compatible) : alignment,
+      settings.colours,
+    );
+    const acrossBytes = settings.width * (isJpeg ? decodedBytes : formatTrait(trait.format).bytesPerPixel);
+    const downBytes = settings.height * strideBytes;
     return {
       width: settings.width,
       height: settings.height,
-      // A decoded JPEG has rows that touch.
-      strideBytes: trait.format === "MJPEG" ? format.width * decodedBytes : format.strideBytes,
-      format: delivered(
-        trait.format,
-        alignment === "auto" ? rawAlignmentFrom(identity.driver, around.folders?.compatible) : alignment,
-        settings.colours,
-      ),
+      strideBytes,
+      format: pixels === "Y8I" ? (side === "left" ? "Y8I_LEFT" : "Y8I_RIGHT") : pixels,
       offsetBytes:
-        offsetPixels * (trait.format === "MJPEG" ? decodedBytes : formatTrait(trait.format).bytesPerPixel),
+        layout !== undefined && isSecond(layout, side) ? (isStacked(layout) ? downBytes : acrossBytes) : 0,
     };
   };
   const layouts = {
-    left: imageLayout(left.camera!, 0),
-    right: right ? imageLayout(right.camera!, 0) : imageLayout(left.camera!, settings.width),
+    left: imageLayout(left.camera!, "left"),
+    right: imageLayout((right ?? left).camera!, "right"),
   };
   const { rateHz } = left.camera!.native.format;
   const names = right
     ? `${left.camera!.path} and ${right.camera!.path}`
-    : `${left.camera!.path} side by side`;
+    : `${left.camera!.path} ${LAYOUT_TITLES[layout!]}`;
   const rate = rateHz > 0 ? ` at ${Number(rateHz.toFixed(2))} Hz` : "";
   return new V4l2Source({
     description: {

@@ -33,8 +33,8 @@ const bitDepth = (format: PixelFormat): number =>
 function copySamples({ data, width, height, strideBytes, format }: RawImage): Uint8Array | Uint16Array {
   const depth = bitDepth(format);
   const samples = depth === 8 ? new Uint8Array(width * height) : new Uint16Array(width * height);
-  const step = depth > 8 || format === "YUYV" || format === "UYVY" ? 2 : 1;
-  const offset = format === "UYVY" ? 1 : 0;
+  const step = depth > 8 || /^(YUYV|UYVY|Y8I_)/.test(format) ? 2 : 1;
+  const offset = format === "UYVY" || format === "Y8I_RIGHT" ? 1 : 0;
   for (let y = 0; y < height; y++) {
     let at = y * strideBytes + offset;
     for (let x = 0; x < width; x++, at += step) {

@@ -115,7 +115,9 @@ int32_t greyAt(const RectifySource& source, int32_t x, int32_t y) {
       const int32_t weighted = 77 * raw.byte(3 * x, y) + 150 * raw.byte(3 * x + 1, y) + 29 * raw.byte(3 * x + 2, y);
       return (weighted + 128) / 256;
     }
+    case PixelFormat::kY8iLeft:
     case PixelFormat::kYuyv: return raw.byte(2 * x, y);
+    case PixelFormat::kY8iRight:
     case PixelFormat::kUyvy: return raw.byte(2 * x + 1, y);
     case PixelFormat::kY10: return raw.word(x, y) % 1024 / 4;
     case PixelFormat::kY12: return raw.word(x, y) % 4096 / 16;

@@ -28,9 +28,11 @@ inline SampleLayout sampleLayout(PixelFormat format) {
   if (isBayer(format)) return kBayerDepths[bayerDepth(format)];
   switch (format) {
     case PixelFormat::kRgb8: return {3, 0};  // three samples: its grey is their BT.601 luma
+    case PixelFormat::kY8iLeft:
     case PixelFormat::kYuyv: return {2, 0};
     case PixelFormat::kY10: return {2, 2};
     case PixelFormat::kY12: return {2, 4};
+    case PixelFormat::kY8iRight:
     case PixelFormat::kUyvy:
     case PixelFormat::kY16: return {2, 8};
     default: return {1, 0};

@@ -68,16 +68,18 @@ export interface SettingValues {
   "source.v4l2.left"?: string | undefined;
   /** Device of the right camera. */
   "source.v4l2.right"?: string | undefined;
-  /** Device of one camera that delivers both images side by side, in place of left and right. */
+  /** Device of one camera that delivers both images in each frame, in place of left and right. */
   "source.v4l2.sideBySide"?: string | undefined;
-  /** Width of each camera's image. (px, default 640) */
+  /** Place of the two images in a sideBySide camera's frame, the left camera's first; interleaved: every pixel has a byte of each (Y8I, such as the infrared images of a RealSense). (default leftRight) */
+  "source.v4l2.layout"?: "leftRight" | "rightLeft" | "topBottom" | "bottomTop" | "interleaved" | undefined;
+  /** Width of one image, not of both together. (px, default 640) */
   "source.v4l2.width"?: number | undefined;
-  /** Height of each camera's image. (px, default 480) */
+  /** Height of one image, not of both together. (px, default 480) */
   "source.v4l2.height"?: number | undefined;
   /** Frame rate asked of the cameras; max leaves them at the rate they are set to. (Hz, default 30) */
   "source.v4l2.rateHz"?: "max" | number | undefined;
   /** Pixel format requested from the cameras; auto takes the cheapest one in which both reach rateHz and fit their USB bus. (default auto) */
-  "source.v4l2.format"?: "auto" | "GREY" | "NV12" | "YUYV" | "UYVY" | "Y10" | "Y12" | "Y16" | "BAYER_RGGB8" | "BAYER_RGGB10" | "BAYER_RGGB12" | "BAYER_RGGB16" | "BAYER_GRBG8" | "BAYER_GRBG10" | "BAYER_GRBG12" | "BAYER_GRBG16" | "BAYER_GBRG8" | "BAYER_GBRG10" | "BAYER_GBRG12" | "BAYER_GBRG16" | "BAYER_BGGR8" | "BAYER_BGGR10" | "BAYER_BGGR12" | "BAYER_BGGR16" | "RGB8" | "MJPEG" | undefined;
+  "source.v4l2.format"?: "auto" | "GREY" | "NV12" | "YUYV" | "UYVY" | "Y10" | "Y12" | "Y16" | "BAYER_RGGB8" | "BAYER_RGGB10" | "BAYER_RGGB12" | "BAYER_RGGB16" | "BAYER_GRBG8" | "BAYER_GRBG10" | "BAYER_GRBG12" | "BAYER_GRBG16" | "BAYER_GBRG8" | "BAYER_GBRG10" | "BAYER_GBRG12" | "BAYER_GBRG16" | "BAYER_BGGR8" | "BAYER_BGGR10" | "BAYER_BGGR12" | "BAYER_BGGR16" | "RGB8" | "Y8I" | "MJPEG" | undefined;
   /** Largest time between the two images of a pair, for cameras triggered together; without it half a frame period. (ms) */
   "source.v4l2.maxSkewMs"?: number | undefined;
   /** Restarts the right camera's stream at the right moment when free-running cameras expose out of step. (default false) */

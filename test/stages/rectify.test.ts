@@ -44,6 +44,8 @@ const BYTES = {
   Y10: 2,
   Y12: 2,
   Y16: 2,
+  Y8I_LEFT: 2,
+  Y8I_RIGHT: 2,
   YUYV: 2,
   UYVY: 2,
   ...Object.fromEntries(
@@ -96,6 +98,8 @@ describe.each(forms)("rectify, %s: by hand", (variant) => {
     ["Y12", words(15, 16, 2048, 4095), [0, 1, 128, 255]],
     ["Y16", words(255, 256, 0x8000, 65535), [0, 1, 128, 255]],
     ["YUYV", Uint8Array.of(7, 200, 8, 201, 250, 1, 251, 2), [7, 8, 250, 251]],
+    ["Y8I_LEFT", Uint8Array.of(7, 200, 8, 201, 250, 1, 251, 2), [7, 8, 250, 251]],
+    ["Y8I_RIGHT", Uint8Array.of(200, 7, 201, 8, 1, 250, 2, 251), [7, 8, 250, 251]],
     ["UYVY", Uint8Array.of(200, 7, 201, 8, 1, 250, 2, 251), [7, 8, 250, 251]],
   ] as const)("%s to grey", (format, image, expected) => {
     expect([...rectify(variant, convert(format, 4, 1, image))]).toEqual(expected);

@@ -3,13 +3,14 @@
 
 /**
  * How the bytes of an image are laid out. Y10, Y12, Y16 and BAYER_*10, 12, 16: little-endian 16-bit words, value in the
- * low bits. RGB8: three bytes a pixel, red first. NV12: a plane of luma, behind it one of chroma, rows of the same stride.
+ * low bits. Y8I: two bytes a pixel, the left image's and the right image's. RGB8: three bytes a pixel, red first. NV12: a plane of luma, behind it one of chroma, rows of the same stride.
  */
 export type PixelFormat =
   | "GREY"
   | "Y10"
   | "Y12"
   | "Y16"
+  | "Y8I"
   | "YUYV"
   | "UYVY"
   | "NV12"

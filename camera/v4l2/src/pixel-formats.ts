@@ -43,7 +43,8 @@ export const FORMAT_TRAITS: readonly FormatTrait[] = [
   ...bayer("GBRG", "GB"),
   ...bayer("BGGR", "BG"),
   { format: "RGB8", fourcc: "RGB3", bytesPerPixel: 3, preference: 11 },
-  { format: "MJPEG", fourcc: "MJPG", bytesPerPixel: 0, preference: 12 },
+  { format: "Y8I", fourcc: "Y8I ", bytesPerPixel: 2, preference: 12 },
+  { format: "MJPEG", fourcc: "MJPG", bytesPerPixel: 0, preference: 13 },
 ];
 
 /** Every name that a camera can be asked for, in the table's order. */

@@ -95,22 +95,53 @@ export function rosEncoding(format: PixelFormat): string {
 /** Rows of an image as they are in memory, those of NV12's colours among them. */
 const bufferRows = (format: PixelFormat, height: number) => (format === "NV12" ? (3 * height) / 2 : height);
 
+/** Copies one image out of Y8I, which has no name in ROS: two bytes a pixel, one of each image. */
+class GreyOfTwo {
+  readonly #grey: Uint8Array;
+  readonly #width: number;
+  readonly #strideBytes: number;
+  readonly #offset: number;
+
+  constructor(width: number, height: number, strideBytes: number, side: "left" | "right") {
+    this.#grey = new Uint8Array(width * height);
+    this.#width = width;
+    this.#strideBytes = strideBytes;
+    this.#offset = side === "left" ? 0 : 1;
+  }
+
+  copy(data: Uint8Array): Uint8Array {
+    const grey = this.#grey;
+    for (let i = 0, row = this.#offset; i < grey.length; row += this.#strideBytes)
+      for (let x = 0; x < this.#width; x++) grey[i++] = data[row + 2 * x]!;
+    return grey;
+  }
+}
+
 function inputChannel(prefix: string, side: "left" | "right", input: InputLayout): FrameChannel {
   const { width, height } = input;
   const [format, strideBytes] =
     side === "left" ? [input.leftFormat, input.leftStrideBytes] : [input.rightFormat, input.rightStrideBytes];
-  const head = imagePrefix({ frameId: side, width, height, encoding: rosEncoding(format), strideBytes });
-  const bytes = strideBytes * bufferRows(format, height);
+  const grey = /^Y8I_/.test(format) ? new GreyOfTwo(width, height, strideBytes, side) : undefined;
+  const encoding = grey ? "mono8" : rosEncoding(format);
+  const head = imagePrefix({
+    frameId: side,
+    width,
+    height,
+    encoding,
+    strideBytes: grey ? width : strideBytes,
+  });
+  const bytes = grey ? width * height : strideBytes * bufferRows(format, height);
   return {
     topic: `${prefix}/${side}/image_raw`,
     schema: IMAGE,
     // The meaning of 16-bit values, which ROS has no name for.
-    metadata: { pixelFormat: format },
+    metadata: { pixelFormat: grey ? "GREY" : format },
     bytes: ({ images }) => images && head.length + bytes,
     write(target, at, frame, times) {
       const image = frame.images![side];
       const publishNs = side === "left" ? times.leftNs : times.rightNs;
-      writeImage(target, at, head, head.length - 4, publishNs, image.data.subarray(0, bytes));
+      const data = grey?.copy(image.data) ?? image.data.subarray(0, bytes);
+      writeImage(target, at, head, head.length - 4, publishNs, data);
       return { publishNs, sequence: image.sequence };
     },
   };

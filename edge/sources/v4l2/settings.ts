@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settings of cameras with a V4L2 driver.
 import { z } from "zod";
-import { CAPTURE_FORMATS } from "../../../camera/index.js";
+import { CAPTURE_FORMATS, PAIR_LAYOUTS } from "../../../camera/index.js";
 import { section, setting } from "../../contracts/setting.js";
 
 export const v4l2Settings = section(
@@ -17,17 +17,23 @@ export const v4l2Settings = section(
     }),
     sideBySide: setting(z.string().min(1).optional(), {
       isPath: true,
-      description: "Device of one camera that delivers both images side by side, in place of left and right.",
+      description:
+        "Device of one camera that delivers both images in each frame, in place of left and right.",
+    }),
+    layout: setting(z.enum(PAIR_LAYOUTS), {
+      default: "leftRight",
+      description:
+        "Place of the two images in a sideBySide camera's frame, the left camera's first; interleaved: every pixel has a byte of each (Y8I, such as the infrared images of a RealSense).",
     }),
     width: setting(z.int().min(16).max(16384), {
       default: 640,
       unit: "px",
-      description: "Width of each camera's image.",
+      description: "Width of one image, not of both together.",
     }),
     height: setting(z.int().min(16).max(16384), {
       default: 480,
       unit: "px",
-      description: "Height of each camera's image.",
+      description: "Height of one image, not of both together.",
     }),
     rateHz: setting(z.union([z.literal("max"), z.number().min(0.01).max(1000)]), {
       default: 30,

@@ -131,8 +131,11 @@ function record(frame: ComputedFrame, changes: Partial<ChannelContext> = {}) {
 
 const GREY = { left: new Uint8Array(WIDTH * HEIGHT), right: new Uint8Array(WIDTH * HEIGHT) };
 
+/** Formats that ROS has a name for. */
+type NamedFormat = Exclude<PixelFormat, "Y8I_LEFT" | "Y8I_RIGHT">;
+
 /** The name in ROS, bytes of a pixel, and whether values fill two bytes: a format without a line does not compile. */
-const FORMATS: Record<PixelFormat, [encoding: string, pixelBytes: number]> = {
+const FORMATS: Record<NamedFormat, [encoding: string, pixelBytes: number]> = {
   GREY: ["mono8", 1],
   Y10: ["mono16", 2],
   Y12: ["mono16", 2],
@@ -160,7 +163,7 @@ const FORMATS: Record<PixelFormat, [encoding: string, pixelBytes: number]> = {
 };
 
 /** An image of a camera with 50 + 10y + x as the brightness of each pixel, padding behind its rows, and chroma 128. */
-function captured(format: PixelFormat, strideBytes: number): Uint8Array {
+function captured(format: NamedFormat, strideBytes: number): Uint8Array {
   const rows = format === "NV12" ? HEIGHT + HEIGHT / 2 : HEIGHT;
   // Buffers of drivers are larger than the image.
   const data = new Uint8Array(strideBytes * rows + 64).fill(128);
@@ -176,7 +179,7 @@ function captured(format: PixelFormat, strideBytes: number): Uint8Array {
 }
 
 describe("captured images", () => {
-  test.each(Object.entries(FORMATS) as [PixelFormat, [string, number]][])(
+  test.each(Object.entries(FORMATS) as [NamedFormat, [string, number]][])(
     "%s is what ROS reads under its name, whole, in both images",
     (format, [encoding, pixelBytes]) => {
       const [leftStrideBytes, rightStrideBytes] = [pixelBytes * WIDTH + 4, pixelBytes * WIDTH + 8];
@@ -207,6 +210,34 @@ describe("captured images", () => {
       }
     },
   );
+
+  test("Y8I is divided into two grey images, without the padding", () => {
+    const strideBytes = 2 * WIDTH + 6;
+    const data = new Uint8Array(strideBytes * HEIGHT + 64).fill(99);
+    for (let y = 0; y < HEIGHT; y++)
+      for (let x = 0; x < WIDTH; x++) data.set([10 * y + x, 100 + 10 * y + x], y * strideBytes + 2 * x);
+    const input = {
+      width: WIDTH,
+      height: HEIGHT,
+      leftFormat: "Y8I_LEFT",
+      rightFormat: "Y8I_RIGHT",
+      leftStrideBytes: strideBytes,
+      rightStrideBytes: strideBytes,
+    } as const;
+    const messages = record(makeFrame({ left: data, right: data }), { input });
+    for (const [side, first] of [
+      ["left", 0],
+      ["right", 100],
+    ] as const) {
+      const read = readRosImage(messages.get(`${side}/image_raw`)!.data);
+      expect(read, side).toMatchObject({ width: WIDTH, height: HEIGHT, step: WIDTH, encoding: "mono8" });
+      const values = Array.from(
+        { length: WIDTH * HEIGHT },
+        (_, i) => first + 10 * Math.floor(i / WIDTH) + (i % WIDTH),
+      );
+      expect([...read.data], side).toEqual(values);
+    }
+  });
 
   test("each has its own capture time and number; computed images have the left one's", () => {
     const messages = record(makeFrame(GREY));

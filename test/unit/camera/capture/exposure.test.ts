@@ -153,6 +153,8 @@ describe("histogram", () => {
     expect(meanGrey(image("NV12", 70, rows([78])))).toEqual([78]);
     expect(meanGrey(image("YUYV", 140, rows([79, 1])))).toEqual([79]);
     expect(meanGrey(image("UYVY", 140, rows([1, 80])))).toEqual([80]);
+    expect(meanGrey(image("Y8I_LEFT", 140, rows([82, 1])))).toEqual([82]);
+    expect(meanGrey(image("Y8I_RIGHT", 140, rows([1, 83])))).toEqual([83]);
     expect(meanGrey(image("Y16", 140, rows([3, 81])))).toEqual([81]);
     expect(meanGrey(image("Y10", 140, rows([0x48, 0x01])))).toEqual([0x148 >> 2]);
     expect(meanGrey(image("BAYER_RGGB12", 140, rows([0x50, 0x05])))).toEqual([0x55]);

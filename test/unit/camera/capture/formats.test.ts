@@ -98,7 +98,9 @@ describe("choice of the format", () => {
   });
 
   test("auto takes grey before colour, few bytes before many, Motion JPEG last", () => {
-    const all = FORMAT_TRAITS.map(({ fourcc }): [string, number, number] => [fourcc, 640, 480]);
+    const all = FORMAT_TRAITS.filter(({ format }) => format !== "Y8I").map(
+      ({ fourcc }): [string, number, number] => [fourcc, 640, 480],
+    );
     const order: string[] = [];
     for (let left = all; left.length > 0; ) {
       const { format, fourcc } = chooseFormat([camera("/dev/video0", left)], {
@@ -240,6 +242,8 @@ describe("stills", () => {
     expect([...toGrey(raw("NV12", [1, 2, 3, 4, 8, 8], 2, 2, 2)).data]).toEqual([1, 2, 3, 4]);
     expect([...toGrey(raw("YUYV", [1, 9, 2, 9], 4, 2, 1)).data]).toEqual([1, 2]);
     expect([...toGrey(raw("UYVY", [9, 1, 9, 2], 4, 2, 1)).data]).toEqual([1, 2]);
+    expect([...toGrey(raw("Y8I_LEFT", [1, 9, 2, 9], 4, 2, 1)).data]).toEqual([1, 2]);
+    expect([...toGrey(raw("Y8I_RIGHT", [9, 1, 9, 2], 4, 2, 1)).data]).toEqual([1, 2]);
     expect([...toGrey(raw("Y10", [0xff, 0x03], 2, 1, 1)).data]).toEqual([0xffc0]);
     expect([...toGrey(raw("Y16", [0x34, 0x12], 2, 1, 1)).data]).toEqual([0x1234]);
   });

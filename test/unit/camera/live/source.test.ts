@@ -311,6 +311,56 @@ needs("toolchain").suite("camera source", () => {
     expect(errors[0]!.message).toMatch(/come back with GREY 64x48, got YUYV 32x24/);
   });
 
+  test.each<[V4l2Settings["layout"] & string, string, number, number, [number, number]]>([
+    ["rightLeft", "GREY", 128, 48, [64, 0]],
+    ["topBottom", "GREY", 64, 96, [0, 72 * 48]],
+    ["bottomTop", "YUYV", 64, 96, [136 * 48, 0]],
+    ["interleaved", "Y8I ", 64, 48, [0, 0]],
+  ])("%s: both images out of one buffer", async (layout, fourcc, width, height, [leftAt, rightAt]) => {
+    // A grey format at another size, which no layout may choose.
+    const formats = [fourcc, "GREY"].map((one, i) => ({
+      fourcc: one,
+      width: width + i,
+      height,
+      ratesHz: [30],
+    }));
+    fake.plugIn({ path: LEFT, formats, strideExtra: 8 });
+    const source = await openV4l2Source(
+      { sideBySide: LEFT, layout, width: 64, height: 48 },
+      { video, clocks, system: fake.system },
+    );
+    cleanups.push(() => source.stop());
+    const { description } = source;
+    const isInterleaved = layout === "interleaved";
+    expect(description).toMatchObject({ width: 64, height: 48 });
+    expect([description.leftFormat, description.rightFormat]).toEqual(
+      isInterleaved ? ["Y8I_LEFT", "Y8I_RIGHT"] : [fourcc, fourcc],
+    );
+    const { held, events } = recording(true);
+    source.start(events);
+    await until(() => fake.state(LEFT).streaming, "stream");
+    fake.deliver(LEFT, {
+      timestampNs: now(),
+      sequence: 0,
+      bytes: new Uint8Array(description.leftStrideBytes * height),
+    });
+    await until(() => held.length === 1, "a pair");
+    const { left, right } = held[0]!;
+    const bufferAt = Math.min(left.data.byteOffset, right.data.byteOffset);
+    expect([left.data.byteOffset - bufferAt, right.data.byteOffset - bufferAt]).toEqual([leftAt, rightAt]);
+    held[0]!.release();
+  });
+
+  test("a layout with two cameras, and colours of NV12 above each other, are refused", async () => {
+    twoCameras();
+    await expect(open({ layout: "topBottom" })).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+    fake.plugIn({ path: LEFT, formats: [{ fourcc: "NV12", width: 64, height: 96, ratesHz: [30] }] });
+    const settings = { sideBySide: LEFT, layout: "topBottom", width: 64, height: 48 } as const;
+    const around = { video, clocks, system: fake.system };
+    await expect(openV4l2Source({ ...settings, colours: true }, around)).rejects.toThrow(/other than NV12/);
+    cleanups.push(await openV4l2Source(settings, around).then((source) => () => source.stop()));
+  });
+
   test("side by side: one device, both images out of one buffer", async () => {
     fake.plugIn({
       path: LEFT,

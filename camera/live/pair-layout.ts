@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Describes where the frame of a stereo camera has its two images.
+
+/** The first name is the left camera's place. `interleaved`: every pixel has a byte of each image (Y8I). */
+export const PAIR_LAYOUTS = ["leftRight", "rightLeft", "topBottom", "bottomTop", "interleaved"] as const;
+export type PairLayout = (typeof PAIR_LAYOUTS)[number];
+
+export const LAYOUT_TITLES: Record<PairLayout, string> = {
+  leftRight: "side by side",
+  rightLeft: "side by side, right image first",
+  topBottom: "left image above the right one",
+  bottomTop: "right image above the left one",
+  interleaved: "both images in every pixel",
+};
+
+export const isStacked = (layout: PairLayout) => layout === "topBottom" || layout === "bottomTop";
+
+/** Returns whether this side's image comes second in the frame. */
+export const isSecond = (layout: PairLayout, side: "left" | "right") =>
+  side === "right"
+    ? layout === "leftRight" || layout === "topBottom"
+    : layout === "rightLeft" || layout === "bottomTop";
+
+/** Returns the size of the frame, pixels, from the size of one image. */
+export function frameSize({ width, height }: { width: number; height: number }, layout: PairLayout) {
+  if (layout === "interleaved") return { width, height };
+  return isStacked(layout) ? { width, height: 2 * height } : { width: 2 * width, height };
+}

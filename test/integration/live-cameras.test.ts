@@ -29,7 +29,7 @@ vi.mock("../../camera/index.js", async (original) => {
 });
 
 type Values = Record<string, string | number | boolean | null>;
-type Place = Pick<V4l2Settings, "left" | "right" | "sideBySide">;
+type Place = Pick<V4l2Settings, "left" | "right" | "sideBySide" | "layout">;
 
 const GAIN = 0x00980913;
 const SHIFT = 5;
@@ -90,6 +90,7 @@ const keyed = (place: Place): Values => ({
   "source.v4l2.left": place.left ?? null,
   "source.v4l2.right": place.right ?? null,
   "source.v4l2.sideBySide": place.sideBySide ?? null,
+  "source.v4l2.layout": place.layout ?? "leftRight",
 });
 const pairValues = ([left, right]: readonly string[]): Values => keyed({ left: left!, right: right! });
 
@@ -115,7 +116,7 @@ const CHANGES: Record<
   memory: { to: { "source.v4l2.memory": "userptr" } },
   buffers: { to: { "source.v4l2.buffers": 5 } },
 };
-const PLACES = ["left", "right", "sideBySide"];
+const PLACES = ["left", "right", "sideBySide", "layout"];
 
 test("every setting of cameras is in this file", () => {
   const all = SETTINGS.filter(({ key }) => key.startsWith("source.v4l2."));
@@ -198,7 +199,7 @@ needs("mosquitto", "toolchain").suite("cameras while it runs", () => {
       pairValues(PAIRS.b),
       keyed({ sideBySide: WIDE[0] }),
       pairValues(PAIRS.c),
-      keyed({ sideBySide: WIDE[1] }),
+      keyed({ sideBySide: WIDE[1], layout: "rightLeft" }),
       pairValues(PAIRS.a),
     ];
     const changesMs: number[] = [];

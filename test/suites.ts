@@ -113,6 +113,12 @@ export const SUITES: readonly Suite[] = [
     for: "outputs and readers with their counterparts: Prometheus, brokers of other makers, Python, C++, ROS",
   },
   {
+    name: "long-stranger",
+    files: ["test/stranger/"],
+    budgetSeconds: 60,
+    for: "a stranger's tasks with the commands of README and guides",
+  },
+  {
     name: "long-hostile",
     files: [
       "test/hostile/command-lines.test.ts",

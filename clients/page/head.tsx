@@ -14,6 +14,7 @@ export function Head() {
   const devices = useStore((state) => state.devices);
   const device = useStore((state) => state.device);
   const link = useStore((state) => state.link);
+  const brokerLost = useStore(({ hello, source }) => hello?.kind === "view" && !source.connected);
   const { metrics, state } = useDocuments();
   const choices = Object.fromEntries(
     devices.map(({ name, state: said }) => [
@@ -22,7 +23,7 @@ export function Head() {
     ]),
   );
   // The speed of a device that does not answer is unknown; its last figures are in their tab.
-  const isGone = link !== "open" || state?.state === "offline" || state?.state === "stopped";
+  const isGone = link !== "open" || brokerLost || state?.state === "offline" || state?.state === "stopped";
   const figures: [string, string, number | undefined, number][] = isGone
     ? []
     : [
@@ -31,7 +32,8 @@ export function Head() {
         ["watts", T.watts, finiteNumber(member(metrics?.power, "watts")), 2],
         ["efficiency", T.efficiency, finiteNumber(member(metrics?.power, "fpsPerWatt")), 2],
       ];
-  const shownState = link === "open" ? (state?.state ?? "unknown") : link;
+  const known = brokerLost ? undefined : state?.state;
+  const shownState = link === "open" ? (known ?? "unknown") : link;
   useEffect(() => {
     document.title = device === undefined ? S.title : S.tabTitle(device, shownState);
   }, [device, shownState]);

@@ -15,8 +15,8 @@ export const S = {
   link: {
     connecting: "Connecting to the program",
     lost: "The program does not answer. Trying again.",
-    brokerLost: "The broker is away",
-    waiting: "No frame has come yet.",
+    brokerLost: "The broker cannot be reached",
+    waiting: "Waiting for the first frame.",
     offline: (device: string, reason: string) => `${device} is offline${reason === "" ? "" : `: ${reason}`}`,
   },
   unanswered: {
@@ -34,7 +34,7 @@ export const S = {
   },
   tabs: { view: "View", picture: "Picture", cloud: "Point cloud", side: "Figures and settings" },
   calibration: {
-    waiting: "No pair has been looked at yet.",
+    waiting: "Waiting for the first pair of images.",
     board: "Board",
     progress: "Progress",
     pairs: "Pairs",
@@ -182,8 +182,8 @@ export const S = {
     skipped: "Skipped on purpose",
     noDrops: "none",
     page: "This page",
-    pageText: (shown: string, skipped: string) => `${shown} frames shown per second, ${skipped} skipped`,
-    damaged: (stream: string, why: string) => `${stream} came damaged: ${why}`,
+    pageText: (shown: string, skipped: string) => `${shown} fps shown, ${skipped} frames skipped`,
+    damaged: (stream: string, why: string) => `${stream} is damaged: ${why}`,
     unknown: "not known",
     waiting: "No figures yet.",
     last: "These are its last figures.",

@@ -41,7 +41,7 @@ export const headers = {
 
 /** Test data says in its folder's README how it is made. */
 const ALLOWED = [
-  { pattern: /^docs\/.*\.png$/, magic: "\x89PNG" },
+  { pattern: /^(docs|test\/viewer\/looks)\/.*\.png$/, magic: "\x89PNG" },
   { pattern: /^docs\/.*\.webp$/, magic: "RIFF" },
   { pattern: /^test\/data\/[\w-]+\.csv\.gz$/, magic: "\x1f\x8b" },
   { pattern: /^test\/fuzz\/corpus\/[\w-]+\/[\w.-]+$/ },

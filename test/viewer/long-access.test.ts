@@ -245,7 +245,7 @@ needs("chromium").suite("access to the live page", () => {
       await page.getByRole("tab", { name: side }).click();
     await until("a page has room", () => feed.hub.wanted("bench").size > 0);
     feed.hub.send("bench", new Map<PictureStream, Uint8Array>([["depth", noise]]), () => {});
-    await page.getByText(/depth came damaged: frame header/).waitFor();
+    await page.getByText(/depth is damaged: frame header/).waitFor();
     const before = await shownSets(page);
     cleanups.push(feed.stream(20));
     await expect.poll(() => shownSets(page)).toBeGreaterThan(before + 3);

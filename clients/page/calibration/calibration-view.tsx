@@ -132,7 +132,7 @@ function Progress({ progress, board, wanted, trouble }: CalibrationDocument) {
                   const count = progress.tilts[side as keyof typeof T.tiltSides];
                   return (
                     <li key={side} class={count >= progress.wantedTilts ? "done" : "quiet"}>
-                      {words}: {T.ofPairs(count, progress.wantedTilts)}
+                      {words}: {T.ofPairs(Math.min(count, progress.wantedTilts), progress.wantedTilts)}
                     </li>
                   );
                 })}

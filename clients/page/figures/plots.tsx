@@ -68,6 +68,9 @@ interface PlotProps {
 function Plot({ chart, seconds, window, theme }: PlotProps) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
+  const newest = seconds.at(-1) ?? 0;
+  const span = useRef<[number, number]>([0, 1]);
+  span.current = [newest - window, newest];
   /** Index of the sample under the pointer. */
   const [hovered, setHovered] = useState<number>();
   const key = `${chart.lines.map(({ name }) => name).join("|")} ${theme}`;
@@ -86,7 +89,10 @@ function Plot({ chart, seconds, window, theme }: PlotProps) {
         // All plots show the same moment.
         cursor: { y: false, sync: { key: "plots" } },
         hooks: { setCursor: [({ cursor }) => setHovered(cursor.idx ?? undefined)] },
-        scales: { x: { time: true }, y: { range: (_plot, min, max) => axisRange(chart, min, max) } },
+        scales: {
+          x: { time: true, range: () => span.current },
+          y: { range: (_plot, min, max) => axisRange(chart, min, max) },
+        },
         axes: [
           { ...axis, size: 26, space: 70, values: (_plot, ticks) => ticks.map(clock) },
           { ...axis, size: labelSpace, space: 22, values: (_plot, ticks) => ticks.map(tickText) },
@@ -114,10 +120,8 @@ function Plot({ chart, seconds, window, theme }: PlotProps) {
     };
   }, [key]);
   useEffect(() => {
-    plot.current?.setData(plotData(chart, seconds), false);
-    const last = seconds.at(-1);
-    if (last !== undefined) plot.current?.setScale("x", { min: last - window, max: last });
-  }, [seconds.at(-1), seconds.length, window]);
+    plot.current?.setData(plotData(chart, seconds));
+  }, [newest, seconds.length, window]);
   return (
     <figure class="plot" data-plot={chart.key}>
       <figcaption>

@@ -552,22 +552,6 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
       expect(got.after.memory.images).toBe("copy");
     });
 
-    test("the doctor measures the path of known and of other memory", async () => {
-      const ran = await runProgram(["doctor", "--json", "--broker", "none"], {
-        DEPTHWATT_CUDA_PLUGIN: plugin,
-      });
-      const { findings } = lastJson<{ findings: { name: string; facts: Record<string, object> }[] }>(ran);
-      const microseconds = {
-        imagesMicroseconds: expect.any(Number),
-        resultsMicroseconds: expect.any(Number),
-      };
-      const { facts } = findings.find(({ name }) => name === "memory")!;
-      expect(facts).toEqual({
-        known: { images: "pinned-copy", results: "copied", ...microseconds },
-        other: { images: "copy", results: "copied", ...microseconds },
-      });
-    }, 120_000);
-
     test("are copied on an older board, which registers nothing", () => {
       const log = readLog("integrated,53", 4);
       expect(log.filter(({ what }) => what === "upload").filter(isInput)).toHaveLength(8);

@@ -58,6 +58,7 @@ export function launchShape(name, architecture) {
   }
   if (name.startsWith("crossRowsKernel")) return { threads: 128, dynamic: 20 * 16 * 128 };
   if (/^(costs|firstRows)Kernel/.test(name)) return { threads: 128, dynamic: 0 };
+  if (name.startsWith("downKernel")) return { threads: 64, dynamic: 0 };
   if (name.startsWith("selectKernel")) return { threads: 256, dynamic: 9 * 640 };
   if (name.startsWith("boundaryKernel")) return { threads: 128, dynamic: 0 };
   return { threads: name.startsWith("probeKernel") ? 1 : 256, dynamic: 0 };

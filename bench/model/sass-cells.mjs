@@ -49,7 +49,7 @@ const SHAPES = [
   },
   {
     shape: "selection32",
-    name: (padded) => `rowsSelectKernel<${padded / 64}, false, 1>`,
+    name: (padded) => `rowsSelectKernel<${padded / 64}, false, 1, false>`,
     count: tileTurn,
     lanes: 32,
     warps: 4,

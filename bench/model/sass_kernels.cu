@@ -11,7 +11,7 @@ namespace gpu {
   template __global__ void costsKernel<padded, 1>(LineArguments);                               \
   template __global__ void linesKernel<32, padded / 64, false, false>(LineArguments, int, int); \
   template __global__ void linesKernel<8, padded / 16, false, false>(LineArguments, int, int);  \
-  template __global__ void rowsSelectKernel<padded / 64, false, 1>(LineArguments, SelectArguments);
+  template __global__ void rowsSelectKernel<padded / 64, false, 1, false>(LineArguments, SelectArguments);
 DEPTHWATT_WALKS(64)
 DEPTHWATT_WALKS(128)
 template __global__ void firstRowsKernel<1, false>(LineArguments);

@@ -30,7 +30,7 @@ seed=${seed:-$(date +%s)}
 archs=${DEPTHWATT_CUDA_ARCHS:-$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -1 | tr -d . || true)}
 archs=${archs:-90}
 mkdir -p "$out" build/gpu
-programs="twins_main bench_main bench_cbca bench_exponential bench_window bench_baselines"
+programs="twins_main bench_main bench_sgm bench_cbca bench_exponential bench_window bench_baselines"
 [ $model = 1 ] && programs=bench_main
 [ $baselines = 1 ] && programs=bench_baselines
 say() { echo "== $* ($SECONDS s)"; }
@@ -56,7 +56,7 @@ objects() { # objects NAME DEFINES: compiles everything in parallel, prints the 
 }
 link() { # link NAME PROGRAM
   nvcc -o "build/gpu/$1/$2" "build/gpu/$1/$2.o" $(for s in $kernels $papers; do echo "build/gpu/$1/$(basename "$s" .cu).o"; done) \
-    build/gpu/$1/*.ref.o -lcuda
+    build/gpu/$1/*.ref.o -lcuda -ldl
 }
 
 # Cells as every architecture computes them: those before 8.0 find minima of half-precision numbers by saturating differences.
@@ -115,16 +115,33 @@ for cell in $cells; do
   for run in "${runs[@]}"; do say "twins, cells in $cell"; cat "build/gpu/$cell/twins-$run.log"; done
 done
 [ $failed = 0 ]
+# racecheck reports the accesses that a named barrier orders, even in the example of the PTX manual
+# (docs/internals/cuda-limits.md). This prints every hazard but those: a write after a read of another warp, both in
+# sgm's kernels with tiles (match/sgm/sgm_turns.cuh).
+hazards() {
+  awk '/hazard detected/ { hazard = $0; war = /Potential WAR/ }
+    /Read Thread|Write Thread/ {
+      split($0, at, /[(,]/); warp = int(at[2] / 32); tiles = /in sgm_(cells|first|rows|tile)\.cuh/
+      if (/Read Thread/) { reader = warp; known = tiles; next }
+      if (!(war && known && tiles && warp != reader)) print hazard " : " $0
+    }' "$1"
+}
 if [ $sanitize = 1 ]; then
   sanitizers=()
   for cell in $cells; do
     for tool in memcheck racecheck initcheck synccheck; do
-      timeout 240 compute-sanitizer --tool $tool --error-exitcode 9 build/gpu/$cell/twins_main 12 "$seed" --small \
+      report="--error-exitcode 9"; [ $tool = racecheck ] && report="--racecheck-report hazard --print-limit 100000"
+      timeout 240 compute-sanitizer --tool $tool $report build/gpu/$cell/twins_main 12 "$seed" --small \
         >build/gpu/$cell/$tool.log 2>&1 &
       sanitizers+=($!)
     done
   done
   for run in "${sanitizers[@]}"; do wait "$run" || failed=1; done
+  for cell in $cells; do
+    hazards build/gpu/$cell/racecheck.log >build/gpu/$cell/hazards.log
+    [ -s build/gpu/$cell/hazards.log ] && failed=1
+    head -20 build/gpu/$cell/hazards.log
+  done
   for cell in $cells; do
     for tool in memcheck racecheck initcheck synccheck; do
       say "compute-sanitizer $tool, cells in $cell"; tail -5 build/gpu/$cell/$tool.log
@@ -137,6 +154,8 @@ if [ $bench = 1 ]; then
   say "timings, cells in u16"
   build/gpu/u16/bench_main "$out/u16.json" "$commit" $sms
   timeModel half2
+  say "timings, settings of sgm"
+  build/gpu/u16/bench_sgm "$out/sgm-settings.json" "$commit" $sms
   say "timings, cbca"
   build/gpu/u16/bench_cbca "$out/cbca.json" "$commit" $sms
   say "timings, exponential steps and colours"

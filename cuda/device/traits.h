@@ -106,6 +106,16 @@ constexpr int firstBlocks(int pairs, bool adaptive) {
 #endif
 }
 
+/// Blocks per multiprocessor of the kernel for costs and columns: with 10, 8 multiprocessors hold 640 columns at once.
+constexpr int downBlocks(int pairs, int words) {
+#if __CUDA_ARCH__ >= 900
+  return words == 1 ? (pairs == 8 ? 10 : 8) : 6;
+#else
+  (void)pairs, (void)words;
+  return 2;
+#endif
+}
+
 /// Blocks per multiprocessor of match/sad's one kernel: 80 registers a thread, or 128 if it also finds the right
 /// image's winners. nvcc 13 spills two registers at 80 on 11.0. Before 8.0 shared memory limits it to one or two.
 constexpr int sadBlocks(bool right) {
@@ -169,6 +179,17 @@ __device__ __forceinline__ void copyAlone(void* shared, const void* global) {
       : "memory");
 #else
   *reinterpret_cast<uint4*>(shared) = *reinterpret_cast<const uint4*>(global);
+#endif
+}
+/// The same for one word.
+__device__ __forceinline__ void copyWordAlone(uint32_t* shared, const uint32_t* global) {
+#if defined(__CUDACC__) && __CUDA_ARCH__ >= 800
+  asm volatile(
+      "cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(static_cast<uint32_t>(__cvta_generic_to_shared(shared))),
+      "l"(global)
+      : "memory");
+#else
+  *shared = *global;
 #endif
 }
 /// Makes one group of the copies since the last call.

@@ -3,15 +3,17 @@
 //   costsKernel       matching costs                                                -> costs
 //   linesKernel       the first half of both walks along the rows, columns, diagonals -> sums
 //   rowsSelectKernel  second half of the rows, selection, left-right check          -> disparities
-// Columns add to the sums of the rows in one volume; or, where that leaves schedulers idle, rows and columns run in
-// parallel, with a volume each. Each pair of diagonals has its own volume and stream, or both share one. With 4 paths
-// in sequence, firstRowsKernel replaces costsKernel and linesKernel for the rows. Where a sum and its index do not fit
-// 16 bits together, linesKernel finishes the rows and selectKernel selects.
+// Columns add to the sums of the rows in one volume while those sums fit bytes; or rows and columns have a volume each,
+// and where that leaves schedulers idle, run in parallel. The pairs of diagonals have a volume and a stream each, or
+// share both. In sequence, firstRowsKernel replaces costsKernel and linesKernel for the rows. With two paths, whose walks
+// only go forward, downKernel computes costs and columns, and rowsSelectKernel walks whole rows. Above P2 = 127 and 256
+// disparities linesKernel finishes the rows and selectKernel selects.
 #include <new>
 
 #include "../../device/device_buffer.h"
 #include "../../device/launch.cuh"
 #include "sgm_costs.cuh"
+#include "sgm_down.cuh"
 #include "sgm_first.cuh"
 #include "sgm_lines.cuh"
 #include "sgm_rows.cuh"
@@ -22,7 +24,8 @@ namespace depthwatt {
 namespace gpu {
 namespace {
 
-constexpr int kMaxPaddedSelecting = 256;  ///< above it an index leaves no room for a sum
+constexpr int kMaxPaddedSelecting = 256;  ///< above it a tile of keys takes too much shared memory
+constexpr int kMaxNarrowP2 = 127;         ///< above it the sum of two excesses does not fit a byte
 constexpr int kMaxVolumes = 4;            ///< rows, columns (or both in the first), each pair of diagonals
 
 using CostsKernel = void (*)(LineArguments);
@@ -63,30 +66,31 @@ Walk<LinesKernel> linesFor(int padded, bool wide, bool adaptive, int lanes) {
   }
 }
 
-template <int kPairs, int kVolumes>
+template <int kPairs, int kVolumes, bool kLong>
 Walk<RowsKernel> chooseRows(bool adaptive) {
   Walk<RowsKernel> w;
-  w.kernel = adaptive ? rowsSelectKernel<kPairs, true, kVolumes> : rowsSelectKernel<kPairs, false, kVolumes>;
-  w.bytes = rowsBlockBytes<kPairs, kVolumes>();
+  w.kernel =
+      adaptive ? rowsSelectKernel<kPairs, true, kVolumes, kLong> : rowsSelectKernel<kPairs, false, kVolumes, kLong>;
+  w.bytes = rowsWalkBytes<kPairs, kVolumes>();
   return w;
 }
 
-template <int kPairs>
+template <int kPairs, bool kLong>
 Walk<RowsKernel> rowsFor(bool adaptive, int volumes) {
   switch (volumes) {
-    case 1: return chooseRows<kPairs, 1>(adaptive);
-    case 2: return chooseRows<kPairs, 2>(adaptive);
-    case 3: return chooseRows<kPairs, 3>(adaptive);
-    default: return chooseRows<kPairs, 4>(adaptive);
+    case 1: return chooseRows<kPairs, 1, kLong>(adaptive);
+    case 2: return chooseRows<kPairs, 2, kLong>(adaptive);
+    case 3: return chooseRows<kPairs, 3, kLong>(adaptive);
+    default: return chooseRows<kPairs, 4, kLong>(adaptive);
   }
 }
 
-/// @param padded up to kMaxPaddedSelecting
-Walk<RowsKernel> rowsFor(int padded, bool adaptive, int volumes) {
+/// @param padded up to kMaxPaddedSelecting. @param longKeys false for up to 64
+Walk<RowsKernel> rowsFor(int padded, bool adaptive, int volumes, bool longKeys) {
   switch (padded) {
-    case 64: return rowsFor<1>(adaptive, volumes);
-    case 128: return rowsFor<2>(adaptive, volumes);
-    default: return rowsFor<4>(adaptive, volumes);
+    case 64: return rowsFor<1, false>(adaptive, volumes);
+    case 128: return longKeys ? rowsFor<2, true>(adaptive, volumes) : rowsFor<2, false>(adaptive, volumes);
+    default: return longKeys ? rowsFor<4, true>(adaptive, volumes) : rowsFor<4, false>(adaptive, volumes);
   }
 }
 
@@ -124,6 +128,25 @@ CostsKernel firstRowsFor(int padded, bool adaptive) {
   }
 }
 
+template <int kLanes, int kPairs, int kWords>
+Walk<CostsKernel> chooseDown(bool adaptive) {
+  Walk<CostsKernel> w;
+  w.kernel = adaptive ? downKernel<kLanes, kPairs, true, kWords> : downKernel<kLanes, kPairs, false, kWords>;
+  w.lanes = kLanes;
+  return w;
+}
+
+/// Returns the kernel for costs and columns with two paths. @param padded up to kMaxPaddedSelecting
+template <int kWords>
+Walk<CostsKernel> downFor(int padded, bool adaptive, int lanes) {
+  const bool few = lanes < 32;
+  switch (padded) {
+    case 64: return few ? chooseDown<8, 4, kWords>(adaptive) : chooseDown<32, 1, kWords>(adaptive);
+    case 128: return few ? chooseDown<8, 8, kWords>(adaptive) : chooseDown<32, 2, kWords>(adaptive);
+    default: return few ? chooseDown<16, 8, kWords>(adaptive) : chooseDown<32, 4, kWords>(adaptive);
+  }
+}
+
 /// Returns the pixels of a row that a block of costsKernel computes.
 int costPixels(int padded) { return CostShape<64>::kPixels * 64 / padded; }
 
@@ -153,6 +176,16 @@ bool runsInParallel(int paths, bool adaptive, int width, int height, int multipr
   return paths == 8 && warpsPerScheduler(width + height, multiprocessors) <= (adaptive ? 4.5 : 9);
 }
 
+/// With two paths and more than so many warps for the columns of each scheduler, 8 lanes walk a column, else 32.
+constexpr double kFewDownLanes = 12;
+
+/// Returns whether the largest sum of a candidate and an index below `indices` fit 16 bits.
+bool keysFit(const SgmParameters& p, int indices) {
+  const int bits = p.words == 2 ? kMaxMatchingCost : 32;  // of the census, at most
+  const int cost = p.outsideMayWin() && p.outsideCost > bits ? p.outsideCost : bits;
+  return (p.paths * (cost + p.p2) + 1) * indices <= 0xffff;
+}
+
 /// Sets a block's shared memory. A walk requests all shared memory for its blocks together; by default the driver gives
 /// them about half and the rest to a cache that copies bypass.
 Status shareMemory(const void* kernel, size_t bytes, bool walks = true) {
@@ -175,10 +208,12 @@ struct SgmDevice {
   bool rowsSelect = true;
   Walk<LinesKernel> walks[kLineSets];
   Walk<RowsKernel> rows;
-  bool parallel = false;  ///< all sets at once, with a volume each
+  bool apart = false;     ///< rows and columns have a volume each
+  bool parallel = false;  ///< and run at once
   SelectKernel select = nullptr;
   CostsKernel costs = nullptr;
   CostsKernel firstRows = nullptr;  ///< if set: replaces costs and the first half of the rows
+  Walk<CostsKernel> down;           ///< if set: replaces everything before the selection
   size_t sharedBytes = 0;           ///< of the selecting kernel
   int slots = 3;                    ///< of the kernels' rings on this device
   bool overlaps = false;            ///< launches overlap the end of the previous kernel
@@ -198,10 +233,10 @@ struct SgmDevice {
   }
 
   bool oneForDiagonals = false;  ///< both pairs share a volume, one after the other
-  /// Rows and columns share a volume if one follows the other.
   int volumeIndex(int set) const {
-    if (parallel) return set;
-    return set < kDiagonals ? 0 : oneForDiagonals ? 1 : set - kColumns;
+    const int straight = apart ? 2 : 1;  // volumes of rows and columns
+    if (set < kDiagonals) return apart ? set : 0;
+    return straight + (oneForDiagonals ? 0 : set - kDiagonals);
   }
   int volumes() const { return 1 + volumeIndex(sets - 1); }
 };
@@ -227,19 +262,16 @@ Status SgmWorkspace::open(const SgmParameters& parameters, int32_t width, int32_
   DEPTHWATT_CUDA(cudaDeviceGetAttribute(&sharedLimit, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
   DEPTHWATT_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
   d.slots = ringSlots(major >= 8);
-  // A byte holds three excesses when rows select, and with 8 paths the four of the diagonals; otherwise four.
-  const int largestKey = (paths * (kMaxMatchingCost + p2) + 1) * (d.padded / 2);
-  d.rowsSelect = !tuning.separateSelection && d.padded <= kMaxPaddedSelecting && largestKey <= 0xffff &&
-                 (eight ? 4 : 3) * p2 <= 255;
+  d.rowsSelect = !tuning.separateSelection && d.padded <= kMaxPaddedSelecting && p2 <= kMaxNarrowP2;
   const bool wide = !d.rowsSelect && 4 * p2 > 255;
-  // rowsSelectKernel<2> adds all seven excesses as bytes.
-  const bool oneFits = d.rowsSelect && eight && 7 * p2 <= 255 && tuning.parallel <= 0;
-  d.oneForDiagonals = oneFits && (tuning.oneForDiagonals != 0 ? tuning.oneForDiagonals > 0
-                                                              : oneForDiagonalsFor(width, height, multiprocessors));
+  d.oneForDiagonals =
+      d.rowsSelect && eight && 4 * p2 <= 255 && tuning.parallel <= 0 &&
+      (tuning.oneForDiagonals != 0 ? tuning.oneForDiagonals > 0 : oneForDiagonalsFor(width, height, multiprocessors));
   d.parallel =
       d.rowsSelect && paths > 2 && !d.oneForDiagonals &&
       (tuning.parallel != 0 ? tuning.parallel > 0
                             : runsInParallel(paths, parameters.adaptiveP2 > 0, width, height, multiprocessors));
+  d.apart = d.parallel || (d.rowsSelect && paths > 2 && 3 * p2 > 255);
   for (int set = 0; set < d.sets; ++set) {
     const int asked = set == kRows ? tuning.rowLanes : tuning.columnLanes;
     d.walks[set] = linesFor(d.padded, wide, parameters.adaptiveP2 > 0,
@@ -252,9 +284,16 @@ Status SgmWorkspace::open(const SgmParameters& parameters, int32_t width, int32_
   DEPTHWATT_TRY(d.state.allocate(static_cast<size_t>(height) * d.padded));
   d.costs = parameters.words == 2 ? costsFor<2>(d.padded) : costsFor<1>(d.padded);
   d.overlaps = waitsForKernelBefore(reinterpret_cast<const void*>(d.costs));
-  // With 8 paths the diagonals, which need the costs, run better in parallel with the rows (measured: 1 to 3 % less).
-  if (parameters.words == 1 && d.rowsSelect && !d.parallel && paths == 4 && !tuning.costsApart) {
-    d.firstRows = firstRowsFor(d.padded, parameters.adaptiveP2 > 0);
+  // With 8 paths and with a 62-bit census, costs of their own kernel are faster (docs/internals/cuda-limits.md).
+  const bool adaptive = parameters.adaptiveP2 > 0;
+  if (d.rowsSelect && paths == 2) {
+    const int lanes = tuning.columnLanes > 0                                      ? tuning.columnLanes
+                      : warpsPerScheduler(width, multiprocessors) > kFewDownLanes ? 8
+                                                                                  : 32;
+    d.down = parameters.words == 2 ? downFor<2>(d.padded, adaptive, lanes) : downFor<1>(d.padded, adaptive, lanes);
+    DEPTHWATT_TRY(shareMemory(reinterpret_cast<const void*>(d.down.kernel), 0));
+  } else if (parameters.words == 1 && d.rowsSelect && !d.parallel && paths == 4 && !tuning.costsApart) {
+    d.firstRows = firstRowsFor(d.padded, adaptive);
   }
   for (int set = kColumns; set < d.sets; ++set) {
     DEPTHWATT_CUDA(cudaStreamCreateWithFlags(&d.streams[set], cudaStreamNonBlocking));
@@ -262,9 +301,10 @@ Status SgmWorkspace::open(const SgmParameters& parameters, int32_t width, int32_
   }
   DEPTHWATT_CUDA(cudaEventCreateWithFlags(&d.costReady, cudaEventDisableTiming));
   if (d.rowsSelect) {
-    DEPTHWATT_TRY(d.rightKeys.allocate(static_cast<size_t>(height) * (width + d.padded / 2)));
-    d.rows = rowsFor(d.padded, parameters.adaptiveP2 > 0, d.volumes());
-    d.sharedBytes = d.rows.sharedBytes(d.slots);
+    const bool longKeys = tuning.longKeys ? d.padded > 64 : !keysFit(parameters, d.padded / 2);
+    DEPTHWATT_TRY(d.rightKeys.allocate(static_cast<size_t>(height) * (width + d.padded / 2) * (longKeys ? 2 : 1)));
+    d.rows = rowsFor(d.padded, adaptive, d.volumes(), longKeys);
+    d.sharedBytes = static_cast<size_t>(d.rows.bytes) * (paths == 2 ? 1 : 2);
     return shareMemory(reinterpret_cast<const void*>(d.rows.kernel), d.sharedBytes);
   }
   d.select = selectFor(d.padded, wide, eight);
@@ -302,36 +342,45 @@ Status SgmWorkspace::compute(const uint32_t* censusLeft, const uint32_t* censusR
     const Walk<LinesKernel>& w = d.walks[set];
     lines.sums = d.sums[d.volumeIndex(set)].get();
     lines.addFirst =
-        (!d.parallel && (set == kColumns || parts == kSecondPart)) || (d.oneForDiagonals && set == kAntiDiagonals);
+        (!d.apart && (set == kColumns || parts == kSecondPart)) || (d.oneForDiagonals && set == kAntiDiagonals);
     const LaunchShape shape = {blocks(lineCount(set, d.width, d.height), w.lanes), kThreads, w.sharedBytes(d.slots), on,
                                d.overlaps};
     return launch("linesKernel", w.kernel, shape, lines, set, parts);
   };
+  // Everything before the second half of the rows.
+  const auto walkBeforeSelection = [&]() -> Status {
+    if (d.firstRows != nullptr) {
+      const LaunchShape first = {dim3(d.height), FirstShape<2>::kThreads, 0, stream, d.overlaps};
+      if (d.stages > 1) DEPTHWATT_TRY(launch("firstRowsKernel", d.firstRows, first, lines));
+    } else {
+      const int pixels = costPixels(d.padded);
+      const LaunchShape costs = {dim3((d.width + pixels - 1) / pixels, d.height), CostShape<64>::kThreads, 0, stream,
+                                 d.overlaps};
+      DEPTHWATT_TRY(launch("costsKernel", d.costs, costs, lines));
+    }
+    if (d.stages < 2) return {};
+    const int firstApart = d.parallel ? kColumns : kDiagonals;  // sets with their own stream
+    if (d.sets > firstApart) DEPTHWATT_CUDA(cudaEventRecord(d.costReady, stream));
+    for (int set = firstApart; set < d.sets; ++set) {
+      const bool follows = d.oneForDiagonals && set == kAntiDiagonals;
+      const cudaStream_t on = d.streams[follows ? kDiagonals : set];
+      if (!follows) DEPTHWATT_CUDA(cudaStreamWaitEvent(on, d.costReady, 0));
+      DEPTHWATT_TRY(walk(set, kBothParts, on));
+      DEPTHWATT_CUDA(cudaEventRecord(d.done[set], on));
+    }
+    if (d.firstRows == nullptr) DEPTHWATT_TRY(walk(kRows, kFirstPart, stream));
+    if (!d.parallel && d.stages > 2) DEPTHWATT_TRY(walk(kColumns, kBothParts, stream));
+    for (int set = firstApart; set < d.sets; ++set) DEPTHWATT_CUDA(cudaStreamWaitEvent(stream, d.done[set], 0));
+    return {};
+  };
   if (d.stages < 1) return {};
-  const bool together = d.firstRows != nullptr;
-  if (!together) {
-    const int pixels = costPixels(d.padded);
-    const LaunchShape costs = {dim3((d.width + pixels - 1) / pixels, d.height), CostShape<64>::kThreads, 0, stream,
-                               d.overlaps};
-    DEPTHWATT_TRY(launch("costsKernel", d.costs, costs, lines));
+  if (d.down.kernel != nullptr) {
+    const int warps = (d.width * d.down.lanes + 31) / 32;
+    const LaunchShape down = {(warps + 1) / 2, 64, 0, stream, d.overlaps};
+    DEPTHWATT_TRY(launch("downKernel", d.down.kernel, down, lines));
+  } else {
+    DEPTHWATT_TRY(walkBeforeSelection());
   }
-  if (d.stages < 2) return {};
-  if (together) {
-    const LaunchShape first = {dim3(d.height), FirstShape<2>::kThreads, 0, stream, d.overlaps};
-    DEPTHWATT_TRY(launch("firstRowsKernel", d.firstRows, first, lines));
-  }
-  const int firstApart = d.parallel ? kColumns : kDiagonals;  // sets with their own stream
-  if (d.sets > firstApart) DEPTHWATT_CUDA(cudaEventRecord(d.costReady, stream));
-  for (int set = firstApart; set < d.sets; ++set) {
-    const bool follows = d.oneForDiagonals && set == kAntiDiagonals;
-    const cudaStream_t on = d.streams[follows ? kDiagonals : set];
-    if (!follows) DEPTHWATT_CUDA(cudaStreamWaitEvent(on, d.costReady, 0));
-    DEPTHWATT_TRY(walk(set, kBothParts, on));
-    DEPTHWATT_CUDA(cudaEventRecord(d.done[set], on));
-  }
-  if (!together) DEPTHWATT_TRY(walk(kRows, kFirstPart, stream));
-  if (!d.parallel && d.stages > 2) DEPTHWATT_TRY(walk(kColumns, kBothParts, stream));
-  for (int set = firstApart; set < d.sets; ++set) DEPTHWATT_CUDA(cudaStreamWaitEvent(stream, d.done[set], 0));
   if (d.stages < 4) return {};
   lines.sums = d.sums[0].get();
 
@@ -347,7 +396,7 @@ Status SgmWorkspace::compute(const uint32_t* censusLeft, const uint32_t* censusR
   select.subpixel = p.subpixel, select.leftRight = leftRight;
   select.outsideMayWin = p.outsideMayWin(), select.holeColumns = p.holeColumns(d.width);
   if (d.rowsSelect) {
-    const LaunchShape rows = {d.height, kRowThreads, d.sharedBytes, stream, d.overlaps};
+    const LaunchShape rows = {d.height, rowThreads(p.paths), d.sharedBytes, stream, d.overlaps};
     return launch("rowsSelectKernel", d.rows.kernel, rows, lines, select);
   }
   DEPTHWATT_TRY(walk(kRows, kSecondPart, stream));

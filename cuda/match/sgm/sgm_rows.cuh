@@ -13,8 +13,9 @@
 namespace depthwatt {
 namespace gpu {
 
-/// A block: two walks of a row, and two warps that select from them.
+/// A block: two walks of a row, and two warps that select from them. With two paths it has one of each.
 constexpr int kRowThreads = 128;
+constexpr int rowThreads(int paths) { return paths == 2 ? kRowThreads / 2 : kRowThreads; }
 
 /// Returns the steps of a batch that a walk loads: a tile, or fewer so that a slot of the ring has at most 6 KB.
 constexpr int rowsBatch(int bytesPerStep) { return 16 * bytesPerStep <= 6144 ? 16 : 8 * bytesPerStep <= 6144 ? 8 : 4; }
@@ -89,10 +90,10 @@ class RowsRing {
   uint4 waiting_[kCopiesRunAlone ? 1 : kPlanes * kRounds] = {};
 };
 
-/// Returns the shared memory of a block: two tiles, two rings of two slots.
+/// Returns the shared memory of a walk: a tile, and a ring of two slots.
 template <int kPairs, int kVolumes>
-constexpr int rowsBlockBytes() {
-  return 2 * RowTile<kPairs>::kBytes + 4 * RowsRing<kPairs, kVolumes>::kSlotBytes;
+constexpr int rowsWalkBytes() {
+  return RowTile<kPairs, false>::kBytes + 2 * RowsRing<kPairs, kVolumes>::kSlotBytes;
 }
 
 struct First {
@@ -103,22 +104,24 @@ struct Second {
 };
 
 /// Makes keys from a lane's sums. This is not on the critical path from one step to the next.
-template <int kPairs>
+template <int kPairs, bool kLong>
 struct KeyRule {
-  using Tile = RowTile<kPairs>;
+  using Tile = RowTile<kPairs, kLong>;
   static constexpr int kHalf = Tile::kHalf, kPadded = 2 * kHalf;
   static constexpr uint32_t kOne = 1u << Tile::kIndexBits;  ///< a sum of 1
 
-  uint32_t counted, scale;      ///< factors of the step's excess and of the cost
+  uint32_t scale;               ///< factor of the cost
+  uint32_t index[kPairs];       ///< of the cells, as keys have it
   int plainFirst, plainEnd;     ///< every cell is a candidate from plainFirst on and before plainEnd
   uint32_t beyondNone[kPairs];  ///< minus the last candidate: the highest bit is set where a cell is none
 
   __device__ __forceinline__ KeyRule(const LineArguments& a, const SelectArguments& s, const RowWalk& walk,
                                      int firstPair)
-      : counted(walk.backward() && !a.both ? 0 : kOne), scale(s.paths * kOne) {
+      : scale(s.paths * kOne) {
 #pragma unroll
     for (int j = 0; j < kPairs; ++j) {
       const uint32_t d = firstPair + j;
+      index[j] = (d >> Tile::kGroupBits) * 0x00010001u;
       beyondNone[j] = 0x7fff7fffu + d * 0x00010001u + (static_cast<uint32_t>(kHalf) << 16);
     }
     const int stepOfLeast = (a.minDisparity + kPadded - 1 - walk.firstX) * walk.direction;
@@ -129,17 +132,17 @@ struct KeyRule {
   __device__ __forceinline__ bool isPlain(int s, int count) const { return s >= plainFirst && s + count <= plainEnd; }
 };
 
-/// Aggregates along the row and writes keys. kVolumes, the number of sums to read: 1 or 3 (rows and columns in one
-/// volume), 2 or 4 (rows and columns separate, or 2: rows and columns in one, all diagonals in the other); the last two
-/// of 3 and 4 are the diagonals'.
-template <int kPairs, bool kAdaptive, int kVolumes>
+/// Aggregates along the row and writes keys. kVolumes: the number of volumes of sums to read. A volume's sums fit bytes;
+/// those of several do not.
+template <int kPairs, bool kAdaptive, int kVolumes, bool kLong>
 __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArguments& s, const RowWalk& walk,
                                         uint32_t* tile, uint8_t* ringBytes, uint8_t* p2Bytes) {
   using Ring = RowsRing<kPairs, kVolumes>;
-  using Tile = RowTile<kPairs>;
+  using Tile = RowTile<kPairs, kLong>;
+  using Rule = KeyRule<kPairs, kLong>;
   using Bytes = Stored<kPairs, false>;
   using Keys = Stored<kPairs, true>;
-  constexpr int kHalf = Tile::kHalf, kPadded = Ring::kPadded, kBatch = Ring::kBatch, kFirstDiagonal = 2 - kVolumes % 2;
+  constexpr int kHalf = Tile::kHalf, kPadded = Ring::kPadded, kBatch = Ring::kBatch;
   static_assert(Tile::kPixels % kBatch == 0, "a tile is whole batches");
   const TileTurns turns(walk.backward());
   const int lane = threadIdx.x & 31, firstPair = lane * kPairs;
@@ -155,16 +158,15 @@ __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArgu
                                    0, walk.length, beforeFirst >= 0 && beforeFirst < a.width ? -1 : 0, lane, 0);
 
   Path<32, kPairs, false> path(a, lane);
-  path.restore(a.state + (static_cast<size_t>(walk.row) * 2 + walk.backward()) * kHalf);
-  const KeyRule<kPairs> rule(a, s, walk, firstPair);
+  // The first pixel of a path with two paths, else the second half of one.
+  if (s.paths != 2) path.restore(a.state + (static_cast<size_t>(walk.row) * 2 + walk.backward()) * kHalf);
+  const Rule rule(a, s, walk, firstPair);
   const auto stepAs = [&](auto careful, const uint8_t* from, int step, uint32_t p2OfStep, uint32_t* keys) {
     const auto load = [&](int plane) { return Bytes::load(from + plane * Ring::kPlaneBytes); };
     const typename Bytes::Value costs = load(0);
-    typename Bytes::Value straight = load(1), diagonal = Bytes::zero();
-    // Sums of rows and columns fit bytes together, and so do those of the diagonals; with two volumes all do.
-    if (kFirstDiagonal == 2) Bytes::add(straight, load(2));
+    typename Bytes::Value sums[kVolumes];
 #pragma unroll
-    for (int v = kFirstDiagonal; v < kVolumes; ++v) Bytes::add(diagonal, load(1 + v));
+    for (int v = 0; v < kVolumes; ++v) sums[v] = load(1 + v);
     uint32_t cells[kPairs], excess[kPairs];
 #pragma unroll
     for (int j = 0; j < kPairs; ++j) cells[j] = Cell::fromBytes(costs.word[j / 2 % Bytes::kWords], j % 2);
@@ -173,10 +175,10 @@ __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArgu
     const uint32_t last = max(s.candidates(walk.x(step)) - 1, -1);  // below it no candidate is left: -1
 #pragma unroll
     for (int j = 0; j < kPairs; ++j) {
-      uint32_t sum = rule.scale * Bytes::pair(costs, j) + (firstPair + j) * 0x00010001u;
-      sum += rule.kOne * Bytes::pair(straight, j);
-      if (kVolumes > 2) sum += rule.kOne * Bytes::pair(diagonal, j);
-      key.word[j] = rule.counted * excess[j] + sum;
+      uint32_t sum = excess[j];
+#pragma unroll
+      for (int v = 0; v < kVolumes; ++v) sum += Bytes::pair(sums[v], j);
+      key.word[j] = Rule::kOne * sum + (rule.scale * Bytes::pair(costs, j) + rule.index[j]);
       if (decltype(careful)::value) key.word[j] |= signBits(rule.beyondNone[j] - last * 0x00010001u);
     }
     Keys::store(reinterpret_cast<uint8_t*>(keys), key);
@@ -225,11 +227,13 @@ __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArgu
 }
 
 /// Checks a row left against right, after its winners are written and its right keys have left the walks.
-template <int kHalf>
-__device__ __forceinline__ void checkRow(const SelectArguments& s, int y) {
-  constexpr int kIndexBits = Bits<kHalf>::value, kTogether = 5;
-  const int meeting = min(Steps(s.width, false).meeting, s.width);
-  const uint32_t* const leaving = s.rightKeys + static_cast<size_t>(y) * (s.width + kHalf);
+/// @param meeting where its walks met
+template <int kPairs, bool kLong>
+__device__ __forceinline__ void checkRow(const SelectArguments& s, int y, int meeting) {
+  using Tile = RowTile<kPairs, kLong>;
+  constexpr int kHalf = Tile::kHalf, kIndexBits = Tile::kIndexBits, kWords = Tile::kLeavingWords, kTogether = 5;
+  const int threads = static_cast<int>(blockDim.x);
+  const uint32_t* const leaving = s.rightKeys + static_cast<size_t>(y) * (s.width + kHalf) * kWords;
   const size_t row = static_cast<size_t>(y) * s.width;
   // Keys of a right pixel, for each half of the disparities: one that left the backward walk, and one that left the
   // forward walk or stayed in it. All are loaded, and the right one is used.
@@ -241,36 +245,39 @@ __device__ __forceinline__ void checkRow(const SelectArguments& s, int y) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int nearest = min(xr + s.minDisparity + half * kHalf, s.width - 1), furthest = nearest + kHalf - 1;
-      keys.behind[half] = leaving[nearest];
-      keys.ahead[half] = leaving[furthest < s.width ? furthest : 2 * s.width - 1 - nearest];
+      const int furthestAt = furthest < s.width ? furthest : 2 * s.width - 1 - nearest;
+      keys.behind[half] = leaving[nearest * kWords + half % kWords];
+      keys.ahead[half] = leaving[furthestAt * kWords + half % kWords];
     }
     return keys;
   };
   const auto winnerAt = [&](int xr, const RightKeys& keys) {
+    const auto halfKey = [](uint32_t word, int half) { return kLong ? word : word >> 16 * half & 0xffffu; };
     uint32_t best[2];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int nearest = xr + s.minDisparity + half * kHalf;
-      best[half] = kNoKey16;
-      if (nearest < meeting) best[half] = keys.behind[half] >> 16 * half & 0xffffu;
-      if (nearest < s.width && nearest + kHalf > meeting)
-        best[half] = min(best[half], keys.ahead[half] >> 16 * half & 0xffffu);
+      best[half] = kLong ? kNoKeys : kNoKey16;
+      if (nearest < meeting) best[half] = halfKey(keys.behind[half], half);
+      if (nearest < s.width && nearest + kHalf > meeting) best[half] = min(best[half], halfKey(keys.ahead[half], half));
     }
-    if (best[0] == kNoKey16 && best[1] == kNoKey16) return -1;
-    const bool inHigh = (best[1] >> kIndexBits) < (best[0] >> kIndexBits);
-    return static_cast<int>((inHigh ? best[1] : best[0]) & (kHalf - 1)) + (inHigh ? kHalf : 0);
+    constexpr int kShift = kLong ? 16 : 0;  // a long key is a 16-bit key and behind it the disparity
+    if ((best[0] >> kShift) == kNoKey16 && (best[1] >> kShift) == kNoKey16) return -1;
+    const bool inHigh = (best[1] >> (kShift + kIndexBits)) < (best[0] >> (kShift + kIndexBits));
+    const uint32_t key = inHigh ? best[1] : best[0];
+    return kLong ? static_cast<int>(key & 0xffffu) : static_cast<int>(key & (kHalf - 1)) + (inHigh ? kHalf : 0);
   };
   // Several pixels at once, because each waits twice for the second-level cache.
-  for (int x0 = threadIdx.x; x0 < s.width && s.leftRight; x0 += kTogether * kRowThreads) {
+  for (int x0 = threadIdx.x; x0 < s.width && s.leftRight; x0 += kTogether * threads) {
     int whole[kTogether];
     RightKeys keys[kTogether];
 #pragma unroll
-    for (int i = 0; i < kTogether; ++i) whole[i] = s.disparity[row + min(x0 + i * kRowThreads, s.width - 1)];
+    for (int i = 0; i < kTogether; ++i) whole[i] = s.disparity[row + min(x0 + i * threads, s.width - 1)];
 #pragma unroll
-    for (int i = 0; i < kTogether; ++i) keys[i] = load(min(max(x0 + i * kRowThreads - whole[i], 0), s.width - 1));
+    for (int i = 0; i < kTogether; ++i) keys[i] = load(min(max(x0 + i * threads - whole[i], 0), s.width - 1));
 #pragma unroll
     for (int i = 0; i < kTogether; ++i) {
-      const int x = x0 + i * kRowThreads, xr = x - whole[i], winner = winnerAt(xr, keys[i]);
+      const int x = x0 + i * threads, xr = x - whole[i], winner = winnerAt(xr, keys[i]);
       const bool keep = whole[i] != kInvalidDisparity && xr >= 0 && xr < s.width && winner >= 0 &&
                         abs(whole[i] - (s.minDisparity + winner)) <= 1;
       if (keep || x >= s.width) continue;
@@ -278,34 +285,35 @@ __device__ __forceinline__ void checkRow(const SelectArguments& s, int y) {
       s.confidence[row + x] = 0;
     }
   }
-  for (int x = threadIdx.x; x < s.width && s.rightDisparity != nullptr; x += kRowThreads) {
+  for (int x = threadIdx.x; x < s.width && s.rightDisparity != nullptr; x += threads) {
     const int winner = winnerAt(x, load(x));
     s.rightDisparity[row + x] = winner < 0 ? kInvalidDisparity : static_cast<int16_t>(s.minDisparity + winner);
   }
 }
 
-/// One block per row. Dynamic shared memory: rowsBlockBytes.
-template <int kPairs, bool kAdaptive, int kVolumes>
+/// One block per row, of rowThreads. Dynamic shared memory: rowsWalkBytes for each of its walks.
+template <int kPairs, bool kAdaptive, int kVolumes, bool kLong>
 __global__ void __launch_bounds__(kRowThreads, kAdaptive&& kPairs > 2 ? kSelectBlocks - 1 : kSelectBlocks)
     rowsSelectKernel(LineArguments a, SelectArguments s) {
-  using Tile = RowTile<kPairs>;
+  using Tile = RowTile<kPairs, kLong>;
+  using Ring = RowsRing<kPairs, kVolumes>;
   extern __shared__ __align__(16) uint32_t tiles[];
-  using P2 = StepP2<kAdaptive, 32, RowsRing<kPairs, kVolumes>::kBatch>;
+  using P2 = StepP2<kAdaptive, 32, Ring::kBatch>;
   __shared__ __align__(16) uint8_t p2Bytes[2 * P2::kBytes];
-  const int warp = warpOfBlock();
-  const RowWalk walk = RowWalk::of<Tile::kPixels>(a.width, static_cast<int>(blockIdx.x), warp % 2 != 0);
-  uint32_t* const tile = tiles + warp % 2 * (Tile::kBytes / 4);
+  const int warp = warpOfBlock(), walks = s.paths == 2 ? 1 : 2, own = warp & (walks - 1);
+  const int row = static_cast<int>(blockIdx.x), meeting = rowMeeting(a.width, s.paths);
+  const RowWalk walk = RowWalk::of<Tile::kPixels>(a.width, meeting, row, own != 0);
+  uint32_t* const tile = tiles + own * (Tile::kBytes / 4);
   untilKernelBefore();
-  if (warp < 2) {
-    uint8_t* const rings = reinterpret_cast<uint8_t*>(tiles) + 2 * Tile::kBytes;
-    walkRow<kPairs, kAdaptive, kVolumes>(a, s, walk, tile,
-                                         rings + warp % 2 * 2 * RowsRing<kPairs, kVolumes>::kSlotBytes,
-                                         p2Bytes + warp % 2 * P2::kBytes);
+  if (warp < walks) {
+    uint8_t* const rings = reinterpret_cast<uint8_t*>(tiles) + walks * Tile::kBytes;
+    walkRow<kPairs, kAdaptive, kVolumes, kLong>(a, s, walk, tile, rings + own * 2 * Ring::kSlotBytes,
+                                                p2Bytes + own * P2::kBytes);
   } else {
-    selectTiles<kPairs>(s, walk, tile);
+    selectTiles<kPairs, kLong>(s, walk, tile);
   }
   __syncthreads();
-  checkRow<Tile::kHalf>(s, static_cast<int>(blockIdx.x));
+  checkRow<kPairs, kLong>(s, row, meeting);
 }
 
 }  // namespace gpu

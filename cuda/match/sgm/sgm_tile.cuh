@@ -3,11 +3,13 @@
 // in shared memory; a second warp, this code, reads the tile and selects.
 //
 // Key: sum << kIndexBits | i in 16 bits, where i is the disparity within its half of the range; two keys to a register. The
-// smallest key is the smallest sum, and of equal sums the smallest disparity.
+// smallest key is the smallest sum, and of equal sums the smallest disparity. Where that takes more than 16 bits (kLong),
+// a key has i / 4 instead, and the winner's group of four cells shows which of them has the key.
 // Left view: two lanes search one pixel, so a warp searches 16 pixels at once. Sub-pixel position and confidence are
 // computed for 32 pixels at once, one per lane. Right view: cells (x, d) and (x + 1, d + 1) belong to the same right
 // pixel, so the best key of each right pixel moves up by one cell with every step. A key that leaves the last cell is
-// the best of this direction and this half of the range; the left-right check takes the smallest of these parts.
+// the best of this direction and this half of the range; the left-right check takes the smallest of these parts. Long
+// keys move up in 32 bits each, with the whole disparity.
 #pragma once
 
 #include "sgm_turns.cuh"
@@ -28,13 +30,21 @@ struct Bits<1> {
 };
 
 /// Double buffer of 2 x kPixels pixels: the first warp fills one half while the second selects from the other.
-template <int kPairs>
+/// @param kLong keys without the two lowest bits of their index
+template <int kPairs, bool kLong>
 struct RowTile {
-  static constexpr int kHalf = 32 * kPairs, kIndexBits = Bits<kHalf>::value, kPixels = 16;
+  static constexpr int kHalf = 32 * kPairs, kGroupBits = kLong ? 2 : 0, kIndexBits = Bits<kHalf>::value - kGroupBits;
+  static constexpr int kPixels = 16;
+  static constexpr int kLeavingWords = kLong ? 2 : 1;  ///< of a right key that leaves the tile, both halves
   /// Words of a pixel. Padded by 16 bytes, so that 16-byte loads of eight neighbouring pixels hit different banks.
   static constexpr int kStride = kHalf + 4;
   static constexpr int kBytes = 2 * kPixels * kStride * static_cast<int>(sizeof(uint32_t));
 };
+
+/// Returns the pixel where the two directions along a row meet. With two paths there is one direction, from pixel 0.
+__device__ __forceinline__ int rowMeeting(int width, int paths) {
+  return paths == 2 ? 0 : min(Steps(width, false).meeting, width);
+}
 
 /// The second half of one direction along a row, from the middle to the border: step s visits pixel x(s), 0 <= s <
 /// length. `steps` is `length` rounded up to whole tiles. Steps from `length` on compute on undefined values; their
@@ -42,9 +52,9 @@ struct RowTile {
 struct RowWalk {
   int row, firstX, direction, length, steps;
 
+  /// @param meeting where the forward direction begins, from rowMeeting
   template <int kPixels>
-  static __device__ __forceinline__ RowWalk of(int width, int row, bool backward) {
-    const int meeting = min(Steps(width, false).meeting, width);
+  static __device__ __forceinline__ RowWalk of(int width, int meeting, int row, bool backward) {
     RowWalk w;
     w.row = row, w.direction = backward ? -1 : 1;
     w.firstX = backward ? meeting - 1 : meeting;
@@ -65,9 +75,9 @@ struct Backward {
 
 /// Finds the winners of 16 pixels, two lanes each. Overwrites the half tile that it reads. @param candidates of this
 /// lane's pixel
-template <int kPairs>
+template <int kPairs, bool kLong>
 __device__ __forceinline__ Winner findWinner(uint32_t* half, int candidates) {
-  using Tile = RowTile<kPairs>;
+  using Tile = RowTile<kPairs, kLong>;
   constexpr int kHalf = Tile::kHalf, kIndexBits = Tile::kIndexBits;
   const int pixel = threadIdx.x & (Tile::kPixels - 1), part = threadIdx.x / Tile::kPixels & 1;
   uint32_t* const own = half + pixel * Tile::kStride;
@@ -87,7 +97,12 @@ __device__ __forceinline__ Winner findWinner(uint32_t* half, int candidates) {
   const uint32_t low = best & 0xffffu, high = best >> 16;
   const bool inHigh = (high >> kIndexBits) < (low >> kIndexBits);
   const uint32_t key = inHigh ? high : low;
-  const int d0 = static_cast<int>(key & (kHalf - 1)) + (inHigh ? kHalf : 0);
+  int d0 = static_cast<int>((key & ((1u << kIndexBits) - 1)) << Tile::kGroupBits) + (inHigh ? kHalf : 0);
+  if (kLong) {
+    const uint4 group = *reinterpret_cast<const uint4*>(own + (d0 & (kHalf - 1)));
+    const auto has = [&](uint32_t pair) { return (inHigh ? pair >> 16 : pair & 0xffffu) == key; };
+    d0 += has(group.x) ? 0 : has(group.y) ? 1 : has(group.z) ? 2 : 3;
+  }
   // One lane reads the neighbour below the winner, the other the one above. Then these cells and the winner's are overwritten
   // with kNoKey16, so that the second search skips them.
   const int side = part == 0 ? d0 - 1 : d0 + 1;
@@ -113,34 +128,47 @@ __device__ __forceinline__ Winner findWinner(uint32_t* half, int candidates) {
   return w;
 }
 
-/// Selects the pixels of one direction tile by tile and stores the keys of the right view in s.rightKeys.
-template <int kPairs>
+/// Selects the pixels of one direction tile by tile, and stores the keys of the right view in s.rightKeys if it is needed.
+template <int kPairs, bool kLong>
 __device__ __forceinline__ void selectTiles(const SelectArguments& s, const RowWalk& walk, uint32_t* tile) {
-  using Tile = RowTile<kPairs>;
-  constexpr int kHalf = Tile::kHalf, kPixels = Tile::kPixels;
+  using Tile = RowTile<kPairs, kLong>;
+  constexpr int kHalf = Tile::kHalf, kPixels = Tile::kPixels, kWords = Tile::kLeavingWords;
   const TileTurns turns(walk.backward());
   const int lane = threadIdx.x & 31, pixel = lane & (kPixels - 1), part = lane / kPixels;
-  uint32_t* const leaving = s.rightKeys + static_cast<size_t>(walk.row) * (s.width + kHalf);
-  uint32_t carried[kPairs];
+  uint32_t* const leaving = s.rightKeys + static_cast<size_t>(walk.row) * (s.width + kHalf) * kWords;
+  uint32_t carried[kWords][kPairs];  // long keys: of each half
 #pragma unroll
-  for (int j = 0; j < kPairs; ++j) carried[j] = kNoKeys;
+  for (int w = 0; w < kWords; ++w) {
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) carried[w][j] = kNoKeys;
+  }
+  const bool rightView = s.leftRight || s.rightDisparity != nullptr;
+  uint32_t disparities[kPairs];  // without minDisparity, of a pair's two cells
+#pragma unroll
+  for (int j = 0; j < kPairs; ++j) disparities[j] = packPair(lane * kPairs + j, lane * kPairs + j + kHalf);
 
   const auto carryAs = [&](auto backward, const uint32_t* half, int s0) {
     constexpr bool kBackward = decltype(backward)::value;
     const bool delivers = lane == (kBackward ? 0 : 31);
-    uint32_t* const at = leaving + walk.x(s0);
+    uint32_t* const at = leaving + walk.x(s0) * kWords;
     const auto carry = [&](int k) {
       const LaneWords<kPairs> key =
           Stored<kPairs, true>::load(reinterpret_cast<const uint8_t*>(half + k * Tile::kStride + lane * kPairs));
-      uint32_t entering =
-          kBackward ? __shfl_down_sync(kFullWarp, carried[0], 1) : __shfl_up_sync(kFullWarp, carried[kPairs - 1], 1);
-      if (lane == (kBackward ? 31 : 0)) entering = kNoKeys;
 #pragma unroll
-      for (int i = 0; i < kPairs; ++i) {
-        const int j = kBackward ? i : kPairs - 1 - i, before = kBackward ? j + 1 : j - 1;
-        carried[j] = __vminu2(i == kPairs - 1 ? entering : carried[(before + kPairs) % kPairs], key.word[j]);
+      for (int w = 0; w < kWords; ++w) {
+        uint32_t (&own)[kPairs] = carried[w];
+        uint32_t entering =
+            kBackward ? __shfl_down_sync(kFullWarp, own[0], 1) : __shfl_up_sync(kFullWarp, own[kPairs - 1], 1);
+        if (lane == (kBackward ? 31 : 0)) entering = kNoKeys;
+#pragma unroll
+        for (int i = 0; i < kPairs; ++i) {
+          const int j = kBackward ? i : kPairs - 1 - i, before = kBackward ? j + 1 : j - 1;
+          const uint32_t previous = i == kPairs - 1 ? entering : own[(before + kPairs) % kPairs];
+          if (kLong) own[j] = min(previous, __byte_perm(disparities[j], key.word[j], w == 0 ? 0x5410 : 0x7632));
+          else own[j] = __vminu2(previous, key.word[j]);
+        }
+        if (delivers) at[(kBackward ? -k : k) * kWords + w] = own[kBackward ? 0 : kPairs - 1];
       }
-      if (delivers) at[kBackward ? -k : k] = carried[kBackward ? 0 : kPairs - 1];
     };
     if (s0 + kPixels <= walk.length) {
 #pragma unroll
@@ -155,9 +183,9 @@ __device__ __forceinline__ void selectTiles(const SelectArguments& s, const RowW
     const int number = s0 / kPixels & 1;
     uint32_t* const half = tile + number * (kPixels * Tile::kStride);
     turns.untilFilled(number);
-    if (walk.backward()) carryAs(Backward(), half, s0);
-    else carryAs(Forward(), half, s0);
-    const Winner winner = findWinner<kPairs>(half, s.candidates(walk.x(s0 + pixel)));
+    if (rightView && walk.backward()) carryAs(Backward(), half, s0);
+    if (rightView && !walk.backward()) carryAs(Forward(), half, s0);
+    const Winner winner = findWinner<kPairs, kLong>(half, s.candidates(walk.x(s0 + pixel)));
     if (s0 + 2 * kPixels < walk.steps) turns.emptied(number);
     if (number == part) kept = winner;
     if (number == 0 && s0 + kPixels < walk.steps) continue;
@@ -170,9 +198,11 @@ __device__ __forceinline__ void selectTiles(const SelectArguments& s, const RowW
       s.confidence[at] = selected.confidence;
     }
   }
-  if (!walk.backward()) {
+  if (rightView && !walk.backward()) {
 #pragma unroll
-    for (int j = 0; j < kPairs; ++j) leaving[s.width + lane * kPairs + j] = carried[j];
+    for (int i = 0; i < kPairs * kWords; ++i) {
+      leaving[(s.width + lane * kPairs) * kWords + i] = carried[i % kWords][i / kWords];
+    }
   }
 }
 

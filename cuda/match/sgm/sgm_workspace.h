@@ -20,7 +20,8 @@ struct SgmTuning {
   int oneForDiagonals =
       0;           ///< with 8 paths, one volume for both pairs of diagonals if sums fit: 1 yes, -1 no, 0 = chosen
   int stages = 4;  ///< for timing: 0 nothing, 1 costs, 2 and the first half of the rows, 3 and all other walks, 4 all
-  bool costsApart = false;         ///< separate kernels for costs and rows even if one could do both
+  bool costsApart = false;         ///< with 4 paths: separate kernels for costs and rows even if one could do both
+  bool longKeys = false;           ///< keys for large sums even if others fit
   bool separateSelection = false;  ///< a separate kernel selects, not the rows
 };
 

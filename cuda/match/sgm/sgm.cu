@@ -304,7 +304,7 @@ Status SgmWorkspace::open(const SgmParameters& parameters, int32_t width, int32_
     const bool longKeys = tuning.longKeys ? d.padded > 64 : !keysFit(parameters, d.padded / 2);
     DEPTHWATT_TRY(d.rightKeys.allocate(static_cast<size_t>(height) * (width + d.padded / 2) * (longKeys ? 2 : 1)));
     d.rows = rowsFor(d.padded, adaptive, d.volumes(), longKeys);
-    d.sharedBytes = static_cast<size_t>(d.rows.bytes) * (paths == 2 ? 1 : 2);
+    d.sharedBytes = 2 * static_cast<size_t>(d.rows.bytes);
     return shareMemory(reinterpret_cast<const void*>(d.rows.kernel), d.sharedBytes);
   }
   d.select = selectFor(d.padded, wide, eight);
@@ -396,7 +396,7 @@ Status SgmWorkspace::compute(const uint32_t* censusLeft, const uint32_t* censusR
   select.subpixel = p.subpixel, select.leftRight = leftRight;
   select.outsideMayWin = p.outsideMayWin(), select.holeColumns = p.holeColumns(d.width);
   if (d.rowsSelect) {
-    const LaunchShape rows = {d.height, rowThreads(p.paths), d.sharedBytes, stream, d.overlaps};
+    const LaunchShape rows = {rowBlocks(d.height, p.paths), kRowThreads, d.sharedBytes, stream, d.overlaps};
     return launch("rowsSelectKernel", d.rows.kernel, rows, lines, select);
   }
   DEPTHWATT_TRY(walk(kRows, kSecondPart, stream));

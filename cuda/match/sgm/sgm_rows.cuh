@@ -13,9 +13,10 @@
 namespace depthwatt {
 namespace gpu {
 
-/// A block: two walks of a row, and two warps that select from them. With two paths it has one of each.
+/// A block: two walks, and two warps that select from them. They are the two directions of a row, or with two paths
+/// two rows: a multiprocessor has barriers for about seven blocks, whatever their size.
 constexpr int kRowThreads = 128;
-constexpr int rowThreads(int paths) { return paths == 2 ? kRowThreads / 2 : kRowThreads; }
+constexpr int rowBlocks(int height, int paths) { return paths == 2 ? (height + 1) / 2 : height; }
 
 /// Returns the steps of a batch that a walk loads: a tile, or fewer so that a slot of the ring has at most 6 KB.
 constexpr int rowsBatch(int bytesPerStep) { return 16 * bytesPerStep <= 6144 ? 16 : 8 * bytesPerStep <= 6144 ? 8 : 4; }
@@ -144,7 +145,7 @@ __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArgu
   using Keys = Stored<kPairs, true>;
   constexpr int kHalf = Tile::kHalf, kPadded = Ring::kPadded, kBatch = Ring::kBatch;
   static_assert(Tile::kPixels % kBatch == 0, "a tile is whole batches");
-  const TileTurns turns(walk.backward());
+  const TileTurns turns(walk.second);
   const int lane = threadIdx.x & 31, firstPair = lane * kPairs;
   const uint8_t* volumes[Ring::kPlanes];
   volumes[0] = a.cost;
@@ -227,12 +228,11 @@ __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArgu
 }
 
 /// Checks a row left against right, after its winners are written and its right keys have left the walks.
-/// @param meeting where its walks met
+/// @param meeting where its walks met. @param thread of the `threads` that check the row
 template <int kPairs, bool kLong>
-__device__ __forceinline__ void checkRow(const SelectArguments& s, int y, int meeting) {
+__device__ __forceinline__ void checkRow(const SelectArguments& s, int y, int meeting, int thread, int threads) {
   using Tile = RowTile<kPairs, kLong>;
   constexpr int kHalf = Tile::kHalf, kIndexBits = Tile::kIndexBits, kWords = Tile::kLeavingWords, kTogether = 5;
-  const int threads = static_cast<int>(blockDim.x);
   const uint32_t* const leaving = s.rightKeys + static_cast<size_t>(y) * (s.width + kHalf) * kWords;
   const size_t row = static_cast<size_t>(y) * s.width;
   // Keys of a right pixel, for each half of the disparities: one that left the backward walk, and one that left the
@@ -268,7 +268,7 @@ __device__ __forceinline__ void checkRow(const SelectArguments& s, int y, int me
     return kLong ? static_cast<int>(key & 0xffffu) : static_cast<int>(key & (kHalf - 1)) + (inHigh ? kHalf : 0);
   };
   // Several pixels at once, because each waits twice for the second-level cache.
-  for (int x0 = threadIdx.x; x0 < s.width && s.leftRight; x0 += kTogether * threads) {
+  for (int x0 = thread; x0 < s.width && s.leftRight; x0 += kTogether * threads) {
     int whole[kTogether];
     RightKeys keys[kTogether];
 #pragma unroll
@@ -285,13 +285,13 @@ __device__ __forceinline__ void checkRow(const SelectArguments& s, int y, int me
       s.confidence[row + x] = 0;
     }
   }
-  for (int x = threadIdx.x; x < s.width && s.rightDisparity != nullptr; x += threads) {
+  for (int x = thread; x < s.width && s.rightDisparity != nullptr; x += threads) {
     const int winner = winnerAt(x, load(x));
     s.rightDisparity[row + x] = winner < 0 ? kInvalidDisparity : static_cast<int16_t>(s.minDisparity + winner);
   }
 }
 
-/// One block per row, of rowThreads. Dynamic shared memory: rowsWalkBytes for each of its walks.
+/// rowBlocks blocks of kRowThreads. Dynamic shared memory: rowsWalkBytes for each of the two walks.
 template <int kPairs, bool kAdaptive, int kVolumes, bool kLong>
 __global__ void __launch_bounds__(kRowThreads, kAdaptive&& kPairs > 2 ? kSelectBlocks - 1 : kSelectBlocks)
     rowsSelectKernel(LineArguments a, SelectArguments s) {
@@ -300,20 +300,25 @@ __global__ void __launch_bounds__(kRowThreads, kAdaptive&& kPairs > 2 ? kSelectB
   extern __shared__ __align__(16) uint32_t tiles[];
   using P2 = StepP2<kAdaptive, 32, Ring::kBatch>;
   __shared__ __align__(16) uint8_t p2Bytes[2 * P2::kBytes];
-  const int warp = warpOfBlock(), walks = s.paths == 2 ? 1 : 2, own = warp & (walks - 1);
-  const int row = static_cast<int>(blockIdx.x), meeting = rowMeeting(a.width, s.paths);
-  const RowWalk walk = RowWalk::of<Tile::kPixels>(a.width, meeting, row, own != 0);
+  const bool twoRows = s.paths == 2;
+  const int warp = warpOfBlock(), own = warp & 1, block = static_cast<int>(blockIdx.x);
+  const int row = twoRows ? 2 * block + own : block, meeting = rowMeeting(a.width, s.paths);
+  const RowWalk walk = RowWalk::of<Tile::kPixels>(a.width, meeting, row, !twoRows && own != 0, own != 0);
   uint32_t* const tile = tiles + own * (Tile::kBytes / 4);
   untilKernelBefore();
-  if (warp < walks) {
-    uint8_t* const rings = reinterpret_cast<uint8_t*>(tiles) + walks * Tile::kBytes;
+  if (row >= a.height) {
+    // The second row of the last block is below an image of odd height.
+  } else if (warp < 2) {
+    uint8_t* const rings = reinterpret_cast<uint8_t*>(tiles) + 2 * Tile::kBytes;
     walkRow<kPairs, kAdaptive, kVolumes, kLong>(a, s, walk, tile, rings + own * 2 * Ring::kSlotBytes,
                                                 p2Bytes + own * P2::kBytes);
   } else {
     selectTiles<kPairs, kLong>(s, walk, tile);
   }
   __syncthreads();
-  checkRow<kPairs, kLong>(s, row, meeting);
+  const int threads = twoRows ? kRowThreads / 2 : kRowThreads, thread = threadIdx.x;
+  const int checked = twoRows ? 2 * block + thread / threads : block;
+  if (checked < a.height) checkRow<kPairs, kLong>(s, checked, meeting, thread & (threads - 1), threads);
 }
 
 }  // namespace gpu

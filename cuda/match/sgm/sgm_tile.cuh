@@ -51,12 +51,13 @@ __device__ __forceinline__ int rowMeeting(int width, int paths) {
 /// results are not stored.
 struct RowWalk {
   int row, firstX, direction, length, steps;
+  bool second;  ///< of the block's two walks
 
   /// @param meeting where the forward direction begins, from rowMeeting
   template <int kPixels>
-  static __device__ __forceinline__ RowWalk of(int width, int meeting, int row, bool backward) {
+  static __device__ __forceinline__ RowWalk of(int width, int meeting, int row, bool backward, bool second) {
     RowWalk w;
-    w.row = row, w.direction = backward ? -1 : 1;
+    w.row = row, w.direction = backward ? -1 : 1, w.second = second;
     w.firstX = backward ? meeting - 1 : meeting;
     w.length = backward ? meeting : width - meeting;
     w.steps = (w.length + kPixels - 1) / kPixels * kPixels;
@@ -133,7 +134,7 @@ template <int kPairs, bool kLong>
 __device__ __forceinline__ void selectTiles(const SelectArguments& s, const RowWalk& walk, uint32_t* tile) {
   using Tile = RowTile<kPairs, kLong>;
   constexpr int kHalf = Tile::kHalf, kPixels = Tile::kPixels, kWords = Tile::kLeavingWords;
-  const TileTurns turns(walk.backward());
+  const TileTurns turns(walk.second);
   const int lane = threadIdx.x & 31, pixel = lane & (kPixels - 1), part = lane / kPixels;
   uint32_t* const leaving = s.rightKeys + static_cast<size_t>(walk.row) * (s.width + kHalf) * kWords;
   uint32_t carried[kWords][kPairs];  // long keys: of each half

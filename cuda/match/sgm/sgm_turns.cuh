@@ -7,12 +7,12 @@
 namespace depthwatt {
 namespace gpu {
 
-/// Named barriers for the halves 0 and 1 of a tile. The producer calls untilEmptied, then filled; the consumer untilFilled,
+/// Named barriers for the halves 0 and 1 of a tile; a block has two such tiles. The producer calls untilEmptied, then filled; the consumer untilFilled,
 /// then emptied. One warp only arrives (bar.arrive) while the other waits (bar.sync): compute-sanitizer's synccheck reports a
 /// divergent block where both wait at the same barrier from different instructions.
 class TileTurns {
  public:
-  __device__ __forceinline__ explicit TileTurns(bool backward) : backward_(backward) {}
+  __device__ __forceinline__ explicit TileTurns(bool second) : second_(second) {}
   __device__ __forceinline__ void filled(int half) const {
     if (half == 0) arrive<1>();
     else arrive<2>();
@@ -33,15 +33,15 @@ class TileTurns {
  private:
   template <int kBarrier>
   __device__ __forceinline__ void arrive() const {
-    if (backward_) arriveAt<kBarrier + 4, 64>();
+    if (second_) arriveAt<kBarrier + 4, 64>();
     else arriveAt<kBarrier, 64>();
   }
   template <int kBarrier>
   __device__ __forceinline__ void join() const {
-    if (backward_) joinAt<kBarrier + 4, 64>();
+    if (second_) joinAt<kBarrier + 4, 64>();
     else joinAt<kBarrier, 64>();
   }
-  bool backward_;
+  bool second_;
 };
 
 }  // namespace gpu

@@ -56,7 +56,7 @@ const rows = timePresets(whole, {});
 if (parts.length > 0) {
   withMps((environment) => {
     for (const sms of parts) {
-      const share = String((100 * sms) / whole);
+      const share = String((100 * sms) / whole + 0.1); // MPS rounds down to a pair of multiprocessors
       rows.push(...timePresets(sms, { ...environment, CUDA_MPS_ACTIVE_THREAD_PERCENTAGE: share }));
     }
   });

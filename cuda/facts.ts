@@ -113,7 +113,7 @@ export const MATCHER_FACTS = [
         defaultAtHalf: 3,
         unit: "px",
         description:
-          "Longest horizontal arm of a pixel's region. Longer arms smooth more and take more time.",
+          "Longest horizontal arm of a pixel's region; CUDA computes up to 61. Longer arms smooth more and take more time.",
       },
       {
         key: "armY",

@@ -144,7 +144,7 @@ export interface SettingValues {
   "match.sgm.rightView"?: "diagonal" | "own" | undefined;
   /** Interpolates the disparity to 1/16 px. Turn it off for whole pixels. (default true) */
   "match.sgm.subpixel"?: boolean | undefined;
-  /** Longest horizontal arm of a pixel's region. Longer arms smooth more and take more time. auto: 9, at half resolution 3. (px, default auto) */
+  /** Longest horizontal arm of a pixel's region; CUDA computes up to 61. Longer arms smooth more and take more time. auto: 9, at half resolution 3. (px, default auto) */
   "match.cbca.armX"?: "auto" | number | undefined;
   /** Longest vertical arm of a pixel's region. Longer arms smooth more and take more time. auto: 9, at half resolution 3. (px, default auto) */
   "match.cbca.armY"?: "auto" | number | undefined;

@@ -13,7 +13,8 @@ namespace {
 
 constexpr Setting kParameters[] = {
     wholeByResolution("armX", 0, kMaxArmX, kCbcaArm, kCbcaArmAtHalf, "px",
-                      "Longest horizontal arm of a pixel's region. Longer arms smooth more and take more time."),
+                      "Longest horizontal arm of a pixel's region; CUDA computes up to 61. Longer arms smooth more and "
+                      "take more time."),
     wholeByResolution("armY", 0, kMaxArmY, kCbcaArm, kCbcaArmAtHalf, "px",
                       "Longest vertical arm of a pixel's region. Longer arms smooth more and take more time."),
     wholeByResolution("similarity", 1, 256, kCbcaSimilarity, kCbcaSimilarityAtHalf, "grey",

@@ -284,7 +284,7 @@ Status SgmWorkspace::open(const SgmParameters& parameters, int32_t width, int32_
   DEPTHWATT_TRY(d.state.allocate(static_cast<size_t>(height) * d.padded));
   d.costs = parameters.words == 2 ? costsFor<2>(d.padded) : costsFor<1>(d.padded);
   d.overlaps = waitsForKernelBefore(reinterpret_cast<const void*>(d.costs));
-  // With 8 paths and with a 62-bit census, costs of their own kernel are faster (docs/internals/cuda-limits.md).
+  // With 8 paths and with a 62-bit census, costs in a separate kernel are faster (docs/internals/cuda-limits.md).
   const bool adaptive = parameters.adaptiveP2 > 0;
   if (d.rowsSelect && paths == 2) {
     const int lanes = tuning.columnLanes > 0                                      ? tuning.columnLanes

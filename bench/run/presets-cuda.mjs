@@ -31,17 +31,29 @@ function timePresets(sms, environment) {
     const { encode, ...stages } = figures.stages;
     const kernelsMs = Object.values(stages).reduce((sum, ms) => sum + ms, 0);
     const { algorithm, halfResolution, medianMs } = figures;
-    const row = { kind: "measured", preset, multiprocessors: sms, algorithm, halfResolution, medianMs, kernelsMs };
+    const row = {
+      kind: "measured",
+      preset,
+      multiprocessors: sms,
+      algorithm,
+      halfResolution,
+      medianMs,
+      kernelsMs,
+    };
     return { ...row, encodeMs: encode, stages };
   });
 }
 
-/** Runs `action` with an MPS server of its own. @param action gets the environment of its clients */
+/** Runs `action` with a separate MPS server. @param action gets the environment of its clients */
 function withMps(action) {
   const folder = mkdtempSync(join(tmpdir(), "mps-"));
   const environment = { CUDA_MPS_PIPE_DIRECTORY: folder, CUDA_MPS_LOG_DIRECTORY: folder };
   const control = (words, input) =>
-    spawnSync("nvidia-cuda-mps-control", words, { input, env: { ...process.env, ...environment }, encoding: "utf8" });
+    spawnSync("nvidia-cuda-mps-control", words, {
+      input,
+      env: { ...process.env, ...environment },
+      encoding: "utf8",
+    });
   const started = control(["-d"]);
   if (started.status !== 0) throw new Error(`CUDA MPS did not start: ${started.stderr || started.error}`);
   try {

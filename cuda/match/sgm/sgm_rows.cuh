@@ -14,7 +14,7 @@ namespace depthwatt {
 namespace gpu {
 
 /// A block: two walks, and two warps that select from them. They are the two directions of a row, or with two paths
-/// two rows: a multiprocessor has barriers for about seven blocks, whatever their size.
+/// two rows: a multiprocessor has barriers for about seven blocks of any size.
 constexpr int kRowThreads = 128;
 constexpr int rowBlocks(int height, int paths) { return paths == 2 ? (height + 1) / 2 : height; }
 

@@ -167,8 +167,8 @@ class Bench {
       const char* name;
       gpu::SgmTuning tuning;
     };
-    Form all[] = {{"as chosen", {}}, {"without the last kernel", {}}, {"costs apart", {}},
-                  {"8 lanes", {}},   {"32 lanes", {}},                {"selection apart", {}}};
+    Form all[] = {{"as chosen", {}}, {"without the last kernel", {}}, {"costs apart", {}}, {"8 lanes", {}},
+                  {"32 lanes", {}},  {"selection apart", {}}};
     all[1].tuning.stages = 3;
     all[2].tuning.costsApart = true;
     all[3].tuning.columnLanes = 8, all[4].tuning.columnLanes = 32;

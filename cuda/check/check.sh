@@ -116,7 +116,7 @@ for cell in $cells; do
 done
 [ $failed = 0 ]
 # racecheck reports the accesses that a named barrier orders, even in the example of the PTX manual
-# (docs/internals/cuda-limits.md). This prints every hazard but those: a write after a read of another warp, both in
+# (docs/internals/cuda-sgm-times.md). This prints every hazard but those: a write after a read of another warp, both in
 # sgm's kernels with tiles (match/sgm/sgm_turns.cuh).
 hazards() {
   awk '/hazard detected/ { hazard = $0; war = /Potential WAR/ }

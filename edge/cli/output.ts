@@ -39,9 +39,22 @@ export function printJsonError(error: { code: string; message: string; hint: str
   if (!hasPrintedJson) printJson({ error });
 }
 
-/** Prints one line on stderr, for notices that are no result. */
+/** Prints a notice that is no result on stderr. */
 export function note(text: string): void {
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${fitted(text, process.stderr)}\n`);
+}
+
+/** Prints a sentence of result on stdout. */
+export function printText(text: string): void {
+  process.stdout.write(`${fitted(text, process.stdout)}\n`);
+}
+
+/** Breaks long lines between words on a terminal, which would break them within words; files get them whole. */
+function fitted(text: string, stream: NodeJS.WriteStream): string {
+  if (!stream.isTTY) return text;
+  const width = terminalWidth(stream);
+  const lines = text.split("\n").flatMap((line) => (line.length > width ? wrap(line, width) : line));
+  return lines.join("\n");
 }
 
 /** Rows as columns, left-aligned, two spaces between; no space at the ends of lines. */

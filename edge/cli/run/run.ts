@@ -22,7 +22,7 @@ import {
   placeFlags,
   withPlaces,
 } from "../options.js";
-import { END_SIGNALS, printJson, printLine } from "../output.js";
+import { END_SIGNALS, printJson, printText } from "../output.js";
 import { type SettingOptions, settingFlags, withSettingFlags } from "../setting-flags.js";
 import { energyFields, energyLine } from "./energy-entry.js";
 import { greet } from "./greeting.js";
@@ -204,7 +204,7 @@ async function runOnce(
     if (figures.frames === 0 && !signals.received && !again)
       throw new DepthwattError("SOURCE_EMPTY", "Expected at least one frame, none was computed.");
     if (!quiet)
-      printLine(`${figures.frames} frames in ${figures.seconds.toFixed(1)} s | ${figuresLine(figures)}`);
+      printText(`${figures.frames} frames in ${figures.seconds.toFixed(1)} s | ${figuresLine(figures)}`);
     else if (!again) printJson(figures);
     // Frames were asked for that did not arrive. A user who ends the run by hand has the message already.
     if (!signals.received && !again && runtime.failure !== undefined) throw runtime.failure;

@@ -180,7 +180,7 @@ describe("too little USB bandwidth", () => {
       message: expect.stringMatching(/free USB bandwidth/),
       hint: expect.stringMatching(/Motion JPEG.*quirks=128/),
     });
-    expect(fake.state(PATH).opens).toBe(0);
+    await until(() => fake.state(PATH).opens === 0, "the camera is closed");
   });
 
   test("after a replug: the reason changes, and the camera returns when there is room again", async () => {

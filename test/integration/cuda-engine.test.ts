@@ -10,6 +10,8 @@ import { connectAsync } from "mqtt";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ERROR_CATALOGUE } from "../../core/error-catalogue.js";
 import { createEngine, type EngineInfo, type EngineOptions } from "../../cuda/index.js";
+import { lookAtMemory } from "../../edge/commands/doctor/look-at-memory.js";
+import { loadConfig } from "../../edge/config/index.js";
 import type { RunFigures } from "../../edge/run/figures.js";
 import { BadDays } from "../doubles/bad-day.js";
 import { buildEmulatedPlugin, compilePlugin } from "../doubles/emulated-kernels.js";
@@ -527,6 +529,20 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
       readLog("integrated,87,register,map", 1);
       expect(paths).toEqual({ images: "user-pointer", results: "mapped" });
       expect(frames("cpu", 1).after.memory).toEqual({ images: "in-place", results: "in-place" });
+    });
+
+    test("are measured by the doctor, from known memory and from other memory", async () => {
+      const { config } = loadConfig({ environment: {}, set: ["board=none"] });
+      const { state, text, facts } = await lookAtMemory(config, { width: 64, height: 48 });
+      expect(state, text).toBe("ok");
+      const microseconds = {
+        imagesMicroseconds: expect.any(Number),
+        resultsMicroseconds: expect.any(Number),
+      };
+      expect(facts).toEqual({
+        known: { images: "pinned-copy", results: "copied", ...microseconds },
+        other: { images: "copy", results: "copied", ...microseconds },
+      });
     });
 
     test.each(["87", "53"])(

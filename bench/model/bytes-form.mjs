@@ -4,13 +4,13 @@
 // SASS: disassemblies of sass_bytes.cu, followed by the assembler's registers, made elsewhere (sm_110.sass, gzip or not) for
 // architectures that nvcc 11.8 lacks; the others it disassembles with nvcc 11.8.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { gunzipSync } from "node:zlib";
 import { FLAGS_11_8, fetchNvcc118 } from "../../test/setup/nvcc-11.8.mjs";
+import { readSass, writeCounts } from "./sass-files.mjs";
 import { countCost, findIteration, findLoops, issueSlots, parseSass } from "./sass-loops.mjs";
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
@@ -84,23 +84,7 @@ const rows = [53, 62, 72, 87].flatMap((architecture) =>
 );
 rmSync(folder, { recursive: true });
 for (const file of positionals) {
-  const bytes = readFileSync(file);
-  const text = (file.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString();
-  rows.push(...countWalks(text, Number(basename(file).match(/^sm_(\d+)/)[1])));
+  rows.push(...countWalks(readSass(file), Number(basename(file).match(/^sm_(\d+)/)[1])));
 }
 console.table(rows.map(({ kind: _, ...row }) => row));
-if (values.out !== undefined) {
-  const head = {
-    machine: "disassembly",
-    commit:
-      values.commit ??
-      execFileSync("git", ["rev-parse", "--short=7", "HEAD"], { cwd: root, encoding: "utf8" }).trim(),
-    date: new Date().toISOString().slice(0, 10),
-    toolchain: "nvcc 11.8 for sm_53 to sm_87, 13.0 for the others",
-    powerMode: "none",
-    clocks: "none",
-    load: "none",
-  };
-  const lines = rows.map((row) => `  ${JSON.stringify(row)}`).join(",\n");
-  writeFileSync(values.out, `${JSON.stringify(head).slice(0, -1)},\n "rows": [\n${lines}\n ]}\n`);
-}
+if (values.out !== undefined) writeCounts(values.out, rows, values.commit);

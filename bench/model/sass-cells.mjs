@@ -5,14 +5,14 @@
 // times that another nvcc's kernels took; all others it disassembles itself with nvcc 11.8. Of each walk it takes one turn of the
 // loop, the way of inner pixels.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { gunzipSync } from "node:zlib";
 import { FLAGS_11_8, fetchNvcc118 } from "../../test/setup/nvcc-11.8.mjs";
 import { launchShape, readableNames, residentWarps } from "./cuda-table.mjs";
+import { readSass, writeCounts } from "./sass-files.mjs";
 import { countCost, issueSlots, parseSass } from "./sass-loops.mjs";
 import { costsTurn, firstTurn, lineTurn, selectingTurn, tileTurn } from "./sass-turns.mjs";
 
@@ -151,9 +151,7 @@ function main() {
   try {
     rows = [...disassembled(folder), ...positionals].flatMap((file) => {
       const target = basename(file).match(/^sm_([\w-]+)\.sass/)[1];
-      const bytes = readFileSync(file);
-      const text = (file.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString();
-      return parseCells(text, Number.parseInt(target, 10), cellsFor(target));
+      return parseCells(readSass(file), Number.parseInt(target, 10), cellsFor(target));
     });
   } finally {
     rmSync(folder, { recursive: true });
@@ -165,21 +163,7 @@ function main() {
         `${row.residentWarps} warps`,
     );
   }
-  if (values.out === undefined) return;
-  const commit =
-    values.commit ??
-    execFileSync("git", ["rev-parse", "--short", "HEAD"], { cwd: root, encoding: "utf8" }).trim();
-  const head = {
-    machine: "disassembly",
-    commit,
-    date: new Date().toISOString(),
-    toolchain: "nvcc 11.8 for sm_53 to sm_87, 13.0 for the others",
-    powerMode: "none",
-    clocks: "none",
-    load: "none",
-  };
-  const lines = rows.map((row) => `  ${JSON.stringify(row)}`).join(",\n");
-  writeFileSync(values.out, `${JSON.stringify(head).slice(0, -1)},\n "rows": [\n${lines}\n ]}\n`);
+  if (values.out !== undefined) writeCounts(values.out, rows, values.commit);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) main();

@@ -6,6 +6,7 @@ import { ContextHistory } from "./context-history.js";
 import { FrameTimes } from "./frame-times.js";
 import type { PowerNative } from "./native.js";
 import {
+  expandedUncertainty,
   type Figure,
   type PowerFigures,
   perFrame,
@@ -282,7 +283,7 @@ export class Meter {
       reason: sensor.total.reason,
       sensor: sensor.name,
       watts: total.watts,
-      wattsUncertainty: 2 * total.wattsStandardUncertainty,
+      wattsUncertainty: expandedUncertainty(total),
       idleWatts: this.#idle,
       joules: total.joules,
       ...perFrame({

@@ -11,8 +11,8 @@ export interface RailFigure {
   available: true;
   watts: number;
   joules: number;
-  /** Expanded uncertainty of `watts`, k = 2; the sensor's own gain error is not in it. */
-  wattsUncertainty: number;
+  /** Expanded uncertainty of `watts`, k = 2, without the sensor's gain error; unavailable if its step is unknown. */
+  wattsUncertainty: Figure;
   samples: number;
 }
 
@@ -23,8 +23,11 @@ export interface PowerReport {
   sensor: string;
   /** Mean power of the total over the window, idle included. */
   watts: number;
-  /** Expanded uncertainty of `watts`, k = 2 (about 95 %): step size and sampling, not the sensor's gain error. */
-  wattsUncertainty: number;
+  /**
+   * Expanded uncertainty of `watts`, k = 2 (about 95 %): step size and sampling, not the sensor's gain error. Unavailable
+   * if the sensor's step is unknown.
+   */
+  wattsUncertainty: Figure;
   /** Idle power, measured before on request; never subtracted from `watts`. */
   idleWatts: Figure;
   joules: number;
@@ -63,8 +66,15 @@ export type PowerFigures = PowerReport | (Unavailable & { rails?: Record<string,
 /** Rail energy as people read it: expanded uncertainty instead of one sigma. */
 export function railFigure(energy: RailEnergy | Unavailable): RailFigure | Unavailable {
   if (!energy.available) return energy;
-  const { watts, joules, samples, wattsStandardUncertainty } = energy;
-  return { available: true, watts, joules, wattsUncertainty: 2 * wattsStandardUncertainty, samples };
+  const { watts, joules, samples } = energy;
+  return { available: true, watts, joules, wattsUncertainty: expandedUncertainty(energy), samples };
+}
+
+/** Returns the uncertainty of a window's watts with k = 2. */
+export function expandedUncertainty({ wattsStandardUncertainty }: RailEnergy): Figure {
+  return typeof wattsStandardUncertainty === "number"
+    ? 2 * wattsStandardUncertainty
+    : wattsStandardUncertainty;
 }
 
 const missing = (reason: string): Unavailable => ({ available: false, reason });

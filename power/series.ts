@@ -8,8 +8,11 @@ export interface RailEnergy {
   joules: number;
   /** Mean power over the window. */
   watts: number;
-  /** Standard uncertainty (one sigma) of `watts`: step size and sampling; the sensor's own gain error is not in it. */
-  wattsStandardUncertainty: number;
+  /**
+   * Standard uncertainty (one sigma) of `watts`: step size and sampling; the sensor's own gain error is not in it.
+   * Unavailable if the sensor's step is not known.
+   */
+  wattsStandardUncertainty: number | Unavailable;
   samples: number;
 }
 
@@ -192,27 +195,39 @@ export class RailSeries {
       };
     }
     const microjoules = this.#energyAt(to, last) - start;
-    const watts = (microjoules / duration) * 1e3;
-    const n = Math.max(1, samples);
-    const squared = this.#at(end, SQUARED_STEPS) - (fromStart ? 0 : this.#at(first, SQUARED_STEPS));
-    const step = this.#rail.step ?? 0;
-    let variance: number;
-    if (this.#rail.kind === "energy") {
-      const edge = ((this.#rail.updateIntervalMs ?? 0) * 1e6 * watts) / duration;
-      const quantum = (step / duration) * 1e3;
-      variance = (edge * edge + quantum * quantum) / 6;
-    } else {
-      variance = (step * step) / 12e6 + squared / 1e6 / (2 * n * n);
+    if (this.#rail.kind === "energy" && !(microjoules > 0)) {
+      const seconds = (duration / 1e9).toFixed(1);
+      return { available: false, reason: `${label}: the counter did not change for ${seconds} s` };
     }
+    const watts = (microjoules / duration) * 1e3;
+    const squared = this.#at(end, SQUARED_STEPS) - (fromStart ? 0 : this.#at(first, SQUARED_STEPS));
+    const variance = this.#variance(watts, duration, samples, squared);
     return {
       available: true,
       joules: microjoules / 1e6,
       watts,
-      wattsStandardUncertainty: Math.sqrt(variance),
+      wattsStandardUncertainty: Number.isNaN(variance) ? unknownStep(label) : Math.sqrt(variance),
       samples,
     };
   }
+
+  /** Returns the variance of a window's mean power, as between() describes it; NaN if the sensor's step is not known. */
+  #variance(watts: number, durationNs: number, samples: number, squaredSteps: number): number {
+    const { kind, step = Number.NaN, updateIntervalMs = Number.NaN } = this.#rail;
+    if (kind === "energy") {
+      const edge = (updateIntervalMs * 1e6 * watts) / durationNs;
+      const quantum = (step / durationNs) * 1e3;
+      return (edge * edge + quantum * quantum) / 6;
+    }
+    const n = Math.max(1, samples);
+    return (step * step) / 12e6 + squaredSteps / 1e6 / (2 * n * n);
+  }
 }
+
+const unknownStep = (label: string): Unavailable => ({
+  available: false,
+  reason: `${label}: the step of the sensor is unknown`,
+});
 
 /** Rails of a total do not overlap; their uncertainties are independent, so they add in quadrature. */
 export function sumOfRails(
@@ -221,14 +236,23 @@ export function sumOfRails(
   let joules = 0;
   let watts = 0;
   let variance = 0;
+  let unknown: Unavailable | undefined;
   let samples = Infinity;
   for (const part of parts) {
     if (part === undefined) return { available: false, reason: "a rail of the total does not exist" };
     if (!part.available) return part;
     joules += part.joules;
     watts += part.watts;
-    variance += part.wattsStandardUncertainty ** 2;
+    const uncertainty = part.wattsStandardUncertainty;
+    if (typeof uncertainty === "number") variance += uncertainty ** 2;
+    else unknown ??= uncertainty;
     samples = Math.min(samples, part.samples);
   }
-  return { available: true, joules, watts, wattsStandardUncertainty: Math.sqrt(variance), samples };
+  return {
+    available: true,
+    joules,
+    watts,
+    wattsStandardUncertainty: unknown ?? Math.sqrt(variance),
+    samples,
+  };
 }

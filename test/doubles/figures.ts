@@ -38,6 +38,11 @@ export function nearestRank(values: readonly number[], share: number): number {
   return sorted[Math.ceil(share * sorted.length) - 1]!;
 }
 
+/** Milliwatts of one step of scriptedSensor(). */
+export const SCRIPTED_STEP = 40;
+/** Uncertainty (k = 2) of a steady rail of it: an even spread over one step. */
+export const SCRIPTED_UNCERTAINTY = (2 * SCRIPTED_STEP) / 1000 / Math.sqrt(12);
+
 /** A sensor of the rails that `watts` names. The rail main is the total. */
 export function scriptedSensor(watts: () => Record<string, number>): PowerSensor {
   return {
@@ -47,7 +52,7 @@ export function scriptedSensor(watts: () => Record<string, number>): PowerSensor
       sourcePath: label,
       kind: "power",
       updateIntervalMs: undefined,
-      step: undefined,
+      step: SCRIPTED_STEP,
     })),
     total: { rails: ["main"], reason: "main feeds all" },
     read: () =>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The charts of a profile report. Every mark carries its exact figures as a tooltip; colours mean the same everywhere.
-import type { PowerReport } from "../../../power/index.js";
+import type { Figure, PowerReport } from "../../../power/index.js";
 import {
   circle,
   type Frame,
@@ -50,7 +50,10 @@ export function shortName({ point }: PointResult): string {
 
 const figures = (point: MeasuredPoint): string =>
   `${shortName(point)}: ${point.fps.toFixed(1)} fps at ${point.power.watts.toFixed(2)} W ` +
-  `(+- ${shortNumber(point.power.wattsUncertainty)} W)`;
+  `(+- ${uncertaintyWords(point.power.wattsUncertainty)})`;
+
+const uncertaintyWords = (watts: Figure): string =>
+  typeof watts === "number" ? `${shortNumber(watts)} W` : "unknown";
 
 export const WIDTH = 920;
 
@@ -70,6 +73,7 @@ export function scatterChart(points: readonly MeasuredPoint[]): string {
   const marks = points.map((point) => {
     const [cx, cy] = [x.at(point.power.watts), y.at(point.fps)];
     const half = point.power.wattsUncertainty;
+    if (typeof half !== "number") return circle(cx, cy, 5.5, `paths${point.point.paths}`, figures(point));
     const bar = line(x.at(point.power.watts - half), cy, x.at(point.power.watts + half), cy, "whisker");
     return bar + circle(cx, cy, 5.5, `paths${point.point.paths}`, figures(point));
   });

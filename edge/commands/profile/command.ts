@@ -6,6 +6,7 @@ import { DepthwattError } from "../../../core/index.js";
 import { ALGORITHMS } from "../../../cuda/index.js";
 import { withExamples, withJson } from "../../cli/options.js";
 import { columns, note, paint, printJson, printLine } from "../../cli/output.js";
+import type { Unavailable } from "../../contracts/availability.js";
 import { shortNumber } from "../../plot/index.js";
 import { type KernelTimes, readKernelTimes } from "../../profile/kernel-times.js";
 import { profileCsv, readProfile, writeWhole } from "../../profile/store.js";
@@ -58,13 +59,15 @@ function compare(a: string, b: string, options: { json?: boolean }): void {
   }
   for (const difference of comparison.differences) printLine(`differs: ${difference}`);
   const change = (percent: number): string => `${percent >= 0 ? "+" : ""}${percent.toFixed(1)} %`;
+  const doubt = (significant: boolean | Unavailable): string =>
+    typeof significant === "object" ? " (uncertainty unknown)" : significant ? "" : " (within uncertainty)";
   const rows = comparison.points.map(({ id, fps, watts, joulesPerFrame }) => {
     const side = (item: typeof watts, unit: string): string[] =>
       item.available
         ? [
             `${shortNumber(item.a)} ${unit}`,
             `${shortNumber(item.b)} ${unit}`,
-            `${change(item.changePercent)}${item.significant ? "" : " (within uncertainty)"}`,
+            `${change(item.changePercent)}${doubt(item.significant)}`,
           ]
         : ["-", "-", ""];
     return [

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two profiles point by point: what changed, and whether the change is larger than what both do not know.
 import { mean } from "../../../core/index.js";
-import type { Figure } from "../../../power/index.js";
+import type { Figure, PowerReport, Unavailable } from "../../../power/index.js";
 import type { PointResult, Profile } from "../../profile/types.js";
 
 export interface ComparedPoint {
@@ -12,7 +12,14 @@ export interface ComparedPoint {
 }
 
 export type Compared =
-  | { available: true; a: number; b: number; changePercent: number; significant: boolean }
+  | {
+      available: true;
+      a: number;
+      b: number;
+      changePercent: number;
+      /** True if the change is larger than the uncertainty. */
+      significant: boolean | Unavailable;
+    }
   | { available: false; reason: string };
 
 export interface Comparison {
@@ -37,7 +44,7 @@ function compareFigure(
   name: string,
   a: readonly PointResult[],
   b: readonly PointResult[],
-  pick: (result: PointResult) => { value: Figure; relative: number },
+  pick: (result: PointResult) => { value: Figure; relative: Figure },
 ): Compared {
   const sides = [a, b].map((results) => results.map(pick));
   const numbers = sides.map((side) =>
@@ -50,20 +57,28 @@ function compareFigure(
     }
   }
   const [meanA, meanB] = [mean(numbers[0]!), mean(numbers[1]!)];
-  const [limitA, limitB] = sides.map((side) => mean(side.map(({ relative }) => relative)));
+  const change = { available: true, a: meanA, b: meanB, changePercent: percent(meanA, meanB) } as const;
+  const unknown = sides.flat().find(({ relative }) => typeof relative !== "number")?.relative;
+  if (typeof unknown === "object") return { ...change, significant: unknown };
+  const [limitA, limitB] = sides.map((side) => mean(side.map(({ relative }) => relative as number)));
   // k = 2 on both sides, in quadrature: larger than that happens by chance in one of twenty comparisons.
-  const significant = Math.abs(meanB - meanA) > Math.hypot(meanA * limitA!, meanB * limitB!);
-  return { available: true, a: meanA, b: meanB, changePercent: percent(meanA, meanB), significant };
+  return {
+    ...change,
+    significant: Math.abs(meanB - meanA) > Math.hypot(meanA * limitA!, meanB * limitB!),
+  };
 }
+
+const relativeUncertainty = ({ watts, wattsUncertainty }: PowerReport): Figure =>
+  typeof wattsUncertainty === "number" ? wattsUncertainty / watts : wattsUncertainty;
 
 const pointWatts = ({ power }: PointResult) =>
   power.available
-    ? { value: power.watts, relative: power.wattsUncertainty / power.watts }
+    ? { value: power.watts, relative: relativeUncertainty(power) }
     : { value: power, relative: 0 };
 
 const pointJoules = ({ power }: PointResult) =>
   power.available
-    ? { value: power.joulesPerFrame, relative: power.wattsUncertainty / power.watts }
+    ? { value: power.joulesPerFrame, relative: relativeUncertainty(power) }
     : { value: power, relative: 0 };
 
 function differences(a: Profile, b: Profile): string[] {

@@ -53,7 +53,8 @@ export const contributionSchema = z.strictObject({
         ),
         fps: positive,
         watts: positive,
-        wattsUncertainty: z.number().nonnegative(),
+        /** Null: the step of the sensor is unknown. */
+        wattsUncertainty: z.number().nonnegative().nullable(),
         joulesPerFrame: positive,
         /** Clocks, mode or throttle counters moved during the run. */
         conditionsChanged: z.boolean(),
@@ -110,7 +111,7 @@ export function createContribution(profile: Profile, kernels: KernelTimes | null
         stages: result.stages,
         fps: result.fps,
         watts: power.watts,
-        wattsUncertainty: power.wattsUncertainty,
+        wattsUncertainty: typeof power.wattsUncertainty === "number" ? power.wattsUncertainty : null,
         joulesPerFrame: power.joulesPerFrame,
         conditionsChanged: power.changed.length > 0,
         hottestCelsius: typeof temperature.endCelsius === "number" ? temperature.endCelsius : null,

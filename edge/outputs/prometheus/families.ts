@@ -23,7 +23,10 @@ const powerRails = (power: PowerFigures | undefined): Record<string, RailFigure 
   power?.rails ?? {};
 
 /** Undefined where no sensor measures the total, or no frame was computed. */
-function powerNumber(power: PowerFigures | undefined, name: "joulesPerFrame" | "fpsPerWatt") {
+function powerNumber(
+  power: PowerFigures | undefined,
+  name: "joulesPerFrame" | "fpsPerWatt" | "wattsUncertainty",
+) {
   const value = power?.available ? power[name] : undefined;
   return typeof value === "number" ? value : undefined;
 }
@@ -39,7 +42,11 @@ function unavailable({ recent }: ScrapeFacts): ValueSample[] {
   const { power } = recent;
   const missing = (figure: string, reason: string) => ({ labels: { figure, reason }, value: 1 });
   if (!power.available) return [missing("power", power.reason)];
-  return "available" in power.context ? [missing("conditions", power.context.reason)] : [];
+  const { context, wattsUncertainty } = power;
+  return [
+    ...("available" in context ? [missing("conditions", context.reason)] : []),
+    ...(typeof wattsUncertainty === "object" ? [missing("uncertainty", wattsUncertainty.reason)] : []),
+  ];
 }
 
 const ON = '{instance=~"$instance"}';
@@ -277,7 +284,7 @@ export const FAMILIES: readonly Family[] = [
     type: "gauge",
     unit: "watts",
     help: "Expanded uncertainty of depthwatt_power_watts (k = 2): the sensor's step and sampling, not its gain.",
-    samples: ({ recent }) => one(recent?.power.available ? recent.power.wattsUncertainty : undefined),
+    samples: ({ recent }) => one(powerNumber(recent?.power, "wattsUncertainty")),
   },
   {
     name: "depthwatt_frame_energy_joules",

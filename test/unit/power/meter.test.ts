@@ -123,6 +123,15 @@ describe("energy", () => {
     expect(figures.wattsUncertainty).toBeCloseTo((2 * Math.sqrt((0.012 ** 2 + 61e-6 ** 2) / 6)) / 11, 9);
   });
 
+  test("a counter that repeats its value has stopped: it is named, never 0 joules", () => {
+    const bench = new Bench({ pkg: (t) => 12 * Math.min(t, 2) }, { kind: "energy", step: 61 });
+    const meter = createTestMeter(bench);
+    bench.run(meter, 5, 100);
+    expect(available(meter.report({ toNs: bench.at(3) })).joules).toBeCloseTo(24, 6);
+    const reason = "pkg: the counter did not change for 2.0 s";
+    expect(meter.report({ fromNs: bench.at(3) })).toMatchObject({ available: false, reason });
+  });
+
   test("the total is the sum of its rails, in every window", () => {
     const one = new Bench({ main: (t) => 5 + Math.sin(9 * t) });
     const both = { rails: ["a", "b"], reason: "both" };
@@ -153,13 +162,22 @@ describe("energy", () => {
       return seed / 2147483648 - 0.5;
     };
     // White noise of +-1 W: one sigma of the mean of n samples is 2 / sqrt(12 n).
-    const moving = new Bench({ main: () => 5 + 2 * noise() });
+    const moving = new Bench({ main: () => 5 + 2 * noise() }, { step: 0.001 });
     const other = createTestMeter(moving);
     moving.run(other, 20);
     const wide = available(other.report({}));
     expect(wide.wattsUncertainty).toBeGreaterThan(0.9 * 2 * (2 / Math.sqrt(12 * 2000)));
     expect(wide.wattsUncertainty).toBeLessThan(1.1 * 2 * (2 / Math.sqrt(12 * 2000)));
-    expect(Math.abs(wide.watts - 5)).toBeLessThan(2 * wide.wattsUncertainty);
+    expect(Math.abs(wide.watts - 5)).toBeLessThan(2 * (wide.wattsUncertainty as number));
+    // A smart plug does not say in which steps it reports.
+    const plug = new Bench({ supply: () => 5 });
+    const unknown = createTestMeter(plug);
+    plug.run(unknown, 2);
+    const reason = "supply: the step of the sensor is unknown";
+    expect(available(unknown.report({}))).toMatchObject({
+      wattsUncertainty: { available: false, reason },
+      rails: { supply: { wattsUncertainty: { available: false, reason } } },
+    });
   });
 
   test("the total is the rule's sum and nothing else", () => {

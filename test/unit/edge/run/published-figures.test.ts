@@ -18,6 +18,7 @@ import {
   ENGINE_INFO,
   INVALID,
   nearestRank,
+  SCRIPTED_UNCERTAINTY,
   scriptedSensor,
   stageMs,
   stageTimes,
@@ -368,7 +369,7 @@ test("summary, metrics, info, camera_info, frames and Prometheus of a scripted r
       reason: "main feeds all",
       sensor: "scripted",
       watts: near(BUSY.main),
-      wattsUncertainty: expect.closeTo(0, 3),
+      wattsUncertainty: near(SCRIPTED_UNCERTAINTY),
       idleWatts: near(IDLE.main),
       joules: near(joules),
       joulesPerFrame: near(joules / FRAMES),
@@ -597,7 +598,7 @@ const rail = (watts: number, windowSeconds: number) => ({
   available: true as const,
   watts: near(watts),
   joules: near(watts * windowSeconds),
-  wattsUncertainty: expect.closeTo(0, 3),
+  wattsUncertainty: near(SCRIPTED_UNCERTAINTY),
   samples: expect.any(Number),
 });
 

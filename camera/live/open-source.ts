@@ -29,6 +29,7 @@ import { frameSize, isSecond, isStacked, LAYOUT_TITLES, type PairLayout } from "
 import { rawAlignmentFrom } from "./raw-alignment.js";
 import { lockRightToLeft, parseControls, type RequestedControl } from "./requested-controls.js";
 import { V4l2Source } from "./source.js";
+import { prepareTegra } from "./tegra-controls.js";
 import { usbLinkFrom } from "./usb-link.js";
 
 export interface V4l2Settings {
@@ -53,6 +54,8 @@ export interface V4l2Settings {
   controls?: string;
   autoExposure?: "auto" | "on" | "off";
   rawAlignment?: RawAlignment | "auto";
+  /** Bayer formats are read as grey, because the sensors have no colour filter. Default false. */
+  mono?: boolean;
   /** 4 to 32, default 8. */
   buffers?: number;
   /**
@@ -118,13 +121,13 @@ async function openSource(settings: V4l2Settings, around: V4l2Surroundings): Pro
       { hint: "Choose another source.v4l2.format, or the grey images (outputs without colours)." },
     );
   }
-  const cameras: SupervisedCamera[] = [];
+  const cameras: OpenedCamera[] = [];
   const buses = around.buses ?? new BusClocks({ ...hostClocks(around.video), clocks: around.clocks });
   try {
     for (const path of paths)
       cameras.push(await openCamera(path, trait, size, settings, requested, { ...around, buses }, cameras));
   } catch (error) {
-    await Promise.all(cameras.map((camera) => camera.stop()));
+    await Promise.all(cameras.map(({ camera }) => camera.stop()));
     throw error;
   }
   return assemble(cameras, trait, settings, around);
@@ -159,6 +162,12 @@ async function describe(path: string, { video, system }: V4l2Surroundings): Prom
   }
 }
 
+interface OpenedCamera {
+  camera: SupervisedCamera;
+  /** Rate that the driver reports, Hz; 0 if it reports none. */
+  rateHz: number;
+}
+
 async function openCamera(
   path: string,
   trait: FormatTrait,
@@ -166,10 +175,11 @@ async function openCamera(
   settings: V4l2Settings,
   requested: readonly RequestedControl[],
   around: V4l2Surroundings,
-  others: readonly SupervisedCamera[],
-): Promise<SupervisedCamera> {
+  others: readonly OpenedCamera[],
+): Promise<OpenedCamera> {
   const side = others.length === 0 ? "left" : "right";
   const note = around.onNote ?? (() => {});
+  let tegraRateHz: number | undefined;
   const options: SupervisorOptions = {
     addon: around.video,
     clocks: around.clocks,
@@ -186,12 +196,15 @@ async function openCamera(
     },
     prepare: (camera) => {
       const controls = new CameraControls(camera.native);
+      const tegra = prepareTegra(camera.native.identity.driver, controls, settings.rateHz);
+      tegraRateHz = tegra.rateHz;
+      for (const text of tegra.notes) note(text);
       for (const { name, value } of requested.filter((one) => one.side === undefined || one.side === side)) {
         const { asked, got } = controls.apply(name, value);
         if (got !== undefined && got !== asked)
           note(`${path}: asked for ${name}=${asked}, the camera set ${got}.`);
       }
-      const left = others[0]?.camera;
+      const left = others[0]?.camera.camera;
       if (!left) return;
       for (const { name, got } of lockRightToLeft(new CameraControls(left.native), controls, requested)) {
         note(`${path}: ${name} set to ${got}, as on the left camera.`);
@@ -206,7 +219,7 @@ async function openCamera(
     await camera.stop();
     throw error;
   }
-  const { rateHz } = camera.camera!.native.format;
+  const rateHz = tegraRateHz ?? camera.camera!.native.format.rateHz;
   if (
     settings.rateHz !== undefined &&
     rateHz > 0 &&
@@ -214,7 +227,7 @@ async function openCamera(
   ) {
     note(`${path}: asked for ${settings.rateHz} Hz, the camera delivers ${Number(rateHz.toFixed(3))} Hz.`);
   }
-  return camera;
+  return { camera, rateHz };
 }
 
 const MEMORY_OPTIONS = {
@@ -271,14 +284,22 @@ function requireAgreed(
   );
 }
 
+/** Returns the grey format with the samples of a Bayer format; other formats as they are. */
+function withoutMosaic(format: CapturedFormat): CapturedFormat {
+  const bits = /^BAYER_.*?(\d+)$/.exec(format)?.[1];
+  return bits === undefined ? format : bits === "8" ? "GREY" : (`Y${bits}` as CapturedFormat);
+}
+
+type CapturedFormat = ReturnType<typeof delivered>;
+
 function assemble(
-  cameras: readonly SupervisedCamera[],
+  opened: readonly OpenedCamera[],
   trait: FormatTrait,
   settings: V4l2Settings,
   around: V4l2Surroundings,
 ): V4l2Source {
-  const left = cameras[0]!;
-  const right = cameras[1];
+  const cameras = opened.map(({ camera }) => camera);
+  const [left, right] = [cameras[0]!, cameras[1]];
   const decodedBytes = settings.colours === true ? 3 : 1;
   const layout = right ? undefined : (settings.layout ?? "leftRight");
   const imageLayout = (camera: V4l2Camera, side: "left" | "right"): CameraImageLayout => {
@@ -287,11 +308,12 @@ function assemble(
     const isJpeg = trait.format === "MJPEG";
     // A decoded JPEG has rows that touch.
     const strideBytes = isJpeg ? format.width * decodedBytes : format.strideBytes;
-    const pixels = delivered(
+    const aligned = delivered(
       trait.format,
       alignment === "auto" ? rawAlignmentFrom(identity.driver, around.folders?.compatible) : alignment,
       settings.colours,
     );
+    const pixels = settings.mono === true ? withoutMosaic(aligned) : aligned;
     const acrossBytes = settings.width * (isJpeg ? decodedBytes : formatTrait(trait.format).bytesPerPixel);
     const downBytes = settings.height * strideBytes;
     return {
@@ -307,7 +329,7 @@ function assemble(
     left: imageLayout(left.camera!, "left"),
     right: imageLayout((right ?? left).camera!, "right"),
   };
-  const { rateHz } = left.camera!.native.format;
+  const { rateHz } = opened[0]!;
   const names = right
     ? `${left.camera!.path} and ${right.camera!.path}`
     : `${left.camera!.path} ${LAYOUT_TITLES[layout!]}`;
@@ -325,6 +347,7 @@ function assemble(
       clock: "monotonic",
     },
     cameras: { left, right },
+    reportedHz: { left: rateHz, right: opened[1]?.rateHz ?? rateHz },
     layouts,
     maxSkewMs: settings.maxSkewMs,
     rephase: settings.rephase ?? false,

@@ -39,7 +39,11 @@ export class RateWatch {
     this.#warned = !isRight;
     if (!isNew) return undefined;
     const hertz = (rate: number) => Number(rate.toFixed(1));
-    return `${this.#path}: the driver reports ${hertz(this.#reportedHz)} Hz, frames arrive at ${hertz(measuredHz)} Hz. If they are slow, shorten the exposure time or forbid automatic exposure to lower the rate.`;
+    const isHalf = Math.abs((2 * measuredHz) / this.#reportedHz - 1) <= LARGEST_DEVIATION;
+    const trigger = isHalf
+      ? " A triggered sensor also halves the rate if pulses are too short or too close (on a Jetson: corr_err in dmesg)."
+      : "";
+    return `${this.#path}: the driver reports ${hertz(this.#reportedHz)} Hz, frames arrive at ${hertz(measuredHz)} Hz. If they are slow, shorten the exposure time or forbid automatic exposure to lower the rate.${trigger}`;
   }
 
   /** Starts a new measurement, after a pause. */

@@ -24,6 +24,8 @@ export interface V4l2Parts {
   description: SourceDescription;
   /** Two cameras, or one that has both images. */
   cameras: { left: SupervisedCamera; right: SupervisedCamera | undefined };
+  /** Rates that the drivers report, Hz; 0 if they report none. */
+  reportedHz: Record<Side, number>;
   layouts: { left: CameraImageLayout; right: CameraImageLayout };
   maxSkewMs: number | undefined;
   rephase: boolean;
@@ -156,7 +158,7 @@ export class V4l2Source implements PairSource {
     camera: SupervisedCamera,
     onFrame: (camera: V4l2Camera, frame: CameraFrame) => void,
   ): void {
-    const rate = new RateWatch(camera.camera!.path, camera.camera!.native.format.rateHz);
+    const rate = new RateWatch(camera.camera!.path, this.#parts.reportedHz[side]);
     camera.start({
       onFrame: (opened, frame) => {
         this.#warn(rate.add(frame.dequeuedNumberNs - frame.ageNs, frame.lostBefore));

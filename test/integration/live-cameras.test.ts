@@ -109,6 +109,7 @@ const CHANGES: Record<
     to: { "source.v4l2.format": "Y10", "source.v4l2.rawAlignment": "high" },
     shape: [64, 48, 2],
   },
+  mono: { to: { "source.v4l2.mono": true } },
   maxSkewMs: { to: { "source.v4l2.maxSkewMs": 3 } },
   rephase: { to: { "source.v4l2.rephase": true } },
   controls: { to: { "source.v4l2.controls": "gain=7" } },

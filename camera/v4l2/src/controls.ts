@@ -82,7 +82,10 @@ function parseNumber(control: NativeControl, value: string | number, path: strin
   const choice = control.menu.find((entry) => entry.name.toLowerCase() === text.toLowerCase());
   const words: Record<string, number> = { true: 1, false: 0, on: 1, off: 0 };
   const number = choice?.value ?? words[text.toLowerCase()] ?? (text === "" ? Number.NaN : Number(text));
-  const inRange = control.kind === "button" || (number >= control.minimum && number <= control.maximum);
+  const inRange =
+    control.kind === "button" ||
+    !hasRange(control) ||
+    (number >= control.minimum && number <= control.maximum);
   if (Number.isInteger(number) && (inRange || control.kind === "bitmask")) return number;
   throw new CameraError(
     "DEVICE_UNSUITABLE",
@@ -91,7 +94,12 @@ function parseNumber(control: NativeControl, value: string | number, path: strin
   );
 }
 
+/** Tegra's 64-bit controls often report 0 to 0 in steps of 0 and take other values all the same. */
+const hasRange = ({ wide, minimum, maximum, step }: NativeControl) =>
+  !wide || minimum !== 0 || maximum !== 0 || step !== 0;
+
 function rangeText(control: NativeControl): string {
+  if (!hasRange(control)) return "a whole number (the driver reports no range)";
   if (control.menu.length > 0)
     return control.menu.map((entry) => `${entry.value} (${entry.name})`).join(", ");
   const step = control.step > 1 ? ` in steps of ${control.step}` : "";

@@ -214,7 +214,10 @@ export class SupervisedCamera {
     const wasSuspect = this.#suspect;
     this.#suspect = silentMs > limitMs;
     if (wasSuspect && this.#suspect) {
-      const reason = `${this.#path}: no image for ${(silentMs / 1000).toFixed(1)} s; the stream is started again.`;
+      const seconds = (silentMs / 1000).toFixed(1);
+      const reason = this.#firstOfStream
+        ? `${this.#path}: the stream started but no image came for ${seconds} s; the stream is started again. Check the trigger line and the sensor's cable (on a Jetson: uncorr_err in dmesg).`
+        : `${this.#path}: no image for ${seconds} s; the stream is started again.`;
       this.#lose(new CameraError("DEVICE_UNAVAILABLE", reason, { context: { device: this.#path } }));
     }
   }

@@ -69,6 +69,11 @@ export const v4l2Settings = section(
       description:
         "Position of a raw sensor's 10 or 12 bits in 16: low is V4L2's rule, high is NVIDIA's from Xavier on; auto knows the board.",
     }),
+    mono: setting(z.boolean(), {
+      default: false,
+      description:
+        "The sensors have no colour filter although their driver lists Bayer formats, as Tegra's does: reads samples as grey, without demosaicing.",
+    }),
     memory: setting(z.enum(["mmap", "userptr", "dmabuf", "auto"]), {
       default: "mmap",
       description:

@@ -19,6 +19,8 @@ export interface FakeControl {
   /** V4L2_CTRL_FLAG_*. */
   flags?: number;
   menu?: string[];
+  /** Values that S_EXT_CTRLS takes, if they differ from the range that the driver reports. */
+  accepts?: [lowest: number, highest: number];
 }
 
 export interface FakeCamera {

@@ -69,6 +69,13 @@ std::shared_ptr<Camera> readCamera(const Napi::Object& options) {
       const auto menu = given.Get("menu").As<Napi::Array>();
       for (uint32_t m = 0; m < menu.Length(); ++m) control.menu.push_back(menu.Get(m).ToString().Utf8Value());
     }
+    control.lowest = control.query.minimum;
+    control.highest = control.query.maximum;
+    if (given.Has("accepts")) {
+      const auto accepts = given.Get("accepts").As<Napi::Array>();
+      control.lowest = accepts.Get(0u).As<Napi::Number>().Int64Value();
+      control.highest = accepts.Get(1u).As<Napi::Number>().Int64Value();
+    }
     camera->controls[control.query.id] = control;
   }
   return camera;

@@ -25,6 +25,7 @@ struct Size {
 struct Control {
   v4l2_query_ext_ctrl query{};
   int64_t value = 0;
+  int64_t lowest = 0, highest = 0;  ///< of the values that it takes
   std::vector<std::string> menu;
 };
 

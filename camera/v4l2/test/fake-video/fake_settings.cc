@@ -99,7 +99,7 @@ int exchangeControl(Camera& camera, const v4l2_ext_controls& list, bool write) {
     }
     if ((control.query.flags & V4L2_CTRL_FLAG_READ_ONLY) != 0) return -EACCES;
     const int64_t value = wide ? list.controls[i].value64 : list.controls[i].value;
-    if (value < control.query.minimum || value > control.query.maximum) return -ERANGE;
+    if (value < control.lowest || value > control.highest) return -ERANGE;
     const auto step = static_cast<int64_t>(control.query.step);
     // Drivers round to their steps silently, which is why values are read back.
     control.value = step > 1 ? value - (value - control.query.minimum) % step : value;

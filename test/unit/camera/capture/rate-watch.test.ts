@@ -15,7 +15,7 @@ function feed(watch: RateWatch, rateHz: number, frames: number, fromNs = 0, lost
 
 test("half the reported rate is reported once, with both figures", () => {
   expect(feed(new RateWatch("/dev/video0", 30), 15, 1000)).toEqual([
-    "/dev/video0: the driver reports 30 Hz, frames arrive at 15 Hz. If they are slow, shorten the exposure time or forbid automatic exposure to lower the rate.",
+    "/dev/video0: the driver reports 30 Hz, frames arrive at 15 Hz. If they are slow, shorten the exposure time or forbid automatic exposure to lower the rate. A triggered sensor also halves the rate if pulses are too short or too close (on a Jetson: corr_err in dmesg).",
   ]);
 });
 

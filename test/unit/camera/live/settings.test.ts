@@ -83,6 +83,60 @@ needs("toolchain").suite("before the first image", () => {
     expect(fake.control(LEFT, EXPOSURE.id)).toBe(50);
   });
 
+  test("NVIDIA's sensors: frame_rate in millionths, bypass off, exposure after the rate, and ranges that say nothing", async () => {
+    const INTEGER64 = 5;
+    const frameRate = { id: 0x9a206b, name: "Frame Rate", type: INTEGER64, value: 60_000_000 };
+    const exposure = { id: 0x9a206a, name: "Exposure", type: INTEGER64, value: 9 };
+    const bypass = { id: 0x9a2064, name: "Bypass Mode", minimum: 0, maximum: 1, value: 1 };
+    const unknownRange = { minimum: 0, maximum: 0, step: 0 };
+    const controls = [
+      { ...frameRate, ...unknownRange, accepts: [2_000_000, 90_000_000] as [number, number] },
+      { ...exposure, ...unknownRange, accepts: [1, 100_000] as [number, number] },
+      bypass,
+    ];
+    plugBoth({ driver: "tegra-video", controls });
+    const notes: string[] = [];
+    const source = await open({ rateHz: 25, controls: "exposure=5000" }, {}, (note) => notes.push(note));
+    expect([LEFT, RIGHT].map((path) => controls.map(({ id }) => fake.control(path, id)))).toEqual([
+      [25_000_000, 5000, 0],
+      [25_000_000, 5000, 0],
+    ]);
+    expect(source.description.rateHz).toBe(25);
+    expect(notes).toEqual([]);
+  });
+
+  test("NVIDIA's sensors: a refused bypass_mode is reported, a rate out of range is the nearest, other drivers are left alone", async () => {
+    const frameRate = { id: 0x9a206b, name: "Frame Rate", minimum: 2e6, maximum: 60e6, value: 30e6 };
+    const bypass = { id: 0x9a2064, name: "Bypass Mode", minimum: 0, maximum: 1, value: 1 };
+    const controls = [frameRate, { ...bypass, accepts: [1, 0] as [number, number] }];
+    plugBoth({ driver: "tegra-video", controls });
+    const notes: string[] = [];
+    const source = await open({ rateHz: 120 }, {}, (note) => notes.push(note));
+    expect(source.description.rateHz).toBe(60);
+    expect(notes.filter((note) => note.startsWith(LEFT))).toEqual([
+      expect.stringMatching(/Numerical result out of range.*bypass_mode=0.*The stream starts without it\.$/),
+      `${LEFT}: asked for 120 Hz, the camera delivers 60 Hz.`,
+    ]);
+    await source.stop();
+    plugBoth({ driver: "other", controls });
+    await open({ rateHz: 30 });
+    expect(fake.control(LEFT, bypass.id)).toBe(1);
+    expect(fake.control(LEFT, frameRate.id)).toBe(30e6);
+  });
+
+  test.each([
+    ["RGGB", "GREY"],
+    ["BG10", "Y10"],
+    ["GB12", "Y12"],
+    ["RG16", "Y16"],
+  ])("a sensor without colour filter that lists %s is read as %s", async (fourcc, format) => {
+    plugBoth({ formats: [{ fourcc, width: 64, height: 48, ratesHz: [30] }] });
+    expect((await open({ mono: true })).description).toMatchObject({
+      leftFormat: format,
+      rightFormat: format,
+    });
+  });
+
   test("depthwatt's exposure control stays off next to the camera's own, unless it is asked for", async () => {
     const own = {
       id: 0x9a0901,

@@ -4,9 +4,9 @@
 //   npm run test:mutate -- [--minutes N] [--count N] [--seed N] [--all] [--related | --wide] [--out FILE] [FILE...]
 // Files: the named files or folders, else those that differ from the branch main; --all takes the whole tree. Mutants are drawn at
 // random until the minutes (default 5) are over. A mutant of TypeScript meets the short tests that reach its file over the fewest
-// imports, a mutant of C++ those of its folder. --related builds the program and runs every short test that reaches the file, the
-// nearest first, for up to a minute; --wide runs all short suites for the mutants that survive the nearest tests. --count ends after
-// so many judged mutants. With --out, a later call with the same seed continues the draw of the file.
+// imports, a mutant of C++ those of its folder, for up to a minute. --related then builds the program and runs the next 16 tests that
+// reach the file; --wide runs all short suites for the mutants that survive the nearest tests. --count ends after so many judged
+// mutants. With --out, the file is written after each mutant, and a later call with the same seed continues its draw.
 // It exits with 0 whether or not mutants survive: the report is for people.
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -260,7 +260,7 @@ function testGroups(file) {
   if (isNative(file)) return nativeGroups(file);
   const levels = reachingTests(file);
   if (!related) return levels.slice(0, 1).map((tests) => tests.slice(0, GROUP));
-  const tests = levels.flat();
+  const tests = levels.flat().slice(0, 3 * GROUP);
   return Array.from({ length: Math.ceil(tests.length / GROUP) }, (_, at) =>
     tests.slice(GROUP * at, GROUP * (at + 1)),
   );
@@ -268,41 +268,47 @@ function testGroups(file) {
 
 const commandWords = (tests) => ["run", "--project=!long-*", ...tests];
 const WIDE = commandWords([]);
-/** Milliseconds that groups of tests take; undefined for those that fail without a mutant. */
+/** Milliseconds that groups of tests take when they pass; infinite for a group that fails without a mutant. */
 const durations = new Map();
 
-/** Runs a group with the mutant in place. Returns whether it fails because of the mutant, or undefined if it fails without it too. */
-function isNoticedBy(tests, mutant) {
+/** @returns {number | null} vitest's exit status; null for a timeout */
+function runGroup(tests, timeoutMs) {
   const key = tests.join(" ");
-  if (durations.has(key) && durations.get(key) === undefined) return undefined;
-  const known = durations.get(key);
-  const run = () => {
-    const before = performance.now();
-    const passed = runTests(commandWords(tests), known === undefined ? 150_000 : 30_000 + 4 * known) === 0;
-    if (passed) durations.set(key, Math.min(known ?? Number.POSITIVE_INFINITY, performance.now() - before));
-    return passed;
-  };
-  if (run()) return false;
-  if (known !== undefined) return true;
-  const wasBuilt = mutant.restore();
-  const passes = run();
-  if (!passes) durations.set(key, undefined);
-  mutant.apply();
-  if (wasBuilt) mutant.buildProgram();
-  return passes ? true : undefined;
+  const before = performance.now();
+  const status = runTests(commandWords(tests), timeoutMs);
+  if (status === 0) durations.set(key, Math.min(durations.get(key) ?? Infinity, performance.now() - before));
+  return status;
 }
 
-/** Runs the groups until one fails or a minute is over. Returns undefined if no group can judge. */
+/**
+ * Runs the groups one after the other for a minute. Returns whether one fails or hangs because of the mutant; undefined if no
+ * group passes without it.
+ */
 function isNoticed(groups, mutant) {
-  let [spentMs, verdict] = [0, undefined];
+  const began = performance.now();
+  let verdict;
   for (const [at, tests] of groups.entries()) {
     // The program is built once the tests that import the file have passed.
     if (at === 1 && !mutant.buildProgram()) return true;
-    if (at > 0 && spentMs + (durations.get(tests.join(" ")) ?? 0) > MAX_MS) break;
-    const found = isNoticedBy(tests, mutant);
-    if (found) return true;
-    verdict ??= found;
-    spentMs += durations.get(tests.join(" ")) ?? 0;
+    const leftMs = Math.round(MAX_MS - (performance.now() - began));
+    const key = tests.join(" ");
+    if (leftMs < 1000) break;
+    if (durations.get(key) === Infinity) continue;
+    const status = runGroup(tests, leftMs);
+    if (status === 0) {
+      verdict = false;
+      continue;
+    }
+    if (!durations.has(key)) {
+      const wasBuilt = mutant.restore();
+      if (runGroup(tests, 2 * MAX_MS) !== 0) durations.set(key, Infinity);
+      mutant.apply();
+      if (wasBuilt) mutant.buildProgram();
+      if (durations.get(key) === Infinity) continue;
+    }
+    // A timeout proves nothing about a group that needs about as long without a mutant.
+    if (status !== null || 2 * durations.get(key) < leftMs) return true;
+    verdict = false;
   }
   return verdict;
 }
@@ -312,6 +318,26 @@ const isContinued = kept?.seed === seed && kept.mutants === mutants.length;
 const counts = isContinued ? kept.counts : { noticed: 0, survived: 0, refused: 0, unusable: 0 };
 const survivors = isContinued ? kept.survivors : [];
 let drawn = isContinued ? kept.drawn : 0;
+function writeReport() {
+  const judged = counts.noticed + counts.survived;
+  const report = {
+    what: `mutation testing, ${wide ? "all short suites" : related ? "the short tests that reach each file" : "the tests near each file"}: npm run test:mutate`,
+    ...describeRun(),
+    seed,
+    minutes: Math.round((performance.now() - began) / 6000) / 10,
+    files: files.length,
+    mutants: mutants.length,
+    judgedPercent: Math.round((1000 * judged) / mutants.length) / 10,
+    noticedPercent: judged === 0 ? 0 : Math.round((1000 * counts.noticed) / judged) / 10,
+    drawn,
+    counts,
+    survivors,
+    rows: [{ kind: "measured", ...counts }],
+  };
+  if (out !== undefined) writeFileSync(resolve(out), formatResult(report));
+  return report;
+}
+
 const began = performance.now();
 for (const mutant of shuffled(mutants).slice(drawn)) {
   if (performance.now() - began > 60_000 * minutes || counts.noticed + counts.survived >= count) break;
@@ -362,26 +388,11 @@ for (const mutant of shuffled(mutants).slice(drawn)) {
     survivors.push({ place: `${file}:${line}`, kind, before: sourceLine(text), after: sourceLine(changed) });
   }
   show(noticed ? "noticed" : "survived");
+  writeReport();
 }
 
-const judged = counts.noticed + counts.survived;
-const report = {
-  what: `mutation testing, ${wide ? "all short suites" : related ? "the short tests that reach each file" : "the tests near each file"}: npm run test:mutate`,
-  ...describeRun(),
-  seed,
-  minutes: Math.round((performance.now() - began) / 6000) / 10,
-  files: files.length,
-  mutants: mutants.length,
-  judgedPercent: Math.round((1000 * judged) / mutants.length) / 10,
-  noticedPercent: judged === 0 ? 0 : Math.round((1000 * counts.noticed) / judged) / 10,
-  drawn,
-  counts,
-  survivors,
-  rows: [{ kind: "measured", ...counts }],
-};
 for (const { place, before, after } of survivors)
   console.log(`survived  ${place}\n  - ${before}\n  + ${after}`);
 console.log(
-  `${counts.noticed} of ${judged} mutants noticed (${report.noticedPercent} %), ${counts.refused} refused by the compiler`,
+  `${counts.noticed} of ${counts.noticed + counts.survived} mutants noticed (${writeReport().noticedPercent} %), ${counts.refused} refused by the compiler`,
 );
-if (out !== undefined) writeFileSync(resolve(out), formatResult(report));

@@ -89,6 +89,7 @@ const { output } = await vite.build({
     emptyOutDir: false,
     target: "es2022",
     minify: false,
+    sourcemap: true,
     rollupOptions: {
       input: Object.fromEntries(ENTRIES.map((entry) => [entry, join(root, `${entry}.ts`)])),
       external: isOutside,

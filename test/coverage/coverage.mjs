@@ -4,7 +4,7 @@
 // Without words it runs what `npm test` runs. Writes build/coverage/report.json and prints the files with the most that no test
 // runs. It exits with 1 if a share is below floor.json; --raise writes higher shares there, lower ones never. --add adds to the
 // coverage of earlier runs, so suites can be run one after the other and an interrupted measurement can be continued. Programs
-// that tests start from dist count for C++ but not for TypeScript.
+// and workers that tests start from dist count too, unless a test kills them.
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
@@ -23,6 +23,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { copyTree, root } from "../sanitize/build.mjs";
+import { readProgramCoverage } from "./programs.mjs";
 import { lineShare, mergeLines, shortfalls, typescriptShares } from "./shares.mjs";
 
 const words = process.argv.slice(2);
@@ -54,7 +55,7 @@ function runTests(folder, more, env = process.env) {
   }).status;
 }
 
-function measureTypescript() {
+async function measureTypescript() {
   try {
     createRequire(import.meta.url).resolve("@vitest/coverage-v8");
   } catch {
@@ -62,7 +63,10 @@ function measureTypescript() {
   }
   if (!add) rmSync(join(out, "typescript"), { recursive: true, force: true });
   const folder = join(out, "typescript", String(Date.now()));
-  const status = runTests(root, [
+  const programs = join(folder, "programs");
+  const more = [
+    "--config=test/coverage/vitest.config.ts",
+    `--root=${root}`,
     "--coverage.enabled",
     "--coverage.provider=v8",
     `--coverage.include=${SOURCES}`,
@@ -70,13 +74,17 @@ function measureTypescript() {
     "--coverage.reporter=json",
     "--coverage.reportOnFailure",
     `--coverage.reportsDirectory=${folder}`,
-  ]);
-  const found = readdirSync(join(out, "typescript")).map((name) =>
-    join(out, "typescript", name, "coverage-final.json"),
-  );
-  const maps = found.filter((path) => existsSync(path)).map((path) => JSON.parse(readFileSync(path, "utf8")));
+  ];
+  const status = runTests(root, more, { ...process.env, PROGRAM_COVERAGE: programs });
+  writeWhole(join(folder, "programs.json"), JSON.stringify(await readProgramCoverage(programs, root)));
+  const read = (file) =>
+    readdirSync(join(out, "typescript"))
+      .map((name) => join(out, "typescript", name, file))
+      .filter((path) => existsSync(path))
+      .map((path) => JSON.parse(readFileSync(path, "utf8")));
+  const maps = read("coverage-final.json");
   if (maps.length === 0) stop("vitest wrote no coverage", "read its messages above; is the disk full?");
-  return { status, ...typescriptShares(maps, root) };
+  return { status, ...typescriptShares(maps, root, read("programs.json").flat()) };
 }
 
 /** Returns the lines of the copy's sources with their counts, from every counter file. */
@@ -151,7 +159,7 @@ function measureNative() {
 }
 
 const report = {};
-if (!onlyNative) report.typescript = measureTypescript();
+if (!onlyNative) report.typescript = await measureTypescript();
 if (!onlyTypescript) report.native = measureNative();
 writeWhole(join(out, "report.json"), `${JSON.stringify(report, null, 1)}\n`);
 for (const [language, { status, files, ...shares }] of Object.entries(report)) {

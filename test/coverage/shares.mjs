@@ -12,23 +12,28 @@ const worstFirst = (files) =>
  * Returns the shares of lines and branches that ran in any of the runs; `files` has the branches that did not, worst first.
  * @param {readonly Record<string, any>[]} maps Istanbul's coverage-final.json of each run
  * @param {string} root
+ * @param {readonly Record<string, any>[]} programs counts of built programs. They add no lines and branches: the compiler that
+ *   built them may have written some of them in another way.
  */
-export function typescriptShares(maps, root) {
+export function typescriptShares(maps, root, programs = []) {
   const totals = { lines: 0, linesRun: 0, branches: 0, branchesRun: 0 };
   const paths = [...new Set(maps.flatMap((map) => Object.keys(map)))].sort();
   const files = paths.map((path) => {
-    const runs = maps.flatMap((map) => map[path] ?? []);
+    const own = maps.flatMap((map) => map[path] ?? []);
+    const runs = [...own, ...programs.flatMap((map) => map[path] ?? [])];
     /** @type {Map<number, boolean>} */
     const lines = new Map();
     /** @type {Map<string, boolean>} */
     const branches = new Map();
-    for (const { statementMap, s, branchMap, b } of runs) {
+    for (const [at, { statementMap, s, branchMap, b }] of runs.entries()) {
+      const isOwn = at < own.length;
       for (const [id, { start }] of Object.entries(statementMap))
-        lines.set(start.line, (lines.get(start.line) ?? false) || s[id] > 0);
+        if (isOwn || lines.has(start.line))
+          lines.set(start.line, (lines.get(start.line) ?? false) || s[id] > 0);
       for (const [id, { loc, type }] of Object.entries(branchMap))
         b[id].forEach((/** @type {number} */ count, /** @type {number} */ arm) => {
           const key = `${type} ${loc.start.line}:${loc.start.column} ${arm}`;
-          branches.set(key, (branches.get(key) ?? false) || count > 0);
+          if (isOwn || branches.has(key)) branches.set(key, (branches.get(key) ?? false) || count > 0);
         });
     }
     const run = [...branches.values()].filter(Boolean).length;

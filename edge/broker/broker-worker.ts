@@ -25,6 +25,6 @@ try {
   });
   port.postMessage({ listening: { port: broker.port, webSocketPort: broker.webSocketPort } });
 } catch (error) {
+  // Without a listener on the port, the thread ends.
   port.postMessage({ failed: String(error) });
-  port.close();
 }

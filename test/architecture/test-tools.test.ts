@@ -68,6 +68,20 @@ test("a line or branch that ran in one of two runs has run", () => {
   });
 });
 
+test("a built program adds counts, but no branches that only its compiler wrote", () => {
+  const file = (column: number, arms: [number, number]) => ({
+    "/p/a.ts": {
+      statementMap: {},
+      s: {},
+      branchMap: { 0: { type: "if", loc: { start: { line: 2, column } } } },
+      b: { 0: arms },
+    },
+  });
+  const tests = [file(4, [1, 0])];
+  expect(typescriptShares(tests, "/p", [file(4, [0, 1])]).branches).toBe(100);
+  expect(typescriptShares(tests, "/p", [file(9, [1, 1])]).branches).toBe(50);
+});
+
 test("a line of a header counts once, however many objects hold it", () => {
   const lines = new Map();
   const row = (line: number, count: number) => ({ line_number: line, count });

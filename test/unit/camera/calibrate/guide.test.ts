@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The guide of live captures: which looks it takes, what it says is missing, and when it has enough.
+// The guide of live captures: which looks it takes, what it says is missing, when it has enough, and what a capture reports.
 import { expect, test } from "vitest";
 import { multiply, rotationMatrix, type Vector3 } from "../../../../camera/calibration/matrix.js";
-import { type Board, CaptureGuide, calibratePairs, type SeenPair } from "../../../../camera/index.js";
+import {
+  type Board,
+  CaptureGuide,
+  calibratePairs,
+  type PairSource,
+  type SeenPair,
+} from "../../../../camera/index.js";
+import { DepthwattError } from "../../../../core/index.js";
 import { loadNative } from "../../../../edge/contracts/native.js";
+import { captureLive, type LiveLook } from "../../../../edge/rig/calibrate/live.js";
 import { type BoardPose, createPoses, createRig, seenPair } from "../../../doubles/calibration-rig.js";
 import { Random } from "../../../doubles/random.js";
 
@@ -132,4 +140,53 @@ test("poses all over the image end it, with the calibration's own word that it i
   expect(Math.min(covered.left, covered.right)).toBeGreaterThanOrEqual(0.8);
   expect(Math.min(...Object.values(tilts))).toBeGreaterThanOrEqual(2);
   expect(precise).toBe(true);
+});
+
+test("pairs that make no calibration are reported until a later solution succeeds", async () => {
+  const poses = createPoses(rig, board, 12, new Random(5), 0.7);
+  const detections = poses.flatMap((pose) => {
+    const { left, right } = seen(pose);
+    return [left, right, left, right];
+  });
+  const looks: LiveLook[] = [];
+  let side = 0;
+  const nextSide = () => side++ % 2;
+  const scripted: typeof native = {
+    ...native,
+    // The last board stays until its solution is there.
+    detectBoard: () => Promise.resolve(detections.length > 2 ? detections.shift()! : detections[nextSide()]!),
+    solveCalibration: (call) =>
+      looks.some(({ trouble }) => trouble !== undefined)
+        ? native.solveCalibration(call)
+        : Promise.reject(new DepthwattError("ENGINE_FAILED", "no camera fits")),
+  };
+  const image = { data: new Uint8Array(640 * 480), ...imageSize, strideBytes: 640, format: "GREY" as const };
+  const stop = new AbortController();
+  let deliver = () => {};
+  const source = {
+    start({ onPair }: Parameters<PairSource["start"]>[0]) {
+      let count = 0;
+      deliver = () => {
+        const stamped = { ...image, timestampNs: BigInt(++count) * 200_000_000n, sequence: count };
+        onPair({ left: stamped, right: stamped, clock: "monotonic", release: () => {} });
+      };
+      deliver();
+    },
+  } as PairSource;
+  let clockMs = 0;
+  await captureLive(scripted, source, board, {
+    lens: "radtan",
+    withoutK3: true,
+    signal: stop.signal,
+    now: () => (clockMs += 1000),
+    onNotice: () => {},
+    onLook: (look) => {
+      looks.push(look);
+      if (look.result !== undefined) stop.abort();
+      // The next pair comes when this look has ended.
+      else setImmediate(deliver);
+    },
+  });
+  expect(looks.map(({ trouble }) => trouble)).toContain("expected corners of one rig: no camera fits");
+  expect(looks.at(-1)).toMatchObject({ result: expect.anything(), trouble: undefined });
 });

@@ -18,6 +18,7 @@ import { type CameraImage, type CameraImageLayout, CameraImages, PairPool } from
 import { asDepthwattError } from "./errors.js";
 import type { ExposureLoop } from "./exposure-loop.js";
 import { RateWatch } from "./rate-watch.js";
+import { RowCheck } from "./row-check.js";
 import { SkewWatch } from "./skew-watch.js";
 
 export interface V4l2Parts {
@@ -98,15 +99,20 @@ export class V4l2Source implements PairSource {
     this.#events = events;
     this.#exposure = this.#parts.makeExposure();
     const { left, right } = this.#parts.cameras;
+    const leftRows = new RowCheck(left.camera!.path);
     this.#startCamera("left", left, (camera, frame) => {
       const image = this.#sides.left.of(camera, frame);
+      this.#warn(leftRows.add(image));
       this.#exposure?.look(image);
       if (right) this.#push("left", image);
       else this.#deliver(image, this.#sides.right.of(camera, frame));
     });
     if (!right) return;
+    const rightRows = new RowCheck(right.camera!.path);
     this.#startCamera("right", right, (camera, frame) => {
-      this.#push("right", this.#sides.right.of(camera, frame));
+      const image = this.#sides.right.of(camera, frame);
+      this.#warn(rightRows.add(image));
+      this.#push("right", image);
     });
   }
 

@@ -10,6 +10,7 @@ import {
 } from "../../../../camera/v4l2/test/fake-video/fake-video.js";
 import { clocks, counted, now, play, recording, rest, until, video } from "../../../doubles/cameras.js";
 import { needs } from "../../../doubles/needs.js";
+import { createTexture } from "../../../doubles/texture.js";
 
 /** Twenty unpluggings, each waited for: a machine with other work takes its time. */
 vi.setConfig({ testTimeout: 180_000 });
@@ -349,6 +350,28 @@ needs("toolchain").suite("camera source", () => {
     const bufferAt = Math.min(left.data.byteOffset, right.data.byteOffset);
     expect([left.data.byteOffset - bufferAt, right.data.byteOffset - bufferAt]).toEqual([leftAt, rightAt]);
     held[0]!.release();
+  });
+
+  test("a driver that reports shorter rows than it writes is named with both lengths", async () => {
+    const [width, height, reported, real] = [320, 120, 320, 352];
+    const formats = [{ fourcc: "GREY", width, height, ratesHz: [30] }];
+    fake.plugIn({ path: LEFT, formats, strideExtra: real - width, lies: { strideBytes: reported } });
+    fake.plugIn({ path: RIGHT, formats });
+    const source = await open({ width, height });
+    const { seen, warnings, events } = recording();
+    source.start(events);
+    await until(() => fake.state(LEFT).streaming && fake.state(RIGHT).streaming, "both stream");
+    const grey = createTexture(real, height);
+    const texture = Uint8Array.from({ length: real * height }, (_, i) =>
+      grey(i % real, Math.floor(i / real)),
+    );
+    for (let i = 0; i < 17; i++) {
+      const timestampNs = now();
+      fake.deliver(LEFT, { timestampNs, sequence: i, bytes: texture });
+      fake.deliver(RIGHT, { timestampNs, sequence: i, bytes: new Uint8Array(width * height) });
+      await until(() => seen.length === i + 1, `pair ${i}`);
+    }
+    expect(warnings).toEqual([expect.stringMatching(/sheared: .* 320 bytes and seems to write 352\./)]);
   });
 
   test("a layout with two cameras, and colours of NV12 above each other, are refused", async () => {

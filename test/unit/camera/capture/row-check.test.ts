@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Images whose rows are not where the driver says.
+import { expect, test } from "vitest";
+import { RowCheck, rowShift } from "../../../../camera/live/row-check.js";
+import type { PixelFormat } from "../../../../core/index.js";
+import { createTexture } from "../../../doubles/texture.js";
+
+/** An image whose rows are `realBytes` apart and are said to be `reportedBytes` apart. */
+function image(format: PixelFormat, realBytes: number, reportedBytes: number, bytesPerPixel: number) {
+  const [width, height] = [320, 120];
+  const grey = createTexture(width, height);
+  const data = new Uint8Array(realBytes * height + 1024);
+  for (let y = 0; y < height; y++)
+    for (let x = 0; x < width; x++) data[y * realBytes + x * bytesPerPixel + bytesPerPixel - 1] = grey(x, y);
+  return { data, width, height: 100, strideBytes: reportedBytes, format, timestampNs: 0n, sequence: 0 };
+}
+
+test.each([
+  ["GREY", 1, 336, 320, 16],
+  ["GREY", 1, 320, 336, -16],
+  ["UYVY", 2, 704, 640, 32],
+  ["Y16", 2, 704, 640, 32],
+  ["BAYER_RGGB16", 2, 704, 640, 32],
+] as const)(
+  "%s: rows of %d bytes a pixel, %d bytes apart, said to be %d: a shift of %d",
+  (format, bytes, real, reported, shift) => {
+    expect(rowShift(image(format, real, reported, bytes))).toBe(shift);
+  },
+);
+
+test("rows in place, rows without texture and images that are too small are no shift", () => {
+  expect(rowShift(image("GREY", 320, 320, 1))).toBeUndefined();
+  expect(
+    rowShift({ ...image("GREY", 336, 320, 1), data: new Uint8Array(320 * 120).fill(90) }),
+  ).toBeUndefined();
+  expect(rowShift({ ...image("GREY", 336, 320, 1), width: 100 })).toBeUndefined();
+});
+
+test("two images in turn make one warning with both row lengths", () => {
+  const sheared = image("Y16", 1728, 1696, 2);
+  const check = new RowCheck("/dev/video0");
+  const warnings = Array.from({ length: 200 }, () => check.add(sheared)).filter((text) => text !== undefined);
+  expect(warnings).toEqual([
+    expect.stringMatching(/^\/dev\/video0: the image is sheared: .*1696 bytes and seems to write 1728\./),
+  ]);
+  const straight = new RowCheck("/dev/video0");
+  const inPlace = image("GREY", 320, 320, 1);
+  expect(Array.from({ length: 200 }, () => straight.add(inPlace)).every((text) => text === undefined)).toBe(
+    true,
+  );
+});

@@ -5,7 +5,7 @@ import { RowCheck, rowShift } from "../../../../camera/live/row-check.js";
 import type { PixelFormat } from "../../../../core/index.js";
 import { createTexture } from "../../../doubles/texture.js";
 
-/** An image whose rows are `realBytes` apart and are said to be `reportedBytes` apart. */
+/** An image whose rows are `realBytes` apart; the driver reports `reportedBytes`. */
 function image(format: PixelFormat, realBytes: number, reportedBytes: number, bytesPerPixel: number) {
   const [width, height] = [320, 120];
   const grey = createTexture(width, height);
@@ -22,7 +22,7 @@ test.each([
   ["Y16", 2, 704, 640, 32],
   ["BAYER_RGGB16", 2, 704, 640, 32],
 ] as const)(
-  "%s: rows of %d bytes a pixel, %d bytes apart, said to be %d: a shift of %d",
+  "%s: rows of %d bytes a pixel, %d bytes apart, reported as %d: a shift of %d",
   (format, bytes, real, reported, shift) => {
     expect(rowShift(image(format, real, reported, bytes))).toBe(shift);
   },

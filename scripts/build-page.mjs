@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bundles the live page into dist/page, where its output serves it from. Does nothing where the bundle is
-// newer than everything that it is made of.
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+// newer than everything that it is made of. --readable does not minify and adds source maps; the next build replaces it.
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -10,6 +10,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const folder = join(root, "clients/page");
 const out = join(root, "dist/page");
 const stamp = join(root, "dist/page.stamp");
+const readable = process.argv.includes("--readable");
 
 function newest(...paths) {
   let time = 0;
@@ -28,7 +29,12 @@ const inputs = [
   "edge/outputs/viewer",
   "package-lock.json",
 ].map((name) => join(root, name));
-if (existsSync(stamp) && existsSync(join(out, "index.html")) && statSync(stamp).mtimeMs > newest(...inputs))
+if (readable) rmSync(stamp, { force: true });
+else if (
+  existsSync(stamp) &&
+  existsSync(join(out, "index.html")) &&
+  statSync(stamp).mtimeMs > newest(...inputs)
+)
   process.exit(0);
 
 /** @type {typeof import("vite")} */
@@ -53,6 +59,8 @@ await vite.build({
     outDir: out,
     target: "es2022",
     emptyOutDir: true,
+    minify: !readable,
+    sourcemap: readable,
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: process.argv.includes("--verbose"),
@@ -63,4 +71,4 @@ for (const entry of readdirSync(out, { recursive: true, withFileTypes: true })) 
   const file = join(entry.parentPath, entry.name);
   if (entry.isFile()) writeFileSync(`${file}.gz`, gzipSync(readFileSync(file), { level: 9 }));
 }
-writeFileSync(stamp, "");
+if (!readable) writeFileSync(stamp, "");

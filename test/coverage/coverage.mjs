@@ -75,8 +75,12 @@ async function measureTypescript() {
     "--coverage.reportOnFailure",
     `--coverage.reportsDirectory=${folder}`,
   ];
+  const buildPage = (...flags) =>
+    execFileSync(process.execPath, ["scripts/build-page.mjs", ...flags], { cwd: root });
+  buildPage("--readable");
   const status = runTests(root, more, { ...process.env, PROGRAM_COVERAGE: programs });
   writeWhole(join(folder, "programs.json"), JSON.stringify(await readProgramCoverage(programs, root)));
+  buildPage();
   const read = (file) =>
     readdirSync(join(out, "typescript"))
       .map((name) => join(out, "typescript", name, file))

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Debian's Chromium, driven by playwright-core: a new profile for each page, and everything that its console says kept.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { type BrowserContext, chromium, type Page } from "playwright-core";
 
 const FLAGS = [
@@ -67,6 +68,8 @@ export async function openBrowser(url: string, options: BrowserOptions = {}): Pr
     const asked = request.url();
     if (!asked.startsWith(origin) && !asked.startsWith("blob:")) foreign.push(asked);
   });
+  const counts = process.env.NODE_V8_COVERAGE;
+  if (counts !== undefined) await page.coverage.startJSCoverage({ resetOnNavigation: false });
   await page.goto(url);
   return {
     page,
@@ -74,8 +77,21 @@ export async function openBrowser(url: string, options: BrowserOptions = {}): Pr
     complaints,
     foreign,
     async close() {
+      if (counts !== undefined && !page.isClosed()) await writeCounts(page, counts);
       await context.close();
       rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
     },
   };
+}
+
+/** Writes what V8 counted in the page's scripts like a process of Node: see test/coverage/programs.mjs. */
+async function writeCounts(page: Page, folder: string): Promise<void> {
+  const scripts = await page.coverage.stopJSCoverage();
+  const result = scripts.map(({ url, scriptId, functions }) => ({
+    scriptId,
+    url: pathToFileURL(resolve("dist/page/assets", basename(new URL(url).pathname))).href,
+    functions,
+  }));
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, `browser-${crypto.randomUUID()}.json`), JSON.stringify({ result }));
 }

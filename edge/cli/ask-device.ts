@@ -69,10 +69,10 @@ export function show({ values = {} }: ControlResult, options: ControlOptions): v
 
 export function withAccess(command: Command): Command {
   command
-    .requiredOption("--device <name>", "the device")
+    .requiredOption("--device <name>", "device to ask")
     .option("--broker <url>", "mqtt://, mqtts://, ws:// or wss:// URL", "mqtt://127.0.0.1:1883")
     .option("--secret-file <file>", "file whose first line is the device's control secret")
-    .option("--client <name>", "who asks, for the device's log (default: user@host)")
-    .option("--timeout <seconds>", "how long the device may take", secondsUpTo(3600), 20);
+    .option("--client <name>", "your name in the device's log (default: user@host)")
+    .option("--timeout <seconds>", "seconds to wait for the device's answer", secondsUpTo(3600), 20);
   return withJson(withBrokerAccess(command), "print the values as one line of JSON");
 }

@@ -14,7 +14,7 @@ export const URL_ARGUMENT = { url: "the broker: mqtt://, mqtts://, ws:// or wss:
 
 export function withBrokerAccess(command: Command): Command {
   return command
-    .option("--base <topic>", "what the topics begin with", "depthwatt")
+    .option("--base <topic>", "first levels of every topic", "depthwatt")
     .option(`${CONSUME_FLAGS.username} <name>`, "user name at the broker")
     .option(`${CONSUME_FLAGS.passwordFile} <file>`, "file whose first line is the broker's password")
     .option(

@@ -19,9 +19,9 @@ const FLAGS = {
   broker: [
     "outputs.mqtt.broker",
     "<url>",
-    "of the MQTT output: embedded, none, or mqtt://, mqtts://, ws://, wss:// URL",
+    "MQTT broker: embedded, none, or a mqtt://, mqtts://, ws://, wss:// URL",
   ],
-  base: ["base", "<topic>", "what every topic begins with"],
+  base: ["base", "<topic>", "first levels of every topic"],
   device: ["device", "<name>", "name of this device in its topics"],
 } as const;
 

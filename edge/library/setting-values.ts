@@ -110,9 +110,9 @@ export interface SettingValues {
   "rectify.verticalOffset"?: "auto" | number | undefined;
   /** Compares features of some pairs while frames are computed, at under 1 % of one core; does not change frames. (default true) */
   "health.enabled"?: boolean | undefined;
-  /** The rig has moved where the rows of both images differ by more than this anywhere. (rows, default 0.75) */
+  /** Vertical offset between the images above which RIG_MOVED is reported. (rows, default 0.75) */
   "health.maxRows"?: number | undefined;
-  /** The rig has moved where one camera is turned by more than this against its calibration. (degrees, default 0.08) */
+  /** Rotation of a camera against its calibration above which RIG_MOVED is reported. (degrees, default 0.08) */
   "health.maxDegrees"?: number | undefined;
   /** Corrects the measured rotation by turning the right rectification map between frames; reported in state, metrics, info and log. (default false) */
   "health.correct"?: boolean | undefined;

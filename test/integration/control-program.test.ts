@@ -171,7 +171,7 @@ needs("mosquitto").suite("depthwatt get and set", () => {
       "takes requests from everybody",
       ["allow_anonymous true"],
       { state: "bad" },
-      /it takes requests from anonymous clients/,
+      /it accepts requests from anonymous clients/,
     ],
     ["has no users", ["allow_anonymous false"], { state: "ok" }, /refuses anonymous clients/],
     [

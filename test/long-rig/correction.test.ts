@@ -102,10 +102,10 @@ test("a run takes a rotation off, and reports it in log, state, metrics and info
   }
   const figures = await ended;
   expect(notices.join("\n")).toMatch(
-    /health.correct takes a rotation of the right camera off: pitch .* roll 0\.(39|40)/,
+    /health.correct corrects a rotation of the right camera: pitch .* roll 0\.(39|40)/,
   );
   expect(states.at(-1)).toMatchObject({ state: "degraded", code: "RIG_MOVED" });
-  expect(states.at(-1)!.reason).toContain("health.correct takes off 0.");
+  expect(states.at(-1)!.reason).toContain("health.correct corrects 0.");
   expect(figures.health).toMatchObject({
     correction: { changes: 1, refused: null },
     // The measurement stays that of the rig against its calibration.
@@ -124,7 +124,7 @@ test("a rotation beyond the bound is reported, not corrected", async () => {
   await ended;
   expect(correction()).toMatchObject({ available: false });
   expect(notices.join("\n")).toContain("exceeds health.maxCorrectionDegrees");
-  expect(notices.join("\n")).not.toContain("takes a rotation");
+  expect(notices.join("\n")).not.toContain("corrects a rotation");
 });
 
 test("without health.correct nothing is corrected", async () => {

@@ -110,7 +110,7 @@ describe("alarms", () => {
     expect(reported).toHaveLength(1);
     expect(reported[0]!.problem?.code).toBe("RIG_MOVED");
     expect(reported[0]!.problem?.text).toMatch(
-      /^the rig has moved: \d+\.\d rows, rotation \d\.\d\d degrees$/,
+      /^the cameras have moved: \d+\.\d rows, rotation \d\.\d\d degrees$/,
     );
     expect(reported[0]!.seconds).toBeGreaterThan(60);
     expect(reported[0]!.seconds).toBeLessThan(65);

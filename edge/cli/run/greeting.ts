@@ -25,5 +25,5 @@ export function greet(runtime: Runtime): void {
   else line("power", "unavailable ('depthwatt doctor' says why)");
   const lines = outputs.greeting();
   for (const [label, text] of lines) line(label, text);
-  if (lines.length === 0) line("outputs", "none: nothing leaves this process but the figures");
+  if (lines.length === 0) line("outputs", "none: frames are neither published nor recorded");
 }

@@ -219,7 +219,7 @@ async function runOnce(
 export function withRunOptions(command: Command): Command {
   command.option(
     "--source <kind>",
-    `${either(SOURCE_KINDS)}, or a recording's file (default: what --left names)`,
+    `${either(SOURCE_KINDS)}, or a recording's file (default: chosen by --left)`,
   );
   withPlaces(command, "images or camera");
   return withSettingFlags(command, ...SETTINGS)

@@ -159,21 +159,22 @@ export function define(command: Command): void {
   });
   withSettingFlags(command, ...SETTINGS)
     .addOption(
-      new Option("--format <name>", "disparity maps as match writes them")
-        .choices(["pfm", "png"])
-        .default("pfm"),
+      new Option("--format <name>", "format of the disparity maps").choices(["pfm", "png"]).default("pfm"),
     )
     .option(
       "--shard <i/n>",
-      "this part of n; n alone where JOB_COMPLETION_INDEX or SLURM_ARRAY_TASK_ID says which",
+      "compute part i of n; with n alone, JOB_COMPLETION_INDEX or SLURM_ARRAY_TASK_ID gives i",
     )
-    .option("--ahead <n>", "pairs in work at a time: one is matched, the others are read, decoded, written")
+    .option(
+      "--ahead <n>",
+      "pairs in progress at a time: one is matched, the others are read, decoded or written",
+    )
     .option("--queue <url>", "pull pairs from a JetStream work queue: nats://HOST:4222/STREAM")
     .option("--enqueue", "put the pairs of <in> into the queue, and end")
     .option("--again", "with --enqueue: put all pairs without a result into the queue, also those given up")
     .option(
       "--ack-wait <s>",
-      `seconds after which a pair of a worker that died comes again (default: ${ACK_WAIT_SECONDS})`,
+      `seconds after which a dead worker's pair is delivered again (default: ${ACK_WAIT_SECONDS})`,
     );
   withExamples(
     withJson(withConfig(command), "print one JSON object at the end"),

@@ -65,7 +65,7 @@ export function checkFree(folder: string, names: readonly string[]): void {
   const found = names.find((name) => existsSync(join(folder, name)));
   // Asked again: the note is written before any result, also where another machine has just begun.
   if (found !== undefined && !existsSync(join(folder, NOTE)))
-    throw others(folder, `${found} and no ${NOTE} that says what it was made with`);
+    throw others(folder, `${found} without ${NOTE}`);
 }
 
 const NOTE = "batch.json";
@@ -85,7 +85,7 @@ export async function claimFolder(folder: string, choice: object): Promise<strin
     const found = (JSON.parse(await readFile(note, "utf8")) as { key?: unknown }).key;
     if (found === key) return key;
   } catch (cause) {
-    if (cause instanceof SyntaxError) throw others(folder, "a batch.json that is none of ours");
+    if (cause instanceof SyntaxError) throw others(folder, "a batch.json of another program");
     throw unwritable(folder, cause as Error);
   }
   throw others(folder, "results of other settings or another version");
@@ -96,7 +96,7 @@ const others = (folder: string, found: string) =>
     "USAGE",
     `${folder}: expected a new folder or one with results of these settings, found ${found}`,
     {
-      hint: "Give another folder; batch.json in it says what its results were made with.",
+      hint: "Give another folder. Its batch.json has the settings of its results.",
     },
   );
 

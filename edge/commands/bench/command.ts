@@ -90,10 +90,8 @@ export function define(command: Command): void {
   command.option("--width <pixels>", "image width", "640").option("--height <pixels>", "image height", "480");
   withSettingFlags(command, ...SETTINGS)
     .option("--frames <n>", "timed frames (default: as many as 2 seconds hold, at least 20)")
-    .option("--repeat-stage <name=n>", "run one stage n times in every frame, to find what it costs")
-    .addOption(
-      new Option("--peer <name>", "compute the same pair with another program, in turn").choices(["opencv"]),
-    );
+    .option("--repeat-stage <name=n>", "run one stage n times in every frame, to measure its cost")
+    .addOption(new Option("--peer <name>", "also time another program on the same pair").choices(["opencv"]));
   withJson(withConfig(command), "print one line of JSON");
   withExamples(
     command,

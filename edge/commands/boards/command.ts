@@ -134,6 +134,6 @@ function boards(options: { json?: boolean }): void {
 }
 
 export function define(command: Command): void {
-  withJson(command, "every fact of every board with its source").action(boards);
+  withJson(command, "print every fact of every board, with its source, as JSON").action(boards);
   withExamples(command, "depthwatt boards", "depthwatt boards --json | tail -1 | jq .detected");
 }

@@ -148,7 +148,7 @@ async function run(flags: CalibrateFlags): Promise<void> {
   let ended = "no calibration";
   try {
     const { capture } = live;
-    if (!capture.enough) note("note: ended before everything that was wanted had been seen");
+    if (!capture.enough) note("note: ended before the goals were reached");
     ended = await make(flags, { pairs: capture.pairs, looked: capture }, begin);
   } catch (error) {
     ended = (error as Error).message;
@@ -163,21 +163,19 @@ export function define(command: Command): void {
     .option("--source <file>", "a recording (.mcap) with both input images; with --live a kind of source")
     .option(
       "--live",
-      "takes pairs of the running source automatically and says how to hold the board (default for cameras)",
+      "take pairs from the running source automatically and say how to hold the board (default for cameras)",
     )
-    .option("--save <folder>", "of live cameras, also keep the pairs that were taken, as left/ and right/")
+    .option("--save <folder>", "with live cameras: also save the pairs, in left/ and right/")
     .addOption(
-      new Option("--pattern <name>", "pattern that is printed on the board")
-        .choices([...PATTERNS])
-        .default("chessboard"),
+      new Option("--pattern <name>", "pattern on the board").choices([...PATTERNS]).default("chessboard"),
     )
     .option(
       "--board <size>",
-      "inner corners of the chessboard, such as 9x6 (default: guessed); circles a row and rows; squares of a ChArUco board",
+      "inner corners of a chessboard, such as 9x6 (default: guessed); circles per row, and rows; squares of a ChArUco board",
     )
     .option(
       "--square <length>",
-      "side of a square, or from row to row of circles: 0.025 (metres), 25mm or 2.5cm",
+      "side of a square, or distance between rows of circles: 0.025 (metres), 25mm or 2.5cm",
     )
     .option("--marker <length>", "side of a ChArUco board's markers")
     .addOption(
@@ -189,8 +187,13 @@ export function define(command: Command): void {
       "--baseline <length>",
       "distance between the cameras as measured: checks --square, or replaces it",
     )
-    .option("--interval <seconds>", "of a recording, look at a pair this often", parseSeconds, 0.5)
-    .option("-o, --output <file>", "depthwatt's own form", "calibration.json")
+    .option(
+      "--interval <seconds>",
+      "for recordings: seconds between the pairs that are used",
+      parseSeconds,
+      0.5,
+    )
+    .option("-o, --output <file>", "calibration file in depthwatt's format", "calibration.json")
     .option("--opencv <file>", "also as OpenCV FileStorage, YAML")
     .option("--ros <folder>", "also as ROS camera_info, left.yaml and right.yaml")
     .option("--kalibr <file>", "also as Kalibr camchain, YAML")
@@ -198,7 +201,7 @@ export function define(command: Command): void {
       "--report <file>",
       "a page with errors, coverage, a rectified pair and the expected depth error, HTML",
     )
-    .option("--force", "overwrite files that are there");
+    .option("--force", "overwrite existing files");
   withExamples(
     withJson(withConfig(command), "print one JSON object"),
     "depthwatt calibrate --left stills/left --right stills/right --square 25mm --report report.html",

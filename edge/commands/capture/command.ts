@@ -117,10 +117,10 @@ async function run(options: CaptureOptions): Promise<void> {
 export function define(command: Command): void {
   withPlaces(command, "camera")
     .requiredOption("--frames <n>", "pairs to save", wholeNumberFrom(1))
-    .requiredOption("--save <folder>", "where: left/ and right/ below it, files named by capture time in ns")
-    .option("--skip <n>", "pairs to let pass first, while exposure settles", wholeNumberFrom(0), 15)
-    .option("--raw", "the camera's own bytes instead of PNG")
-    .option("--color", "PNG in colours instead of grey, where the camera has them");
+    .requiredOption("--save <folder>", "folder for left/ and right/; files are named by capture time in ns")
+    .option("--skip <n>", "pairs to skip first, while the exposure settles", wholeNumberFrom(0), 15)
+    .option("--raw", "save the camera's bytes instead of PNG")
+    .option("--color", "save colour PNG if the camera delivers colours");
   withExamples(
     withJson(withConfig(command), "print counts as JSON"),
     "depthwatt capture --left /dev/video0 --right /dev/video2 --frames 10 --save stills",

@@ -144,7 +144,7 @@ async function check(
 
 export function define(command: Command): void {
   describeArguments(command, {
-    left: "left images: a picture, a folder or a device (default: the configured source)",
+    left: "left images: an image, a folder or a device (default: the configured source)",
     right: "right images",
   });
   withSettingFlags(command, "calibration").option(

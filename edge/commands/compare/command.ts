@@ -172,9 +172,9 @@ export function define(command: Command): void {
     .requiredOption("--a <preset>", "the left half of the picture (depthwatt presets lists them)")
     .requiredOption("--b <preset>", "the right half")
     .requiredOption("-o, --output <file>", "the picture, .png: both maps above, their errors below")
-    .option("--truth <file>", "ground truth, .pfm or .png; without it the maps are held against each other")
-    .option("--truth-scale <units>", "stored units per pixel (default: 256 for 16-bit pictures, else 1)")
-    .option("--threshold <px>", "an error above it is bad", "1");
+    .option("--truth <file>", "ground truth, .pfm or .png; without it the maps are compared with each other")
+    .option("--truth-scale <units>", "stored units per pixel (default: 256 for 16-bit images, else 1)")
+    .option("--threshold <px>", "errors above it are bad", "1");
   withSettingFlags(command, ...SETTINGS);
   withExamples(
     withJson(withConfig(command, { preset: false }), "print one JSON object"),

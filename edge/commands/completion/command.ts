@@ -9,7 +9,7 @@ import { describeArguments, withExamples } from "../../cli/options.js";
 const SHELLS = { bash: bashCompletion, fish: fishCompletion, zsh: zshCompletion };
 
 export function define(command: Command): void {
-  const [shell] = describeArguments(command, { shell: "whose" });
+  const [shell] = describeArguments(command, { shell: "shell to complete for" });
   shell!.choices(Object.keys(SHELLS));
   command.action((shell: keyof typeof SHELLS) => {
     process.stdout.write(SHELLS[shell](command.parent!));

@@ -120,10 +120,10 @@ function fileForm(key: string): string {
 
 export function define(command: Command): void {
   withConfig(command)
-    .option("--print", "every value and where it came from (what happens without options, too)")
+    .option("--print", "print every value and its origin (the default)")
     .option("--init [file]", "write a configuration file with the settings that most users change")
     .option("--yaml", "print as YAML, ready to be a configuration file")
-    .option("--schema", "the JSON Schema, for editors and other programs")
+    .option("--schema", "print the JSON Schema, for editors and other programs")
     .option("--json", "print as JSON")
     .action((options: PrintOptions) => {
       if (options.init !== undefined)
@@ -140,7 +140,7 @@ export function define(command: Command): void {
   const explainCommand = command
     .command("explain")
     .argument("<key>", "dotted key, such as match.sgm.p2")
-    .description("one setting: meaning, range, default, and how to set it")
+    .description("show a setting's meaning, range and default, and how to set it")
     .action(explain);
   withExamples(explainCommand, "depthwatt config explain match.numDisparities");
 }

@@ -192,18 +192,20 @@ async function consume(url: string, options: ConsumeOptions): Promise<void> {
 export function define(command: Command): void {
   describeArguments(command, URL_ARGUMENT);
   command
-    .option("--device <name>", "the device; without it the first one that sends")
+    .option("--device <name>", "device to read (default: the first one that sends)")
     .addOption(
-      new Option("--stream <name>", "which stream").choices(Object.keys(STREAM_CODES)).default("depth"),
+      new Option("--stream <name>", "stream to read").choices(Object.keys(STREAM_CODES)).default("depth"),
     )
-    .option("--frames <n>", "end after so many frames", wholeNumberFrom(1))
+    .option("--frames <n>", "end after this many frames", wholeNumberFrom(1))
     .option(
       "--timeout <seconds>",
-      "give up when no frame comes for so long",
+      "end with an error if no frame arrives for this long",
       secondsUpTo(MAX_TIMEOUT_SECONDS),
     )
     .option("--save <folder>", "write every frame there, and its header as a JSON file next to it")
-    .addOption(new Option("--format <format>", "of saved frames").choices([...SAVE_FORMATS]).default("auto"))
+    .addOption(
+      new Option("--format <format>", "format of saved frames").choices([...SAVE_FORMATS]).default("auto"),
+    )
     .action(consume);
   command.option(
     "--max-pixels <n>",

@@ -149,10 +149,7 @@ export function define(command: Command): void {
       "--calibration <file>",
       "to mcap: calibration to attach (default: calibration.json in the folder)",
     )
-    .option(
-      "--rate <hz>",
-      `to mcap: pairs per second, where names of images are no times (default: ${RATE_HZ})`,
-    );
+    .option("--rate <hz>", `to mcap: pairs per second, if image names are not times (default: ${RATE_HZ})`);
   withExamples(
     withJson(command, "print counts as JSON"),
     "depthwatt convert walk.mcap walk",

@@ -112,10 +112,7 @@ async function doctor({ service, ...options }: DoctorFlags): Promise<void> {
 
 export function define(command: Command): void {
   withJson(withConfig(command), "print as JSON, with all facts")
-    .option(
-      "--service [name]",
-      "run as the installed service, in its sandbox; the name of one of several pairs",
-    )
+    .option("--service [name]", "run in the installed service's sandbox; name: one of several instances")
     .option("--fix", "print only the commands that fix the findings; run none")
     .action(doctor);
   withExamples(

@@ -38,7 +38,7 @@ function tryAnonymously(config: Config, timeoutMs: number): Promise<Outcome> {
         resolve(
           error
             ? { refused: `the broker refuses requests of anonymous clients (${error.message})` }
-            : { let: "it takes requests from anonymous clients" },
+            : { let: "it accepts requests from anonymous clients" },
         ),
       );
     };
@@ -46,7 +46,7 @@ function tryAnonymously(config: Config, timeoutMs: number): Promise<Outcome> {
       if (error?.code === "BROKER_REFUSED") resolve({ refused: "the broker refuses anonymous clients" });
       else if (error !== undefined) resolve({ unknown: error });
     };
-    const late = { let: `it did not say within ${timeoutMs} ms that it refuses an anonymous client` };
+    const late = { let: `it did not refuse an anonymous client within ${timeoutMs} ms` };
     timer = setTimeout(() => resolve(late), timeoutMs);
     const options = { ...anonymous(config), clientId: uniqueClientId("depthwatt-doctor") };
     connection = new BrokerConnection(options, { onUp, onDown: () => {}, onStatus });
@@ -84,7 +84,7 @@ export async function lookAtControl(config: Config, timeoutMs = 4000): Promise<F
     if ("refused" in outcome) return { name: "control", state: "ok", text: outcome.refused, facts: checked };
     if ("unknown" in outcome) {
       const { message, hint } = outcome.unknown;
-      return bad(`whether the broker refuses anonymous clients could not be seen: ${message}`, hint, checked);
+      return bad(`cannot check whether the broker refuses anonymous clients: ${message}`, hint, checked);
     }
     const hint =
       "Let the broker ask for a password or certificate and limit who may publish below request/, or set control.authentication to secret.";

@@ -67,7 +67,7 @@ export function lookAtCameras({ source }: Config, root = "/"): Finding {
   if (usable === cameras.length) return { name: "cameras", state: "ok", text, details, facts: { cameras } };
   const hint = "Join the group 'video': sudo usermod -aG video $USER, then log in again.";
   const commands = ['sudo usermod -aG video "$USER"'];
-  const refusedText = `${text}, ${cameras.length - usable} of them refused to this user`;
+  const refusedText = `${text}; this user may not open ${cameras.length - usable} of them`;
   return { name: "cameras", state, text: refusedText, hint, commands, details, facts: { cameras }, ...exit };
 }
 

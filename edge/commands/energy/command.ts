@@ -25,7 +25,7 @@ function energy(files: string[], { since, unit, plot, json }: EnergyOptions): vo
   const records = found.records.filter(
     ({ time }) => from === undefined || Date.parse(time) >= from.getTime(),
   );
-  if (found.broken > 0) note(`${found.broken} lines are no entry and were left out`);
+  if (found.broken > 0) note(`${found.broken} lines are not entries and were skipped`);
   if (records.length === 0) {
     const place = files.length > 0 ? files.join(", ") : `the journal of ${unit}`;
     throw new DepthwattError(
@@ -80,8 +80,8 @@ export function define(command: Command): void {
   describeArguments(command, {
     files: "files of outputs.energy.file; older ones next to them are read too (default: the journal)",
   });
-  withJson(command, "totals and every entry")
-    .option("--since <time>", "such as '2 hours', '30 min' or 2026-01-31T08:00 (default: all)")
+  withJson(command, "print totals and every entry as JSON")
+    .option("--since <time>", "only newer entries: '2 hours', '30 min' or 2026-01-31T08:00 (default: all)")
     .option("--unit <name>", "the service's unit in the journal", "depthwatt")
     .option("--plot <file.svg>", "also draw watts and joules per frame over time")
     .action(energy);

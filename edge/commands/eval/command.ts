@@ -23,13 +23,13 @@ export function define(command: Command): void {
       "folders with a dataset.json each, or of Middlebury v3, KITTI 2012, KITTI 2015 or ETH3D as downloaded",
   });
   command
-    .option("--algorithm <name>", "matcher (match.algorithm); all: each of them, in one table")
-    .option("--threshold <px>", "an error above it is bad; by default what each scene says")
-    .option("--scenes <names>", "only these, separated by commas")
+    .option("--algorithm <name>", "matcher (match.algorithm); all: every matcher, in one table")
+    .option("--threshold <px>", "errors above it are bad (default: from each scene)")
+    .option("--scenes <names>", "only these scenes, separated by commas")
     .option("--frames <n>", "timed frames per scene, whose median is shown", wholeNumberFrom(1), 3)
     .option(
       "--sweep <param=first:last:step>",
-      "one setting over a range, or over a,b,c; given twice: both, each with each; CSV on stdout, and a plot",
+      "one setting over a range, or over a,b,c; given twice: every combination; CSV on stdout, and a plot",
       (value: string, before: string[] = []) => [...before, value],
     )
     .option("--plot <file>", "the sweep's plot, SVG (default: sweep-PARAM.svg)")

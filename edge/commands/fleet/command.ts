@@ -132,8 +132,8 @@ async function showFleet(url: string, options: FleetOptions): Promise<void> {
 export function define(command: Command): void {
   describeArguments(command, URL_ARGUMENT);
   command
-    .option("--seconds <n>", "listen for so long before the table is shown", secondsUpTo(3600), 3)
-    .option("--watch", "show it again and again, until Ctrl-C")
+    .option("--seconds <n>", "seconds to listen before the table is shown", secondsUpTo(3600), 3)
+    .option("--watch", "repeat until Ctrl-C")
     .action(showFleet);
   withBrokerAccess(command);
   withJson(command, "print the devices as one line of JSON");

@@ -83,7 +83,7 @@ function install({ dryRun = false, printUnit, instance }: InstallFlags): void {
   const unit = unitName(instance);
   if (!machine.packaged && machine.devicesUnit === undefined)
     printLine(
-      `Left out: ${DEVICES_UNIT}, because others than root may write to Node or depthwatt. 'depthwatt doctor' names device rules that are missing.`,
+      `Left out: ${DEVICES_UNIT}, because users other than root may write to Node or depthwatt. 'depthwatt doctor' names device rules that are missing.`,
     );
   printLine(
     `Next: edit ${settingsFile(instance)}, put the broker's password into ${PASSWORD_FILE} if it has one, then`,

@@ -100,9 +100,9 @@ async function run({ json, all }: { json?: boolean; all?: boolean }): Promise<vo
 const withName = (format: Format) => ({ ...format, format: captureFormatFrom(format.fourcc) ?? null });
 
 export function define(command: Command): void {
-  command.option("--all", "also controls, and formats that depthwatt does not read");
+  command.option("--all", "also show controls, and formats that depthwatt cannot read");
   withExamples(
-    withJson(command, "print everything, controls too, as JSON"),
+    withJson(command, "print everything as JSON, with controls"),
     "depthwatt list-devices",
     "depthwatt list-devices --all",
   ).action(run);

@@ -199,7 +199,7 @@ async function measure(
 
 export function define(command: Command): void {
   describeArguments(command, {
-    left: "left images: a picture, a folder or a device (default: the configured source)",
+    left: "left images: an image, a folder or a device (default: the configured source)",
     right: "right images",
   });
   withSettingFlags(command, ...SETTINGS)

@@ -26,8 +26,8 @@ function show(): void {
   );
   printLine(
     existsSync(POWER_MODE_SOCKET)
-      ? "The service may change them: depthwatt power-modes --forbid takes that back."
-      : "The service may not change them: depthwatt power-modes --allow lets it.",
+      ? "The service may change them; 'depthwatt power-modes --forbid' undoes that."
+      : "The service may not change them; 'depthwatt power-modes --allow' permits it.",
   );
 }
 
@@ -50,11 +50,8 @@ function powerModes({ allow = false, forbid = false, dryRun = false }: PowerMode
 
 export function define(command: Command): void {
   withDryRun(command)
-    .option(
-      "--allow",
-      "let the service change the power mode, through a helper that runs as root for each change",
-    )
-    .option("--forbid", "take that back")
+    .option("--allow", "let the service change the power mode, by a helper that runs as root")
+    .option("--forbid", "undo --allow")
     .action(powerModes);
   withExamples(command, "depthwatt power-modes", "depthwatt power-modes --allow --dry-run");
 }

@@ -45,7 +45,7 @@ function presets({ json }: { json?: boolean }): void {
 }
 
 export function define(command: Command): void {
-  withJson(command, "with settings, and where each figure is from").action(presets);
+  withJson(command, "print as JSON, with settings and sources of the numbers").action(presets);
   withExamples(
     command,
     "depthwatt presets",

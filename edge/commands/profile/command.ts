@@ -96,7 +96,7 @@ export function define(command: Command): void {
   command
     .option(
       "-o, --output <dir>",
-      "folder of the results; an interrupted profile in it is continued",
+      "folder for the results; an interrupted profile there is continued",
       "profile",
     )
     .option("--modes <names>", "nvpmodel modes by name, all, or current", "current")
@@ -104,19 +104,19 @@ export function define(command: Command): void {
     .option("--sizes <list>", "image sizes", "640x480")
     .option("--disparities <list>", "numbers of disparities", "64,128")
     .option("--paths <list>", "numbers of paths", "2,4,8")
-    .option("--rates <list>", "frames per second, max for as many as can be", "max")
+    .option("--rates <list>", "frames per second, or max", "max")
     .option("--resolutions <list>", "full, half", "full")
-    .option("--seconds <n>", "measured per point, at least 2", "20")
-    .option("--warm-up <n>", "seconds before that which do not count", "4")
+    .option("--seconds <n>", "seconds measured per point, at least 2", "20")
+    .option("--warm-up <n>", "unmeasured seconds before each point", "4")
     .option("--idle <n>", "seconds of idle power before and after, at least 2", "10")
-    .option("--stage-rounds <n>", "rounds of runs with stages left out or repeated: what each costs", "0")
+    .option("--stage-rounds <n>", "rounds that leave out or repeat each stage, to measure its cost", "0")
     .option("--repeat-stages <list>", "stages that those rounds repeat, such as match=3,median=40")
     .option("--backend <name>", "auto, cpu or cuda", "auto")
     .option("--sensor <name>", "power sensor", "auto")
     .option("--yes", "change power modes without asking")
     .option("--contribute", "also write contribution.json, to be sent in")
-    .option("--kernels <file>", "times of kernels, of 'check.sh --model', to go into contribution.json")
-    .option("--report-only", "write CSV and report again from what the folder holds");
+    .option("--kernels <file>", "kernel times from 'check.sh --model', for contribution.json")
+    .option("--report-only", "write CSV and report again from the folder's results");
   withJson(command, "print the results as JSON").action(profile);
   withExamples(
     command,

@@ -23,7 +23,7 @@ export function methodHtml(profile: Profile, points: readonly MeasuredPoint[]): 
   const { sensor } = profile.provenance;
   const run = paragraph(
     `Each run computes pairs of the built-in scene that were drawn into memory beforehand, so that no camera, scene or broker is ` +
-      `paid for: ${profile.warmUpSeconds} s of warm-up that do not count, then ${profile.seconds} s that do. ` +
+      `included: ${profile.warmUpSeconds} s of warm-up, then ${profile.seconds} s that are measured. ` +
       "“max” keeps one frame computing and one waiting; a rate in Hz takes frames in like a camera and lets the machine rest between them.",
   );
   if ("available" in sensor || points.length === 0) return `<h2>How it was measured</h2>${run}`;

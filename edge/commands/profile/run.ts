@@ -162,7 +162,7 @@ export async function runProfile(folder: string, options: ProfileOptions): Promi
   try {
     const profile = resumeProfile(folder, freshProfile(options, detection, meter, backend));
     const left = missingPoints(points, profile.results).length;
-    if (left < points.length) note(`${points.length - left} of ${points.length} points are there already`);
+    if (left < points.length) note(`${points.length - left} of ${points.length} points are already measured`);
     meter.start();
     // Its columns of watts and joules stay empty: that must not be found out at the end.
     const missing = "rails" in meter.sensor ? meter.sensor.total : meter.sensor;

@@ -13,7 +13,7 @@ interface RecordOptions extends RunOptions {
 async function record(file: string, options: RecordOptions): Promise<void> {
   if (existsSync(file))
     throw new DepthwattError("USAGE", `expected a new file to record to, and ${file} is there already`, {
-      hint: "Give another name; {time} in it becomes the time of the beginning.",
+      hint: "Give another name; {time} in it is replaced by the start time.",
     });
   await run(
     // A recording is not also published, unless that is requested.
@@ -27,9 +27,9 @@ async function record(file: string, options: RecordOptions): Promise<void> {
 
 export function define(command: Command): void {
   describeArguments(command, {
-    "out.mcap": "file to record to; {time} in it becomes the time of the beginning",
+    "out.mcap": "file to record to; {time} in it is replaced by the start time",
   });
-  command.option("--inputs", "record both captured images too, so that all can be computed again");
+  command.option("--inputs", "also record both captured images, so that depth can be computed again");
   withExamples(
     withJson(withConfig(withRunOptions(command)), "print one JSON object at the end instead of live lines"),
     "depthwatt record walk.mcap --left /dev/video0 --right /dev/video2 --calibration calibration.json --inputs",

@@ -89,7 +89,7 @@ export function define(command: Command): void {
     .option("--figure <number>", "one figure only, as the paper numbers it")
     .option("--data <folder>", "folder of the data sets (default: DEPTHWATT_DATA)")
     .option("--frames <n>", "timed frames per scene, whose median is shown", wholeNumberFrom(1), 1)
-    .option("--kernels <file>", "times of kernels before their optimisations, of 'check.sh --baselines'");
+    .option("--kernels <file>", "kernel times without optimisations, from 'check.sh --baselines'");
   withSettingFlags(command, "backend");
   withJson(command, "print one line of JSON");
   withExamples(

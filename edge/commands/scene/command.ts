@@ -85,8 +85,8 @@ export function define(command: Command): void {
         .choices(["furnished", "bare"])
         .default("furnished"),
     )
-    .option("--width <pixels>", "width of the pictures", "640")
-    .option("--height <pixels>", "height of the pictures", "480")
+    .option("--width <pixels>", "image width", "640")
+    .option("--height <pixels>", "image height", "480")
     .option("--seed <n>", "seed of textures and noise", "1")
     .option("--first <n>", "number of the first frame", "0")
     .addOption(

@@ -56,10 +56,10 @@ async function set(words: string[], options: SetOptions): Promise<void> {
 export function define(command: Command): void {
   describeArguments(command, {
     "key=value":
-      "nothing behind = unsets a setting that may have no value; preset=NAME sets many, and others here win",
+      "nothing after = unsets a setting that may have no value; preset=NAME sets all values of a preset, which others given here override",
   });
   command
-    .option("--save", "write them into the device's configuration file too; its comments stay")
+    .option("--save", "also write the values to the device's configuration file, and keep its comments")
     .action(set);
   withExamples(
     withAccess(command),

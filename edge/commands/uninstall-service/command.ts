@@ -34,7 +34,7 @@ function uninstall({ dryRun = false, purge = false, instance }: UninstallFlags):
 
 export function define(command: Command): void {
   withInstance(withDryRun(command))
-    .option("--purge", "remove settings, password and recordings, too")
+    .option("--purge", "also remove settings, password and recordings")
     .action(uninstall);
   withExamples(
     command,

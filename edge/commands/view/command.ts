@@ -74,9 +74,12 @@ async function view(url: string, options: ViewOptions): Promise<void> {
 export function define(command: Command): void {
   describeArguments(command, URL_ARGUMENT);
   command
-    .option("--address <address>", "where the page is served", "127.0.0.1")
-    .option("--port <port>", "its port; auto takes 8990 or a free one", parsePort, "auto")
-    .option("--page-password-file <file>", "password of the page; needed beyond loopback")
+    .option("--address <address>", "address that serves the page", "127.0.0.1")
+    .option("--port <port>", "port of the page; auto: 8990, or a free one", parsePort, "auto")
+    .option(
+      "--page-password-file <file>",
+      "file with the page's password; required unless the address is loopback",
+    )
     .action(view);
   withBrokerAccess(command);
   withExamples(

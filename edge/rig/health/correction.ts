@@ -157,8 +157,8 @@ export class RigCorrection {
     const [pitch, yaw, roll] = angles.map((angle) => angle.toFixed(3));
     this.#events.onChange(
       this.active
-        ? `health.correct takes a rotation of the right camera off: pitch ${pitch}, yaw ${yaw}, roll ${roll} degrees`
-        : "health.correct takes nothing off any more: the map is that of the calibration again",
+        ? `health.correct corrects a rotation of the right camera: pitch ${pitch}, yaw ${yaw}, roll ${roll} degrees`
+        : "health.correct corrects nothing any more: the map of the calibration is used again",
     );
   }
 

@@ -202,6 +202,6 @@ function misaligned(
   if (figures.rows.p95 <= maxRows && turned <= maxDegrees) return undefined;
   const found = inWords(figures);
   return calibrated
-    ? problem("RIG_MOVED", `the cameras do not lie as they were calibrated: ${found}`)
-    : problem("PAIR_UNRECTIFIED", `the images are not rectified, or not well: ${found}`);
+    ? problem("RIG_MOVED", `the cameras have moved: ${found}`)
+    : problem("PAIR_UNRECTIFIED", `the images are not rectified well enough: ${found}`);
 }

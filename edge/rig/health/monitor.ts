@@ -137,7 +137,7 @@ export class RigMonitor {
     const { maxRows, maxDegrees } = this.#limits;
     if (rows.p95 <= share * maxRows && rotationDegrees.total <= share * maxDegrees) return undefined;
     const found = inWords({ rows, rotationDegrees });
-    const text = code === "RIG_MOVED" ? "the rig has moved" : "the images are not rectified, or not well";
+    const text = code === "RIG_MOVED" ? "the cameras have moved" : "the images are not rectified well enough";
     return problem(code, `${text}: ${found}`);
   }
 

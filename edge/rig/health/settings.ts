@@ -14,12 +14,12 @@ export const healthSection = section(
     maxRows: setting(z.number().min(0.05).max(100), {
       default: 0.75,
       unit: "rows",
-      description: "The rig has moved where the rows of both images differ by more than this anywhere.",
+      description: "Vertical offset between the images above which RIG_MOVED is reported.",
     }),
     maxDegrees: setting(z.number().min(0.02).max(10), {
       default: 0.08,
       unit: "degrees",
-      description: "The rig has moved where one camera is turned by more than this against its calibration.",
+      description: "Rotation of a camera against its calibration above which RIG_MOVED is reported.",
     }),
     correct: setting(z.boolean(), {
       default: false,

@@ -114,8 +114,8 @@ export class RigWatch {
     const found = this.#monitor?.problem;
     if (!this.#correction?.active || (found !== undefined && found.code !== "RIG_MOVED")) return found;
     const { pitch, yaw, roll } = this.#correction.figures();
-    const taken = `health.correct takes off ${Math.hypot(pitch, yaw, roll).toFixed(2)} degrees`;
-    return problem("RIG_MOVED", `${found?.text ?? "the rig has moved"}; ${taken}`);
+    const taken = `health.correct corrects ${Math.hypot(pitch, yaw, roll).toFixed(2)} degrees`;
+    return problem("RIG_MOVED", `${found?.text ?? "the cameras have moved"}; ${taken}`);
   }
 
   figures(): HealthFigures {

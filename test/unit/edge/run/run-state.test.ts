@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { BackendName } from "../../../../cuda/index.js";
 import { RunState } from "../../../../edge/run/run-state.js";
 
-const MOVED = { text: "the rig has moved", code: "RIG_MOVED" } as const;
+const MOVED = { text: "the cameras have moved", code: "RIG_MOVED" } as const;
 
 function begun() {
   const conditions = {
@@ -53,7 +53,7 @@ test("of several problems the source's comes first, then the backend's, an outpu
   const { state, conditions, newest } = begun();
   conditions.rigProblem = MOVED;
   state.update("well");
-  expect(newest()).toBe("degraded | the rig has moved | RIG_MOVED");
+  expect(newest()).toBe("degraded | the cameras have moved | RIG_MOVED");
   conditions.outputProblem = "output mcap: the disk is full";
   state.update("well");
   expect(newest()).toBe("degraded | output mcap: the disk is full");

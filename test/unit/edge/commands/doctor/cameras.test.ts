@@ -30,7 +30,7 @@ test("a camera that can only be read is refused", () => {
   const { config } = loadConfig({ environment: {}, set: ["board=none"] });
   expect(lookAtCameras(config, root)).toMatchObject({
     state: "absent",
-    text: "2 video devices, 1 of them refused to this user",
+    text: "2 video devices; this user may not open 1 of them",
     details: ["/dev/video0  camera video0", "/dev/video1  camera video1  (EACCES)"],
   });
 });

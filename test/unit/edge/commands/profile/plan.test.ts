@@ -258,7 +258,7 @@ test("the command runs for real, writes its three files and continues where it w
   expect(first.results[0]!.fps).toBeLessThan(20.6);
   if (!first.results[0]!.power.available) expect(first.results[0]!.power.reason).toContain("no power sensor");
   const second = run("--paths", "4", "--rates", "20,max");
-  expect(second.stderr).toContain("1 of 2 points are there already");
+  expect(second.stderr).toContain("1 of 2 points are already measured");
   expect(second.results[0]!.date).toBe(first.results[0]!.date);
   expect(second.results[1]!.fps).toBeGreaterThan(second.results[0]!.fps);
   expect(readFileSync(join(folder, "report.html"), "utf8")).toContain("<svg");

@@ -239,14 +239,25 @@ function importers() {
 const SHORT_TEST =
   /^(test\/(architecture|unit|stages|golden|integration|hostile|viewer)|camera\/v4l2\/test)\/.*\.test\.ts$/;
 
-/** Returns the tests of the short suites that reach a file: a list for each number of imports between them, the fewest first. */
+/** Returns how many folders and names of a file's path the path of a test has too. */
+function likeness(file, test) {
+  const parts = new Set(test.split(/[/.]/));
+  return file.split(/[/.]/).filter((part) => parts.has(part)).length;
+}
+
+/**
+ * Returns the tests of the short suites that reach a file: a list for each number of imports between them, the fewest first.
+ * Many files are imported by way of an index, so the most alike paths come first in a list.
+ */
 function reachingTests(file) {
   const seen = new Set([file]);
   const levels = [];
   for (let level = [file]; level.length > 0; ) {
     level = [...new Set(level.flatMap((path) => imported.get(path) ?? []))].filter((path) => !seen.has(path));
     for (const path of level) seen.add(path);
-    const tests = level.filter((path) => SHORT_TEST.test(path));
+    const tests = level
+      .filter((path) => SHORT_TEST.test(path))
+      .sort((one, other) => likeness(file, other) - likeness(file, one));
     if (tests.length > 0) levels.push(tests);
   }
   return levels;

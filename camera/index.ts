@@ -11,6 +11,7 @@ export { splitCommand } from "./command/words.js";
 export type * from "./frame.js";
 export { greyPairLayout, rgbPairLayout } from "./grey-pair.js";
 export { listDevices, loadVideo } from "./live/devices.js";
+export { sampleGreys } from "./live/histogram.js";
 export { openV4l2Source, type V4l2Settings, type V4l2Surroundings } from "./live/open-source.js";
 export { PAIR_LAYOUTS } from "./live/pair-layout.js";
 export { loadImageLibrary } from "./recordings/images/image-library.js";

@@ -194,6 +194,9 @@ export const S = {
     rateLimit: "rate limit",
     late: "late, without a partner",
     sourceChanged: "source changed",
+    settling: "exposure settling",
+    dutyCycle: "asleep",
+    noMotion: "no motion",
   },
   causePlaces: {
     left: "left camera",

@@ -2,8 +2,9 @@
 // The live line of `depthwatt run`: one line, renewed in a terminal, appended elsewhere.
 import type { RunFigures } from "../run/figures.js";
 
-/** Returns whether a drop was asked for: by an output's rate limit, or by a page that shows fewer frames. */
-const isSkip = (cause: string) => cause.endsWith(".rateLimit") || cause === "viewer.pageBusy";
+/** Returns whether a drop was asked for: by a rate limit, by a page that shows fewer frames, or by the duty cycle. */
+const isSkip = (cause: string) =>
+  cause.endsWith(".rateLimit") || ["viewer.pageBusy", "settling", "dutyCycle", "noMotion"].includes(cause);
 
 /** "30.0 fps | 91.2 % matched, 100.0 % valid | match 7.9 (8.4) rectify 0.6 (0.7) ... ms p50 (p95) | 12.1 W 2.47 fps/W | lost 3, skipped 12" */
 export function figuresLine(figures: RunFigures): string {
@@ -18,9 +19,10 @@ export function figuresLine(figures: RunFigures): string {
     if (isSkip(cause)) skipped += count;
     else lost += Math.max(0, count - left);
   }
-  const { matchedPercent, validPercent } = figures;
+  const { matchedPercent, validPercent, dutyCycle } = figures;
+  const isAsleep = dutyCycle.available && dutyCycle.state === "asleep";
   return [
-    `${figures.fps.toFixed(1)} fps`,
+    `${figures.fps.toFixed(1)} fps${isAsleep ? ", asleep" : ""}`,
     ...(typeof matchedPercent === "number" && typeof validPercent === "number"
       ? [`${matchedPercent.toFixed(1)} % matched, ${validPercent.toFixed(1)} % valid`]
       : []),

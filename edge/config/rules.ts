@@ -7,7 +7,7 @@ import type { BrokenSetting } from "../contracts/broken-setting.js";
 import { brokenControl } from "../control/settings.js";
 import { brokenHttp } from "../http/settings.js";
 import { brokenOutputs } from "../outputs/section.js";
-import { brokenSource } from "../sources/section.js";
+import { brokenSource, sourceDefinition } from "../sources/section.js";
 import type { Origin } from "./layers.js";
 import { matchParameters } from "./match-parameters.js";
 import type { Config } from "./schema.js";
@@ -63,6 +63,14 @@ const sourceIsWhole: Rule = ({ source }) => {
   return broken && { keys: ["source.kind", ...broken.keys], text: `"${source.kind}": ${broken.text}` };
 };
 
+const sleepNeedsCameras: Rule = ({ source: { kind }, power: { dutyCycle } }) =>
+  dutyCycle.frames === undefined || !sourceDefinition(kind).isRecording
+    ? undefined
+    : {
+        keys: ["power.dutyCycle.frames", "source.kind"],
+        text: `expected to be unset, because the recording (source.kind "${kind}") would begin again after each sleep, got ${dutyCycle.frames}`,
+      };
+
 /** Without this rule, only the first connection would find a name that is no topic. */
 const namesAreTopics: Rule = ({ base, device }) => {
   for (const [key, value, check] of [
@@ -105,6 +113,7 @@ const RULES: readonly Rule[] = [
   matcherIsWhole,
   sourceIsChosen,
   sourceIsWhole,
+  sleepNeedsCameras,
 ];
 
 /** Every rule that a configuration of valid values breaks. */

@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { SENSOR_CHOICES } from "../../power/index.js";
 import { section, setting } from "../contracts/setting.js";
+import { dutyCycleSection } from "../duty/index.js";
 
 const MODE_NAMES = /^[^,\s]+(,[^,\s]+)*$/;
 
@@ -58,6 +59,7 @@ export const powerSection = section("Power and energy figures.", {
     description:
       "Power modes by nvpmodel's names, best first, that the governor may step down to last of all; unset: it leaves the mode alone.",
   }),
+  dutyCycle: dutyCycleSection,
   profile: setting(z.string().min(1).optional(), {
     isPath: true,
     description:

@@ -6,6 +6,8 @@ export interface EnergyRecord {
   /** End of the window, ISO 8601 in UTC. */
   time: string;
   seconds: number;
+  /** Seconds of the window in which power.dutyCycle had the cameras closed. */
+  asleepSeconds: number;
   /** Frames computed in the window. */
   frames: number;
   fps: number;

@@ -34,6 +34,8 @@ export interface SourceDefinition<Section extends z.ZodObject> {
   settings: Section;
   /** True for what --left or --side-by-side may name to mean this kind where --source is not given. */
   takesPath?(path: string): boolean;
+  /** True if the source begins again from its start each time it is opened. */
+  isRecording?: true;
   /** Checks what types and ranges cannot; called only if this kind is chosen. `section` is "source.KIND". */
   broken?(settings: Exact<z.infer<Section>>, section: string): BrokenSetting | undefined;
   /** @throws DepthwattError SOURCE_*, DEVICE_*, CONFIG_INVALID; what was opened before is closed again */

@@ -2,6 +2,7 @@
 // Counts since the start of a run: numbers that only grow, from which a reader computes rates.
 import type { DroppedPixels, StageName } from "../../cuda/index.js";
 import type { PowerFigures } from "../../power/index.js";
+import type { DutyCycleFigures } from "./duty-cycle.js";
 import type { TimeCountsSnapshot } from "./time-counts.js";
 
 /** Times of a stage, milliseconds. */
@@ -36,4 +37,5 @@ export interface RunTotals {
   drops: Record<string, number>;
   /** Since the start. */
   power: PowerFigures;
+  dutyCycle: DutyCycleFigures;
 }

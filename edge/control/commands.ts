@@ -26,6 +26,7 @@ export const COMMANDS = {
     ),
   schema: z.strictObject({}),
   snapshot: z.strictObject({}),
+  wake: z.strictObject({}),
   record: z.strictObject({
     recording: z
       .boolean()

@@ -42,6 +42,8 @@ export interface ControlledRun {
   notice(text: string): void;
   /** All streams of the next frame. @throws DepthwattError STREAM_SILENT, RUN_ENDED */
   snapshot(): Promise<Snapshot>;
+  /** Ends the sleep of power.dutyCycle. @returns false if the run never sleeps */
+  wake?: (() => boolean) | undefined;
   /** Restarts with the configuration that its files have then. @throws DepthwattError CONFIG_* */
   restart?: ((from: string) => void) | undefined;
   /** Writes values into the configuration file. @throws DepthwattError OUTPUT_UNWRITABLE, CONTROL_UNSUPPORTED */
@@ -140,6 +142,8 @@ export class Control implements RunControl {
         };
       case "snapshot":
         return this.#snapshot();
+      case "wake":
+        return this.#wake(from);
       case "restart":
         return this.#restart(from);
       case "record":
@@ -199,6 +203,13 @@ export class Control implements RunControl {
     const { zip, ...facts } = await this.#run.snapshot();
     const base64 = Buffer.from(zip.buffer, zip.byteOffset, zip.length).toString("base64");
     return { ok: true, ...facts, contentType: "application/zip", base64 };
+  }
+
+  #wake(from: string): ControlResult {
+    if (this.#run.wake?.() !== true)
+      throw unsupported("power.dutyCycle.frames is not set, so this run never sleeps");
+    this.#run.notice(`wake asked for by ${from}`);
+    return { ok: true, waking: true };
   }
 
   #restart(from: string): ControlResult {

@@ -16,6 +16,8 @@ export interface GovernorLoopOptions {
   modes?: PowerModes | undefined;
   /** Frames computed since the start. */
   frames: () => number;
+  /** Returns whether frames are computed now, and how often the run has woken: seconds with a sleep are not observed. */
+  activity?: () => { computing: boolean; wakes: number };
   onChange: (reason: string) => void;
   /** A power mode that cannot be changed: the governor continues without it. */
   onProblem?: (problem: Error) => void;
@@ -30,6 +32,7 @@ export class GovernorLoop {
   #timer: NodeJS.Timeout | undefined;
   #frames = 0;
   #atMs = 0;
+  #wakes = 0;
   #modes: PowerModes | undefined;
 
   constructor(options: GovernorLoopOptions) {
@@ -40,6 +43,7 @@ export class GovernorLoop {
   start(): void {
     this.#frames = this.#options.frames();
     this.#atMs = performance.now();
+    this.#wakes = this.#options.activity?.().wakes ?? 0;
     this.#apply();
     this.#timer = setInterval(() => this.look(), INTERVAL_MS);
     this.#timer.unref();
@@ -59,9 +63,17 @@ export class GovernorLoop {
 
   /** One observation and its consequence. */
   look(): void {
-    const { governor, meter, engine, frames, onChange } = this.#options;
+    const { governor, meter, engine, frames, activity, onChange } = this.#options;
     const nowMs = performance.now();
     const count = frames();
+    const { computing, wakes } = activity?.() ?? { computing: true, wakes: 0 };
+    const slept = !computing || wakes !== this.#wakes;
+    this.#wakes = computing ? wakes : -1;
+    if (slept) {
+      this.#frames = count;
+      this.#atMs = nowMs;
+      return;
+    }
     const fps = ((count - this.#frames) * 1000) / Math.max(1, nowMs - this.#atMs);
     this.#frames = count;
     this.#atMs = nowMs;

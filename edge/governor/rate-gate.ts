@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A source that lets through at most so many pairs a second; the others go straight back and are counted.
+// A source that lets through the pairs that the duty cycle wants, and at most so many a second; the others go straight back and
+// are counted.
 import type {
   CaptureClock,
   CaptureMemory,
@@ -15,13 +16,20 @@ const EARLY_SHARE = 0.1;
 
 export class RateGate implements PairSource {
   readonly #source: PairSource;
-  readonly #onDrop: () => void;
+  readonly #onDrop: (cause: string) => void;
+  readonly #refuse: (pair: FramePair) => string | undefined;
   #intervalMs = 0;
   #lastMs = Number.NEGATIVE_INFINITY;
 
-  constructor(source: PairSource, onDrop: () => void) {
+  /** @param refuse returns why a pair is not wanted; asked before the rate is looked at */
+  constructor(
+    source: PairSource,
+    onDrop: (cause: string) => void,
+    refuse: (pair: FramePair) => string | undefined = () => undefined,
+  ) {
     this.#source = source;
     this.#onDrop = onDrop;
+    this.#refuse = refuse;
   }
 
   get description(): SourceDescription {
@@ -55,8 +63,10 @@ export class RateGate implements PairSource {
 
   #take(pair: FramePair, events: SourceEvents): void {
     const now = performance.now();
-    if (now - this.#lastMs < this.#intervalMs * (1 - EARLY_SHARE)) {
-      this.#onDrop();
+    const isEarly = now - this.#lastMs < this.#intervalMs * (1 - EARLY_SHARE);
+    const cause = this.#refuse(pair) ?? (isEarly ? "governor" : undefined);
+    if (cause !== undefined) {
+      this.#onDrop(cause);
       pair.release();
       return;
     }

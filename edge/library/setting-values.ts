@@ -476,6 +476,14 @@ export interface SettingValues {
   "power.minFps"?: number | undefined;
   /** Power modes by nvpmodel's names, best first, that the governor may step down to last of all; unset: it leaves the mode alone. */
   "power.modes"?: string | undefined;
+  /** Frames computed after each wake; unset: never sleeps. */
+  "power.dutyCycle.frames"?: number | undefined;
+  /** Time from one wake to the next. (s, default 10) */
+  "power.dutyCycle.everySeconds"?: number | undefined;
+  /** interval computes frames every everySeconds; motion looks every everySeconds and computes only if the image changed; request waits for the request wake, which ends every sleep. (default interval) */
+  "power.dutyCycle.wake"?: "interval" | "motion" | "request" | undefined;
+  /** Discards frames after a wake until the brightness is steady, at most this long. (s, default 1) */
+  "power.dutyCycle.settleSeconds"?: number | undefined;
   /** Folder of 'depthwatt profile': the governor then knows each level's watts before it has been there. */
   "power.profile"?: string | undefined;
   /** The least severe line that is written. (default info) */

@@ -130,9 +130,14 @@ export class Pipeline {
   }
 
   /** Gives back the pair that waits: it is of a source that is no longer used. */
-  discardWaiting(): void {
+  discardWaiting(cause = "sourceChanged"): void {
     this.#submittedNs = undefined;
-    this.#dropWaiting("sourceChanged");
+    this.#dropWaiting(cause);
+  }
+
+  /** Frames that the engine has or that wait for it. */
+  get inWork(): number {
+    return this.#computing + (this.#newest === undefined ? 0 : 1);
   }
 
   #dropWaiting(cause: string): void {

@@ -13,6 +13,8 @@ export interface EnergyLogOptions {
   report(window: { fromNs: bigint; toNs: bigint }): PowerFigures;
   /** Frames computed since the start. */
   frames(): number;
+  /** Seconds asleep since the start. */
+  asleepSeconds(): number;
   matcher(): string;
   onRecord(record: EnergyRecord): void;
   /** CLOCK_MONOTONIC in nanoseconds. */
@@ -74,6 +76,7 @@ export class EnergyLog {
   #timer: NodeJS.Timeout | undefined;
   #fromNs = 0n;
   #fromFrames = 0;
+  #fromAsleep = 0;
   #context: ContextSnapshot | undefined;
 
   constructor(options: EnergyLogOptions) {
@@ -86,6 +89,7 @@ export class EnergyLog {
     this.close();
     this.#fromNs = this.#clock();
     this.#fromFrames = this.#options.frames();
+    this.#fromAsleep = this.#options.asleepSeconds();
     if (intervalSeconds === 0) return;
     this.#timer = setInterval(() => this.#options.onRecord(this.take()), intervalSeconds * 1000);
     this.#timer.unref();
@@ -93,17 +97,19 @@ export class EnergyLog {
 
   /** The entry of the window that ends now; the next one begins. */
   take(): EnergyRecord {
-    const { report, frames: countFrames, matcher, now = () => new Date() } = this.#options;
+    const { report, frames: countFrames, asleepSeconds, matcher, now = () => new Date() } = this.#options;
     const toNs = this.#clock();
     const power = report({ fromNs: this.#fromNs, toNs });
     const seconds = Number(toNs - this.#fromNs) / 1e9;
     const frames = countFrames() - this.#fromFrames;
+    const asleep = asleepSeconds();
     // The reason is a long sentence: it is given once.
     const noWatts = missing("the watts are unavailable");
     const context = power.available ? power.context : noWatts;
     const record: EnergyRecord = {
       time: now().toISOString(),
       seconds: round(seconds),
+      asleepSeconds: round(asleep - this.#fromAsleep),
       frames,
       fps: round(frames / seconds),
       matcher: matcher(),
@@ -124,6 +130,7 @@ export class EnergyLog {
     this.#context = isMissing(context) ? undefined : context;
     this.#fromNs = toNs;
     this.#fromFrames += frames;
+    this.#fromAsleep = asleep;
     return record;
   }
 

@@ -2,6 +2,7 @@
 // The one shape of `run --json` and of the metrics topic. What cannot be known is {available: false, reason}.
 import type { Algorithm, DroppedPixels, EngineInfo, StageName } from "../../cuda/index.js";
 import type { PowerFigures, Unavailable } from "../../power/index.js";
+import type { DutyCycleFigures } from "../contracts/duty-cycle.js";
 import type { StageFigures } from "../contracts/totals.js";
 import type { GovernorFigures } from "../governor/figures.js";
 import type { OutputFigures } from "../outputs/outputs.js";
@@ -51,6 +52,8 @@ export interface RunFigures {
   pairing: PairingFigures;
   power: PowerFigures;
   governor: GovernorFigures;
+  /** power.dutyCycle: its state, and joules per useful frame. */
+  dutyCycle: DutyCycleFigures;
   /** By kind; those that are switched off say why. */
   outputs: Record<string, OutputFigures | Unavailable>;
 }

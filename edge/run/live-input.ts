@@ -2,12 +2,12 @@
 // Opens the source and its rectification, and changes them during the run. Everything that can fail happens next to the
 // running source.
 import { realpathSync } from "node:fs";
-import type { PairSource, StereoCalibration } from "../../camera/index.js";
+import type { PairSource, SourceDescription, StereoCalibration } from "../../camera/index.js";
 import { DepthwattError } from "../../core/index.js";
 import type { Config } from "../config/index.js";
 import type { OutputPicture } from "../contracts/output.js";
 import { type PipelineGeometry, rectifiedGeometry, uncalibrated } from "../pipeline/geometry.js";
-import { ExchangeableSource, type Successor } from "../sources/exchangeable-source.js";
+import { ExchangeableSource, type FeedDropCause, type Successor } from "../sources/exchangeable-source.js";
 import { calibrationFor, openSource } from "./open-source.js";
 import { sourceRequirements } from "./source-requirements.js";
 
@@ -29,6 +29,18 @@ function geometryFor(
   const { width, height } = source.description;
   return calibration ? rectifiedGeometry(calibration, config.calibration.crop) : uncalibrated(width, height);
 }
+
+const LAYOUT = [
+  "width",
+  "height",
+  "leftFormat",
+  "rightFormat",
+  "leftStrideBytes",
+  "rightStrideBytes",
+] as const;
+
+const isSameLayout = (one: SourceDescription, other: SourceDescription): boolean =>
+  LAYOUT.every((key) => one[key] === other[key]);
 
 /** Devices that this configuration opens, by the name of their node. */
 function inputDevices({ source }: Config): string[] {
@@ -90,10 +102,13 @@ export class LiveInput {
   }
 
   /**
-   * @param onDropped pairs that a change of the source left behind
+   * @param onDropped pairs that a change of the source or a sleep left behind
    * @throws DepthwattError of the source or of its calibration; what was opened is stopped again
    */
-  static async open(config: Config, onDropped: (pairs: number) => void): Promise<LiveInput> {
+  static async open(
+    config: Config,
+    onDropped: (pairs: number, cause: FeedDropCause) => void,
+  ): Promise<LiveInput> {
     const { source, calibration, brought, warnings } = await openSource(config);
     try {
       const geometry = geometryFor(config, source, calibration);
@@ -169,6 +184,29 @@ export class LiveInput {
       successor.takeOver();
     };
     return { source, geometry, warnings, takeOver, discard: () => successor.discard() };
+  }
+
+  /**
+   * Opens the source again after source.suspend().
+   * @returns with its geometry; `isSame`: images and geometry are those of before
+   * @throws DepthwattError of the source or of its calibration
+   */
+  async reopen(config: Config, signal: AbortSignal): Promise<{ next: NextInput; isSame: boolean }> {
+    const { source, calibration, brought, warnings } = await openUnlessEnded(config, signal);
+    const isSame = isSameLayout(source.description, this.source.description);
+    try {
+      const geometry = isSame ? this.#geometry : geometryFor(config, source, calibration);
+      const takeOver = () => {
+        this.#config = config;
+        this.#geometry = geometry;
+        this.#brought = brought ? calibration : undefined;
+        this.source.resume(source);
+      };
+      return { next: { source, geometry, warnings, takeOver, discard: () => source.stop() }, isSame };
+    } catch (error) {
+      await source.stop();
+      throw error;
+    }
   }
 
   async #prepareCalibration(config: Config): Promise<NextInput> {

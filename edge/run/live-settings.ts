@@ -79,9 +79,55 @@ export class LiveSettings {
    *   BACKEND_UNAVAILABLE, RUN_ENDED, and of a source or calibration that cannot be opened; nothing has changed then
    */
   apply(change: SettingsChange, from: string): Promise<SettingsChange> {
-    const applied = this.#changes.then(() => this.#apply(this.#parts as RuntimeParts, change, from));
-    this.#changes = applied.catch(() => {});
-    return applied;
+    return this.#inTurn((parts) => this.#apply(parts, change, from));
+  }
+
+  /**
+   * Closes the source until wake(), after the changes that were requested before.
+   * @param isWanted asked when its turn has come
+   * @throws (as a rejection) DepthwattError of an engine that cannot be opened; the source stays open then
+   */
+  sleep(isWanted: () => boolean): Promise<void> {
+    return this.#inTurn(async (parts) => {
+      const { engine, pipeline, health, input } = parts;
+      if (!isWanted() || this.#ending.aborted) return;
+      const { description } = parts.source;
+      // The engine must give up the memory of the images before the source does.
+      const options = runEngineOptions(this.#config, { description }, health.corrected(input.geometry));
+      let closed: Promise<void> | undefined;
+      await engine.change(options, false, () => {
+        pipeline.discardWaiting("dutyCycle");
+        closed = input.source.suspend();
+      });
+      await closed;
+    });
+  }
+
+  /**
+   * Opens the source again.
+   * @throws (as a rejection) DepthwattError of the source, its calibration or the engine
+   */
+  wake(isWanted: () => boolean): Promise<void> {
+    return this.#inTurn(async (parts) => {
+      const { engine, health, input } = parts;
+      if (!isWanted() || !input.source.suspended) return;
+      const { next, isSame } = await input.reopen(this.#config, this.#ending);
+      try {
+        if (isSame) {
+          const options = runEngineOptions(this.#config, next.source, health.corrected(next.geometry));
+          await engine.change(options, false, () => next.takeOver());
+        } else await this.#change(parts, this.#config, [], next);
+      } catch (error) {
+        await next.discard();
+        throw error;
+      }
+    });
+  }
+
+  #inTurn<T>(work: (parts: RuntimeParts) => Promise<T>): Promise<T> {
+    const done = this.#changes.then(() => work(this.#parts as RuntimeParts));
+    this.#changes = done.catch(() => {});
+    return done;
   }
 
   async #apply(parts: RuntimeParts, change: SettingsChange, from: string): Promise<SettingsChange> {
@@ -154,6 +200,8 @@ export class LiveSettings {
       next.takeOver();
     }
     this.#watchRig(parts, changed, next !== undefined);
+    parts.duty.configure(config.power.dutyCycle);
+    if (next !== undefined && next.source !== input.source) parts.duty.sourceChanged();
     outputs.configure(config.outputs, input.picture);
     const described = cameraInfo(input, parts.source);
     if (next !== undefined && (before ?? described) !== undefined) outputs.cameraInfo(described);

@@ -6,6 +6,7 @@ import { type BoardChoice, type Config, chooseBoard } from "../config/index.js";
 import { loadNative } from "../contracts/native.js";
 import { CountsByCause } from "../contracts/statistics.js";
 import { Snapshots } from "../control/snapshot.js";
+import { DutyCycle } from "../duty/index.js";
 import { RateGate } from "../governor/index.js";
 import { GpuRetry } from "../gpu/index.js";
 import { SharedHttp } from "../http/index.js";
@@ -42,7 +43,12 @@ export async function openRuntime(
     const prepared = runtime.owns(new PreparedOutputs(config.outputs));
     const drops = new CountsByCause();
     const input = await openInput(runtime, drops);
-    const source = new RateGate(input.source, () => drops.add("governor"));
+    const duty = createDutyCycle(runtime);
+    const source = new RateGate(
+      input.source,
+      (cause) => drops.add(cause),
+      (pair) => duty.admit(pair),
+    );
     const engine = openEngine(runtime, input, source);
     const gpu = openGpuRetry(runtime, engine);
     const health = openRigWatch(runtime, input, engine);
@@ -52,11 +58,12 @@ export async function openRuntime(
     const board = chooseBoard(config.board);
     const meter = openPower(runtime, board);
     const pipeline = joinPipeline(runtime, { source, input, engine, outputs, snapshots }, drops, frames);
-    const energyLog = openEnergyLog(runtime, { meter, engine, pipeline });
+    const energyLog = openEnergyLog(runtime, { meter, engine, pipeline, duty });
     const parts = {
       board,
       source,
       input,
+      duty,
       engine,
       gpu,
       meter,
@@ -77,7 +84,24 @@ export async function openRuntime(
 
 /** Opens capture and pairing. */
 async function openInput(runtime: Runtime, drops: CountsByCause): Promise<LiveInput> {
-  return runtime.owns(await LiveInput.open(runtime.config, (pairs) => drops.add("sourceChanged", pairs)));
+  return runtime.owns(await LiveInput.open(runtime.config, (pairs, cause) => drops.add(cause, pairs)));
+}
+
+/** Decides when the cameras are closed to save energy. */
+function createDutyCycle(runtime: Runtime): DutyCycle {
+  return new DutyCycle({
+    settings: runtime.config.power.dutyCycle,
+    sleep: (isWanted) => runtime.sleep(isWanted),
+    wake: (isWanted) => runtime.wake(isWanted),
+    framesInWork: () => runtime.parts.pipeline.inWork,
+    joules: () => {
+      const power = runtime.parts.meter.sinceStart();
+      return power.available ? power.joules : { available: false, reason: power.reason };
+    },
+    onState: (reason) => runtime.dutyChanged(reason),
+    onProblem: (problem) => runtime.degraded(problem),
+    onNotice: (notice) => runtime.notice(notice),
+  });
 }
 
 /** Opens the engine: rectify, match, refine, depth, encode. */
@@ -172,7 +196,7 @@ function openPower(runtime: Runtime, { totalRule }: BoardChoice): RuntimeParts["
 /** Logs frame rate, power and energy per frame at intervals. */
 function openEnergyLog(
   runtime: Runtime,
-  { meter, engine, pipeline }: Pick<RuntimeParts, "meter" | "engine" | "pipeline">,
+  { meter, engine, pipeline, duty }: Pick<RuntimeParts, "meter" | "engine" | "pipeline" | "duty">,
 ): EnergyLog {
   return runtime.owns(
     new EnergyLog({
@@ -181,6 +205,7 @@ function openEnergyLog(
         return meter.report(window);
       },
       frames: () => pipeline.frames,
+      asleepSeconds: () => duty.asleepSeconds,
       matcher: () => {
         const { algorithm, numDisparities } = engine.match;
         return [algorithm, ...qualityWords(engine.match), `${numDisparities} disparities`].join(", ");

@@ -36,6 +36,7 @@ export function openControl(
       apply: (change, from) => runtime.apply(change, from),
       notice: (text) => runtime.notice(text),
       snapshot: () => snapshots.take(),
+      wake: () => runtime.parts.duty.request(),
       restart,
       save,
     },

@@ -14,7 +14,7 @@ import { readProfile } from "../profile/store.js";
 import type { RuntimeParts } from "./parts.js";
 
 /** The parts that a governor reads and changes. */
-type Governed = Pick<RuntimeParts, "engine" | "meter" | "pipeline"> & { source: RateGate };
+type Governed = Pick<RuntimeParts, "engine" | "meter" | "pipeline" | "duty"> & { source: RateGate };
 
 export interface OpenGovernorOptions {
   /** The running source, or its replacement. */
@@ -46,7 +46,7 @@ function powerModes(names: string | undefined): { names: readonly string[]; mode
  */
 export function openGovernor(
   config: Config,
-  { source: gate, engine, meter, pipeline }: Governed,
+  { source: gate, engine, meter, pipeline, duty }: Governed,
   { source, ...events }: OpenGovernorOptions,
 ): GovernorLoop | undefined {
   const { budgetWatts, minFps, profile } = config.power;
@@ -64,5 +64,14 @@ export function openGovernor(
   const table =
     profile === undefined ? [] : buildTable(readProfile(profile), levels, { width, height, rateHz });
   const governor = new Governor(levels, { budgetWatts, minFps }, table);
-  return new GovernorLoop({ governor, modes, engine, gate, meter, frames: () => pipeline.frames, ...events });
+  return new GovernorLoop({
+    governor,
+    modes,
+    engine,
+    gate,
+    meter,
+    frames: () => pipeline.frames,
+    activity: () => duty.activity,
+    ...events,
+  });
 }

@@ -3,6 +3,7 @@
 import type { Meter } from "../../power/index.js";
 import type { BoardChoice } from "../config/index.js";
 import type { Snapshots } from "../control/snapshot.js";
+import type { DutyCycle } from "../duty/index.js";
 import type { RateGate } from "../governor/index.js";
 import type { GpuRetry } from "../gpu/index.js";
 import type { MatchWatch } from "../match/match-watch.js";
@@ -16,9 +17,10 @@ import type { Reporter } from "./reporter.js";
 
 export interface RuntimeParts {
   board: BoardChoice;
-  /** Where the pipeline takes pairs from: the source of `input`, limited to the governor's rate. */
+  /** Where the pipeline takes pairs from: those of the source of `input` that the duty cycle and the governor let through. */
   source: RateGate;
   input: LiveInput;
+  duty: DutyCycle;
   engine: AdjustableEngine;
   gpu: GpuRetry;
   meter: Meter;

@@ -4,7 +4,9 @@ import type { PairSource, SourceCounters } from "../../camera/index.js";
 import { type EngineOptions, type NativeEngine, perCause, STAGE_NAMES } from "../../cuda/index.js";
 import type { Meter, PowerFigures } from "../../power/index.js";
 import { orUnavailable } from "../contracts/availability.js";
+import type { DutyCycleFigures } from "../contracts/duty-cycle.js";
 import type { RunTotals, StageFigures } from "../contracts/totals.js";
+import type { DutyCycle } from "../duty/index.js";
 import type { GovernorLoop } from "../governor/index.js";
 import type { MatchWatch } from "../match/match-watch.js";
 import type { Outputs } from "../outputs/outputs.js";
@@ -22,6 +24,7 @@ export interface ReporterOptions {
   engine: NativeEngine;
   /** Undefined where neither a budget nor a frame rate is asked for. */
   governor: () => GovernorLoop | undefined;
+  duty: Pick<DutyCycle, "figures">;
   health: () => HealthFigures;
   matching: Pick<MatchWatch, "atRangeEndPercent">;
   /** Returns the engine's current options. */
@@ -110,6 +113,7 @@ export class Reporter {
         available: false,
         reason: "neither power.budgetWatts nor power.minFps is set",
       },
+      dutyCycle: this.#dutyCycle(),
       outputs: accounts.outputs,
     };
   }
@@ -133,7 +137,13 @@ export class Reporter {
       outputs: byOutput,
       drops: collectDrops(pipeline, source.counters(), drops),
       power: this.#power("run"),
+      dutyCycle: this.#dutyCycle(),
     };
+  }
+
+  #dutyCycle(): DutyCycleFigures {
+    const { figures } = this.#options.duty;
+    return figures.available ? { ...figures, asleepSeconds: round(figures.asleepSeconds) } : figures;
   }
 
   #droppedPercent(): RunFigures["droppedPercent"] {

@@ -145,6 +145,7 @@ export class Runtime {
     this.#state.backendWorks();
     // Frames are joined to energy by their capture time, where that is on the meter's clock.
     this.parts.meter.frame(frame.clock === "monotonic" ? frame.leftTimestampNs : frame.arrivedNs);
+    this.parts.duty.frameDone();
     this.parts.health.frame(frame.images);
     this.parts.matching.frame(frame);
     this.#events.onFrame?.(frame);
@@ -196,6 +197,11 @@ export class Runtime {
     if (reason !== undefined) this.notice(reason);
   }
 
+  /** The run fell asleep or woke up. */
+  dutyChanged(reason: string): void {
+    this.#state.update(reason);
+  }
+
   /** An output went bad, or recovered (undefined). */
   outputProblem(problem: string | undefined): void {
     if (problem !== undefined) this.notice(problem);
@@ -240,6 +246,16 @@ export class Runtime {
     return this.#settings.apply(change, from);
   }
 
+  /** As LiveSettings.sleep(). */
+  sleep(isWanted: () => boolean): Promise<void> {
+    return this.#settings.sleep(isWanted);
+  }
+
+  /** As LiveSettings.wake(). */
+  wake(isWanted: () => boolean): Promise<void> {
+    return this.#settings.wake(isWanted);
+  }
+
   /** Once each time the pairs get that far apart. */
   #warnRowsApart(): void {
     const tooFar = rowsTooFarApart(this.parts.engine.info);
@@ -263,7 +279,7 @@ export class Runtime {
   /** Runs to the end of the source, the frame limit or stop(), closes everything and returns the figures of the whole run. */
   async run(): Promise<RunFigures> {
     this.#begin();
-    const { meter, energyLog, pipeline, outputs, reporter, input, source, gpu } = this.parts;
+    const { meter, energyLog, pipeline, outputs, reporter, input, source, gpu, duty } = this.parts;
     const { idleSeconds } = this.config.power;
     let figures: RunFigures;
     // A run that is over before the broker has answered would have published nothing.
@@ -288,10 +304,12 @@ export class Runtime {
     try {
       reporter.begin();
       energyLog.begin(this.config.log.energyIntervalSeconds);
+      duty.begin();
       await pipeline.run();
     } finally {
       // Also where it ends automatically: who asked for another source is answered while the outputs are open.
       this.#stopping.abort();
+      duty.end();
       this.#running = false;
       this.#state.end();
       clearInterval(this.#timer);

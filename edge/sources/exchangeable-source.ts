@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A source that can be exchanged for another one while it runs. The other one is started next to it and has to deliver a pair
-// first: one that cannot leaves everything as it was. Counters continue over all of them.
+// A source that can be exchanged for another one while it runs, or closed and opened again. Another one is started next to it and
+// has to deliver a pair first: one that cannot leaves everything as it was. Counters continue over all of them.
 import type {
   CaptureClock,
   CaptureMemory,
@@ -15,15 +15,18 @@ import { DepthwattError } from "../../core/index.js";
 /** How long a source has for its first pair, next to three of its periods. */
 const FIRST_PAIR_MS = 10_000;
 
+/** Why pairs of a source were not used: another source took over, or the run sleeps. */
+export type FeedDropCause = "sourceChanged" | "dutyCycle";
+
 export interface ExchangeableEvents {
   /** Pairs of a source that came before its time, or after it. */
-  onDropped(pairs: number): void;
+  onDropped(pairs: number, cause: FeedDropCause): void;
 }
 
 /** A source on its way in, in use, or on its way out. */
 class Feed {
   readonly source: PairSource;
-  readonly #onDropped: (pairs: number) => void;
+  readonly #onDropped: ExchangeableEvents["onDropped"];
   #events: SourceEvents | undefined;
   /** The newest pair that arrived before a consumer did. */
   #held: FramePair | undefined;
@@ -32,10 +35,11 @@ class Feed {
   #warnings: string[] = [];
   #end: { error?: Error } | undefined;
   #started = false;
-  #retired = false;
+  /** Why its pairs are not used any more. */
+  #retired: FeedDropCause | undefined;
   #onFirst: () => void = () => {};
 
-  constructor(source: PairSource, onDropped: (pairs: number) => void) {
+  constructor(source: PairSource, onDropped: ExchangeableEvents["onDropped"]) {
     this.source = source;
     this.#onDropped = onDropped;
   }
@@ -68,8 +72,8 @@ class Feed {
       this.#events.onPair(pair);
       return;
     }
-    if (this.#retired) {
-      this.#onDropped(1);
+    if (this.#retired !== undefined) {
+      this.#onDropped(1, this.#retired);
       pair.release();
       return;
     }
@@ -120,7 +124,7 @@ class Feed {
   /** From here on its pairs go there; what has come until now is reported first. */
   attach(events: SourceEvents): void {
     this.#events = events;
-    if (this.#passedOver > 0) this.#onDropped(this.#passedOver);
+    if (this.#passedOver > 0) this.#onDropped(this.#passedOver, "sourceChanged");
     for (const warning of this.#warnings.splice(0)) events.onWarning?.(warning);
     if (this.#degraded !== undefined) events.onDegraded(this.#degraded);
     const held = this.#held;
@@ -131,9 +135,9 @@ class Feed {
   }
 
   /** Its pairs go nowhere any more. */
-  async retire(): Promise<void> {
+  async retire(cause: FeedDropCause = "sourceChanged"): Promise<void> {
     this.#events = undefined;
-    this.#retired = true;
+    this.#retired = cause;
     this.#held?.release();
     this.#held = undefined;
     await this.source.stop();
@@ -153,6 +157,8 @@ export class ExchangeableSource implements PairSource {
   #feed: Feed;
   #events: SourceEvents | undefined;
   #stopped = false;
+  /** The source is closed; its description is kept. */
+  #suspended = false;
   /** Retired ones until they have stopped, and what all that have stopped had counted. */
   readonly #leaving = new Set<Feed>();
   readonly #left: Pick<SourceCounters, "pairs" | "dropsLeft" | "dropsRight"> = {
@@ -168,7 +174,7 @@ export class ExchangeableSource implements PairSource {
   }
 
   #createFeed(source: PairSource): Feed {
-    return new Feed(source, (pairs) => this.#drops.onDropped(pairs));
+    return new Feed(source, (pairs, cause) => this.#drops.onDropped(pairs, cause));
   }
 
   get description(): SourceDescription {
@@ -176,11 +182,11 @@ export class ExchangeableSource implements PairSource {
   }
 
   get inputMemory(): PairSource["inputMemory"] {
-    return this.#feed.source.inputMemory;
+    return this.#suspended ? undefined : this.#feed.source.inputMemory;
   }
 
   isAway(): boolean {
-    return this.#feed.source.isAway?.() ?? false;
+    return !this.#suspended && (this.#feed.source.isAway?.() ?? false);
   }
 
   captureMemory(): Record<string, CaptureMemory> {
@@ -218,24 +224,45 @@ export class ExchangeableSource implements PairSource {
     };
   }
 
+  get suspended(): boolean {
+    return this.#suspended;
+  }
+
+  /** Closes the source; resume() continues with another one. The engine must not use its memory any more. */
+  suspend(): Promise<void> {
+    if (this.#suspended || this.#stopped) return Promise.resolve();
+    this.#suspended = true;
+    if (this.#feed.degraded) this.#events?.onDegraded(undefined);
+    return this.#retire(this.#feed, "dutyCycle");
+  }
+
+  /** Uses a source that is open and not started. */
+  resume(source: PairSource): void {
+    const feed = this.#createFeed(source);
+    this.#takeOver(feed);
+    if (!this.#stopped) feed.start();
+  }
+
   #takeOver(feed: Feed): void {
     if (this.#stopped) {
-      this.#retire(feed);
+      void this.#retire(feed);
       return;
     }
     const before = this.#feed;
+    const wasSuspended = this.#suspended;
     this.#feed = feed;
-    this.#retire(before);
+    this.#suspended = false;
+    if (!wasSuspended) void this.#retire(before);
     // The run has not begun: start() attaches it.
     if (this.#events === undefined) return;
-    if (before.degraded) this.#events.onDegraded(undefined);
+    if (!wasSuspended && before.degraded) this.#events.onDegraded(undefined);
     feed.attach(this.#events);
   }
 
-  #retire(feed: Feed): void {
+  #retire(feed: Feed, cause?: FeedDropCause): Promise<void> {
     this.#leaving.add(feed);
     const stopped: Promise<void> = feed
-      .retire()
+      .retire(cause)
       .catch((error: Error) => this.#events?.onWarning?.(`the source before did not stop: ${error.message}`))
       .then(() => {
         this.#leaving.delete(feed);
@@ -246,6 +273,7 @@ export class ExchangeableSource implements PairSource {
         addCounts(this.#left.dropsRight, dropsRight);
       });
     this.#stops.add(stopped);
+    return stopped;
   }
 
   async stop(): Promise<void> {
@@ -262,7 +290,8 @@ export class ExchangeableSource implements PairSource {
       dropsRight: { ...this.#left.dropsRight },
     };
     for (const { pairs, dropsLeft, dropsRight } of [
-      now,
+      // A closed source is among those that have left.
+      ...(this.#suspended ? [] : [now]),
       ...[...this.#leaving].map(({ source }) => source.counters()),
     ]) {
       sum.pairs += pairs;

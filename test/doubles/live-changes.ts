@@ -205,5 +205,6 @@ export const CHANGES: Record<string, Change> = {
   ...one("outputs.homeAssistant.announced", false, { sameImages: true }),
   ...one("outputs.metricsIntervalMs", 300, { sameImages: true }),
   ...one("power.minFps", 1, { sameImages: true }),
+  ...sameImages(ofSection("power.dutyCycle", { everySeconds: 20, wake: "request", settleSeconds: 0 })),
   ...one("log.level", "debug", { sameImages: true }),
 };

@@ -49,6 +49,8 @@ const WITH_SOURCE = [
   "calibration.file",
   "calibration.leftName",
   "power.budgetWatts",
+  // Not for recordings: duty-cycle.test.ts.
+  "power.dutyCycle.frames",
 ];
 
 test("every live setting is in this file", () => {

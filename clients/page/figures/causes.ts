@@ -2,8 +2,9 @@
 // The causes of frames that were not sent, in words, and which of them are losses.
 import { S } from "../strings.js";
 
-/** A rate limit or a page without room skips frames on purpose; every other cause loses them. */
-export const isIntended = (cause: string): boolean => /(^|\.)(rateLimit|pageBusy)$/.test(cause);
+/** A rate limit, a page without room or the duty cycle skips frames on purpose; every other cause loses them. */
+export const isIntended = (cause: string): boolean =>
+  /(^|\.)(rateLimit|pageBusy|settling|dutyCycle|noMotion)$/.test(cause);
 
 const isKnown = (cause: string): cause is keyof typeof S.causes => Object.hasOwn(S.causes, cause);
 

@@ -190,7 +190,7 @@ async function runOnce(
       log.warn({ event: "waiting", errorCode: code, hint }, `waiting: ${message}`),
   }).finally(() => process.off("SIGHUP", onHangup));
   if (!quiet) greet(runtime);
-  notifier.excuse(() => runtime.parts.source.isAway?.() ?? false);
+  notifier.excuse(() => runtime.parts.source.isAway() || runtime.parts.duty.excusesFrames);
   const expectPairs = () => {
     const { rateHz } = runtime.parts.source.description;
     if (rateHz !== undefined) notifier.expectEvery(1000 / rateHz);

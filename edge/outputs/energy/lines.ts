@@ -21,6 +21,7 @@ export const FIELDS = [
   "cpuMegahertz",
   "temperatureCelsius",
   "throttled",
+  "asleepSeconds",
 ] as const satisfies readonly Exclude<keyof EnergyRecord, "rails">[];
 
 const RAIL = "rail:";

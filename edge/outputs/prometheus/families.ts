@@ -49,6 +49,9 @@ function unavailable({ recent }: ScrapeFacts): ValueSample[] {
   ];
 }
 
+const dutyCycle = (totals: ScrapeFacts["totals"]) =>
+  totals?.dutyCycle.available ? totals.dutyCycle : undefined;
+
 const ON = '{instance=~"$instance"}';
 const on = (matchers: string) => `{instance=~"$instance",${matchers}}`;
 const rate = (name: string, matchers?: string) =>
@@ -100,7 +103,7 @@ export const FAMILIES: readonly Family[] = [
     alerts: [
       {
         name: "DepthwattNoFrames",
-        expr: "rate(depthwatt_frames_total[1m]) == 0",
+        expr: "rate(depthwatt_frames_total[1m]) == 0 unless on (instance, job) rate(depthwatt_asleep_seconds_total[1m]) > 0",
         for: "1m",
         severity: "critical",
         summary: "depthwatt on {{ $labels.instance }} has computed no frame for a minute.",
@@ -332,6 +335,34 @@ export const FAMILIES: readonly Family[] = [
         },
       ],
       unit: "short",
+    },
+  },
+  {
+    name: "depthwatt_asleep_seconds",
+    type: "counter",
+    unit: "seconds",
+    help: "Time in which power.dutyCycle had the cameras closed.",
+    samples: ({ totals }) => one(dutyCycle(totals)?.asleepSeconds),
+  },
+  {
+    name: "depthwatt_wakes",
+    type: "counter",
+    help: "Wakes of power.dutyCycle, the start among them.",
+    samples: ({ totals }) => one(dutyCycle(totals)?.wakes),
+  },
+  {
+    name: "depthwatt_useful_frame_joules",
+    type: "gauge",
+    unit: "joules",
+    help: "Energy of all complete cycles of power.dutyCycle, sleep included, over their frames.",
+    samples: ({ totals }) => {
+      const joules = dutyCycle(totals)?.joulesPerUsefulFrame;
+      return one(typeof joules === "number" ? joules : undefined);
+    },
+    panel: {
+      title: "Joules a useful frame",
+      lines: [{ expr: `depthwatt_useful_frame_joules${ON}`, legend: "{{instance}}" }],
+      unit: "joule",
     },
   },
   {

@@ -6,6 +6,7 @@ import { mcapSettings } from "./settings.js";
 export const mcap = defineSource({
   summary: "a recording in MCAP",
   settings: mcapSettings,
+  isRecording: true,
   broken({ file }, section) {
     if (file !== undefined) return undefined;
     return { keys: [`${section}.file`], text: `expected ${section}.file to name a recording, got nothing` };

@@ -8,6 +8,7 @@ import { replaySettings } from "./settings.js";
 export const replay = defineSource({
   summary: "images on disk",
   settings: replaySettings,
+  isRecording: true,
   broken: brokenPlaces,
   async open(settings, { colours }) {
     const { rateHz, loop, timestamps } = settings;

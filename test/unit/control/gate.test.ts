@@ -277,6 +277,12 @@ describe("what cannot be served", () => {
     expect(JSON.stringify(answer)).not.toContain("hush");
   });
 
+  test("wake ends a sleep, and is refused by a run that never sleeps", async () => {
+    const sleeping = make({ secret: SECRET, run: { wake: () => true } });
+    expect(await sleeping.ask("wake", {})).toMatchObject({ ok: true, waking: true });
+    expect(await make().ask("wake", {})).toMatchObject({ ok: false, code: "CONTROL_UNSUPPORTED" });
+  });
+
   test("a mistake of ours is an INTERNAL answer, not the end of the run", async () => {
     const { ask, run } = make();
     expect(await ask("snapshot", {})).toMatchObject({ ok: false, code: "INTERNAL" });
@@ -331,5 +337,13 @@ test("schema lists every live setting and the form of every command", async () =
     live: true,
     schema: { type: "integer", minimum: 8, maximum: 512 },
   });
-  expect(Object.keys(answer.commands)).toEqual(["get", "set", "schema", "snapshot", "record", "restart"]);
+  expect(Object.keys(answer.commands)).toEqual([
+    "get",
+    "set",
+    "schema",
+    "snapshot",
+    "wake",
+    "record",
+    "restart",
+  ]);
 });

@@ -32,6 +32,7 @@ const NO_RAIL = { available: false as const, reason: 'the rail "VDD_IN", gone, i
 const record = (index: number, changes: Partial<EnergyRecord> = {}): EnergyRecord => ({
   time: new Date(Date.UTC(2026, 0, 31, 8, 0, 10 * index)).toISOString(),
   seconds: 10,
+  asleepSeconds: 0,
   frames: 300,
   fps: 30,
   matcher: "sgm, 4 paths, 128 disparities",
@@ -69,6 +70,7 @@ describe("windows of the log", () => {
     const state = {
       nowNs: 5_000_000_000n,
       frames: 7,
+      asleepSeconds: 2,
       windows: [] as [bigint, bigint][],
       records: [] as EnergyRecord[],
     };
@@ -78,6 +80,7 @@ describe("windows of the log", () => {
         return power(Number(toNs - fromNs) / 1e9) as PowerFigures;
       },
       frames: () => state.frames,
+      asleepSeconds: () => state.asleepSeconds,
       matcher: () => "sgm",
       onRecord: (one) => state.records.push(one),
       clock: () => state.nowNs,
@@ -107,6 +110,7 @@ describe("windows of the log", () => {
     pass(state, 10, 300);
     const first = energyLog.take();
     throttled = 4;
+    state.asleepSeconds += 1.5;
     pass(state, 2.5, 50);
     const second = energyLog.take();
     expect(state.windows).toEqual([
@@ -116,6 +120,7 @@ describe("windows of the log", () => {
     expect(first).toEqual({
       time: "1970-01-01T00:00:01.000Z",
       seconds: 10,
+      asleepSeconds: 0,
       frames: 300,
       fps: 30,
       matcher: "sgm",

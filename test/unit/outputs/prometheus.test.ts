@@ -138,12 +138,23 @@ test("power, rails, idle and temperatures that are known stand with their units"
         latency: new TimeCounts().snapshot(),
         drops: { "left.late": 3 },
         power: power as never,
+        dutyCycle: {
+          available: true,
+          state: "asleep",
+          wakes: 4,
+          usefulFrames: 8,
+          asleepSeconds: 31.5,
+          joulesPerUsefulFrame: 12.25,
+        },
       },
     },
     "prometheus",
   );
   for (const line of [
     "depthwatt_power_watts 5.25",
+    "depthwatt_asleep_seconds_total 31.5",
+    "depthwatt_wakes_total 4",
+    "depthwatt_useful_frame_joules 12.25",
     "depthwatt_idle_power_watts 3",
     "depthwatt_power_uncertainty_watts 0.25",
     "depthwatt_frame_energy_joules 7.5",

@@ -5,13 +5,24 @@ import { expect, test } from "vitest";
 import { figuresLine, LiveLine } from "../../../../edge/cli/live-line.js";
 import type { RunFigures } from "../../../../edge/run/figures.js";
 
-const line = (drops: Record<string, number>) =>
-  figuresLine({ fps: 30, stages: {}, power: { available: false }, drops } as unknown as RunFigures);
+const line = (drops: Record<string, number>, dutyCycle: object = { available: false }) =>
+  figuresLine({
+    fps: 30,
+    stages: {},
+    power: { available: false },
+    dutyCycle,
+    drops,
+  } as unknown as RunFigures);
+
+test("the line of a run that sleeps names it", () => {
+  expect(line({}, { available: true, state: "asleep" })).toMatch(/^30\.0 fps, asleep \|/);
+});
 
 test.each([
   [{}, "lost 0 |"],
   [{ engineBusy: 2, "mqtt.depth.backpressure": 1 }, "lost 3 |"],
   [{ "derived.rateLimit": 20, "viewer.pageBusy": 4 }, "lost 0, skipped 24 |"],
+  [{ settling: 3, dutyCycle: 2, noMotion: 1 }, "lost 0, skipped 6 |"],
   [{ "derived.rateLimit": 20, "left.late": 3, "right.late": 4 }, "lost 4, skipped 20 |"],
 ])("%j", (drops, expected) => {
   expect(line(drops as Record<string, number>)).toContain(`| ${expected}`);

@@ -82,7 +82,7 @@ class Bench {
   /** The configuration as the program was last given it. */
   currentConfig!: Config;
   /** Configurations that a source was opened with. */
-  readonly opened: Config[] = [];
+  readonly openedWith: Config[] = [];
   #messages: { topic: string; body: Buffer; stamp: bigint | undefined }[] = [];
   #source!: ScriptedSource;
   #captured = 0n;
@@ -94,20 +94,20 @@ class Bench {
     writeCalibration("calibration.json", scene);
     const strideBytes = 3 * scene.width;
     script.openSource = (config) => {
-      this.opened.push(config);
+      this.openedWith.push(config);
       const images = (sequence: number) => {
         const { left, right } = frames[this.moving ? sequence % 2 : 0]!;
         return { left: left.data as Uint8Array, right: right.data as Uint8Array };
       };
       const layout = { leftFormat: "RGB8", rightFormat: "RGB8" } as const;
       const strides = { leftStrideBytes: strideBytes, rightStrideBytes: strideBytes };
-      this.#source = new ScriptedSource(this.opened.length, scene, images, {
+      this.#source = new ScriptedSource(this.openedWith.length, scene, images, {
         ...layout,
         ...strides,
         // Its times are published as they are.
         clock: "file",
       });
-      this.#source.eager = this.opened.length > 1;
+      this.#source.eager = this.openedWith.length > 1;
       return { source: this.#source };
     };
     const broker = await startScriptedBroker((packet, session) => {
@@ -140,6 +140,11 @@ class Bench {
       await running;
     });
     await until("the run", () => this.#source.events);
+  }
+
+  /** Returns whether the newest source has delivered pairs, and they were used or dropped. */
+  get isDone(): boolean {
+    return this.#source.delivered > 0 && this.#source.released === this.#source.delivered;
   }
 
   /** The two images of the scene alternate. */
@@ -238,6 +243,17 @@ const derivedTopic = (name: string): Effect => ({
   see: async (bench) => (await bench.topics(/^(zones|scan|quality)$/)).includes(name),
   expected: [false, true],
 });
+/** Computes the only frame of a cycle. @param then runs before the cycle is ended. @returns the state after the frame */
+async function afterFrame(bench: Bench, then = async () => {}): Promise<string> {
+  await bench.set({ "power.dutyCycle.frames": 1 });
+  await bench.frame();
+  const { dutyCycle } = bench.figures;
+  await then();
+  await bench.set({ "power.dutyCycle.frames": null });
+  await until("open cameras", () => !bench.runtime.parts.input.source.suspended && bench.isDone);
+  return dutyCycle.available ? dutyCycle.state : "off";
+}
+
 /** Waits for a state that comes some time after the setting. */
 const turns = (state: (bench: Bench) => boolean, expected: Effect["expected"]): Effect => ({
   see: async (bench, awaited) => {
@@ -334,6 +350,33 @@ const OUTPUTS: Record<string, Effect> = {
     to: { "power.budgetWatts": 500 },
     see: ({ figures: { governor } }) => governor.available && governor.budgetWatts,
     expected: [false, 500],
+  },
+  "power.dutyCycle.frames": {
+    to: { "power.dutyCycle.frames": 100_000 },
+    see: ({ figures: { dutyCycle } }) => dutyCycle.available,
+    expected: [false, true],
+  },
+  "power.dutyCycle.everySeconds": {
+    to: { "power.dutyCycle.everySeconds": 0.1 },
+    see: (bench) => afterFrame(bench),
+    expected: ["asleep", "awake"],
+  },
+  "power.dutyCycle.wake": {
+    with: { "power.dutyCycle.everySeconds": 0.1 },
+    see: (bench) => afterFrame(bench),
+    expected: ["awake", "asleep"],
+  },
+  "power.dutyCycle.settleSeconds": {
+    see: async (bench) => {
+      const before = bench.figures.drops.settling ?? 0;
+      await afterFrame(bench, async () => {
+        const { length } = bench.openedWith;
+        bench.runtime.parts.duty.request();
+        await until("the first pair", () => bench.openedWith.length > length && bench.isDone);
+      });
+      return (bench.figures.drops.settling ?? 0) > before;
+    },
+    expected: [true, false],
   },
   "power.minFps": {
     see: ({ figures: { governor } }) => governor.available && governor.minFps,
@@ -532,9 +575,9 @@ describe("every live setting acts", () => {
       const alone = key.endsWith(".sideBySide") ? unset(NEEDED[kind]!) : {};
       const value = key === "source.kind" ? "synthetic" : differentValue(setting);
       await bench.set({ "source.kind": kind, ...NEEDED[kind] });
-      const opened = bench.opened.length;
+      const opened = bench.openedWith.length;
       await bench.set({ ...(kind === "v4l2" && OTHER_CAMERAS), ...alone, [key]: value });
-      const config = bench.opened.slice(opened).at(-1);
+      const config = bench.openedWith.slice(opened).at(-1);
       // Paths are made absolute.
       const used = config && String(bench.valueOf(key, config)).endsWith(String(value));
       if (used !== true) wrong.push(key);

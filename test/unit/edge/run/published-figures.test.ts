@@ -393,6 +393,7 @@ test("summary, metrics, info, camera_info, frames and Prometheus of a scripted r
       changed: [],
     },
     governor: { available: false, reason: expect.stringContaining("power.budgetWatts") },
+    dutyCycle: { available: false, reason: expect.stringContaining("power.dutyCycle.frames") },
     outputs: {
       ...Object.fromEntries(
         OUTPUT_KINDS.map((kind) => [kind, { available: false, reason: expect.any(String) }]),
@@ -555,6 +556,9 @@ test("summary, metrics, info, camera_info, frames and Prometheus of a scripted r
       [{ rail: "main" }, joules],
       [{ rail: "gpu" }, BUSY.gpu * windowSeconds],
     ],
+    depthwatt_asleep_seconds: [],
+    depthwatt_wakes: [],
+    depthwatt_useful_frame_joules: [],
     depthwatt_temperature_celsius: [
       [{ zone: "cpu" }, 51.5],
       [{ zone: "gpu" }, 47],

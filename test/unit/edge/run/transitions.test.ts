@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random sequences of what can happen to a run: pairs, finished and lost frames, changes that succeed and fail, budgets,
+// Random sequences of what can happen to a run: pairs, finished and lost frames, changes that succeed and fail, budgets, sleep,
 // passing time. After each step nothing is open twice, no pair is lost uncounted, and every timer runs once.
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -31,7 +31,9 @@ vi.mock("../../../../edge/power/open-meter.js", async () => {
 });
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance", "hrtime"] });
+  vi.useFakeTimers({
+    toFake: ["setInterval", "clearInterval", "setTimeout", "clearTimeout", "performance", "hrtime"],
+  });
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -146,7 +148,8 @@ class Bench {
       return engine as never;
     };
     const size = ["source.synthetic.width=96", "source.synthetic.height=64"];
-    this.runtime = await openScriptedRun([...size, "match.numDisparities=32"], {
+    const cycle = [`power.dutyCycle.everySeconds=${CYCLE_SECONDS}`, "power.dutyCycle.settleSeconds=0"];
+    this.runtime = await openScriptedRun([...size, ...cycle, "match.numDisparities=32"], {
       onState: (state) => this.states.push(state),
       onNotice: (notice) => this.notices.push(notice),
       onFigures: () => this.metrics++,
@@ -161,6 +164,15 @@ class Bench {
 
   get source(): ScriptedSource {
     return this.sources[this.current]!;
+  }
+
+  get isClosed(): boolean {
+    return this.runtime.parts.input.source.suspended;
+  }
+
+  deliver(): void {
+    if (this.isClosed) this.late++;
+    this.source.deliver();
   }
 
   /** Number of the source in use. */
@@ -191,6 +203,7 @@ class Bench {
   }
 }
 
+const CYCLE_SECONDS = 4;
 type Fate = "works" | "refused" | "breaks" | "engine";
 
 /** The expected state of the system. */
@@ -246,13 +259,19 @@ function expectInvariants(bench: Bench, model: Model): void {
   expect(
     sources.filter(({ stopped }) => !stopped).map(({ number }) => number),
     "sources that are open",
-  ).toEqual([bench.current]);
+  ).toEqual(bench.isClosed ? [] : [bench.current]);
   expect(bench.source.description.width).toBe(model.width);
   expect(bench.engine.options).toMatchObject({ inputWidth: model.width });
   expect(bench.engine.options.match.numDisparities).toBe(model.numDisparities);
   expect(runtime.config.match.numDisparities).toBe(model.numDisparities);
-  // One timer each of the meter, the metrics, the energy log and the governor.
-  expect(vi.getTimerCount(), "timers").toBe(model.governed ? 4 : 3);
+  const { dutyCycle } = runtime.parts.reporter.figures("run");
+  const isAsleep = dutyCycle.available && dutyCycle.state === "asleep";
+  // Frames in work are finished before the cameras close.
+  if (!isAsleep || bench.inWork === 0) expect(bench.isClosed, "closed cameras").toBe(isAsleep);
+  // A closed source is no problem.
+  if (bench.isClosed) model.sourceDegraded = false;
+  // One timer each of the meter, the metrics, the energy log, the governor and the end of a sleep.
+  expect(vi.getTimerCount(), "timers").toBe(3 + Number(model.governed) + Number(isAsleep));
   expect(runtime.governor !== undefined).toBe(model.governed);
   expect(bench.metrics, "metrics").toBe(model.metrics);
   const { pipeline } = runtime.parts;
@@ -310,8 +329,8 @@ async function change(
 const fates = fc.constantFrom<Fate>("works", "works", "refused", "breaks", "engine");
 
 const COMMANDS: fc.Arbitrary<Command>[] = [
-  fc.constant(command("pair", (_, bench) => bench.source.deliver())),
-  fc.constant(command("pair", (_, bench) => bench.source.deliver())),
+  fc.constant(command("pair", (_, bench) => bench.deliver())),
+  fc.constant(command("pair", (_, bench) => bench.deliver())),
   fc.constant(
     command("frame", (model, bench) => {
       if (bench.inWork > 0) finishFrame(model, bench);
@@ -348,6 +367,7 @@ const COMMANDS: fc.Arbitrary<Command>[] = [
   ),
   fc.constant(
     command("source degraded", (model, bench) => {
+      if (bench.isClosed) return;
       model.sourceDegraded = true;
       bench.source.events!.onDegraded("a camera is away");
     }),
@@ -383,6 +403,13 @@ const COMMANDS: fc.Arbitrary<Command>[] = [
       await change(model, bench, { "outputs.metricsIntervalMs": ms }, "works");
     }),
   ),
+  fc.constantFrom(1, 2, null).map((frames) =>
+    command(`power.dutyCycle.frames ${frames}`, async (model, bench) => {
+      if ((bench.runtime.config.power.dutyCycle.frames ?? null) === frames) return;
+      await change(model, bench, { "power.dutyCycle.frames": frames }, "works");
+    }),
+  ),
+  fc.constant(command("request to wake", (_, bench) => void bench.runtime.parts.duty.request())),
   fc.constantFrom(500, 600, null).map((budgetWatts) =>
     command(`power.budgetWatts ${budgetWatts}`, async (model, bench) => {
       if ((bench.runtime.config.power.budgetWatts ?? null) === budgetWatts) return;

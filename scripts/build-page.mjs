@@ -69,6 +69,7 @@ await vite.build({
 // Packed here once, not while the first visitor waits.
 for (const entry of readdirSync(out, { recursive: true, withFileTypes: true })) {
   const file = join(entry.parentPath, entry.name);
-  if (entry.isFile()) writeFileSync(`${file}.gz`, gzipSync(readFileSync(file), { level: 9 }));
+  if (entry.isFile() && !entry.name.endsWith(".map"))
+    writeFileSync(`${file}.gz`, gzipSync(readFileSync(file), { level: 9 }));
 }
 if (!readable) writeFileSync(stamp, "");

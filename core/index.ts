@@ -8,6 +8,7 @@ export { trackConnections } from "./connections.js";
 export { ERROR_CATALOGUE } from "./error-catalogue.js";
 export { DepthwattError, type ErrorCode, type ErrorDetails, hasCode, isDepthwattError } from "./errors.js";
 export { forEachLimited } from "./for-each-limited.js";
+export type { FrameEnergy } from "./frame/frame-energy.js";
 export { Histogram, type Percentiles } from "./histogram.js";
 export { allocate } from "./memory.js";
 export { type SystemExports, systemAddon } from "./native.js";

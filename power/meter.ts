@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Integrates every rail over time on its own clock and joins frames to energy by their capture time.
 import { setTimeout as delay } from "node:timers/promises";
+import type { FrameEnergy } from "../core/index.js";
 import type { ContextSnapshot } from "./context.js";
 import { ContextHistory } from "./context-history.js";
+import { FrameEnergies } from "./frame-energy.js";
 import { FrameTimes } from "./frame-times.js";
 import type { PowerNative } from "./native.js";
 import {
@@ -59,7 +61,10 @@ export class Meter {
   readonly #clock: () => bigint;
   readonly #originNs: bigint;
   #series: RailSeries[] = [];
+  /** Rails of the total. */
+  #totalSeries: RailSeries[] = [];
   #frames = new FrameTimes(FRAMES_KEPT);
+  #frameEnergies = new FrameEnergies();
   #capacity = 0;
   readonly #options: MeterOptions;
   #reopening: NodeJS.Timeout | undefined;
@@ -124,12 +129,17 @@ export class Meter {
   /** Forgets every reading and frame, so that what counts begins now; the idle baseline stays. */
   restart(): void {
     this.#frames = new FrameTimes(FRAMES_KEPT);
+    this.#frameEnergies = new FrameEnergies();
+    this.#totalSeries = [];
     if (!("rails" in this.sensor)) return;
     const periodMs = 1000 / this.rateHz;
     this.#series = this.sensor.rails.map((rail) => {
       const gapLimitMs = Math.max(500, 10 * periodMs, 3 * (rail.updateIntervalMs ?? 0));
       return new RailSeries(rail, this.#originNs, gapLimitMs * 1e6, this.#capacity);
     });
+    const { total } = this.sensor;
+    if ("rails" in total && total.rails.every((label) => this.#labels.includes(label)))
+      this.#totalSeries = total.rails.map((label) => this.#series[this.#labels.indexOf(label)]!);
   }
 
   /** Starts to read, on the native thread where it can be; keeps no process alive. */
@@ -178,9 +188,16 @@ export class Meter {
   /**
    * Notes one finished frame.
    * @param capturedNs CLOCK_MONOTONIC of its capture (of its arrival, for recorded pictures)
+   * @returns the energy that the frame carries, see FrameEnergies
    */
-  frame(capturedNs: bigint): void {
-    this.#frames.add(Number(capturedNs - this.#originNs));
+  frame(capturedNs: bigint): FrameEnergy | Unavailable {
+    const captured = Number(capturedNs - this.#originNs);
+    this.#frames.add(captured);
+    const sensor = this.sensor;
+    if (!("rails" in sensor)) return sensor;
+    if (!("rails" in sensor.total)) return sensor.total;
+    if (this.#totalSeries.length === 0) return missing("a rail of the total does not exist");
+    return this.#frameEnergies.next(captured, this.#totalSeries);
   }
 
   /** Measures the idle power: call it while nothing runs. Does not wait without a sensor, or when `signal` aborts. It is shown next to the gross figures, never subtracted. */
@@ -217,8 +234,7 @@ export class Meter {
    */
   timeline(fromNs: bigint, toNs: bigint, binSeconds: number): number[] {
     if (!("rails" in this.sensor) || !("rails" in this.sensor.total)) return [];
-    const labels = this.sensor.total.rails;
-    const series = labels.map((label) => this.#series[this.#labels.indexOf(label)]!);
+    const series = this.#totalSeries;
     const from = Number(fromNs - this.#originNs);
     const bins = Math.floor(Number(toNs - fromNs) / (binSeconds * 1e9));
     return Array.from({ length: bins }, (_, bin) => {

@@ -23,7 +23,15 @@ const MICROJOULES = 2;
 const SQUARED_STEPS = 3;
 const GAP_NS = 4;
 const COUNT = 5;
-const COLUMNS = 6;
+/** The sample at which the value of this one was first read: an earlier one if a counter repeats its value. */
+const FIRST_READ = 6;
+const COLUMNS = 7;
+
+/** Energy of several rails, with the variance of the joules; NaN if the step of a sensor is unknown. */
+export interface EnergySum {
+  joules: number;
+  variance: number;
+}
 
 export class RailSeries {
   readonly #rail: RailDescription;
@@ -87,6 +95,7 @@ export class RailSeries {
       rows.fill(0, row, row + COLUMNS);
       rows[row + MILLIWATTS] = counted ? 0 : value;
       rows[row + MICROJOULES] = counted ? value : 0;
+      rows[row + FIRST_READ] = 0;
     } else {
       const gap = time - this.#at(last, TIME);
       const before = this.#at(last, MILLIWATTS);
@@ -104,6 +113,8 @@ export class RailSeries {
       rows[row + SQUARED_STEPS] = squared;
       rows[row + GAP_NS] = gaps;
       rows[row + COUNT] = count;
+      const isRepeated = counted && value === this.#at(last, MICROJOULES);
+      rows[row + FIRST_READ] = isRepeated ? this.#at(last, FIRST_READ) : this.#taken;
     }
     rows[row + TIME] = time;
     this.#taken++;
@@ -162,6 +173,74 @@ export class RailSeries {
     const from = Math.max(fromNs, this.#at(oldest, TIME));
     const to = Math.min(toNs, this.lastNs);
     return this.#window(from, to);
+  }
+
+  /** The moment up to which addEnergy() knows the energy: the newest reading, for a counter the newest that changed. */
+  get knownNs(): number {
+    return this.#taken === 0
+      ? Number.NEGATIVE_INFINITY
+      : this.#at(this.#at(this.#taken - 1, FIRST_READ), TIME);
+  }
+
+  /** Returns why the energy up to `nowNs` is not known yet. */
+  waitsFor(nowNs: number): string {
+    const { label, kind } = this.#rail;
+    const failure = this.#lastFailure;
+    if (failure !== undefined && !(failure.atNs <= this.lastNs)) return `${label}: ${failure.reason}`;
+    if (this.#taken === 0) return `${label}: no reading yet`;
+    const seconds = ((nowNs - this.knownNs) / 1e9).toFixed(1);
+    const isStopped = kind === "energy" && this.lastNs - this.knownNs > this.#gapLimitNs;
+    return `${label}: ${isStopped ? "the counter did not change" : "no reading"} for ${seconds} s`;
+  }
+
+  /**
+   * Adds the energy of a window as short as a frame; allocates nothing. A counter is interpolated between the readings at
+   * which it changed. Uncertainty: as between(), with the distance of these readings as a counter's update interval.
+   * @param toNs not after knownNs
+   * @returns why the energy is not known; undefined: it was added
+   */
+  addEnergy(fromNs: number, toNs: number, sum: EnergySum): string | undefined {
+    const { label, kind, step = Number.NaN } = this.#rail;
+    const oldest = Math.max(0, this.#taken - this.#capacity);
+    if (this.#taken === 0 || fromNs < this.#at(oldest, TIME)) return `${label}: no reading before the frame`;
+    let from = this.#at(this.#find(fromNs), FIRST_READ);
+    if (from < oldest) return `${label}: no reading before the frame`;
+    let microjoules = 0;
+    let edges = 0;
+    let squared = 0;
+    let samples = 0;
+    for (;;) {
+      let to = from + 1;
+      while (this.#at(to, FIRST_READ) !== to) to++;
+      const [begin, end] = [this.#at(from, TIME), this.#at(to, TIME)];
+      const gap = end - begin;
+      if (gap > this.#gapLimitNs) return `${label}: not sampled for ${(gap / 1e9).toFixed(1)} s`;
+      const [left, right] = [Math.max(fromNs, begin), Math.min(toNs, end)];
+      const rise = this.#at(to, MICROJOULES) - this.#at(from, MICROJOULES);
+      if (kind === "energy") {
+        microjoules += (rise * (right - left)) / gap;
+        // A reading's energy that an edge of the window splits may belong to the window with any share.
+        if (begin < fromNs) edges += rise * rise;
+        if (end > toNs) edges += rise * rise;
+      } else {
+        const power = this.#at(from, MILLIWATTS);
+        const slope = (this.#at(to, MILLIWATTS) - power) / gap;
+        microjoules += ((right - left) * (power + slope * (0.5 * (left + right) - begin))) / 1e6;
+        squared += this.#at(to, SQUARED_STEPS) - this.#at(from, SQUARED_STEPS);
+      }
+      samples++;
+      if (end >= toNs) break;
+      from = to;
+    }
+    if (!(microjoules > 0)) return `${label}: the sensor shows no energy`;
+    const seconds = (toNs - fromNs) / 1e9;
+    const variance =
+      kind === "energy"
+        ? (edges + 2 * step * step) / 12e12
+        : seconds * seconds * ((step * step) / 12e6 + squared / 1e6 / (2 * samples * samples));
+    sum.joules += microjoules / 1e6;
+    sum.variance += variance;
+    return undefined;
   }
 
   /** From the first sample ever to `toNs`, even when the samples in between are forgotten. */

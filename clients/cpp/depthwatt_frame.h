@@ -23,6 +23,8 @@
 namespace depthwatt {
 
 constexpr size_t kHeaderBytes = 96;
+/** The size of a header that carries energy. */
+constexpr size_t kEnergyHeaderBytes = 108;
 constexpr uint32_t kMaxSide = 16384;
 
 enum class Stream : uint8_t { depth = 1, disparity, confidence, left, points };
@@ -63,7 +65,7 @@ inline const char* describe(Fault fault) {
     case Fault::tooShort: return "expected at least 96 bytes";
     case Fault::magic: return "expected the magic DWFR";
     case Fault::version: return "expected version 1";
-    case Fault::headerBytes: return "expected a header of 96 bytes";
+    case Fault::headerBytes: return "expected a header of 96 bytes or more, within the message";
     case Fault::bodyBytes: return "expected a body as long as the header says";
     case Fault::crc: return "the CRC is another one: the message was damaged";
     case Fault::size: return "expected a width and a height of 1 to 16384";
@@ -76,6 +78,20 @@ inline const char* describe(Fault fault) {
   }
   return "";
 }
+
+/** Energy between the captures of two successive frames before this one, or of this one and the last. */
+struct Energy {
+  /** False: the frame carries no energy; the other members are 0. */
+  bool known = false;
+  float joules = 0;
+  /** Expanded uncertainty (k = 2), if uncertaintyKnown. */
+  bool uncertaintyKnown = false;
+  float joulesUncertainty = 0;
+  /** Length of the interval. */
+  float seconds = 0;
+  /** From the end of the interval to the capture of this frame. */
+  uint16_t ageMs = 0;
+};
 
 /** A header with every field checked, and a view of the body. */
 struct Frame {
@@ -105,6 +121,7 @@ struct Frame {
   /** Packed; lives as long as the message. */
   const uint8_t* body;
   size_t bodyBytes;
+  Energy energy;
 
   size_t pixels() const { return size_t{width} * height; }
 
@@ -214,10 +231,11 @@ inline Fault parseFrame(const void* message, size_t bytes, Frame& frame) {
   const uint8_t* at = static_cast<const uint8_t*>(message);
   if (std::memcmp(at, "DWFR", 4) != 0) return Fault::magic;
   if (load<uint16_t>(at + 4) != 1) return Fault::version;
-  if (load<uint16_t>(at + 6) != kHeaderBytes) return Fault::headerBytes;
+  const size_t headerBytes = load<uint16_t>(at + 6);
+  if (headerBytes < kHeaderBytes || headerBytes > bytes) return Fault::headerBytes;
   const size_t bodyBytes = load<uint32_t>(at + 24);
-  if (bodyBytes != bytes - kHeaderBytes) return Fault::bodyBytes;
-  if (load<uint32_t>(at + 92) != crc32(at + kHeaderBytes, bodyBytes, crc32(at, 92))) return Fault::crc;
+  if (bodyBytes != bytes - headerBytes) return Fault::bodyBytes;
+  if (load<uint32_t>(at + 92) != crc32(at + kHeaderBytes, bytes - kHeaderBytes, crc32(at, 92))) return Fault::crc;
   const uint32_t width = load<uint32_t>(at + 16);
   const uint32_t height = load<uint32_t>(at + 20);
   if (width < 1 || width > kMaxSide || height < 1 || height > kMaxSide) return Fault::size;
@@ -269,7 +287,21 @@ inline Fault parseFrame(const void* message, size_t bytes, Frame& frame) {
   frame.rightSequence = load<uint32_t>(at + 60);
   frame.runId = load<uint32_t>(at + 80);
   frame.clockDomain = load<uint32_t>(at + 84);
-  frame.body = at + kHeaderBytes;
+  frame.energy = Energy();
+  if (headerBytes >= kEnergyHeaderBytes) {
+    const float joules = load<float>(at + 96);
+    const float seconds = load<float>(at + 100);
+    const uint16_t thousandths = load<uint16_t>(at + 104);
+    if (joules > 0 && std::isfinite(joules) && seconds > 0 && std::isfinite(seconds)) {
+      frame.energy.known = true;
+      frame.energy.joules = joules;
+      frame.energy.seconds = seconds;
+      frame.energy.uncertaintyKnown = thousandths != 0xffff;
+      frame.energy.joulesUncertainty = frame.energy.uncertaintyKnown ? joules * thousandths / 1000 : 0;
+      frame.energy.ageMs = load<uint16_t>(at + 106);
+    }
+  }
+  frame.body = at + headerBytes;
   frame.bodyBytes = bodyBytes;
   return Fault::none;
 }

@@ -25,7 +25,7 @@ from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
-__all__ = ["Depthwatt", "Frame", "Header", "FrameError", "parse_frame", "decode_rvl", "decode_points", "rvl_decoder"]
+__all__ = ["Depthwatt", "Frame", "Header", "Energy", "FrameError", "parse_frame", "decode_rvl", "decode_points", "rvl_decoder"]
 
 HEADER_BYTES = 96
 MAX_SIDE = 16384
@@ -43,10 +43,25 @@ CHANNELS = {"u8": 1, "u16": 1, "f32": 1, "rgb8": 3}
 POINT_BYTES = {("f32", "grey"): 16, ("f32", "rgb"): 16, ("i16", "grey"): 8, ("i16", "rgb"): 10}
 _LAYOUT = struct.Struct("<4sHHBBBBHBBIIIIQQqIIddIIHBBI")
 assert _LAYOUT.size == HEADER_BYTES
+_ENERGY = struct.Struct("<ffHH")
+ENERGY_HEADER_BYTES = HEADER_BYTES + _ENERGY.size
 
 
 class FrameError(ValueError):
     """Bytes that are no frame; the message says which field, what was expected and what came."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Energy:
+    """Joules between the captures of two successive frames, an interval of `seconds` that ended `age_ms` before this frame.
+
+    joules_uncertainty is expanded (k = 2), None if the step of the publisher's sensor is unknown.
+    """
+
+    joules: float
+    joules_uncertainty: "float | None"
+    seconds: float
+    age_ms: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +70,7 @@ class Header:
 
     reduction: 1, or the picture is a smaller one: pixel (x, y) is pixel (reduction x, reduction y) of what was computed.
     point_frame ("camera", "robot") and point_colour ("grey", "rgb") are None but for the stream points.
+    energy is None if the frame carries none.
     """
 
     stream: str
@@ -80,6 +96,7 @@ class Header:
     reduction: int = 1
     point_frame: "str | None" = None
     point_colour: "str | None" = None
+    energy: "Energy | None" = None
 
 
 def _refuse(field, expected, found):
@@ -90,6 +107,13 @@ def _name(names, field, code):
     if code not in names:
         _refuse(field, f"one of {names}", code)
     return names[code]
+
+
+def _energy(message):
+    joules, seconds, thousandths, age_ms = _ENERGY.unpack_from(message, HEADER_BYTES)
+    if not (0 < joules < float("inf") and 0 < seconds < float("inf")):
+        return None
+    return Energy(joules, None if thousandths == 0xFFFF else joules * thousandths / 1000, seconds, age_ms)
 
 
 def parse_frame(message):
@@ -104,12 +128,12 @@ def parse_frame(message):
         _refuse("magic", "DWFR", magic)
     if version != 1:
         _refuse("version", 1, version)
-    if header_bytes != HEADER_BYTES:
-        _refuse("headerBytes", HEADER_BYTES, header_bytes)
-    body = message[HEADER_BYTES:]
+    if not HEADER_BYTES <= header_bytes <= len(message):
+        _refuse("headerBytes", f"{HEADER_BYTES} or more, within the message", header_bytes)
+    body = message[header_bytes:]
     if body_bytes != len(body):
         _refuse("bodyBytes", len(body), body_bytes)
-    computed = zlib.crc32(body, zlib.crc32(message[:92]))
+    computed = zlib.crc32(message[HEADER_BYTES:], zlib.crc32(message[:92]))
     if crc != computed:
         _refuse("crc32", computed, crc)
     for field, side in (("width", width), ("height", height)):
@@ -139,6 +163,7 @@ def parse_frame(message):
         reduction=1 << (flags >> 3 & 3),
         point_frame=_name(POINT_FRAMES, "pointFrame", point_frame) if stream == 5 else None,
         point_colour=_name(POINT_COLOURS, "pointColour", point_colour) if stream == 5 else None,
+        energy=_energy(message) if header_bytes >= ENERGY_HEADER_BYTES else None,
     )
     if header.stream == "points":
         if header.element not in ("f32", "i16"):

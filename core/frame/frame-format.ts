@@ -64,6 +64,7 @@ export function bytesOfPoint(element: Element, colour: PointColour): number {
 export const FRAME_MAGIC = 0x52465744;
 export const FRAME_VERSION = 1;
 export const FRAME_HEADER_BYTES = 96;
+/** Headers may be longer: readers skip what they do not know. */
 /** ROS ConfigHeader (12 bytes), then columns and rows (u32 each), in front of the RVL words of `compressedDepth`. */
 export const COMPRESSED_DEPTH_HEADER_BYTES = 20;
 /** Free bytes that a writer needs in front of a body, for every encoding; equals the engine's headroom. */
@@ -85,7 +86,7 @@ export type Reduction = 1 | 2 | 4 | 8;
 /** Largest width or height of a picture, pixels. */
 export const MAX_FRAME_SIDE = 16384;
 
-export type FieldType = "u8" | "u16" | "u32" | "u64" | "i64" | "f64" | "bytes";
+export type FieldType = "u8" | "u16" | "u32" | "u64" | "i64" | "f32" | "f64" | "bytes";
 
 /** name: [byte offset, bytes, type]. */
 export const FRAME_FIELDS = {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A frame as bytes: a 96-byte little-endian header, then the body. Written in place into the headroom before a body, parsed
+// A frame as bytes: a little-endian header of 96 bytes, or of 108 with energy, then the body. Written in place into the headroom before a body, parsed
 // with every field checked. Layout: docs/reference/frames.md. Runs in Node and in a browser.
 import { DepthwattError } from "../errors.js";
 import { crc32 } from "./crc32.js";
+import { ENERGY_HEADER_BYTES, type FrameEnergy, readEnergy, writeEnergy } from "./frame-energy.js";
 import {
   bytesOfPoint,
   CLOCK_CODES,
@@ -58,7 +59,19 @@ export interface FrameDescription {
   points?: PointsForm | undefined;
   /** Subsampling: one pixel of each square of so many pixels a side was sent; absent: 1, the whole image. */
   reduction?: Reduction | undefined;
+  /** The energy that the frame carries, or why it carries none. */
+  energy?: FrameEnergy | { available: false; reason: string } | undefined;
 }
+
+/** Bytes of a frame before its body; of `compressedDepth` with the header of ROS. */
+export const bytesBeforeBody = ({
+  encoding,
+  energy,
+}: Pick<FrameDescription, "encoding" | "energy">): number =>
+  headerBytesOf(energy) + (encoding === "compressedDepth" ? COMPRESSED_DEPTH_HEADER_BYTES : 0);
+
+const headerBytesOf = (energy: FrameDescription["energy"]): number =>
+  energy?.available ? ENERGY_HEADER_BYTES : FRAME_HEADER_BYTES;
 
 /** Identifies one run of one publisher. */
 export interface FrameIdentity {
@@ -71,8 +84,11 @@ export interface FrameIdentity {
 }
 
 export interface FrameHeader extends FrameDescription, FrameIdentity, ValueMeaning {
+  headerBytes: number;
   bodyBytes: number;
   reduction: Reduction;
+  /** Absent: the frame carries no energy. */
+  energy?: FrameEnergy | undefined;
 }
 
 const at = (field: FieldName): number => FRAME_FIELDS[field][0];
@@ -91,10 +107,11 @@ export function writeFrame(
   frame: FrameDescription,
   identity: FrameIdentity,
 ): Uint8Array {
-  const prefixBytes = frame.encoding === "compressedDepth" ? COMPRESSED_DEPTH_HEADER_BYTES : 0;
-  const start = bodyOffset - prefixBytes - FRAME_HEADER_BYTES;
+  const needed = bytesBeforeBody(frame);
+  const headerBytes = headerBytesOf(frame.energy);
+  const prefixBytes = needed - headerBytes;
+  const start = bodyOffset - needed;
   if (start < 0 || bodyOffset + bodyBytes > buffer.length) {
-    const needed = FRAME_HEADER_BYTES + prefixBytes;
     throw new DepthwattError(
       "INTERNAL",
       `expected ${needed} free bytes before a body of ${bodyBytes}, got a buffer of ${buffer.length} with ${bodyOffset}`,
@@ -105,7 +122,7 @@ export function writeFrame(
   const meaning = valueMeaning(frame.stream, frame.element);
   view.setUint32(at("magic"), FRAME_MAGIC, true);
   view.setUint16(at("version"), FRAME_VERSION, true);
-  view.setUint16(at("headerBytes"), FRAME_HEADER_BYTES, true);
+  view.setUint16(at("headerBytes"), headerBytes, true);
   view.setUint8(at("stream"), STREAM_CODES[frame.stream]);
   view.setUint8(at("encoding"), ENCODING_CODES[frame.encoding]);
   view.setUint8(at("element"), ELEMENT_CODES[frame.element]);
@@ -134,7 +151,8 @@ export function writeFrame(
   );
   view.setUint8(at("pointFrame"), points === undefined ? 0 : POINT_FRAME_CODES[points.frame]);
   view.setUint8(at("pointColour"), points === undefined ? 0 : POINT_COLOUR_CODES[points.colour]);
-  if (prefixBytes > 0) writeCompressedDepthHeader(view, frame.width, frame.height);
+  if (frame.energy?.available) writeEnergy(view, frame.energy);
+  if (prefixBytes > 0) writeCompressedDepthHeader(view, headerBytes, frame.width, frame.height);
   view.setUint32(CRC_OFFSET, frameCrc(message), true);
   return message;
 }
@@ -152,19 +170,19 @@ function decodeTimestampPoint(flags: number): FrameTimestampPoint | undefined {
   return bits === startOfExposure ? "startOfExposure" : bits === endOfFrame ? "endOfFrame" : undefined;
 }
 
-/** The CRC covers everything but its own four bytes: header [0, 92), then the body. */
+/** The CRC covers everything but its own four bytes: [0, 92), then the rest of the header and the body. */
 function frameCrc(message: Uint8Array): number {
   return crc32(message.subarray(FRAME_HEADER_BYTES), crc32(message.subarray(0, CRC_OFFSET)));
 }
 
 // compressed_depth_image_transport: int32 format (0 = inverse depth), float32 depthParam[2] (unused for 16UC1, ours are 0;
 // ROS leaves them uninitialised), then u32 columns and rows.
-function writeCompressedDepthHeader(view: DataView, width: number, height: number): void {
-  view.setInt32(FRAME_HEADER_BYTES, 0, true);
-  view.setFloat32(FRAME_HEADER_BYTES + 4, 0, true);
-  view.setFloat32(FRAME_HEADER_BYTES + 8, 0, true);
-  view.setUint32(FRAME_HEADER_BYTES + 12, width, true);
-  view.setUint32(FRAME_HEADER_BYTES + 16, height, true);
+function writeCompressedDepthHeader(view: DataView, start: number, width: number, height: number): void {
+  view.setInt32(start, 0, true);
+  view.setFloat32(start + 4, 0, true);
+  view.setFloat32(start + 8, 0, true);
+  view.setUint32(start + 12, width, true);
+  view.setUint32(start + 16, height, true);
 }
 
 export interface ParsedFrame {
@@ -223,10 +241,11 @@ export function parseFrame(message: Uint8Array): ParsedFrame {
   const hex = (value: number) => `0x${value.toString(16).padStart(8, "0")}`;
   if (u32("magic") !== FRAME_MAGIC) refuse("magic", `"DWFR" (${hex(FRAME_MAGIC)})`, hex(u32("magic")));
   if (u16("version") !== FRAME_VERSION) refuse("version", `version ${FRAME_VERSION}`, u16("version"));
-  if (u16("headerBytes") !== FRAME_HEADER_BYTES)
-    refuse("headerBytes", `${FRAME_HEADER_BYTES}`, u16("headerBytes"));
+  const headerBytes = u16("headerBytes");
+  if (headerBytes < FRAME_HEADER_BYTES || headerBytes > message.length)
+    refuse("headerBytes", `${FRAME_HEADER_BYTES} or more, within the message`, headerBytes);
   const bodyBytes = u32("bodyBytes");
-  const bodyThere = message.length - FRAME_HEADER_BYTES;
+  const bodyThere = message.length - headerBytes;
   if (bodyBytes !== bodyThere) refuse("bodyBytes", `${bodyThere} as the message is long`, bodyBytes);
   const crc = frameCrc(message);
   if (u32("crc32") !== crc) refuse("crc32", `${hex(crc)} as computed`, hex(u32("crc32")));
@@ -268,6 +287,7 @@ export function parseFrame(message: Uint8Array): ParsedFrame {
     element,
     width,
     height,
+    headerBytes,
     bodyBytes,
     leftTimestampNs: view.getBigUint64(at("leftTimestampNs"), true),
     rightTimestampNs: view.getBigUint64(at("rightTimestampNs"), true),
@@ -285,6 +305,7 @@ export function parseFrame(message: Uint8Array): ParsedFrame {
     invalidRule: decodeName(INVALID_CODES, "invalidRule", u8("invalidRule")),
     unitScale,
     valueOffset,
+    ...(headerBytes >= ENERGY_HEADER_BYTES && { energy: readEnergy(view) }),
   };
-  return { header, body: message.subarray(FRAME_HEADER_BYTES) };
+  return { header, body: message.subarray(headerBytes) };
 }

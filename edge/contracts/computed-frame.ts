@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A computed frame as the pipeline hands it on.
 import type { FramePair } from "../../camera/index.js";
+import type { FrameEnergy } from "../../core/frame/frame-energy.js";
 import type { EngineOptions, EngineSlot, FrameResult } from "../../cuda/index.js";
+import type { Unavailable } from "./availability.js";
 
 /** Encodings that the engine writes into encodedDepth, encodedDisparity, leftRgb and points; absent: nothing. */
 export type Encodings = Pick<EngineOptions, "encodeDepth" | "encodeDisparity" | "leftRgb" | "points">;
@@ -27,6 +29,8 @@ export interface ComputedFrame {
   images?: Pick<FramePair, "left" | "right"> | undefined;
   /** CLOCK_MONOTONIC when the pair reached the pipeline, nanoseconds. */
   arrivedNs: bigint;
+  /** The energy that the frame carries to its readers; set before the outputs get the frame. */
+  energy?: FrameEnergy | Unavailable | undefined;
 }
 
 /** Takes computed frames. `release` must be called exactly once, now or later. */

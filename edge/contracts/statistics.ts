@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Percentiles over the newest values, and counts by cause: fixed memory, nothing allocated per frame.
 import { Histogram, type Percentiles } from "../../core/index.js";
-import { TimeCounts, type TimeCountsSnapshot } from "./time-counts.js";
+import { BucketCounts, type BucketCountsSnapshot, TIME_BUCKETS } from "./bucket-counts.js";
 
 export type { Percentiles };
 
@@ -45,7 +45,7 @@ export class RecentValues {
 export class RunValues {
   readonly #recent = new RecentValues();
   readonly #all = new Histogram();
-  readonly #counts = new TimeCounts();
+  readonly #counts = new BucketCounts(TIME_BUCKETS);
 
   add(value: number): void {
     this.#recent.add(value);
@@ -54,7 +54,7 @@ export class RunValues {
   }
 
   /** All of them, by fixed bounds. */
-  counts(): TimeCountsSnapshot {
+  counts(): BucketCountsSnapshot {
     return this.#counts.snapshot();
   }
 

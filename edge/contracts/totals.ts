@@ -2,8 +2,8 @@
 // Counts since the start of a run: numbers that only grow, from which a reader computes rates.
 import type { DroppedPixels, StageName } from "../../cuda/index.js";
 import type { PowerFigures } from "../../power/index.js";
+import type { BucketCountsSnapshot } from "./bucket-counts.js";
 import type { DutyCycleFigures } from "./duty-cycle.js";
-import type { TimeCountsSnapshot } from "./time-counts.js";
 
 /** Times of a stage, milliseconds. */
 export interface StageFigures {
@@ -18,7 +18,7 @@ export interface OutputTotals {
   /** The current problem; undefined: none. */
   problem: string | undefined;
   /** From capture to the moment when the frame had left this process. */
-  latency: TimeCountsSnapshot;
+  latency: BucketCountsSnapshot;
 }
 
 export interface RunTotals {
@@ -28,9 +28,11 @@ export interface RunTotals {
   /** Pixels that refine.minConfidence, depth.minMetres and depth.maxMetres dropped, by cause. */
   droppedPixels: DroppedPixels;
   /** Every stage that has run. */
-  stages: Partial<Record<StageName, TimeCountsSnapshot>>;
+  stages: Partial<Record<StageName, BucketCountsSnapshot>>;
   /** From capture to the end of the computation. */
-  latency: TimeCountsSnapshot;
+  latency: BucketCountsSnapshot;
+  /** Joules that the frames carried. */
+  frameEnergy: BucketCountsSnapshot;
   /** By kind, those that are open. */
   outputs: Record<string, OutputTotals>;
   /** As in RunFigures. */

@@ -110,6 +110,16 @@ export const METRICS = json("depthwatt.Metrics", {
   outputs: OBJECT,
 });
 
+/** Energy between the captures of two successive frames; `available` false: `reason` says why there is none. */
+export const FRAME_ENERGY = json("depthwatt.FrameEnergy", {
+  available: { type: "boolean" },
+  reason: TEXT,
+  joules: NUMBER,
+  joulesUncertainty: { type: ["number", "object"], description: "Expanded (k = 2)." },
+  seconds: { type: "number", description: "Length of the interval." },
+  ageMs: { type: "number", description: "From the end of the interval to the capture of this frame." },
+});
+
 export const STATE = json("depthwatt.State", {
   state: { enum: ["online", "degraded", "stopped"] },
   reason: TEXT,

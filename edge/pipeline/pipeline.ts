@@ -11,6 +11,7 @@ import {
   perCause,
   STAGE_NAMES,
 } from "../../cuda/index.js";
+import { BucketCounts, ENERGY_BUCKETS } from "../contracts/bucket-counts.js";
 import { ageMs, type ComputedFrame, type Encodings, type FrameSink } from "../contracts/computed-frame.js";
 import { CountsByCause, Rate, RunValues } from "../contracts/statistics.js";
 import { SlotPool } from "./slots.js";
@@ -63,6 +64,8 @@ export class Pipeline {
   readonly stageTimes = STAGE_NAMES.map(() => new RunValues());
   /** To the end of the computation; what an output adds is its own. */
   readonly latency = new RunValues();
+  /** Joules that frames carried. */
+  readonly energy = new BucketCounts(ENERGY_BUCKETS);
   readonly drops: CountsByCause;
   readonly rate = new Rate();
   frames = 0;
@@ -248,6 +251,7 @@ export class Pipeline {
       arrivedNs,
     };
     this.#options.onFrame?.(frame);
+    if (frame.energy?.available) this.energy.add(frame.energy.joules);
     this.#offering = true;
     for (const sink of sinks) {
       this.#slots.hold(index);

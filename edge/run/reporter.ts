@@ -134,6 +134,7 @@ export class Reporter {
       droppedPixels: { ...droppedPixels },
       stages,
       latency: pipeline.latency.counts(),
+      frameEnergy: pipeline.energy.snapshot(),
       outputs: byOutput,
       drops: collectDrops(pipeline, source.counters(), drops),
       power: this.#power("run"),

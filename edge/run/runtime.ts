@@ -144,7 +144,9 @@ export class Runtime {
     }
     this.#state.backendWorks();
     // Frames are joined to energy by their capture time, where that is on the meter's clock.
-    this.parts.meter.frame(frame.clock === "monotonic" ? frame.leftTimestampNs : frame.arrivedNs);
+    frame.energy = this.parts.meter.frame(
+      frame.clock === "monotonic" ? frame.leftTimestampNs : frame.arrivedNs,
+    );
     this.parts.duty.frameDone();
     this.parts.health.frame(frame.images);
     this.parts.matching.frame(frame);

@@ -75,6 +75,28 @@ const CASES = [
   ["points f32 rgb", { ...POINTS, element: "f32", points: { frame: "camera", colour: "rgb" } }, points],
   ["points i16 grey, half", { ...POINTS, reduction: 2, points: { frame: "robot", colour: "grey" } }, points],
   ["points i16 rgb", { ...POINTS, points: { frame: "camera", colour: "rgb" } }, points],
+  [
+    "depth rvl with energy",
+    {
+      encoding: "rvl",
+      energy: { available: true, joules: 0.375, joulesUncertainty: 0.03, seconds: 0.03125, ageMs: 87.4 },
+    },
+    depth,
+  ],
+  [
+    "depth compressedDepth with energy of unknown uncertainty",
+    {
+      encoding: "compressedDepth",
+      energy: {
+        available: true,
+        joules: 2,
+        joulesUncertainty: { available: false, reason: "" },
+        seconds: 0.5,
+        ageMs: 1e6,
+      },
+    },
+    depth,
+  ],
 ];
 
 async function packed(encoding, counts, width, height) {

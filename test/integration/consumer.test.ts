@@ -197,6 +197,7 @@ needs("mosquitto").suite("consumer against Mosquitto", () => {
       "invalid",
       "publishers",
       "bytes",
+      "energy",
     ]);
     expect(summary).toMatchObject({ frames: 5, gaps: 0, crcErrors: 0, invalid: 0, publishers: 1 });
     expect(summary.fps).toBeGreaterThan(0);

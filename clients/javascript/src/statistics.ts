@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rate, latency and losses of a stream since its first frame, in the form of `consume --json`.
+import type { FrameEnergy } from "../../../core/frame/frame-energy.js";
 import { Histogram } from "../../../core/index.js";
 import type { ReceivedFrame } from "./consumer.js";
 
@@ -24,6 +25,18 @@ export interface ConsumerSummary {
   publishers: number;
   /** Header and body of the frames counted. */
   bytes: number;
+  /** Sums of the intervals that the frames carried. */
+  energy: ConsumedEnergy | Unknown;
+}
+
+export interface ConsumedEnergy {
+  /** Frames that carried energy. */
+  frames: number;
+  joules: number;
+  seconds: number;
+  joulesPerFrame: number;
+  /** Expanded uncertainty (k = 2) of one frame's joules, the mean of the frames. */
+  joulesUncertainty: number | Unknown;
 }
 
 const unknown = (reason: string): Unknown => ({ available: false, reason });
@@ -39,6 +52,7 @@ export class StreamStatistics {
   #bytes = 0;
   #firstMs = 0;
   #lastMs = 0;
+  readonly #energy = { frames: 0, joules: 0, seconds: 0, uncertainty: 0 };
   readonly #latencies = new Histogram();
   /** How far below 0 those were that this machine's clock makes negative. */
   readonly #behindMs = new Histogram();
@@ -49,6 +63,7 @@ export class StreamStatistics {
     this.frames++;
     this.#gaps += frame.missingBefore;
     this.#bytes += frame.messageBytes;
+    this.#addEnergy(frame.header.energy);
     if (frame.latencyMs !== undefined) {
       this.#latencies.add(frame.latencyMs);
       if (frame.latencyMs < 0) this.#behindMs.add(-frame.latencyMs);
@@ -63,7 +78,45 @@ export class StreamStatistics {
     const seconds = round((this.#lastMs - this.#firstMs) / 1000);
     const rate = (frames - 1) / ((this.#lastMs - this.#firstMs) / 1000);
     const fps = frames > 1 ? round(rate) : unknown("a rate needs two frames");
-    return { frames, seconds, fps, latencyMs: this.#latency(), gaps, crcErrors, invalid, publishers, bytes };
+    return {
+      frames,
+      seconds,
+      fps,
+      latencyMs: this.#latency(),
+      gaps,
+      crcErrors,
+      invalid,
+      publishers,
+      bytes,
+      energy: this.#energySummary(),
+    };
+  }
+
+  #addEnergy(energy: FrameEnergy | undefined): void {
+    if (energy === undefined) return;
+    const { joules, joulesUncertainty, seconds } = energy;
+    this.#energy.frames++;
+    this.#energy.joules += joules;
+    this.#energy.seconds += seconds;
+    this.#energy.uncertainty += typeof joulesUncertainty === "number" ? joulesUncertainty : Number.NaN;
+  }
+
+  #energySummary(): ConsumerSummary["energy"] {
+    const { frames, joules, seconds, uncertainty } = this.#energy;
+    if (frames === 0) {
+      return unknown(
+        this.frames === 0 ? "no frame came" : "no frame carried energy: the publisher's metrics say why",
+      );
+    }
+    return {
+      frames,
+      joules: Number(joules.toPrecision(6)),
+      seconds: round(seconds),
+      joulesPerFrame: Number((joules / frames).toPrecision(6)),
+      joulesUncertainty: Number.isNaN(uncertainty)
+        ? unknown("the step of the publisher's sensor is unknown")
+        : Number((uncertainty / frames).toPrecision(3)),
+    };
   }
 
   #latency(): ConsumerSummary["latencyMs"] {

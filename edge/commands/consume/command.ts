@@ -54,9 +54,15 @@ function liveLine(summary: ConsumerSummary): string {
 }
 
 function report(summary: ConsumerSummary): void {
-  const { frames, seconds, bytes, latencyMs } = summary;
+  const { frames, seconds, bytes, latencyMs, energy } = summary;
   printLine(liveLine(summary));
   printLine(`${seconds} s, ${bytes} bytes, ${frames > 0 ? Math.round(bytes / frames) : 0} bytes a frame`);
+  if ("joules" in energy) {
+    const { joulesPerFrame, joulesUncertainty, joules } = energy;
+    const one =
+      typeof joulesUncertainty === "number" ? `+- ${joulesUncertainty} J` : "of unknown uncertainty";
+    printLine(`${joulesPerFrame} J a frame (one frame ${one}), ${joules} J in ${energy.seconds} s`);
+  } else printLine(`energy unknown: ${energy.reason}`);
   if (!("p50" in latencyMs)) printLine(`latency unknown: ${latencyMs.reason}`);
 }
 

@@ -16,7 +16,7 @@ import {
   writePointCloud,
 } from "../../mcap/messages.js";
 import type { RecordedChannel } from "../../mcap/recording-file.js";
-import { CAMERA_INFO, COMPRESSED_IMAGE, IMAGE, POINT_CLOUD } from "../../mcap/schemas.js";
+import { CAMERA_INFO, COMPRESSED_IMAGE, FRAME_ENERGY, IMAGE, POINT_CLOUD } from "../../mcap/schemas.js";
 import type { McapSettings } from "./settings.js";
 
 /** Capture times as the recording has them, nanoseconds since 1970, or the recording's own where it was replayed. */
@@ -223,6 +223,25 @@ function leftChannel(topic: string, grey: ImagePrefix, colours: ImagePrefix): Fr
   };
 }
 
+/** The energy that a frame carries, or why it carries none, as JSON. */
+function energyChannel(topic: string): FrameChannel {
+  let made: { frame: ComputedFrame; text: Uint8Array } | undefined;
+  const textOf = (frame: ComputedFrame): Uint8Array => {
+    if (made?.frame !== frame) made = { frame, text: Buffer.from(JSON.stringify(frame.energy)) };
+    return made.text;
+  };
+  return {
+    topic,
+    schema: FRAME_ENERGY,
+    bytes: (frame) => (frame.energy === undefined ? undefined : textOf(frame).length),
+    write(target, at, frame, { leftNs }) {
+      target.set(textOf(frame), at);
+      made = undefined;
+      return { publishNs: leftNs, sequence: frame.leftSequence };
+    },
+  };
+}
+
 /** Returns the channels in the order of a frame's messages in the recording. */
 export function frameChannels(context: ChannelContext): FrameChannel[] {
   const { settings, prefix, width, height, hasDepth, rig, input } = context;
@@ -282,5 +301,7 @@ export function frameChannels(context: ChannelContext): FrameChannel[] {
         cameraChannel(`${prefix}/depth/camera_info`, "left_rectified", rectifiedCamera(rig.rectification)),
       );
   }
+  // The last one: its length is odd or even, and 16-bit pixels need an even place.
+  channels.push(energyChannel(`${prefix}/energy`));
   return channels;
 }

@@ -9,6 +9,20 @@ export const FRAME_CONTENT_TYPE = "application/vnd.depthwatt.frame";
 /** Three periods, and at least a second: a broker may then forget the message. */
 export const expirySeconds = (periodMs: number): number => Math.max(1, Math.ceil((3 * periodMs) / 1000));
 
+/** The energy that the frame carries, in SI units with enough digits for any reader. */
+function energyProperties(energy: FrameDescription["energy"]): (readonly [string, string])[] {
+  if (energy === undefined) return [];
+  if (!energy.available) return [["energy", `unavailable: ${energy.reason}`]];
+  const { joules, joulesUncertainty, seconds, ageMs } = energy;
+  const uncertainty = typeof joulesUncertainty === "number" ? joulesUncertainty.toPrecision(3) : "unknown";
+  return [
+    ["energyJoules", joules.toPrecision(6)],
+    ["energyUncertaintyJoules", uncertainty],
+    ["energySeconds", seconds.toPrecision(6)],
+    ["energyAgeMs", ageMs.toFixed(3)],
+  ];
+}
+
 export function frameProperties(
   frame: FrameDescription,
   frameNumber: number,
@@ -24,6 +38,7 @@ export function frameProperties(
       ["frameNumber", String(frameNumber)],
       ["leftTimestampNs", String(frame.leftTimestampNs)],
       ["clock", frame.clock],
+      ...energyProperties(frame.energy),
       ...(frame.reduction === undefined ? [] : ([["reduction", String(frame.reduction)]] as const)),
     ],
   };

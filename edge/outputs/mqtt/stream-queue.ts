@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One stream's way to the socket: at most one frame being sent and the newest one waiting. Counts what became of each.
-import {
-  COMPRESSED_DEPTH_HEADER_BYTES,
-  FRAME_HEADER_BYTES,
-  STREAM_CODES,
-  type StreamName,
-} from "../../../core/frame/frame-format.js";
-import type { FrameDescription } from "../../../core/frame/payload.js";
+import { STREAM_CODES, type StreamName } from "../../../core/frame/frame-format.js";
+import { bytesBeforeBody, type FrameDescription } from "../../../core/frame/payload.js";
 import type { PublishDropCause, PublisherCounters, StreamCounters } from "./publisher-types.js";
 
 export interface PendingFrame {
@@ -83,8 +78,7 @@ export class StreamQueue {
 
 /** Size of the message, header and body. */
 export function messageBytes(pending: PendingFrame): number {
-  const prefix = pending.frame.encoding === "compressedDepth" ? COMPRESSED_DEPTH_HEADER_BYTES : 0;
-  return FRAME_HEADER_BYTES + prefix + pending.bodyBytes;
+  return bytesBeforeBody(pending.frame) + pending.bodyBytes;
 }
 
 export type StreamQueues = Readonly<Record<StreamName, StreamQueue>>;

@@ -2,11 +2,8 @@
 // One sink per published stream: says where in a slot its body lies and what it means. Bodies that the engine wrote are
 // handed on as they lie; PNG is made here, off the JavaScript thread, and raw disparity where another output has it as RVL.
 import { encodePng } from "../../../camera/index.js";
-import {
-  COMPRESSED_DEPTH_HEADER_BYTES,
-  FRAME_HEADER_BYTES,
-  type Reduction,
-} from "../../../core/frame/frame-format.js";
+import type { Reduction } from "../../../core/frame/frame-format.js";
+import { bytesBeforeBody } from "../../../core/frame/payload.js";
 import { DepthwattError } from "../../../core/index.js";
 import { ENCODED_HEADROOM_BYTES } from "../../../cuda/index.js";
 import type { ComputedFrame } from "../../contracts/computed-frame.js";
@@ -92,6 +89,7 @@ const describer =
     realtimeOffsetNs: offset.of(frame.clock),
     leftSequence: frame.leftSequence,
     rightSequence: frame.rightSequence,
+    energy: frame.energy,
     ...(stream === "points" && describePoints(frame)),
   });
 
@@ -116,8 +114,8 @@ type MakeSink = (
 ) => StreamSink;
 
 /** Size of a message whose body has so many bytes. */
-const messageBytes = (encoding: Encoding, bodyBytes: number) =>
-  FRAME_HEADER_BYTES + (encoding === "compressedDepth" ? COMPRESSED_DEPTH_HEADER_BYTES : 0) + bodyBytes;
+const messageBytes = (description: FrameDescription, bodyBytes: number) =>
+  bytesBeforeBody(description) + bodyBytes;
 
 /** Sends the whole picture where it fits, else the largest that does; the smallest is dropped where not even that does. */
 function fittingSink(
@@ -131,7 +129,7 @@ function fittingSink(
   return (frame, done) => {
     const description = describe(frame);
     const bytes = wholeBytes(stream, encoding, description.element, frame);
-    const fits = (bodyBytes: number) => messageBytes(encoding, bodyBytes) <= publisher.maxMessageBytes;
+    const fits = (bodyBytes: number) => messageBytes(description, bodyBytes) <= publisher.maxMessageBytes;
     if (fits(bytes)) {
       whole(frame, done);
       return;
@@ -161,14 +159,14 @@ const bodySink: MakeSink =
     publisher.publish(buffer, ENCODED_HEADROOM_BYTES, bytes, description, done);
   };
 
-const pngSink: MakeSink = (stream, encoding, describe, { publisher, onDropped, onReduced }, fits) => {
+const pngSink: MakeSink = (stream, _encoding, describe, { publisher, onDropped, onReduced }, fits) => {
   let busy = false;
   const pack = async (frame: ComputedFrame, description: FrameDescription) => {
     const data = streamPixels(stream, description.element, frame);
     const whole = await encodePng({ data, width: frame.width, height: frame.height });
     let made = { png: whole, description };
     for (const reduction of fits ? REDUCTIONS : []) {
-      if (messageBytes(encoding, made.png.length) <= publisher.maxMessageBytes) break;
+      if (messageBytes(description, made.png.length) <= publisher.maxMessageBytes) break;
       const size = reducedSize(frame, reduction);
       const png = await encodePng({ data: reducedPixels(description, frame, reduction), ...size });
       made = { png, description: { ...description, ...size, reduction } };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the metrics as text: Prometheus' format 0.0.4, and OpenMetrics 1.0.0 on request.
-import { TIME_BOUNDS_MS } from "../../contracts/time-counts.js";
 import type { Family, HistogramFamily, Labels, ScrapeFacts, ValueFamily } from "./family.js";
 
 export type Format = "prometheus" | "openMetrics";
@@ -38,8 +37,8 @@ function number(value: number): string {
 }
 
 /** OpenMetrics wants a decimal point in each bound. */
-const bound = (milliseconds: number): string => {
-  const text = String(milliseconds / 1000);
+const bound = (value: number): string => {
+  const text = String(value);
   return text.includes(".") ? text : `${text}.0`;
 };
 
@@ -52,13 +51,13 @@ function valueLines(family: ValueFamily, facts: ScrapeFacts): string[] {
 }
 
 function histogramLines({ name, samples }: HistogramFamily, facts: ScrapeFacts): string[] {
-  return samples(facts).flatMap(({ labels, times: { cumulative, count, sumMs } }) => [
-    ...TIME_BOUNDS_MS.map(
-      (milliseconds, place) =>
-        `${name}_bucket${labelled(labels, { le: bound(milliseconds) })} ${cumulative[place]}`,
+  return samples(facts).flatMap(({ labels, counts: { buckets, cumulative, count, sum } }) => [
+    ...buckets.bounds.map(
+      (value, place) =>
+        `${name}_bucket${labelled(labels, { le: bound(value / buckets.perUnit) })} ${cumulative[place]}`,
     ),
     `${name}_bucket${labelled(labels, { le: "+Inf" })} ${count}`,
-    `${name}_sum${labelled(labels)} ${number(sumMs / 1000)}`,
+    `${name}_sum${labelled(labels)} ${number(sum / buckets.perUnit)}`,
     `${name}_count${labelled(labels)} ${count}`,
   ]);
 }

@@ -167,7 +167,7 @@ export const FAMILIES: readonly Family[] = [
     unit: "seconds",
     help: "Time of each stage of a frame.",
     samples: ({ totals }) =>
-      Object.entries(totals?.stages ?? {}).map(([stage, times]) => ({ labels: { stage }, times })),
+      Object.entries(totals?.stages ?? {}).map(([stage, counts]) => ({ labels: { stage }, counts })),
     panel: {
       title: "Time of a stage, 95 %",
       lines: [
@@ -184,7 +184,7 @@ export const FAMILIES: readonly Family[] = [
     type: "histogram",
     unit: "seconds",
     help: "From capture to the end of the computation.",
-    samples: ({ totals }) => (totals === undefined ? [] : [{ times: totals.latency }]),
+    samples: ({ totals }) => (totals === undefined ? [] : [{ counts: totals.latency }]),
     panel: {
       title: "Latency to the end of the computation",
       lines: [0.5, 0.95, 0.99].map((share) => ({
@@ -200,8 +200,8 @@ export const FAMILIES: readonly Family[] = [
     unit: "seconds",
     help: "From capture to the moment when an output had sent the frame.",
     samples: ({ totals }) =>
-      Object.entries(totals?.outputs ?? {}).flatMap(([output, { latency: times }]) =>
-        times.count > 0 ? [{ labels: { output }, times }] : [],
+      Object.entries(totals?.outputs ?? {}).flatMap(([output, { latency: counts }]) =>
+        counts.count > 0 ? [{ labels: { output }, counts }] : [],
       ),
     panel: {
       title: "Latency of an output, 95 %",
@@ -295,6 +295,14 @@ export const FAMILIES: readonly Family[] = [
     unit: "joules",
     help: "Mean energy of a frame over the last seconds, idle included.",
     samples: ({ recent }) => one(powerNumber(recent?.power, "joulesPerFrame")),
+  },
+  {
+    name: "depthwatt_frame_interval_energy_joules",
+    type: "histogram",
+    unit: "joules",
+    help: "Energy between the captures of two successive frames, idle included, as each frame carries it.",
+    samples: ({ totals }) =>
+      totals === undefined || totals.frameEnergy.count === 0 ? [] : [{ counts: totals.frameEnergy }],
   },
   {
     name: "depthwatt_frames_per_second_watt",

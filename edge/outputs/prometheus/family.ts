@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Defines a metric: name, type, unit, the source of its samples, and its use in dashboards and alerts.
 import type { PowerFigures } from "../../../power/index.js";
+import type { BucketCountsSnapshot } from "../../contracts/bucket-counts.js";
 import type { DeviceState } from "../../contracts/output.js";
-import type { TimeCountsSnapshot } from "../../contracts/time-counts.js";
 import type { RunTotals } from "../../contracts/totals.js";
 
 /** The facts at the moment of a scrape; an unknown one is undefined, and has no samples. */
@@ -26,7 +26,7 @@ export interface ValueSample {
 
 export interface HistogramSample {
   labels?: Labels;
-  times: TimeCountsSnapshot;
+  counts: BucketCountsSnapshot;
 }
 
 /** A drawing of the dashboard. `$instance` stands for the devices that are chosen there. */

@@ -2,7 +2,7 @@
 // Feeds the page from a broker: the messages of every device below a base topic, put together again by capture time and
 // handed on as they came.
 import type { Consumer, ReceivedFrame } from "../../../clients/javascript/src/index.js";
-import { FRAME_HEADER_BYTES, type PictureStream } from "../../../core/frame/frame-format.js";
+import type { PictureStream } from "../../../core/frame/frame-format.js";
 import { printable, redactUrl } from "../../../core/index.js";
 import type { Hub } from "./hub.js";
 import type { DocumentType } from "./protocol.js";
@@ -25,8 +25,8 @@ interface Assembly {
 }
 
 /** The whole message again: parseFrame cut it in two without a copy. */
-const wholeMessage = ({ body, messageBytes }: ReceivedFrame): Uint8Array =>
-  new Uint8Array(body.buffer, body.byteOffset - FRAME_HEADER_BYTES, messageBytes);
+const wholeMessage = ({ header, body, messageBytes }: ReceivedFrame): Uint8Array =>
+  new Uint8Array(body.buffer, body.byteOffset - header.headerBytes, messageBytes);
 
 /** JSON.stringify calls itself for each level and ends in an exception where they are some thousand. */
 function isShallow(value: unknown, levels = MAX_LEVELS): boolean {

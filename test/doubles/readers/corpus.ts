@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { decodeBody, decodePoints, toValues } from "../../../clients/javascript/src/decode.js";
 import { crc32 } from "../../../core/frame/crc32.js";
+import type { FrameEnergy } from "../../../core/frame/frame-energy.js";
 import { type FieldName, FRAME_FIELDS } from "../../../core/frame/frame-format.js";
 import { parseFrame } from "../../../core/frame/payload.js";
 import { seededRandom } from "../rvl-pictures.js";
@@ -17,7 +18,9 @@ export function goldenMessages(): Uint8Array[] {
 /** Corrects the CRC and the length of the body, so that the reader must notice the other errors. */
 export function reseal(message: Uint8Array): Uint8Array {
   const view = new DataView(message.buffer, message.byteOffset, message.byteLength);
-  view.setUint32(24, message.length - 96, true);
+  const headerBytes = view.getUint16(6, true);
+  const begin = headerBytes >= 96 && headerBytes <= message.length ? headerBytes : 96;
+  view.setUint32(24, message.length - begin, true);
   view.setUint32(92, crc32(message.subarray(96), crc32(message.subarray(0, 92))), true);
   return message;
 }
@@ -110,13 +113,25 @@ const MAX_PIXELS = 1 << 20;
 /** A NaN has many forms. */
 const plain = (values: Float32Array) => values.map((value) => (Number.isNaN(value) ? -1e9 : value));
 
-/** "ok WIDTH HEIGHT NUMBER REDUCTION CRC-OF-COUNTS CRC-OF-VALUES" (points: two CRCs and their frame), or "refused"; `image`: its body is a PNG or JPEG file. */
+const floatBits = (value: number) => new Uint32Array(Float32Array.of(value).buffer)[0];
+
+/** " energy BITS-OF-JOULES BITS-OF-SECONDS THOUSANDTHS AGE"; -1 thousandths: the uncertainty is unknown. */
+function energyFacts(energy: FrameEnergy | undefined): string {
+  if (energy === undefined) return "";
+  const { joules, joulesUncertainty, seconds, ageMs } = energy;
+  const thousandths =
+    typeof joulesUncertainty === "number" ? Math.round((1000 * joulesUncertainty) / joules) : -1;
+  return ` energy ${floatBits(joules)} ${floatBits(seconds)} ${thousandths} ${ageMs}`;
+}
+
+/** "ok [energy ...] WIDTH HEIGHT NUMBER REDUCTION CRC-OF-COUNTS CRC-OF-VALUES" (points: two CRCs and their frame), or "refused"; `image`: its body is a PNG or JPEG file. */
 export function verdict(message: Uint8Array): { text: string; image: boolean } {
   let image = false;
   try {
     const { header, body } = parseFrame(message);
     image = header.encoding === "png" || header.encoding === "jpeg";
-    const facts = `ok ${header.width} ${header.height} ${header.frameNumber} ${header.reduction}`;
+    const size = `${header.width} ${header.height} ${header.frameNumber} ${header.reduction}`;
+    const facts = `ok${energyFacts(header.energy)} ${size}`;
     if (header.points !== undefined) {
       const { positions, colours } = decodePoints(header, body, { maxPixels: MAX_PIXELS });
       const sums = `${crc32(new Uint8Array(plain(positions).buffer))} ${crc32(colours)}`;

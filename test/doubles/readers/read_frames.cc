@@ -27,6 +27,20 @@ depthwatt::Fault unpack(const depthwatt::Frame& frame, uint32_t& sum, uint32_t& 
   return fault;
 }
 
+uint32_t bits(float value) {
+  uint32_t pattern;
+  std::memcpy(&pattern, &value, 4);
+  return pattern;
+}
+
+/// As corpus.ts words it.
+void printEnergy(const depthwatt::Energy& energy) {
+  if (!energy.known) return;
+  const long thousandths =
+      energy.uncertaintyKnown ? std::lround(1000.0 * energy.joulesUncertainty / energy.joules) : -1;
+  std::printf(" energy %u %u %ld %u", bits(energy.joules), bits(energy.seconds), thousandths, energy.ageMs);
+}
+
 void readPoints(const depthwatt::Frame& frame) {
   std::vector<depthwatt::Point> points(frame.pixels());
   if (depthwatt::decode(frame, points.data(), points.size()) != depthwatt::Fault::none) return;
@@ -36,7 +50,9 @@ void readPoints(const depthwatt::Frame& frame) {
     for (const float place : {point.x, point.y, point.z}) places.push_back(plain(place));
     for (const uint8_t colour : {point.red, point.green, point.blue}) colours.push_back(colour);
   }
-  std::printf("ok %u %u %u %u %u %u %s\n", frame.width, frame.height, frame.frameNumber, frame.reduction,
+  std::printf("ok");
+  printEnergy(frame.energy);
+  std::printf(" %u %u %u %u %u %u %s\n", frame.width, frame.height, frame.frameNumber, frame.reduction,
               depthwatt::crc32(reinterpret_cast<const uint8_t*>(places.data()), places.size() * sizeof(float)),
               depthwatt::crc32(colours.data(), colours.size()),
               frame.pointFrame == depthwatt::PointFrame::robot ? "robot" : "camera");
@@ -56,9 +72,11 @@ void read(const uint8_t* message, size_t bytes) {
                 ? unpack<uint8_t>(frame, sum, values)
             : frame.element == depthwatt::Element::u16 ? unpack<uint16_t>(frame, sum, values)
                                                        : unpack<float>(frame, sum, values);
-  if (fault == depthwatt::Fault::none)
-    std::printf("ok %u %u %u %u %u %u\n", frame.width, frame.height, frame.frameNumber, frame.reduction, sum, values);
-  else std::puts(fault == depthwatt::Fault::encoding ? "unsupported" : "refused");
+  if (fault == depthwatt::Fault::none) {
+    std::printf("ok");
+    printEnergy(frame.energy);
+    std::printf(" %u %u %u %u %u %u\n", frame.width, frame.height, frame.frameNumber, frame.reduction, sum, values);
+  } else std::puts(fault == depthwatt::Fault::encoding ? "unsupported" : "refused");
 }
 
 }  // namespace

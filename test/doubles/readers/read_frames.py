@@ -33,6 +33,19 @@ def plain_crc(values):
     return zlib.crc32(numpy.where(numpy.isnan(values), numpy.float32(-1e9), values).tobytes())
 
 
+def bits(value):
+    return struct.unpack("<I", struct.pack("<f", value))[0]
+
+
+def energy_facts(energy):
+    """As corpus.ts words them."""
+    if energy is None:
+        return []
+    uncertainty = energy.joules_uncertainty
+    thousandths = -1 if uncertainty is None else round(1000 * uncertainty / energy.joules)
+    return ["energy", bits(energy.joules), bits(energy.seconds), thousandths, energy.age_ms]
+
+
 def read(message):
     header, body = depthwatt.parse_frame(message)
     return depthwatt.Frame("", header, body, max_pixels=1 << 20)
@@ -52,7 +65,7 @@ else:
         try:
             frame = read(message)
             header = frame.header
-            facts = ["ok", header.width, header.height, header.frame_number, header.reduction]
+            facts = ["ok", *energy_facts(header.energy), header.width, header.height, header.frame_number, header.reduction]
             if header.stream == "points":
                 xyz, colours = frame.xyz, frame.colours
                 print(*facts, plain_crc(xyz), zlib.crc32(colours.tobytes()), header.point_frame)

@@ -289,7 +289,7 @@ describe("statistics", () => {
     return { asymmetricMatch: closeTo, toString: () => `near ${value}` };
   };
   const frame = (latencyMs: number | undefined, missingBefore = 0) =>
-    ({ latencyMs, missingBefore, messageBytes: 100 }) as never;
+    ({ latencyMs, missingBefore, messageBytes: 100, header: {} }) as never;
 
   test("rate from the first frame to the last, percentiles, losses", () => {
     const statistics = new StreamStatistics();
@@ -304,6 +304,30 @@ describe("statistics", () => {
       invalid: 0,
       publishers: 1,
       bytes: 10100,
+      energy: {
+        available: false,
+        reason: "no frame carried energy: the publisher's metrics say why",
+      },
+    });
+  });
+
+  test("joules of the intervals that frames carried", () => {
+    const statistics = new StreamStatistics();
+    const carrying = (joules: number, joulesUncertainty: number | object) =>
+      ({
+        messageBytes: 100,
+        missingBefore: 0,
+        header: { energy: { available: true, joules, joulesUncertainty, seconds: 0.05, ageMs: 3 } },
+      }) as never;
+    statistics.add(frame(1));
+    statistics.add(carrying(0.25, 0.02));
+    statistics.add(carrying(0.5, 0.04));
+    const known = { frames: 2, joules: 0.75, seconds: 0.1, joulesPerFrame: 0.375 };
+    expect(statistics.summary().energy).toEqual({ ...known, joulesUncertainty: 0.03 });
+    statistics.add(carrying(0.5, { available: false, reason: "unknown" }));
+    expect(statistics.summary().energy).toMatchObject({
+      joules: 1.25,
+      joulesUncertainty: { available: false, reason: "the step of the publisher's sensor is unknown" },
     });
   });
 

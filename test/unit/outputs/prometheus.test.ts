@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { request as ask, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test, vi } from "vitest";
-import { TIME_BOUNDS_MS, TimeCounts } from "../../../edge/contracts/time-counts.js";
+import { BucketCounts, ENERGY_BUCKETS, TIME_BUCKETS } from "../../../edge/contracts/bucket-counts.js";
 import { alertRules, grafanaDashboard } from "../../../edge/outputs/prometheus/dashboard.js";
 import { exposition, formatFor } from "../../../edge/outputs/prometheus/exposition.js";
 import { FAMILIES } from "../../../edge/outputs/prometheus/families.js";
@@ -50,14 +50,14 @@ test("a counter and an info in both formats, by hand", () => {
 });
 
 test("a histogram counts exactly, its bounds included", () => {
-  const times = new TimeCounts();
+  const times = new BucketCounts(TIME_BUCKETS);
   for (const milliseconds of [0.05, 1, 1.0001, 1000, 9999]) times.add(milliseconds);
   const family: Family = {
     name: "robot_time_seconds",
     type: "histogram",
     unit: "seconds",
     help: "t",
-    samples: () => [{ labels: { stage: "match" }, times: times.snapshot() }],
+    samples: () => [{ labels: { stage: "match" }, counts: times.snapshot() }],
   };
   const lines = exposition([family], NOTHING, "openMetrics").split("\n");
   const at = (le: string) =>
@@ -75,9 +75,8 @@ test("a histogram counts exactly, its bounds included", () => {
   expect(lines).toContain(
     `robot_time_seconds_sum{stage="match"} ${(0.05 + 1 + 1.0001 + 1000 + 9999) / 1000}`,
   );
-  expect(TIME_BOUNDS_MS.every((value, place) => place === 0 || value > TIME_BOUNDS_MS[place - 1]!)).toBe(
-    true,
-  );
+  for (const { bounds } of [TIME_BUCKETS, ENERGY_BUCKETS])
+    expect(bounds.every((value, place) => place === 0 || value > bounds[place - 1]!)).toBe(true);
 });
 
 test.each([
@@ -135,7 +134,8 @@ test("power, rails, idle and temperatures that are known stand with their units"
         droppedPixels: { filled: 10, lowConfidence: 0, tooNear: 0, tooFar: 0 },
         stages: {},
         outputs: {},
-        latency: new TimeCounts().snapshot(),
+        latency: new BucketCounts(TIME_BUCKETS).snapshot(),
+        frameEnergy: { buckets: ENERGY_BUCKETS, cumulative: [0, 0, 0, 0, 1], count: 1, sum: 0.2 },
         drops: { "left.late": 3 },
         power: power as never,
         dutyCycle: {
@@ -160,6 +160,8 @@ test("power, rails, idle and temperatures that are known stand with their units"
     "depthwatt_frame_energy_joules 7.5",
     'depthwatt_rail_power_watts{rail="VDD_IN"} 4',
     "depthwatt_energy_joules_total 52.5",
+    'depthwatt_frame_interval_energy_joules_bucket{le="0.25"} 1',
+    "depthwatt_frame_interval_energy_joules_sum 0.2",
     'depthwatt_rail_energy_joules_total{rail="VDD_IN"} 40',
     'depthwatt_temperature_celsius{zone="CPU-therm"} 48.5',
     'depthwatt_throttle_events_total{counter="soctherm"} 2',

@@ -98,6 +98,153 @@ function available(report: ReturnType<Meter["report"]>): PowerReport {
   return report;
 }
 
+describe("energy of a frame", () => {
+  /** Captures a frame every `periodMs` for a minute, on a clock that sensor and frames share. */
+  function playMinute(bench: Bench, periodMs: number, readingMs: number, rateHz?: number) {
+    const meter = new Meter({ sensor: bench, clock: () => bench.nowNs, rateHz: rateHz ?? 1000 / readingMs });
+    const carried: ReturnType<Meter["frame"]>[] = [];
+    let nextReading = 0;
+    // Frames and readings meet at no multiple of each other.
+    for (let ms = 0; ms <= 60_000; ms++) {
+      bench.nowNs = bench.at(ms / 1000);
+      if (ms >= nextReading) {
+        meter.sample();
+        nextReading += readingMs;
+      }
+      if (ms % periodMs === 3) carried.push(meter.frame(bench.nowNs));
+    }
+    const known = carried.filter((energy) => energy.available);
+    return { meter, carried, known, sum: known.reduce((joules, energy) => joules + energy.joules, 0) };
+  }
+
+  const load = (t: number) => 8 + 3 * Math.sin(3 * t) + (t % 1 < 0.2 ? 4 : 0);
+  const loadJoules = (t: number) =>
+    8 * t + 1 - Math.cos(3 * t) + 4 * (0.2 * Math.floor(t) + Math.min(t % 1, 0.2));
+  /** As NVML's counter does: the value is renewed every 100 ms, and read more often. */
+  const slowCounter = (t: number) => loadJoules(Math.floor(t * 10 + 1e-9) / 10);
+
+  test.each([
+    ["readings of power", { main: load }, { step: 40 }, 33, 20],
+    ["a counter that is renewed every 100 ms", { main: slowCounter }, { kind: "energy", step: 1000 }, 33, 20],
+    [
+      "two rails",
+      { a: load, b: () => 2 },
+      { step: 40, total: { rails: ["a", "b"], reason: "both" } },
+      41,
+      10,
+    ],
+    ["a plug that reports every second", { main: () => 60 }, {}, 33, 1000],
+    ["one frame in two seconds", { main: load }, { step: 40 }, 2000, 20],
+  ] as const)(
+    "of %s: a minute of frames adds up to the meter's integral",
+    (_, watts, options, periodMs, readingMs) => {
+      const bench = new Bench(watts, options as ConstructorParameters<typeof Bench>[1]);
+      const { meter, carried, known, sum } = playMinute(bench, periodMs, readingMs);
+      const fromNs = bench.at(0.003);
+      const toNs = fromNs + BigInt(known.length * periodMs * 1_000_000);
+      const integral = available(meter.report({ fromNs, toNs })).joules;
+      // A counter's last reading is interpolated to the window's end in another way.
+      expect(sum / integral).toBeCloseTo(1, 4);
+      // All but the first frame, and those that wait for the next reading.
+      expect(known.length).toBeGreaterThanOrEqual(
+        carried.length - 2 - Math.ceil((2 * Math.max(readingMs, 100)) / periodMs),
+      );
+      const whole = available(meter.report({}));
+      const share = (known.length * periodMs) / 60_000;
+      expect(Math.abs(sum / share / whole.joules - 1)).toBeLessThan(0.02);
+      for (const { joules, seconds } of known) {
+        expect(joules).toBeGreaterThan(0);
+        expect(seconds).toBeCloseTo(periodMs / 1000, 9);
+      }
+    },
+  );
+
+  test("the energy of a frame is that of an interval which ended as long ago as it says", () => {
+    const bench = new Bench({ main: (t) => 5 + 2 * t }, { step: 40 });
+    const meter = createTestMeter(bench);
+    const carried: [number, ReturnType<Meter["frame"]>][] = [];
+    bench.run(meter, 1, 100, () => {
+      const captured = bench.seconds - 0.04;
+      carried.push([captured, meter.frame(bench.at(captured))]);
+    });
+    expect(carried.shift()![1]).toMatchObject({ reason: "the first frame has no frame before it" });
+    for (const [captured, energy] of carried) {
+      if (!energy.available) throw new Error(energy.reason);
+      const to = captured - energy.ageMs / 1000;
+      const from = to - energy.seconds;
+      expect(energy.joules).toBeCloseTo(5 * (to - from) + to ** 2 - from ** 2, 9);
+      // The step of 40 mW, and half of what neighbouring readings differ by: 0.2 W each.
+      const variance = 0.04 ** 2 / 12 + (2 * 0.2 ** 2) / (2 * 2 ** 2);
+      expect(energy.joulesUncertainty).toBeCloseTo(2 * energy.seconds * Math.sqrt(variance), 9);
+    }
+  });
+
+  test("a counter's reading that a frame shares with its neighbours may be any frame's", () => {
+    const bench = new Bench(
+      { main: (t) => 10 * (Math.floor(t * 10 + 1e-9) / 10) },
+      { kind: "energy", step: 1000 },
+    );
+    const { known } = playMinute(bench, 33, 20);
+    const { joules, joulesUncertainty } = known[100]!;
+    expect(joules).toBeCloseTo(0.33, 6);
+    expect(joulesUncertainty).toBeCloseTo(2 * Math.sqrt((2 * 1 ** 2 + 2 * 0.001 ** 2) / 12), 6);
+  });
+
+  test("a sensor of unknown step: the joules are known, their uncertainty is not", () => {
+    const { known } = playMinute(new Bench({ plug: () => 60 }), 33, 1000);
+    expect(known[0]).toMatchObject({ joulesUncertainty: { reason: "the step of the sensor is unknown" } });
+  });
+
+  test("a rail that vanishes and a counter that repeats are named, never 0, and frames after them are whole", () => {
+    const total = { rails: ["in", "out"], reason: "both" };
+    const rails = new Bench({ in: () => 5, out: () => 2 }, { step: 1, total });
+    const stuck = new Bench(
+      { pkg: (t) => 12 * (t < 2 ? t : t < 4 ? 2 : t - 2) },
+      { kind: "energy", step: 61, updateIntervalMs: 1 },
+    );
+    for (const [bench, words, watts] of [
+      [rails, /^out: EIO$/, 7],
+      [stuck, /^pkg: the counter did not change for \d\.\d s$/, 12],
+    ] as const) {
+      const meter = createTestMeter(bench);
+      const during: ReturnType<Meter["frame"]>[] = [];
+      const after: ReturnType<Meter["frame"]>[] = [];
+      bench.run(meter, 2, 10);
+      if (bench === rails) bench.failing.set("out", "EIO");
+      bench.run(meter, 2, 10, () => during.push(meter.frame(bench.nowNs)));
+      bench.failing.clear();
+      bench.run(meter, 2, 10, () => after.push(meter.frame(bench.nowNs)));
+      for (const energy of during.slice(60)) expect(energy).toMatchObject({ available: false });
+      expect((during.at(-1) as { reason: string }).reason).toMatch(words);
+      const last = after.at(-1)!;
+      expect(last).toMatchObject({ joules: expect.closeTo(watts * 0.01, 6), ageMs: expect.closeTo(0, 6) });
+      for (const energy of [...during, ...after])
+        if (energy.available) expect(energy.joules).toBeGreaterThan(0);
+    }
+  });
+
+  test("a capture clock that jumps back begins again", () => {
+    const bench = new Bench({ main: () => 5 }, { step: 1 });
+    const meter = createTestMeter(bench);
+    bench.run(meter, 3);
+    meter.frame(bench.at(2));
+    expect(meter.frame(bench.at(1))).toMatchObject({ reason: "the first frame has no frame before it" });
+    expect(meter.frame(bench.at(1.5))).toMatchObject({
+      joules: expect.closeTo(2.5, 9),
+      seconds: 0.5,
+      ageMs: 0,
+    });
+  });
+
+  test("without a sensor or a total, its reason", () => {
+    const reason = "no power sensor here";
+    expect(new Meter({ sensor: { available: false, reason } }).frame(1n)).toEqual({
+      available: false,
+      reason,
+    });
+  });
+});
+
 describe("energy", () => {
   test("the trapezoid is exact for a ramp, at the samples and between them", () => {
     const bench = new Bench({ main: (t) => 5 + 2 * t });

@@ -4,8 +4,10 @@ import { readFileSync } from "node:fs";
 import { crc32 as zlibCrc32 } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { crc32, crc32ByTables } from "../../../core/frame/crc32.js";
+import { ENERGY_FIELDS, ENERGY_HEADER_BYTES, type FrameEnergy } from "../../../core/frame/frame-energy.js";
 import {
   CLOCK_CODES,
+  COMPRESSED_DEPTH_HEADER_BYTES,
   ELEMENT_CODES,
   ENCODING_CODES,
   FRAME_FIELDS,
@@ -42,13 +44,15 @@ describe("frame header", () => {
     const rows = [...text.matchAll(/^\| (\d+) \| (\d+) \| (\w+) \| `(\w+)` \|/gm)].map(
       ([, offset, bytes, type, name]) => [name, [Number(offset), Number(bytes), type]],
     );
-    expect(Object.fromEntries(rows)).toEqual(FRAME_FIELDS);
+    expect(Object.fromEntries(rows)).toEqual({ ...FRAME_FIELDS, ...ENERGY_FIELDS });
     expect(text).toContain(`${FRAME_HEADER_BYTES} bytes`);
+    expect(text).toContain(`${ENERGY_HEADER_BYTES} bytes`);
     for (const codes of [
       STREAM_CODES,
       ENCODING_CODES,
       ELEMENT_CODES,
       CLOCK_CODES,
+      COMPRESSED_DEPTH_HEADER_BYTES,
       QUANTITY_CODES,
       INVALID_CODES,
     ]) {
@@ -63,6 +67,12 @@ describe("frame header", () => {
       end = offset + bytes;
     }
     expect(end).toBe(FRAME_HEADER_BYTES);
+    for (const [offset, bytes] of Object.values(ENERGY_FIELDS)) {
+      expect(offset).toBe(end);
+      end = offset + bytes;
+    }
+    expect(end).toBe(ENERGY_HEADER_BYTES);
+    expect(end + COMPRESSED_DEPTH_HEADER_BYTES).toBeLessThanOrEqual(FRAME_HEADROOM_BYTES);
     expect(FRAME_HEADROOM_BYTES).toBe(ENCODED_HEADROOM_BYTES);
   });
 
@@ -117,7 +127,8 @@ describe("frame header", () => {
   test.each([
     ["magic", (view: DataView) => view.setUint8(0, 0x45), /"DWFR" \(0x52465744\), found 0x52465745/],
     ["version", (view: DataView) => view.setUint16(4, 2, true), /version 1, found 2/],
-    ["headerBytes", (view: DataView) => view.setUint16(6, 128, true), /expected 96, found 128/],
+    ["headerBytes", (view: DataView) => view.setUint16(6, 95, true), /expected 96 or more.*found 95/],
+    ["headerBytes", (view: DataView) => view.setUint16(6, 60_000, true), /within the message, found 60000/],
     ["stream", (view: DataView) => view.setUint8(8, 9), /1 \(depth\), 2 \(disparity\).*found 9/],
     ["encoding", (view: DataView) => view.setUint8(9, 0), /2 \(rvl\).*found 0/],
     ["element", (view: DataView) => view.setUint8(10, 3), /the only element of rvl, found f32/],
@@ -260,6 +271,63 @@ describe("crc32", () => {
         const previous = Math.floor(random() * 2 ** 32);
         expect(crc32ByTables(piece, previous), `${length} bytes from ${at}`).toBe(zlibCrc32(piece, previous));
       }
+  });
+});
+
+describe("energy in the header", () => {
+  const energy: FrameEnergy = {
+    available: true,
+    joules: 0.5,
+    joulesUncertainty: 0.0625,
+    seconds: 0.25,
+    ageMs: 12,
+  };
+
+  test.each([
+    ["as it is", energy, energy],
+    [
+      "an uncertainty that is no whole thousandth, rounded up",
+      { ...energy, joulesUncertainty: 0.0621 },
+      { ...energy, joulesUncertainty: 0.0625 },
+    ],
+    [
+      "beyond 65 times the joules and 65 seconds, the largest values",
+      { ...energy, joulesUncertainty: 1e9, ageMs: 1e9 },
+      { ...energy, joulesUncertainty: 32.767, ageMs: 65_535 },
+    ],
+    [
+      "an unknown uncertainty",
+      { ...energy, joulesUncertainty: { available: false, reason: "plug" } },
+      {
+        ...energy,
+        joulesUncertainty: { available: false, reason: "the step of the publisher's sensor is unknown" },
+      },
+    ],
+    [
+      "a reason: the frame carries none, in a header of 96 bytes",
+      { available: false, reason: "why" },
+      undefined,
+    ],
+  ] as const)("%s", (_, given, read) => {
+    const { header, body } = parseFrame(written({ energy: given as FrameEnergy }));
+    expect(header.energy).toEqual(read);
+    expect(header.headerBytes).toBe(read ? 108 : 96);
+    expect(body).toEqual(parseFrame(written()).body);
+  });
+
+  test("a longer header of a newer publisher is skipped; values that are no energy are none", () => {
+    const carrying = written({ energy });
+    const longer = new Uint8Array(carrying.length + 4);
+    longer.set(carrying.subarray(0, 108));
+    longer.set(carrying.subarray(108), 112);
+    expect(parseFrame(resealed(longer, (view) => view.setUint16(6, 112, true)))).toEqual({
+      header: { ...parseFrame(carrying).header, headerBytes: 112 },
+      body: parseFrame(carrying).body,
+    });
+    for (const joules of [0, -1, Number.NaN, Infinity])
+      expect(
+        parseFrame(resealed(carrying, (view) => view.setFloat32(96, joules, true))).header.energy,
+      ).toBeUndefined();
   });
 });
 

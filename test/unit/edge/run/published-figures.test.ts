@@ -7,7 +7,7 @@ import { decodeBody } from "../../../../clients/javascript/src/decode.js";
 import { parseFrame } from "../../../../core/frame/payload.js";
 import { encodeRvl, rvlMaxBytes } from "../../../../core/frame/rvl.js";
 import { ENCODED_HEADROOM_BYTES, type FrameResult, STAGE_NAMES } from "../../../../cuda/index.js";
-import { TIME_BOUNDS_MS } from "../../../../edge/contracts/time-counts.js";
+import { type Buckets, ENERGY_BUCKETS, TIME_BUCKETS } from "../../../../edge/contracts/bucket-counts.js";
 import { VERSION } from "../../../../edge/contracts/version.js";
 import { FAMILIES } from "../../../../edge/outputs/prometheus/families.js";
 import { OUTPUT_KINDS } from "../../../../edge/outputs/section.js";
@@ -284,7 +284,7 @@ async function play(clock: "monotonic" | "file", periodMs = 100) {
     await until("the frame was received", () => topic("depth").length === frame + 1);
     await until("its lease ended", () => runtime.totals!.outputs.mqtt!.sent === frame + 1);
   }
-  return { runtime, source, running, begun, metrics, topic, arrived };
+  return { runtime, source, running, begun, metrics, topic, arrived, messages };
 }
 
 const readBody = ({ bytes, payloadBytes }: Received) => bytes.subarray(bytes.length - payloadBytes);
@@ -295,7 +295,7 @@ const latencies = Array.from({ length: FRAMES }, (_, frame) => scriptedLatency(f
 
 test("summary, metrics, info, camera_info, frames and Prometheus of a scripted run", async () => {
   // Text and readiness of the page are none of this test's.
-  const { runtime, source, running, begun, metrics, topic } = await play("monotonic");
+  const { runtime, source, running, begun, metrics, topic, messages } = await play("monotonic");
   source.counted = COUNTED;
   const all = Array.from({ length: FRAMES }, (_, frame) => makeMaps(frame));
   const asked = FRAMES * 80 * HEIGHT;
@@ -480,6 +480,7 @@ test("summary, metrics, info, camera_info, frames and Prometheus of a scripted r
   expect(topic("state").map((body) => JSON.parse(body.toString()).state)).toEqual(["online", "stopped"]);
 
   const frames = topic("depth").map((body) => parseFrame(body));
+  const intervals: number[] = [];
   for (const [frame, { header, body }] of frames.entries()) {
     expect(decodeBody(header, body), `frame ${frame}`).toEqual(all[frame]!.depthMillimetres);
     // The pair that came while frame 5 was computed has one time for both images, and the one before it was dropped.
@@ -494,7 +495,37 @@ test("summary, metrics, info, camera_info, frames and Prometheus of a scripted r
       unitScale: 0.001,
       clock: "monotonic",
     });
+    // Read up to the end of the interval: it ends with the capture of the frame itself.
+    if (frame === 0 || frame === 6) expect(header.energy).toBeUndefined();
+    else {
+      const seconds = Number(header.leftTimestampNs - frames[frame - 1]!.header.leftTimestampNs) / 1e9;
+      intervals.push(BUSY.main * seconds);
+      expect(header.energy).toEqual({
+        available: true,
+        joules: near(BUSY.main * seconds),
+        // Written in thousandths, rounded up.
+        joulesUncertainty: near(
+          (Math.ceil((1000 * SCRIPTED_UNCERTAINTY) / BUSY.main) / 1000) * BUSY.main * seconds,
+        ),
+        seconds: near(seconds),
+        ageMs: 0,
+      });
+    }
   }
+  const offered = messages
+    .filter(({ topic: name }) => name === "depthwatt/scripted/depth")
+    .map((message) => message.bytes.toString("latin1"));
+  expect(offered[0]).toContain("unavailable: the first frame has no frame before it");
+  expect(offered[6]).toContain("unavailable: the frame has the capture time of the frame before it");
+  // As MQTT 5 has a pair of strings: the length of the value stands before it.
+  const seconds1 = intervals[0]! / BUSY.main;
+  for (const [name, value] of [
+    ["energyJoules", intervals[0]!.toPrecision(6)],
+    ["energyUncertaintyJoules", (SCRIPTED_UNCERTAINTY * seconds1).toPrecision(3)],
+    ["energySeconds", seconds1.toPrecision(6)],
+    ["energyAgeMs", "0.000"],
+  ] as const)
+    expect(offered[1]).toContain(`${name}\0${String.fromCharCode(value.length)}${value}`);
 
   const POWER = metrics.at(-1)!.power as {
     wattsUncertainty: number;
@@ -550,6 +581,7 @@ test("summary, metrics, info, camera_info, frames and Prometheus of a scripted r
     depthwatt_idle_power_watts: [[{}, IDLE.main]],
     depthwatt_power_uncertainty_watts: [[{}, POWER.wattsUncertainty]],
     depthwatt_frame_energy_joules: [[{}, POWER.joulesPerFrame]],
+    depthwatt_frame_interval_energy_joules: histogram({}, intervals, ENERGY_BUCKETS),
     depthwatt_frames_per_second_watt: [[{}, POWER.fpsPerWatt]],
     depthwatt_energy_joules: [[{}, joules]],
     depthwatt_rail_energy_joules: [
@@ -614,13 +646,17 @@ const unavailable = (reason: string) => ({
 type Sample = [labels: Record<string, string>, value: number];
 
 /** The samples of a histogram, by counting. */
-function histogram(labels: Record<string, string>, milliseconds: number[]): Sample[] {
-  const upTo = (bound: number) => milliseconds.filter((value) => value <= bound).length;
+function histogram(
+  labels: Record<string, string>,
+  values: number[],
+  { bounds, perUnit }: Buckets = TIME_BUCKETS,
+): Sample[] {
+  const upTo = (bound: number) => values.filter((value) => value <= bound).length;
   return [
-    ...TIME_BOUNDS_MS.map((bound): Sample => [{ ...labels, le: String(bound / 1000) }, upTo(bound)]),
-    [{ ...labels, le: "+Inf" }, milliseconds.length],
-    [{ ...labels, of: "sum" }, milliseconds.reduce((sum, value) => sum + value, 0) / 1000],
-    [{ ...labels, of: "count" }, milliseconds.length],
+    ...bounds.map((bound): Sample => [{ ...labels, le: String(bound / perUnit) }, upTo(bound)]),
+    [{ ...labels, le: "+Inf" }, values.length],
+    [{ ...labels, of: "sum" }, values.reduce((sum, value) => sum + value, 0) / perUnit],
+    [{ ...labels, of: "count" }, values.length],
   ];
 }
 

@@ -158,7 +158,7 @@ class Bench {
     const noted = meter.frame.bind(meter);
     vi.spyOn(meter, "frame").mockImplementation((ns) => {
       this.framed.push(ns);
-      noted(ns);
+      return noted(ns);
     });
   }
 

@@ -162,7 +162,15 @@ export const MATCHER_FACTS = [
         default: 300,
         unit: "1/1000",
         description:
-          "Grey difference whose cost is 63 % of the maximum, in thousandths of full scale. Lower it to make small differences count more.",
+          "Grey difference whose cost is 63 % of the maximum, in thousandths of lambdaUnit. Lower it to make small differences count more.",
+      },
+      {
+        key: "lambdaUnit",
+        kind: "word",
+        choices: ["fullScale", "greyLevel"],
+        default: "fullScale",
+        description:
+          "Unit of lambdaDifference: the full scale of 255, or one grey level. The paper prints 0.3 without a unit.",
       },
       {
         key: "lambdaCensus",
@@ -220,6 +228,14 @@ export const MATCHER_FACTS = [
         unit: "grey",
         description:
           "Colour difference at which a neighbour's weight falls to 1/e. Lower it for sharper edges.",
+      },
+      {
+        key: "colourDistance",
+        kind: "word",
+        choices: ["rgb", "lab"],
+        default: "rgb",
+        description:
+          "How gammaColour compares colours. rgb: largest channel difference; lab: distance in CIELab, as the paper prints.",
       },
       {
         key: "gammaDistance",
@@ -319,6 +335,14 @@ export const MATCHER_FACTS = [
         unit: "grey",
         description:
           "Colour difference at which a neighbour's weight falls to 1/e. Lower it for sharper edges.",
+      },
+      {
+        key: "colourDistance",
+        kind: "word",
+        choices: ["rgb", "lab"],
+        default: "rgb",
+        description:
+          "How gammaColour compares colours. rgb: largest channel difference; lab: distance in CIELab, as the paper prints.",
       },
       {
         key: "gammaDistance",

@@ -23,6 +23,7 @@ inline CrossParameters randomCross(Random& random, const Case& c, bool small) {
   if (random.whole(0, 2) == 0) p.armYRight = arms[random.whole(0, 4)];
   if (random.whole(0, 2) == 0)
     p.lambdaDifference = random.whole(kLeastLambda, random.whole(0, 1) == 0 ? 500 : kMaxLambda);
+  if (random.whole(0, 3) == 0) p.differenceScale = kGreyLevel;
   if (random.whole(0, 2) == 0) p.lambdaCensus = random.whole(kLeastLambda, random.whole(0, 1) == 0 ? 100 : kMaxLambda);
   return p;
 }
@@ -44,9 +45,9 @@ inline CrossTuning randomTuning(Random& random) {
 
 inline std::string describe(const CrossParameters& p) {
   char text[200];
-  std::snprintf(text, sizeof text, "min %d num %d armX %d, %d armY %d, %d similarity %d lambdas %d, %d", p.minDisparity,
-                p.numDisparities, p.armX, p.sideArmX(1), p.armY, p.sideArmY(1), p.similarity, p.lambdaDifference,
-                p.lambdaCensus);
+  std::snprintf(text, sizeof text, "min %d num %d armX %d, %d armY %d, %d similarity %d lambdas %d of %d, %d",
+                p.minDisparity, p.numDisparities, p.armX, p.sideArmX(1), p.armY, p.sideArmY(1), p.similarity,
+                p.lambdaDifference, p.differenceScale, p.lambdaCensus);
   return text;
 }
 

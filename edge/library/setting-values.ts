@@ -156,8 +156,10 @@ export interface SettingValues {
   "match.cbca.armXRight"?: number | undefined;
   /** armY of the right image. -1: as in the left image. (px, default -1) */
   "match.cbca.armYRight"?: number | undefined;
-  /** Grey difference whose cost is 63 % of the maximum, in thousandths of full scale. Lower it to make small differences count more. (1/1000, default 300) */
+  /** Grey difference whose cost is 63 % of the maximum, in thousandths of lambdaUnit. Lower it to make small differences count more. (1/1000, default 300) */
   "match.cbca.lambdaDifference"?: number | undefined;
+  /** Unit of lambdaDifference: the full scale of 255, or one grey level. The paper prints 0.3 without a unit. (default fullScale) */
+  "match.cbca.lambdaUnit"?: "fullScale" | "greyLevel" | undefined;
   /** Census distance whose cost is 63 % of the maximum, in tenths of a bit. Lower it to make the census count more. (1/10 bit, default 23) */
   "match.cbca.lambdaCensus"?: number | undefined;
   /** Largest disparity step that filling bridges with a straight line. (px, default 3) */
@@ -168,6 +170,8 @@ export interface SettingValues {
   "match.esaw.basePercent"?: number | undefined;
   /** Colour difference at which a neighbour's weight falls to 1/e. Lower it for sharper edges. (grey, default 17) */
   "match.esaw.gammaColour"?: number | undefined;
+  /** How gammaColour compares colours. rgb: largest channel difference; lab: distance in CIELab, as the paper prints. (default rgb) */
+  "match.esaw.colourDistance"?: "rgb" | "lab" | undefined;
   /** Distance at which a neighbour's weight falls to 1/e. Raise it to smooth over larger areas. (px, default 36) */
   "match.esaw.gammaDistance"?: number | undefined;
   /** Largest grey difference that counts. Lower it to limit the effect of occlusions and reflections. (grey, default 12) */
@@ -186,6 +190,8 @@ export interface SettingValues {
   "match.esmp.basePercent"?: number | undefined;
   /** Colour difference at which a neighbour's weight falls to 1/e. Lower it for sharper edges. (grey, default 18) */
   "match.esmp.gammaColour"?: number | undefined;
+  /** How gammaColour compares colours. rgb: largest channel difference; lab: distance in CIELab, as the paper prints. (default rgb) */
+  "match.esmp.colourDistance"?: "rgb" | "lab" | undefined;
   /** Distance at which a neighbour's weight falls to 1/e. Raise it to smooth over larger areas. (px, default 29) */
   "match.esmp.gammaDistance"?: number | undefined;
   /** Largest grey difference that counts. Lower it to limit the effect of occlusions and reflections. (grey, default 17) */

@@ -7,7 +7,7 @@ const RESULTS = "bench/results/intel-xeon-2-cores/2026-11-26-f0a56c1-paper-prese
 
 function chang(half: boolean, armX: number, armY: number, published: number, aloe: number): Preset {
   return {
-    summary: `cross-based aggregation as Chang and Maruyama have it at ${half ? "half" : "full"} resolution: arms ${armX} x ${armY}, the matcher's own cross-check, median and bilateral estimation alone; fitted: the six points of the mini-census and the scale of lambda_AD`,
+    summary: `cross-based aggregation as Chang and Maruyama have it at ${half ? "half" : "full"} resolution: arms ${armX} x ${armY}, the matcher's own cross-check, median and bilateral estimation alone; fitted: the six points of the mini-census and the unit of lambda_AD`,
     source: `Chang and Maruyama, section V; delta 13 is TC of table II; what the paper leaves open: cuda/match/cbca/README.md`,
     figures: [
       {
@@ -27,6 +27,7 @@ function chang(half: boolean, armX: number, armY: number, published: number, alo
       "match.cbca.armYRight": -1,
       "match.cbca.similarity": 13,
       "match.cbca.lambdaDifference": 300,
+      "match.cbca.lambdaUnit": "fullScale",
       "match.cbca.lambdaCensus": 23,
       "match.cbca.threshold": 3,
       ...NOTHING_REFINED,

@@ -41,7 +41,7 @@ function printed(preset: Preset): Preset {
 
 function pair(name: string, description: Description): Record<string, Preset> {
   const { matcher, title, fitted, improvedValues = {}, source, published, measured } = description;
-  const values: Values = { ...description.values, rightView: "own", subpixel: false };
+  const values: Values = { ...description.values, colourDistance: "rgb", rightView: "own", subpixel: false };
   const settings = (all: Values) => ({
     "match.algorithm": matcher,
     "match.halfResolution": "auto",

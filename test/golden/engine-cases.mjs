@@ -160,6 +160,7 @@ export const engineCases = {
     {},
     REGION,
   ),
+  "esaw in CIELab": engineCase(83, 37, { algorithm: "esaw", own: { colourDistance: "lab" } }, PLAIN, RGB8),
   esmp: engineCase(83, 37, { algorithm: "esmp" }, PLAIN, RGB8),
   sad: engineCase(83, 37, { algorithm: "sad" }, {}, RGB8),
   "sad of 9 x 5 from YUYV, rectified": engineCase(

@@ -220,6 +220,7 @@ void stages(InstructionSet set, Random& random, int32_t width, int32_t height) {
   cross.armYRight = random.whole(-1, 9);
   cross.lambdaDifference = random.whole(kLeastLambda, 900);
   cross.lambdaCensus = random.whole(kLeastLambda, 90);
+  cross.differenceScale = random.whole(0, 1) == 0 ? kFullScale : kGreyLevel;
   Cross* opened = nullptr;
   if (!Cross::open(cross, width, height, set, workers, &opened).ok()) std::exit(1);
   const std::unique_ptr<Cross> fast(opened);
@@ -239,6 +240,7 @@ void stages(InstructionSet set, Random& random, int32_t width, int32_t height) {
   steps.slope = random.whole(0, 1) * random.whole(1, 30000);
   steps.cap = random.whole(0, 65535);
   steps.subpixel = true;
+  steps.colourDistance = random.whole(0, 1) == 0 ? ColourDistance::kRgb : ColourDistance::kLab;
   std::vector<Rgb8> rgb(static_cast<size_t>(width) * height);
   for (Rgb8& pixel : rgb) {
     pixel = {static_cast<uint8_t>(random.whole(0, 60)), static_cast<uint8_t>(random.whole(0, 60)),

@@ -19,6 +19,7 @@ interface Call {
   armXRight?: number;
   armYRight?: number;
   lambdaDifference?: number;
+  differenceScale?: number;
   lambdaCensus?: number;
   threads?: number;
 }
@@ -140,6 +141,9 @@ describe.each(forms)("cross, %s: settings of the paper", (variant) => {
     // Where the census costs nothing to speak of, the equal grey wins; where greys cost nothing, the equal census does.
     expect(winner({ lambdaDifference: 10, lambdaCensus: 10_000 })).toBe(3);
     expect(winner({ lambdaDifference: 10_000, lambdaCensus: 10 })).toBe(0);
+    // The paper's 0.3: 5 greys cost 127 (1 - exp(-5 / 76.5)) = 8 of full scale, and one grey 122 of a grey level; 6 bits cost 118.
+    expect(winner({})).toBe(0);
+    expect(winner({ right: right.with(4, 51), differenceScale: 1 })).toBe(3);
   });
 });
 
@@ -160,6 +164,7 @@ describe.each(variants)("cross, %s: twin of the reference", (variant) => {
         armXRight: random.pick([-1, 0, 5, 41, 141]),
         armYRight: random.pick([-1, 0, 5, 41]),
         lambdaDifference: random.pick([10, 100, 300, 10_000]),
+        differenceScale: random.pick([1, 255]),
         lambdaCensus: random.pick([10, 23, 200, 10_000]),
       };
       const narrow = (image: Uint8Array) => image.map((value) => low + (value % (spread + 1)));

@@ -48,7 +48,31 @@ function shifted(random: Random, width: number, height: number, shift: number) {
   return { width, height, left, right };
 }
 
-describe("exponential: the committed table", () => {
+describe("exponential: the committed tables", () => {
+  test("light is round(65535 l(v)) of sRGB, and the rows of the matrix add up to 65536", () => {
+    const text = readFileSync(new URL("../../cuda/match/exponential/lab.h", import.meta.url), "utf8");
+    const [light] = text.slice(text.indexOf("kLinearLight[256] = {")).split("};");
+    const linear = (v: number) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    expect(light!.split("{")[1]!.match(/\d+/g)!.map(Number)).toEqual(
+      Array.from({ length: 256 }, (_, v) => Math.round(65535 * linear(v / 255))),
+    );
+    const rows = text.match(/kLabWeights\[3\]\[3\] = \{(.*)\};/)![1]!.split("}, {");
+    // X, Y and Z of sRGB's primaries under D65.
+    const primaries = [
+      [0.412453, 0.35758, 0.180423],
+      [0.212671, 0.71516, 0.072169],
+      [0.019334, 0.119193, 0.950227],
+    ];
+    rows.forEach((row, i) => {
+      const weights = row.match(/\d+/g)!.map(Number);
+      const white = primaries[i]!.reduce((sum, part) => sum + part);
+      expect(weights.reduce((sum, weight) => sum + weight)).toBe(65536);
+      weights.forEach((weight, c) => {
+        expect(Math.abs(weight - (65536 * primaries[i]![c]!) / white)).toBeLessThan(1);
+      });
+    });
+  });
+
   test("is round(4096 exp(-i / 256)) until that is 0", () => {
     const text = readFileSync(
       new URL("../../cuda/match/exponential/exponential_table.h", import.meta.url),
@@ -77,6 +101,33 @@ describe.each(forms)("exponential, %s: by hand", (variant) => {
     expect([...got.disparityQ4]).toEqual([24, 20, 12]);
     expect([...got.rightDisparity]).toEqual([1, 1, 0]);
     expect([...got.confidence]).toEqual([0, 0, 0]);
+  });
+
+  test.each([
+    // L of white is 100; red is (53, 80, 67) and blue (32.5, 79, -108), 176 apart.
+    ["black and white", [0, 0, 0], [255, 255, 255], 100],
+    ["red and blue", [255, 0, 0], [0, 0, 255], 176],
+  ])("CIELab: a neighbour gammaColour away weighs 1/e, %s", (_, own, other, gammaColour) => {
+    // The weights of the test above, by colour instead of distance.
+    const row = { width: 3, height: 1, left: Uint8Array.of(10, 20, 30), right: Uint8Array.of(20, 30, 30) };
+    const reported = { steps: 1, gammaDistance: 1000, cost: 1000, numDisparities: 3, colourDistance: 1 };
+    const leftRgb = Uint8Array.of(...own, ...other, ...own);
+    const got = exponential(variant, { ...row, ...reported, leftRgb, gammaColour });
+    expect([...got.disparityQ4]).toEqual([24, 20, 12]);
+    const nearer = exponential(variant, { ...row, ...reported, leftRgb, gammaColour: 2 * gammaColour });
+    expect([...nearer.disparityQ4]).not.toEqual([24, 20, 12]);
+  });
+
+  test("CIELab is compared in halves of a unit", () => {
+    // L of grey 128 and 129 is 53.6 and 54.0: 107 and 108 halves.
+    const random = new Random();
+    const pair = shifted(random, 40, 9, 3);
+    const greys = Uint8Array.from({ length: 3 * 360 }, (_, i) => 128 + (Math.trunc(i / 3) % 2));
+    const lab = exponential(variant, { ...pair, leftRgb: greys, colourDistance: 1, gammaColour: 1 });
+    const rgb = exponential(variant, { ...pair, leftRgb: greys, gammaColour: 2 });
+    for (const key of ["disparityQ4", "rightDisparity", "confidence"] as const) {
+      expectSameImage(lab[key], rgb[key], 40, `seed ${random.seed}, ${key}`);
+    }
   });
 
   test("gradients next to grey", () => {
@@ -201,6 +252,7 @@ describe.each(variants)("exponential, %s: twin of the reference", (variant) => {
         basePercent: random.pick([100, 190, 260, 400]),
         gammaColour: random.pick([1, 17, 1000]),
         gammaDistance: random.pick([1, 36, 1000]),
+        colourDistance: random.pick([0, 1]),
         truncation,
         cost: random.whole(1, Math.floor(65535 / truncation)),
         slope: kind === "costs" ? 0 : random.whole(1, kind === "messages" ? 65535 : 400),

@@ -31,7 +31,14 @@ describe("settings of a matcher", () => {
     expect(qualityWords(sgm)).toEqual(["8 paths"]);
     const cbca = matchParameters(configWith("match.algorithm=cbca", "match.cbca.armX=5").match);
     expect(cbca.halfResolution).toBe(true);
-    const paper = { armXRight: -1, armYRight: -1, lambdaDifference: 300, lambdaCensus: 23, threshold: 3 };
+    const paper = {
+      armXRight: -1,
+      armYRight: -1,
+      lambdaDifference: 300,
+      lambdaUnit: "fullScale",
+      lambdaCensus: 23,
+      threshold: 3,
+    };
     expect(cbca.parameters).toEqual({ armX: 5, ...paper });
     expect(matcherParameters(cbca)).toEqual({ armX: 5, armY: 3, similarity: 30, ...paper });
     const atFull = matcherParameters({ ...cbca, halfResolution: false });
@@ -75,7 +82,7 @@ describe("values that the engine cannot take", () => {
     ],
     [
       { algorithm: "cbca", parameters: { paths: 4 } },
-      "Expected a parameter of cbca (armX, armY, similarity, armXRight, armYRight, lambdaDifference, lambdaCensus or threshold), got match.cbca.paths.",
+      "Expected a parameter of cbca (armX, armY, similarity, armXRight, armYRight, lambdaDifference, lambdaUnit, lambdaCensus or threshold), got match.cbca.paths.",
     ],
     [{ numDisparities: 7 }, "Expected a whole number of 8 to 512 for match.numDisparities, got 7."],
   ])("%j", async (match, message) => {
@@ -92,6 +99,7 @@ describe("values that the engine cannot take", () => {
       { armXRight: 0 },
       { armYRight: 0 },
       { lambdaDifference: 50 },
+      { lambdaUnit: "greyLevel" },
       { lambdaCensus: 100 },
       { threshold: 0 },
     ]) {

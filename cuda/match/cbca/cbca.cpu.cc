@@ -23,7 +23,9 @@ constexpr Setting kParameters[] = {
     wholeNumber("armYRight", -1, kMaxArmY, -1, "px", "armY of the right image. -1: as in the left image."),
     wholeNumber(
         "lambdaDifference", kLeastLambda, kMaxLambda, kLambdaDifference, "1/1000",
-        "Grey difference whose cost is 63 % of the maximum, in thousandths of full scale. Lower it to make small differences count more."),
+        "Grey difference whose cost is 63 % of the maximum, in thousandths of lambdaUnit. Lower it to make small differences count more."),
+    word("lambdaUnit", "fullScale greyLevel",
+         "Unit of lambdaDifference: the full scale of 255, or one grey level. The paper prints 0.3 without a unit."),
     wholeNumber(
         "lambdaCensus", kLeastLambda, kMaxLambda, kLambdaCensus, "1/10 bit",
         "Census distance whose cost is 63 % of the maximum, in tenths of a bit. Lower it to make the census count more."),

@@ -26,6 +26,7 @@ inline CrossParameters crossParametersFrom(const MatchTask& task) {
   p.armXRight = task.matcher.at("armXRight");
   p.armYRight = task.matcher.at("armYRight");
   p.lambdaDifference = task.matcher.at("lambdaDifference");
+  p.differenceScale = task.matcher.at("lambdaUnit") == 0 ? kFullScale : kGreyLevel;
   p.lambdaCensus = task.matcher.at("lambdaCensus");
   return p;
 }

@@ -53,8 +53,8 @@ void armsRow(const CrossParameters& p, int side, ImageView<const uint8_t> image,
 class CrossCpu final : public Cross {
  public:
   CrossCpu(const CrossParameters& p, int32_t width, int32_t height, InstructionSet set, Workers& workers)
-      : p_(p), costs_(makeCrossCosts(p.lambdaDifference, p.lambdaCensus)), width_(width), height_(height),
-        kernels_(kernelsFor<CbcaKernels>(set)), workers_(workers) {
+      : p_(p), costs_(makeCrossCosts(p.lambdaDifference, p.differenceScale, p.lambdaCensus)), width_(width),
+        height_(height), kernels_(kernelsFor<CbcaKernels>(set)), workers_(workers) {
     const size_t pixels = static_cast<size_t>(width) * height;
     for (Side& side : sides_) {
       side.census.resize(pixels);

@@ -58,7 +58,8 @@ struct CrossDevice {
     }
     const size_t pixels = static_cast<size_t>(plan.width) * plan.height,
                  words = static_cast<size_t>(plan.words) * plan.height;
-    costs = makeCrossCosts(plan.parameters.lambdaDifference, plan.parameters.lambdaCensus);
+    costs =
+        makeCrossCosts(plan.parameters.lambdaDifference, plan.parameters.differenceScale, plan.parameters.lambdaCensus);
     DEPTHWATT_TRY(table.allocate(sizeof costs.difference));
     DEPTHWATT_CUDA(cudaMemcpy(table.get(), costs.difference, sizeof costs.difference, cudaMemcpyHostToDevice));
     // Kernels read (and ignore) memory right of and below the image, so it is initialised once, here.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cross-based aggregation: matching costs summed over regions of similar grey, winners of both images from one definition of cost.
 //   cost   C(x, y, d) = A[|L(x, y) - R(x - d, y)|] + M[hamming(m_L(x, y), m_R(x - d, y))]         (Chang and Maruyama, eq. 3 to 5)
-//          A, M: exponential_tables.h, by lambdaDifference and lambdaCensus. m: six bits s(I(x + i, y + j), I(x, y)), i = -1, 1 and j = -1, 0, 1, s(u, v) = u >= v.
+//          A, M: exponential_tables.h, by lambdaDifference, differenceScale and lambdaCensus. m: six bits s(I(x + i, y + j), I(x, y)), i = -1, 1 and j = -1, 0, 1, s(u, v) = u >= v.
 //          R(x - d, y) outside the image: kMaxCrossCost. The right image's cost is the same: C_R(x, y, d) = C(x + d, y, d) (eq. 6).
 //   arms   left, right, up, down: how many pixels in a row from (x, y) on have |I - I(x, y)| < similarity; at most armX, armY,
 //          never beyond the image; the right image's at most armXRight, armYRight.
@@ -37,6 +37,7 @@ struct CrossParameters {
   int32_t similarity = 13;                 ///< 1 to 256
   int32_t armXRight = -1, armYRight = -1;  ///< the right image's; -1: the left image's
   int32_t lambdaDifference = kLambdaDifference, lambdaCensus = kLambdaCensus;  ///< kLeastLambda to kMaxLambda
+  int32_t differenceScale = kFullScale;  ///< of lambdaDifference: kFullScale or kGreyLevel
 
   /// @param side 0 left, 1 right
   int32_t sideArmX(int side) const { return side == 0 || armXRight < 0 ? armX : armXRight; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // native.stages.cross({variant, threads?, width, height, minDisparity, numDisparities, armX, armY, similarity,
-//                     armXRight?, armYRight?, lambdaDifference?, lambdaCensus?,
+//                     armXRight?, armYRight?, lambdaDifference?, differenceScale?, lambdaCensus?,
 //                     left, right: Uint8Array, disparity, rightDisparity: Int16Array})
 #include "cross.h"
 
@@ -21,6 +21,7 @@ Napi::Value cross(const Napi::CallbackInfo& info) {
   parameters.armXRight = readInteger(call, "armXRight", -kAnyInt, kAnyInt, -1);
   parameters.armYRight = readInteger(call, "armYRight", -kAnyInt, kAnyInt, -1);
   parameters.lambdaDifference = readInteger(call, "lambdaDifference", -kAnyInt, kAnyInt, kLambdaDifference);
+  parameters.differenceScale = readInteger(call, "differenceScale", kGreyLevel, kFullScale, kFullScale);
   parameters.lambdaCensus = readInteger(call, "lambdaCensus", -kAnyInt, kAnyInt, kLambdaCensus);
   throwUnlessOk(info.Env(), checkCrossParameters(parameters));
   const CrossImages images{readImage<const uint8_t>(call, "left"), readImage<const uint8_t>(call, "right"),

@@ -8,7 +8,7 @@ namespace depthwatt {
 namespace {
 
 // 127 (1 - exp(-1 / 76.5)) = 1.65, 127 (1 - exp(-255 / 76.5)) = 122.47, 127 (1 - exp(-1 / 2.3)) = 44.77, 127 (1 - exp(-6 / 2.3)) = 117.65.
-constexpr CrossCosts kPaper = makeCrossCosts(kLambdaDifference, kLambdaCensus);
+constexpr CrossCosts kPaper = makeCrossCosts(kLambdaDifference, kFullScale, kLambdaCensus);
 static_assert(kPaper.difference[0] == 0 && kPaper.difference[1] == 2 && kPaper.difference[255] == 122, "eq. 4");
 static_assert(kPaper.census[0] == 0 && kPaper.census[1] == 45 && kPaper.census[6] == 118, "eq. 5");
 
@@ -86,7 +86,8 @@ void winners(const CrossParameters& p, ImageView<const uint8_t> own, ImageView<i
 }  // namespace
 
 void crossReference(const CrossParameters& parameters, const CrossImages& images) {
-  const CrossCosts costs = makeCrossCosts(parameters.lambdaDifference, parameters.lambdaCensus);
+  const CrossCosts costs =
+      makeCrossCosts(parameters.lambdaDifference, parameters.differenceScale, parameters.lambdaCensus);
   winners(parameters, images.left, images.disparity, -1,
           [&](int32_t x, int32_t y, int32_t d) { return cost(costs, images, x, y, x - d); });
   winners(parameters, images.right, images.rightDisparity, 1,

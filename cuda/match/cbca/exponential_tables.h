@@ -7,8 +7,10 @@
 
 namespace depthwatt {
 
-/// lambda_AD in thousandths of full scale (255), lambda_MC in tenths of a bit; the paper's are 0.3 and 2.3.
+/// lambda_AD in thousandths, lambda_MC in tenths of a bit; the paper's are 0.3, of a scale that it does not name, and 2.3.
 constexpr int32_t kLambdaDifference = 300, kLambdaCensus = 23;
+/// Grey levels of the scale of lambda_AD.
+constexpr int32_t kFullScale = 255, kGreyLevel = 1;
 constexpr int32_t kLeastLambda = 10, kMaxLambda = 10000;
 
 struct CrossCosts {
@@ -31,11 +33,12 @@ constexpr uint8_t exponentialCost(uint64_t above, uint64_t below) {
   return static_cast<uint8_t>((127 * (kOne - sum) + kOne / 2) >> kBits);
 }
 
-constexpr CrossCosts makeCrossCosts(int32_t lambdaDifference, int32_t lambdaCensus) {
+/// @param scale kFullScale or kGreyLevel
+constexpr CrossCosts makeCrossCosts(int32_t lambdaDifference, int32_t scale, int32_t lambdaCensus) {
   CrossCosts costs = {};
   for (int32_t v = 0; v < 256; ++v) {
-    costs.difference[v] =
-        exponentialCost(static_cast<uint64_t>(v) * 1000, uint64_t{255} * static_cast<uint64_t>(lambdaDifference));
+    costs.difference[v] = exponentialCost(static_cast<uint64_t>(v) * 1000,
+                                          static_cast<uint64_t>(scale) * static_cast<uint64_t>(lambdaDifference));
   }
   for (int32_t bits = 0; bits < 7; ++bits) {
     costs.census[bits] = exponentialCost(static_cast<uint64_t>(bits) * 10, static_cast<uint64_t>(lambdaCensus));

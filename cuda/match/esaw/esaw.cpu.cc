@@ -14,6 +14,7 @@ constexpr Setting kParameters[] = {
         "Round t reaches round((basePercent / 100)^(t - 1)) pixels. Use 190 with 9 rounds and 260 with 5, as the paper does."),
     wholeNumber("gammaColour", 1, kMaxGamma, 17, "grey",
                 "Colour difference at which a neighbour's weight falls to 1/e. Lower it for sharper edges."),
+    kColourDistance,
     wholeNumber("gammaDistance", 1, kMaxGamma, 36, "px",
                 "Distance at which a neighbour's weight falls to 1/e. Raise it to smooth over larger areas."),
     wholeNumber("truncation", 1, 255, 12, "grey",

@@ -17,6 +17,7 @@ constexpr Setting kParameters[] = {
         "Round t reaches round((basePercent / 100)^(t - 1)) pixels. The paper prints 280, but its results need 180."),
     wholeNumber("gammaColour", 1, kMaxGamma, 18, "grey",
                 "Colour difference at which a neighbour's weight falls to 1/e. Lower it for sharper edges."),
+    kColourDistance,
     wholeNumber("gammaDistance", 1, kMaxGamma, 29, "px",
                 "Distance at which a neighbour's weight falls to 1/e. Raise it to smooth over larger areas."),
     wholeNumber("truncation", 1, 255, 17, "grey",

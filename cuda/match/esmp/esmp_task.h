@@ -18,6 +18,7 @@ inline ExponentialParameters esmpParametersFrom(const MatchTask& task) {
   p.steps = task.matcher.at("steps");
   p.basePercent = task.matcher.at("basePercent");
   p.gammaColour = task.matcher.at("gammaColour");
+  p.colourDistance = task.matcher.at("colourDistance") == 0 ? ColourDistance::kRgb : ColourDistance::kLab;
   p.gammaDistance = task.matcher.at("gammaDistance");
   p.truncation = task.matcher.at("truncation");
   p.cost = kEsmpPerThousandth * task.matcher.at("lambdaThousandths");

@@ -6,6 +6,7 @@
 #include "exponential.h"
 
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <new>
 #include <vector>
@@ -23,6 +24,26 @@ int32_t greater(int32_t a, int32_t b) { return a > b ? a : b; }
 
 int32_t colourDifference(Rgb8 a, Rgb8 b) {
   return greater(greater(absolute(a.red - b.red), absolute(a.green - b.green)), absolute(a.blue - b.blue));
+}
+
+Lab labFrom(const LabTables& tables, Rgb8 pixel) {
+  const uint32_t red = tables.light[pixel.red], green = tables.light[pixel.green], blue = tables.light[pixel.blue];
+  const auto root = [&](int32_t i) -> int32_t {
+    const int32_t* w = tables.weights[i];
+    return tables.roots[(w[0] * red + w[1] * green + w[2] * blue + 32768u) >> 16];
+  };
+  const int32_t x = root(0), y = root(1), z = root(2);
+  return {static_cast<int16_t>((232 * y - (1 << 19) + (1 << 13)) >> 14),
+          static_cast<int16_t>((1000 * (x - y) + (1 << 13)) >> 14),
+          static_cast<int16_t>((400 * (y - z) + (1 << 13)) >> 14), 0};
+}
+
+int32_t colourDifference(Lab p, Lab q) {
+  const int32_t l = p.lightness - q.lightness, a = p.a - q.a, b = p.b - q.b, square = 4 * (l * l + a * a + b * b);
+  // Twice the distance; the estimate is at most one off.
+  auto root = static_cast<int32_t>(std::sqrt(static_cast<float>(square)));
+  root += (root + 1) * (root + 1) <= square ? 1 : root * root > square ? -1 : 0;
+  return (root + 1) >> 1;
 }
 
 /// Returns 16 times the vertex of the parabola through below, best and above, rounded down: match/select's rule.
@@ -61,6 +82,11 @@ class ExponentialCpu final : public Exponential {
         kernels_(kernelsFor<ExponentialKernels>(set)), workers_(workers), passes_(2 * kMaxSteps) {
     passes_.resize(static_cast<size_t>(exponentialPasses(p, width, height, passes_.data())));
     weights_.resize(passes_.size() * 2 * pitch_ * height);
+    if (p.colourDistance == ColourDistance::kLab) {
+      lab_.resize(static_cast<size_t>(width) * height);
+      labTables_.resize(1);
+      fillLabTables(labTables_.data());
+    }
     reciprocals_.resize(2 * 4096 + 1);
     for (int32_t i = 0; i <= 2 * 4096; ++i) reciprocals_[i] = static_cast<uint16_t>(65535 * 4096 / (4096 + i));
     volume_.open(width, height, p.numDisparities, pitch_);
@@ -79,9 +105,16 @@ class ExponentialCpu final : public Exponential {
   }
 
   void compute(const ExponentialImages& images, const ExponentialResult& result) override {
-    workers_.rows(height_, [&](int32_t first, int32_t end) {
-      for (int32_t y = first; y < end; ++y) weighRow(images.leftRgb, y);
-    });
+    if (lab_.empty()) {
+      weighRows(images.leftRgb);
+    } else {
+      workers_.rows(height_, [&](int32_t first, int32_t end) {
+        for (int32_t y = first; y < end; ++y) {
+          for (int32_t x = 0; x < width_; ++x) lab().row(y)[x] = labFrom(labTables_[0], images.leftRgb.row(y)[x]);
+        }
+      });
+      weighRows(lab().asConst());
+    }
     if (messages()) {
       std::atomic<int32_t> nextRow{0};
       workers_.each([&](int worker) {
@@ -100,7 +133,8 @@ class ExponentialCpu final : public Exponential {
   }
 
   size_t workspaceBytes() const override {
-    size_t bytes = volume_.bytes() + (weights_.size() + reciprocals_.size()) * sizeof(uint16_t);
+    size_t bytes = volume_.bytes() + (weights_.size() + reciprocals_.size()) * sizeof(uint16_t) +
+                   lab_.size() * sizeof(Lab) + labTables_.size() * sizeof(LabTables);
     for (const Thread& thread : threads_) {
       bytes += 2 * (thread.grey.left.size() + thread.grey.right.size()) +
                (3 * thread.winner.size() + thread.rightLeast.size()) * sizeof(uint16_t);
@@ -126,16 +160,26 @@ class ExponentialCpu final : public Exponential {
   /// Returns the weights of the neighbours before and after, pass by pass.
   uint16_t* weights(size_t pass, int32_t y) { return weights_.data() + (pass * height_ + y) * 2 * pitch_; }
 
-  void weighRow(ImageView<const Rgb8> rgb, int32_t y) {
-    const Rgb8* row = rgb.row(y);
+  ImageView<Lab> lab() { return packedView(lab_.data(), width_, height_); }
+
+  template <class Colour>
+  void weighRows(ImageView<const Colour> colours) {
+    workers_.rows(height_, [&](int32_t first, int32_t end) {
+      for (int32_t y = first; y < end; ++y) weighRow(colours, y);
+    });
+  }
+
+  template <class Colour>
+  void weighRow(ImageView<const Colour> colours, int32_t y) {
+    const Colour* row = colours.row(y);
     for (size_t number = 0; number < passes_.size(); ++number) {
       const ExponentialPass& pass = passes_[number];
       uint16_t* before = weights(number, y);
       uint16_t* after = before + pitch_;
       // A missing neighbour is replaced by the pixel itself, with a weight of 0.
       const bool above = pass.alongX || y >= pass.step, below = pass.alongX || y + pass.step < height_;
-      const Rgb8* rowBefore = pass.alongX ? row - pass.step : rgb.row(above ? y - pass.step : y);
-      const Rgb8* rowAfter = pass.alongX ? row + pass.step : rgb.row(below ? y + pass.step : y);
+      const Colour* rowBefore = pass.alongX ? row - pass.step : colours.row(above ? y - pass.step : y);
+      const Colour* rowAfter = pass.alongX ? row + pass.step : colours.row(below ? y + pass.step : y);
       for (int32_t x = 0; x < width_; ++x) {
         const bool hasBefore = pass.alongX ? x >= pass.step : above,
                    hasAfter = pass.alongX ? x + pass.step < width_ : below;
@@ -252,6 +296,8 @@ class ExponentialCpu final : public Exponential {
   Workers& workers_;
   std::vector<ExponentialPass> passes_;
   std::vector<uint16_t> weights_, reciprocals_;
+  std::vector<Lab> lab_;              ///< empty unless colours are compared in CIELab
+  std::vector<LabTables> labTables_;  ///< one, if lab_ is not empty
   Cells volume_;
   std::vector<Thread> threads_;
 };

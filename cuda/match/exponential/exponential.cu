@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exponential-step aggregation on CUDA; see exponential.h: the memory for one size and set of parameters, and the
 // launches.
+#include <memory>
+
 #include "../../device/launch.cuh"
 #include "exponential_first_round.cuh"
 #include "exponential_prepare.cuh"
@@ -9,6 +11,16 @@
 
 namespace depthwatt {
 namespace gpu {
+namespace {
+
+template <class Colour>
+Status prepare(const Preparation<Colour>& preparation, const Shape& shape, const ExponentialParameters& p,
+               const LaunchShape& pixels) {
+  return launch("prepareKernel", p.slope > 0 ? prepareKernel<true, Colour> : prepareKernel<false, Colour>, pixels,
+                preparation, shape, p);
+}
+
+}  // namespace
 
 Status ExponentialWorkspace::open(const ExponentialParameters& parameters, int32_t width, int32_t height) {
   p_ = parameters;
@@ -47,6 +59,13 @@ Status ExponentialWorkspace::open(const ExponentialParameters& parameters, int32
   DEPTHWATT_TRY(devicePasses_.allocate(passes_.size()));
   DEPTHWATT_TRY(weights_.allocate(passes_.size() * pixels));
   for (DeviceBuffer<uint4>& cells : cells_) DEPTHWATT_TRY(cells.allocate(static_cast<size_t>(eights) * pixels));
+  if (p_.colourDistance == ColourDistance::kLab) {
+    const std::unique_ptr<LabTables> tables(new LabTables);
+    fillLabTables(tables.get());
+    DEPTHWATT_TRY(lab_.allocate(pixels));
+    DEPTHWATT_TRY(labTables_.allocate(1));
+    DEPTHWATT_CUDA(cudaMemcpy(labTables_.get(), tables.get(), sizeof *tables, cudaMemcpyHostToDevice));
+  }
   if (passes_.empty()) return {};
   return cudaStatus(cudaMemcpy(devicePasses_.get(), passes_.data(), devicePasses_.bytes(), cudaMemcpyHostToDevice),
                     "weights of colours");
@@ -59,17 +78,23 @@ Status ExponentialWorkspace::compute(const uint8_t* left, const uint8_t* right, 
   const dim3 block(kBlockX, kBlockY);
   const unsigned eights = static_cast<unsigned>((p_.numDisparities + kEight - 1) / kEight);
   const bool overlaps = waitsForKernelBefore(reinterpret_cast<const void*>(roundKernel<true, true>));
+  const int passCount = static_cast<int>(passes_.size());
   LaunchShape pixelsShape = {dim3((width_ + kBlockX - 1) / kBlockX, (height_ + kBlockY - 1) / kBlockY), block, 0,
                              stream, overlaps};
-  const Preparation preparation = {
-      left, right, leftRgb, devicePasses_.get(), weights_.get(), cells_[0].get(), static_cast<int>(passes_.size())};
   const bool makesCosts = p_.slope == 0 && p_.gradientCost == 0 && !rounds_.empty() && rounds_[0].step == 1 &&
                           rounds_[0].passX >= 0 && rounds_[0].passY >= 0;
-  pixelsShape.grid.z = static_cast<unsigned>(partCount(preparation.passCount)) + (makesCosts     ? 0
-                                                                                  : p_.slope > 0 ? 1
-                                                                                                 : eights);
-  DEPTHWATT_TRY(launch("prepareKernel", p_.slope > 0 ? prepareKernel<true> : prepareKernel<false>, pixelsShape,
-                       preparation, shape, p_));
+  pixelsShape.grid.z = static_cast<unsigned>(partCount(passCount)) + (makesCosts ? 0 : p_.slope > 0 ? 1 : eights);
+  if (lab_.get() == nullptr) {
+    DEPTHWATT_TRY(prepare<Rgb8>({left, right, leftRgb, devicePasses_.get(), weights_.get(), cells_[0].get(), passCount},
+                                shape, p_, pixelsShape));
+  } else {
+    const LaunchShape labShape = {dim3(static_cast<unsigned>((pixels + 127) / 128)), dim3(128), 0, stream, overlaps};
+    DEPTHWATT_TRY(
+        launch("labKernel", labKernel, labShape, leftRgb, labTables_.get(), lab_.get(), static_cast<int>(pixels)));
+    DEPTHWATT_TRY(
+        prepare<Lab>({left, right, lab_.get(), devicePasses_.get(), weights_.get(), cells_[0].get(), passCount}, shape,
+                     p_, pixelsShape));
+  }
   Round round = {cells_[0].get(), cells_[1].get(), nullptr, nullptr, 0, 0, shape};
   for (const ExponentialRound& one : rounds_) {
     const bool x = one.passX >= 0, y = one.passY >= 0;

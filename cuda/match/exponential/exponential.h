@@ -3,8 +3,10 @@
 //   cost      C(x, y, d) = cost min(|L(x, y) - R(max(x - d, 0), y)|, truncation)                                    eq. 3
 //             plus, where gradientCost > 0, which is not the paper's: gradientCost min(|G_L - G_R|, gradientTruncation) at the same
 //             two pixels, G(x, y) = (I(min(x + 1, width - 1), y) - I(max(x - 1, 0), y) + 255) >> 1
-//   weight    w(p, q) = 4096 exp(-colour(p, q) / gammaColour - distance / gammaDistance), colour = the largest of the three
-//             channels' differences (left image), distance = s pixels; in integers: exponentialWeight(). w(p, p) = 4096.
+//   weight    w(p, q) = 4096 exp(-colour(p, q) / gammaColour - distance / gammaDistance), distance = s pixels; in integers:
+//             exponentialWeight(). w(p, p) = 4096. colour of the left image's pixels, by colourDistance:
+//             kRgb: the largest of the three channels' differences
+//             kLab: sqrt(dL^2 + da^2 + db^2) in CIELab (Yu et al. 2009, eq. 2), in halves of a unit, half up; lab.h
 //   pass      C'(p) = ((w- C(p - s)) >> 16) + ((w0 C(p)) >> 16) + ((w+ C(p + s)) >> 16)                             eq. 5, 6
 //             with the normalised weights w-, w+ = (w r) >> 12, r = 65535 * 4096 / (4096 + both w), w0 = 65535 - w- - w+;
 //             for t = 1..steps along x, then along y, s = round(base^(t - 1)) (eq. 4).
@@ -23,21 +25,28 @@
 #include "../../../core/workers.h"
 #include "../../simd/instruction_set.h"
 #include "exponential_table.h"
+#include "lab.h"
 
 namespace depthwatt {
 
 constexpr int32_t kMaxSteps = 16;
 constexpr int32_t kMaxGamma = 1000;
 
+/// Differences of colour that a pass has weights for: more than any two colours of CIELab have.
+constexpr int32_t kColourDifferences = 592;
+
+enum class ColourDistance : int32_t { kRgb, kLab };
+
 struct ExponentialParameters {
   int32_t minDisparity = 0;     ///< 0 or more
   int32_t numDisparities = 64;  ///< 1 to 512
   int32_t steps = 9;            ///< T, 1 to kMaxSteps
   int32_t basePercent = 190;    ///< 100 b, 100 to 400
-  int32_t gammaColour = 17;     ///< 1 to kMaxGamma
-  int32_t gammaDistance = 36;   ///< pixels, 1 to kMaxGamma
-  int32_t truncation = 12;      ///< tau, grey values, 1 to 255
-  int32_t cost = 5461;          ///< of one grey value; cost truncation + gradientCost gradientTruncation at most 65535
+  ColourDistance colourDistance = ColourDistance::kRgb;
+  int32_t gammaColour = 17;    ///< grey values or units of CIELab, 1 to kMaxGamma
+  int32_t gammaDistance = 36;  ///< pixels, 1 to kMaxGamma
+  int32_t truncation = 12;     ///< tau, grey values, 1 to 255
+  int32_t cost = 5461;         ///< of one grey value; cost truncation + gradientCost gradientTruncation at most 65535
   int32_t gradientTruncation = 0;  ///< half grey values, 0 to 255
   int32_t gradientCost = 0;        ///< of a half grey value; 0 = gradients are not compared
   int32_t slope = 0;               ///< c in units of cost, 0 to 65535; 0 = costs are aggregated, not messages
@@ -67,10 +76,11 @@ inline int32_t exponentialStep(int32_t basePercent, int32_t t) {
   return step < 1e6 ? static_cast<int32_t>(step + 0.5) : 1000000;
 }
 
-/// Returns exp(-colour / gammaColour - distance / gammaDistance) as 0..4096.
+/// Returns exp(-colour / gammaColour - distance / gammaDistance) as 0..4096. @param colour as colourDistance counts it
 inline int32_t exponentialWeight(const ExponentialParameters& p, int32_t colour, int32_t distance) {
-  const int64_t exponent = (int64_t{256} * colour + p.gammaColour / 2) / p.gammaColour +
-                           (int64_t{256} * distance + p.gammaDistance / 2) / p.gammaDistance;
+  const int32_t gamma = p.gammaColour * (p.colourDistance == ColourDistance::kLab ? kLabUnits : 1);
+  const int64_t exponent =
+      (int64_t{256} * colour + gamma / 2) / gamma + (int64_t{256} * distance + p.gammaDistance / 2) / p.gammaDistance;
   return exponent < kExponentials ? kExponential[exponent] : 0;
 }
 
@@ -92,7 +102,7 @@ inline void exponentialGradientRow(const uint8_t* row, int32_t width, uint8_t* g
 struct ExponentialPass {
   bool alongX;
   int32_t step;
-  uint16_t weights[256];
+  uint16_t weights[kColourDifferences];
 };
 
 /// Lists the passes of an image of this size in order, without those that are left out. @param passes room for 2
@@ -106,7 +116,7 @@ inline int32_t exponentialPasses(const ExponentialParameters& p, int32_t width, 
       pass.alongX = alongX;
       pass.step = exponentialStep(p.basePercent, t);
       if (pass.step >= (alongX ? width : height) || exponentialWeight(p, 0, pass.step) == 0) continue;
-      for (int32_t colour = 0; colour < 256; ++colour) {
+      for (int32_t colour = 0; colour < kColourDifferences; ++colour) {
         pass.weights[colour] = static_cast<uint16_t>(exponentialWeight(p, colour, pass.step));
       }
       ++count;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // native.stages.exponential({variant, threads?, width, height, minDisparity, numDisparities, steps, basePercent, gammaColour,
-//                           gammaDistance, truncation, cost, gradientTruncation?, gradientCost?, slope, cap, subpixel, left, right, leftRgb: Uint8Array,
+//                           gammaDistance, colourDistance?: 0 RGB, 1 CIELab, truncation, cost, gradientTruncation?, gradientCost?, slope, cap,
+//                           subpixel, left, right, leftRgb: Uint8Array,
 //                           disparityQ4, disparity, rightDisparity: Int16Array, confidence: Uint8Array})
 #include "exponential.h"
 
@@ -22,6 +23,7 @@ Napi::Value exponential(const Napi::CallbackInfo& info) {
   p.basePercent = number("basePercent");
   p.gammaColour = number("gammaColour");
   p.gammaDistance = number("gammaDistance");
+  p.colourDistance = static_cast<ColourDistance>(readInteger(call, "colourDistance", 0, 1, 0));
   p.truncation = number("truncation");
   p.cost = number("cost");
   p.gradientTruncation = readInteger(call, "gradientTruncation", -kAnyInt, kAnyInt, 0);

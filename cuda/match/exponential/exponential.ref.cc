@@ -42,14 +42,53 @@ void toMessages(const ExponentialParameters& p, Volume& volume) {
   }
 }
 
-int32_t weightBetween(const ExponentialParameters& p, ImageView<const Rgb8> rgb, int32_t x, int32_t y, int32_t qx,
-                      int32_t qy, int32_t step) {
-  if (qx < 0 || qx >= rgb.width || qy < 0 || qy >= rgb.height) return 0;
-  const Rgb8 a = rgb.row(y)[x], b = rgb.row(qy)[qx];
+/// The largest root with root^3 <= t 2^26, and the straight part near black.
+int32_t labRoot(int32_t t) {
+  if (t <= kLabStraight) return kLabStart + static_cast<int32_t>(int64_t{kLabSlope} * t / 65536);
+  int64_t root = 0;
+  while ((root + 1) * (root + 1) * (root + 1) <= int64_t{t} * 67108864) ++root;
+  return static_cast<int32_t>(root);
+}
+
+/// Returns numerator / 16384 to the nearest whole number, half up.
+int32_t roundedPart(int32_t numerator) {
+  const int32_t shifted = numerator + 8192, quotient = shifted / 16384;
+  return shifted < 0 && quotient * 16384 != shifted ? quotient - 1 : quotient;
+}
+
+Lab labOf(Rgb8 pixel) {
+  const int64_t light[3] = {kLinearLight[pixel.red], kLinearLight[pixel.green], kLinearLight[pixel.blue]};
+  int32_t f[3];
+  for (int32_t i = 0; i < 3; ++i) {
+    int64_t sum = 32768;
+    for (int32_t c = 0; c < 3; ++c) sum += kLabWeights[i][c] * light[c];
+    f[i] = labRoot(static_cast<int32_t>(sum / 65536));
+  }
+  return {static_cast<int16_t>(roundedPart(232 * f[1] - 32 * 16384)),
+          static_cast<int16_t>(roundedPart(1000 * (f[0] - f[1]))),
+          static_cast<int16_t>(roundedPart(400 * (f[1] - f[2]))), 0};
+}
+
+int32_t labDistance(Lab a, Lab b) {
+  const int32_t l = a.lightness - b.lightness, da = a.a - b.a, db = a.b - b.b, square = l * l + da * da + db * db;
+  int32_t root = 0;
+  // Half a step below the next root is still this one.
+  while ((2 * root + 1) * (2 * root + 1) <= 4 * square) ++root;
+  return root;
+}
+
+int32_t colourBetween(const ExponentialParameters& p, Rgb8 a, Rgb8 b) {
+  if (p.colourDistance == ColourDistance::kLab) return labDistance(labOf(a), labOf(b));
   int32_t colour = absolute(a.red - b.red);
   if (absolute(a.green - b.green) > colour) colour = absolute(a.green - b.green);
   if (absolute(a.blue - b.blue) > colour) colour = absolute(a.blue - b.blue);
-  return exponentialWeight(p, colour, step);
+  return colour;
+}
+
+int32_t weightBetween(const ExponentialParameters& p, ImageView<const Rgb8> rgb, int32_t x, int32_t y, int32_t qx,
+                      int32_t qy, int32_t step) {
+  if (qx < 0 || qx >= rgb.width || qy < 0 || qy >= rgb.height) return 0;
+  return exponentialWeight(p, colourBetween(p, rgb.row(y)[x], rgb.row(qy)[qx]), step);
 }
 
 void aggregate(const ExponentialParameters& p, ImageView<const Rgb8> rgb, int32_t dx, int32_t dy, int32_t step,

@@ -17,6 +17,35 @@ __device__ int colourDifference(Rgb8 a, Rgb8 b) {
   return max(max(abs(a.red - b.red), abs(a.green - b.green)), abs(a.blue - b.blue));
 }
 
+/// In halves of a unit of CIELab.
+__device__ int colourDifference(Lab p, Lab q) {
+  const int l = p.lightness - q.lightness, a = p.a - q.a, b = p.b - q.b, square = 4 * (l * l + a * a + b * b);
+  // Twice the distance; the estimate is at most one off.
+  int root = static_cast<int>(sqrtf(static_cast<float>(square)));
+  root += (root + 1) * (root + 1) <= square ? 1 : root * root > square ? -1 : 0;
+  return (root + 1) >> 1;
+}
+
+/// CIELab of every pixel, before prepareKernel<., Lab>.
+__global__ void __launch_bounds__(128) labKernel(const Rgb8* rgb, const LabTables* tables, Lab* lab, int pixels) {
+  untilKernelBefore();
+  const int at = blockIdx.x * 128 + threadIdx.x;
+  if (at >= pixels) return;
+  const Rgb8 pixel = rgb[at];
+  const uint32_t red = tables->light[pixel.red], green = tables->light[pixel.green], blue = tables->light[pixel.blue];
+  const auto root = [&](int i) -> int {
+    const int* w = tables->weights[i];
+    return tables->roots[(w[0] * red + w[1] * green + w[2] * blue + 32768u) >> 16];
+  };
+  const int x = root(0), y = root(1), z = root(2);
+  Lab one;
+  one.lightness = static_cast<int16_t>((232 * y - (1 << 19) + (1 << 13)) >> 14);
+  one.a = static_cast<int16_t>((1000 * (x - y) + (1 << 13)) >> 14);
+  one.b = static_cast<int16_t>((400 * (y - z) + (1 << 13)) >> 14);
+  one.unused = 0;
+  lab[at] = one;
+}
+
 /// Returns 65535 * 4096 / divisor, rounded down, for a divisor of 4096 to 12288.
 __device__ __forceinline__ uint32_t scaledReciprocal(uint32_t divisor) {
   constexpr int kDividend = 65535 * 4096;
@@ -83,9 +112,11 @@ __device__ __forceinline__ void makeMessages(const CostFunction& costAt, uint4* 
   }
 }
 
+/// Colour: Rgb8 or Lab.
+template <class Colour>
 struct Preparation {
   const uint8_t *left, *right;
-  const Rgb8* rgb;
+  const Colour* colours;
   const ExponentialPass* passes;
   uint32_t* weights;
   uint4* cells;
@@ -98,9 +129,11 @@ __host__ __device__ inline int partCount(int passCount) {
 }
 
 /// Computes for a pixel and up to kPassesPerThread passes the weights of the neighbour before (low half) and after.
-__device__ __forceinline__ void makeWeights(const Preparation& from, int first, int x, int y, const Shape& shape) {
+template <class Colour>
+__device__ __forceinline__ void makeWeights(const Preparation<Colour>& from, int first, int x, int y,
+                                            const Shape& shape) {
   const int at = y * shape.width + x, last = min(from.passCount, first + kPassesPerThread);
-  const Rgb8 own = from.rgb[at];
+  const Colour own = from.colours[at];
   uint32_t* to = from.weights + first * shape.pixels() + at;
 #pragma unroll 2
   for (int i = first; i < last; ++i, to += shape.pixels()) {
@@ -109,8 +142,8 @@ __device__ __forceinline__ void makeWeights(const Preparation& from, int first, 
     const int place = pass.alongX ? x : y, end = pass.alongX ? shape.width : shape.height;
     // A neighbour outside the image has no weight; the pixel itself is read instead, without a branch.
     const bool hasBefore = place >= step, hasAfter = place + step < end;
-    const Rgb8 colourBefore = from.rgb[hasBefore ? at - offset : at];
-    const Rgb8 colourAfter = from.rgb[hasAfter ? at + offset : at];
+    const Colour colourBefore = from.colours[hasBefore ? at - offset : at];
+    const Colour colourAfter = from.colours[hasAfter ? at + offset : at];
     uint32_t before = pass.weights[colourDifference(own, colourBefore)];
     uint32_t after = pass.weights[colourDifference(own, colourAfter)];
     before = hasBefore ? before : 0u, after = hasAfter ? after : 0u;
@@ -120,8 +153,9 @@ __device__ __forceinline__ void makeWeights(const Preparation& from, int first, 
 }
 
 /// blockIdx.z: some passes' weights, and after them eight disparities' costs, or all messages.
-template <bool kMessages>
-__global__ void __launch_bounds__(128, 12) prepareKernel(Preparation from, Shape shape, ExponentialParameters p) {
+template <bool kMessages, class Colour>
+__global__ void __launch_bounds__(128, 12)
+    prepareKernel(Preparation<Colour> from, Shape shape, ExponentialParameters p) {
   untilKernelBefore();
   const int x = blockIdx.x * kBlockX + threadIdx.x, y = blockIdx.y * kBlockY + threadIdx.y;
   if (x >= shape.width || y >= shape.height) return;

@@ -30,7 +30,10 @@ struct ExponentialRound {
 class ExponentialWorkspace {
  public:
   Status open(const ExponentialParameters& parameters, int32_t width, int32_t height);
-  size_t bytes() const { return devicePasses_.bytes() + weights_.bytes() + cells_[0].bytes() + cells_[1].bytes(); }
+  size_t bytes() const {
+    return devicePasses_.bytes() + weights_.bytes() + cells_[0].bytes() + cells_[1].bytes() + lab_.bytes() +
+           labTables_.bytes();
+  }
   /// See exponential.h. Device images with packed rows.
   Status compute(const uint8_t* left, const uint8_t* right, const Rgb8* leftRgb, const ExponentialDeviceResult& result,
                  cudaStream_t stream);
@@ -43,7 +46,9 @@ class ExponentialWorkspace {
   std::vector<ExponentialRound> rounds_;
   DeviceBuffer<ExponentialPass> devicePasses_;
   DeviceBuffer<uint32_t> weights_;  ///< [pass][height][width]: of the neighbour before (low half) and after
-  DeviceBuffer<uint4> cells_[2];    ///< [eights of disparities][height][width]: two in a word, the even one low
+  DeviceBuffer<Lab> lab_;           ///< [height][width]; empty unless colours are compared in CIELab
+  DeviceBuffer<LabTables> labTables_;
+  DeviceBuffer<uint4> cells_[2];  ///< [eights of disparities][height][width]: two in a word, the even one low
 };
 
 }  // namespace gpu

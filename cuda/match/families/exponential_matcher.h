@@ -22,6 +22,9 @@ constexpr Setting kGradientTruncation = wholeNumber(
 constexpr Setting kGradientPercent =
     wholeNumber("gradientPercent", 1, 2000, 400, "%",
                 "Cost of a gradient difference, relative to a grey difference. Used if gradientTruncation is above 0.");
+constexpr Setting kColourDistance = word(
+    "colourDistance", "rgb lab",
+    "How gammaColour compares colours. rgb: largest channel difference; lab: distance in CIELab, as the paper prints.");
 constexpr Setting kRightView = word(
     "rightView", "own diagonal",
     "Right-image match for the left-right check. own: aggregates again from the right image, at twice the time; diagonal: "

@@ -16,6 +16,12 @@ export function exponential(preset: Base, iterations: number, base: number): Sys
   };
 }
 
+/** The same with the colour distance as Yu et al. 2009 print it. */
+export const withLab = ({ preset, set = [] }: System): System => ({
+  preset,
+  set: [...set, `match.${preset.slice(0, 4)}.colourDistance=lab`],
+});
+
 export const ITERATIONS = range(3, 10);
 
 /** Returns the base with the least mean error; of equal ones the smallest. */

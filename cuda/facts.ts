@@ -143,7 +143,7 @@ export const MATCHER_FACTS = [
         high: 141,
         default: -1,
         unit: "px",
-        description: "armX of the right image. -1: as in the left image.",
+        description: "armX of the right image; CUDA computes up to 61. -1: as in the left image.",
       },
       {
         key: "armYRight",

@@ -152,7 +152,7 @@ export interface SettingValues {
   "match.cbca.armY"?: "auto" | number | undefined;
   /** Grey difference at which an arm ends. Raise it for noisy images, lower it to keep edges apart. auto: 13, at half resolution 30. (grey, default auto) */
   "match.cbca.similarity"?: "auto" | number | undefined;
-  /** armX of the right image. -1: as in the left image. (px, default -1) */
+  /** armX of the right image; CUDA computes up to 61. -1: as in the left image. (px, default -1) */
   "match.cbca.armXRight"?: number | undefined;
   /** armY of the right image. -1: as in the left image. (px, default -1) */
   "match.cbca.armYRight"?: number | undefined;

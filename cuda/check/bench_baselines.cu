@@ -5,6 +5,8 @@
 #include <future>
 
 #include "../match/exponential/exponential_workspace.h"
+#include "../match/hsv/hsv.h"
+#include "../match/pyramid/pyramid_workspace.h"
 #include "bench_frame.h"
 #include "bench_partition.h"
 #include "bench_report.h"
@@ -14,6 +16,8 @@ using namespace depthwatt;
 using gpu::baseline::BlockSize;
 using gpu::baseline::ExponentialBaseline;
 using gpu::baseline::ExponentialForm;
+using gpu::baseline::PyramidBaseline;
+using gpu::baseline::PyramidForm;
 using gpu::baseline::SgmBaseline;
 using gpu::baseline::SgmForm;
 
@@ -181,6 +185,91 @@ void timeExponential(Report& report, int sms, Pair& pair, const std::vector<Rgb8
   writeRow(report, "esaw", "the engine's kernels", size, 0, sms, t);
 }
 
+constexpr int kPyramidSides[] = {3, 5, 7};
+
+/// Presets pyramid-3, -5 and -7 on the size and range of cones.
+PyramidParameters pyramidParameters(int side) {
+  PyramidParameters p;
+  p.numDisparities = 60, p.windowWidth = p.windowHeight = side, p.levels = 3, p.peakRatio = 18, p.subpixel = false;
+  return p;
+}
+
+/// A colour pair in the units of preset pyramid-7.
+struct HsvPair {
+  std::vector<HsvPixel> left, right;
+
+  HsvPair(const Pair& pair, int width, int height) : left(pair.left.size()), right(pair.left.size()) {
+    const HsvWeights weights = {20, 30, 50};
+    const auto convert = [&](const std::vector<uint8_t>& grey, std::vector<HsvPixel>& out) {
+      const std::vector<Rgb8> rgb = coloured(grey);
+      hsvReference(weights, packedView(rgb.data(), width, height), packedView(out.data(), width, height));
+    };
+    convert(pair.left, left);
+    convert(pair.right, right);
+  }
+  static std::vector<Rgb8> coloured(const std::vector<uint8_t>& image) {
+    std::vector<Rgb8> rgb;
+    for (const uint8_t grey : image)
+      rgb.push_back({grey, static_cast<uint8_t>(grey / 2 + 40), static_cast<uint8_t>(255 - grey)});
+    return rgb;
+  }
+};
+
+std::vector<int16_t> pyramidWinners(int side, const HsvPair& pair, int width, int height) {
+  std::vector<int16_t> q4(pair.left.size()), whole(pair.left.size());
+  std::vector<uint8_t> confidence(pair.left.size());
+  pyramidReference(pyramidParameters(side),
+                   {packedView(pair.left.data(), width, height), packedView(pair.right.data(), width, height)},
+                   {packedView(q4.data(), width, height),
+                    packedView(whole.data(), width, height),
+                    {},
+                    packedView(confidence.data(), width, height)});
+  return whole;
+}
+
+void timePyramid(Report& report, int sms, Pair& pair, const HsvPair& hsv, const std::vector<int16_t>* expected) {
+  const Size size = {kTeddyWidth, kTeddyHeight, 60};
+  pair.upload();
+  DeviceBuffer<HsvPixel> left, right;
+  DeviceBuffer<int16_t> q4;
+  DeviceBuffer<uint8_t> confidence;
+  upload(left, hsv.left);
+  upload(right, hsv.right);
+  require(q4.allocate(hsv.left.size()));
+  require(confidence.allocate(hsv.left.size()));
+  const Stream stream;
+  for (int i = 0; i < 3; ++i) {
+    const PyramidParameters p = pyramidParameters(kPyramidSides[i]);
+    const std::string window = ", " + std::to_string(kPyramidSides[i]) + "x" + std::to_string(kPyramidSides[i]);
+    for (const PyramidForm form : gpu::baseline::kPyramidForms) {
+      PyramidBaseline baseline;
+      require(baseline.open(form, p, size.width, size.height));
+      const std::string name = gpu::baseline::pyramidFormName(form) + window;
+      const Timing t = timed(
+          stream, [&] { require(baseline.compute(left.get(), right.get(), pair.whole.get(), stream.handle)); },
+          [&] { pair.expect(expected[i], name); });
+      writeRow(report, "pyramid", name, size, 0, sms, t);
+    }
+    gpu::PyramidWorkspace engine;
+    require(engine.open(p, size.width, size.height));
+    const Timing t = timed(
+        stream,
+        [&] {
+          require(engine.compute(left.get(), right.get(), {q4.get(), pair.whole.get(), nullptr, confidence.get()},
+                                 stream.handle));
+        },
+        [&] { pair.expect(expected[i], "the engine"); });
+    writeRow(report, "pyramid", "the engine's kernels" + window, size, 0, sms, t);
+  }
+  const Size large = {1600, 1200, 60};
+  PyramidBaseline scaling;
+  require(scaling.open(PyramidForm::kOriginal, pyramidParameters(7), large.width, large.height));
+  const std::vector<HsvPixel> pixels(static_cast<size_t>(large.width) * large.height);
+  upload(left, pixels);
+  const Timing t = timed(stream, [&] { require(scaling.scaleDown(left.get(), 0, 1, stream.handle)); }, [] {});
+  writeRow(report, "pyramid", "scaling down", large, 0, sms, t);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -198,9 +287,13 @@ int main(int argc, char** argv) {
     });
   }
   const Pair teddy({kTeddyWidth, kTeddyHeight, 60});
-  std::vector<Rgb8> rgb;
-  for (const uint8_t grey : teddy.left)
-    rgb.push_back({grey, static_cast<uint8_t>(grey / 2 + 40), static_cast<uint8_t>(255 - grey)});
+  const std::vector<Rgb8> rgb = HsvPair::coloured(teddy.left);
+  const HsvPair hsv(teddy, kTeddyWidth, kTeddyHeight);
+  std::future<std::vector<int16_t>> pyramids[3];
+  for (int i = 0; i < 3; ++i) {
+    pyramids[i] = std::async(std::launch::async,
+                             [&, i] { return pyramidWinners(kPyramidSides[i], hsv, kTeddyWidth, kTeddyHeight); });
+  }
   ExponentialParameters p;
   p.numDisparities = 60;
   std::vector<int16_t> q4(teddy.left.size()), whole(teddy.left.size());
@@ -214,7 +307,8 @@ int main(int argc, char** argv) {
                         {},
                         packedView(confidence.data(), kTeddyWidth, kTeddyHeight)});
   std::vector<int16_t> expected[3];
-  for (int i = 0; i < 3; ++i) expected[i] = winners[i].get();
+  std::vector<int16_t> expectedPyramids[3];
+  for (int i = 0; i < 3; ++i) expected[i] = winners[i].get(), expectedPyramids[i] = pyramids[i].get();
   for (const int sms : partitions) {
     if (sms != 0) enterPartition(sms);
     for (int i = 0; i < 3; ++i) {
@@ -223,6 +317,7 @@ int main(int argc, char** argv) {
     }
     Pair pair({kTeddyWidth, kTeddyHeight, 60});
     timeExponential(report, sms, pair, rgb, whole);
+    timePyramid(report, sms, pair, hsv, expectedPyramids);
     if (partitions.size() > 1) enterWhole();
   }
   return 0;

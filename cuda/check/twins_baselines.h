@@ -8,6 +8,7 @@
 #include "../match/select/select.h"
 #include "../match/sgm/sgm.h"
 #include "baselines/exponential_baseline.h"
+#include "baselines/pyramid_baseline.h"
 #include "baselines/sgm_baseline.h"
 #include "twins.h"
 
@@ -53,6 +54,22 @@ inline void checkSgmBaselines(Random& random, const Case& c, const std::vector<u
                              std::to_string(p.p1) + " p2 " + std::to_string(p.p2);
     require(baseline.open(form, p, c.width, c.height), what);
     require(baseline.compute(dLeft.get(), dRight.get(), dWhole.get(), nullptr), what);
+    require(cudaStatus(cudaDeviceSynchronize(), "matching"), what);
+    expectSame(expected, fetched(dWhole), c.width, what);
+  }
+}
+
+/// @param left, right in device memory
+inline void checkPyramidBaselines(const Case& c, const PyramidParameters& p, const HsvPixel* left,
+                                  const HsvPixel* right, const std::vector<int16_t>& expected) {
+  DeviceBuffer<int16_t> dWhole;
+  require(dWhole.allocate(expected.size()), "baseline");
+  for (const gpu::baseline::PyramidForm form : gpu::baseline::kPyramidForms) {
+    if (!gpu::baseline::pyramidFormSuits(form, p)) continue;
+    gpu::baseline::PyramidBaseline baseline;
+    const std::string what = std::string("baseline, ") + gpu::baseline::pyramidFormName(form) + ", " + c.name;
+    require(baseline.open(form, p, c.width, c.height), what);
+    require(baseline.compute(left, right, dWhole.get(), nullptr), what);
     require(cudaStatus(cudaDeviceSynchronize(), "matching"), what);
     expectSame(expected, fetched(dWhole), c.width, what);
   }

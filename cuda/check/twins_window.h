@@ -9,6 +9,7 @@
 #include "../match/pyramid/pyramid_workspace.h"
 #include "../match/sad/sad_workspace.h"
 #include "twins.h"
+#include "twins_baselines.h"
 
 namespace depthwatt {
 
@@ -152,6 +153,7 @@ inline void checkPyramid(Random& random, const Case& c) {
             text);
     maps.compare(c.width, wantsRight, text);
   }
+  if (random.whole(0, 3) == 0) checkPyramidBaselines(c, p, pair.dLeft.get(), pair.dRight.get(), maps.whole);
 }
 
 }  // namespace depthwatt

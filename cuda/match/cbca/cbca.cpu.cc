@@ -19,7 +19,8 @@ constexpr Setting kParameters[] = {
                       "Longest vertical arm of a pixel's region. Longer arms smooth more and take more time."),
     wholeByResolution("similarity", 1, 256, kCbcaSimilarity, kCbcaSimilarityAtHalf, "grey",
                       "Grey difference at which an arm ends. Raise it for noisy images, lower it to keep edges apart."),
-    wholeNumber("armXRight", -1, kMaxArmX, -1, "px", "armX of the right image; CUDA computes up to 61. -1: as in the left image."),
+    wholeNumber("armXRight", -1, kMaxArmX, -1, "px",
+                "armX of the right image; CUDA computes up to 61. -1: as in the left image."),
     wholeNumber("armYRight", -1, kMaxArmY, -1, "px", "armY of the right image. -1: as in the left image."),
     wholeNumber(
         "lambdaDifference", kLeastLambda, kMaxLambda, kLambdaDifference, "1/1000",

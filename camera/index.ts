@@ -21,7 +21,7 @@ export { type ReplayOptions, ReplaySource } from "./recordings/replay.js";
 export { listImages, settleTimes, type TimestampSource } from "./recordings/replay-listing.js";
 export { openReplaySource } from "./recordings/replay-open.js";
 export { medianPeriodNs, planSteps } from "./recordings/replay-plan.js";
-export { toGrey } from "./recordings/still.js";
+export { allocateSamples, copySamples, toGrey } from "./recordings/still.js";
 export { toRgb } from "./recordings/still-colours.js";
 export * from "./rig/alignment/index.js";
 export * from "./rig/calibrate/index.js";

@@ -3,8 +3,9 @@
 
 /**
  * How the bytes of an image are laid out. Y10, Y12, Y16 and BAYER_*10, 12, 16: little-endian 16-bit words, value in the
- * low bits. Y8I_LEFT and Y8I_RIGHT: the first or the second of two
- * bytes a pixel. RGB8: three bytes a pixel, red first. NV12: a plane of luma, behind it one of
+ * low bits. Y10P and BAYER_*10P: MIPI's packing, the high bytes of four samples, then a byte with their low bits; Y12P
+ * and BAYER_*12P the same of two samples. Y8I_LEFT and Y8I_RIGHT: the first or the second of two bytes a pixel.
+ * Y12I_LEFT and Y12I_RIGHT: the low or the high 12 bits of three little-endian bytes a pixel. RGB8: three bytes a pixel, red first. NV12: a plane of luma, behind it one of
  * chroma, rows of the same stride. Raw words that a board fills from the top (Tegra) are Y16 and BAYER_*16: see camera/v4l2/src/pixel-formats.ts.
  */
 export type PixelFormat =
@@ -14,28 +15,17 @@ export type PixelFormat =
   | "Y16"
   | "Y8I_LEFT"
   | "Y8I_RIGHT"
+  | "Y10P"
+  | "Y12P"
+  | "Y12I_LEFT"
+  | "Y12I_RIGHT"
   | "YUYV"
   | "UYVY"
   | "NV12"
   | "RGB8"
-  | "BAYER_RGGB8"
-  | "BAYER_GRBG8"
-  | "BAYER_GBRG8"
-  | "BAYER_BGGR8"
-  | "BAYER_RGGB10"
-  | "BAYER_GRBG10"
-  | "BAYER_GBRG10"
-  | "BAYER_BGGR10"
-  | "BAYER_RGGB12"
-  | "BAYER_GRBG12"
-  | "BAYER_GBRG12"
-  | "BAYER_BGGR12"
-  | "BAYER_RGGB16"
-  | "BAYER_GRBG16"
-  | "BAYER_GBRG16"
-  | "BAYER_BGGR16";
+  | `BAYER_${"RGGB" | "GRBG" | "GBRG" | "BGGR"}${"8" | "10" | "12" | "16" | "10P" | "12P"}`;
 
 /** Returns whether the engine can read colours from the format: otherwise red, green and blue are the grey value. */
 export function hasColours(format: PixelFormat): boolean {
-  return !["GREY", "Y10", "Y12", "Y16", "Y8I_LEFT", "Y8I_RIGHT"].includes(format);
+  return format !== "GREY" && !/^Y\d/.test(format);
 }

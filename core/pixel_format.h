@@ -10,12 +10,14 @@ namespace depthwatt {
 /// In the order of PixelFormat in core/pixel-format.ts: formats without colours first.
 // clang-format off: one line a family
 enum class PixelFormat : int32_t {
-  kGrey, kY10, kY12, kY16, kY8iLeft, kY8iRight, kYuyv, kUyvy, kNv12, kRgb8,
+  kGrey, kY10, kY12, kY16, kY8iLeft, kY8iRight, kY10P, kY12P, kY12iLeft, kY12iRight, kYuyv, kUyvy, kNv12, kRgb8,
   // Four orders of the mosaic for each depth, always in this sequence.
   kBayerRggb8, kBayerGrbg8, kBayerGbrg8, kBayerBggr8,
   kBayerRggb10, kBayerGrbg10, kBayerGbrg10, kBayerBggr10,
   kBayerRggb12, kBayerGrbg12, kBayerGbrg12, kBayerBggr12,
   kBayerRggb16, kBayerGrbg16, kBayerGbrg16, kBayerBggr16,
+  kBayerRggb10P, kBayerGrbg10P, kBayerGbrg10P, kBayerBggr10P,
+  kBayerRggb12P, kBayerGrbg12P, kBayerGbrg12P, kBayerBggr12P,
 };
 // clang-format on
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How one frame is in a command's output: the image that the engine reads comes first; chroma planes behind it are passed over
 // where no consumer reads colours.
-import { FORMAT_TRAITS } from "v4l2-camera/parts";
+import { FORMAT_TRAITS, isInterleaved, packedSamples } from "v4l2-camera/parts";
 import { DepthwattError } from "../../core/index.js";
 import type { PixelFormat } from "../frame.js";
 
@@ -24,7 +24,9 @@ export type StreamFormat = "y4m" | RawFormat;
 export const STREAM_FORMATS = [
   "y4m",
   "I420",
-  ...FORMAT_TRAITS.map(({ format }) => format).filter((format) => format !== "MJPEG" && format !== "Y8I"),
+  ...FORMAT_TRAITS.map(({ format }) => format).filter(
+    (format) => format !== "MJPEG" && !isInterleaved(format),
+  ),
 ] as const as [StreamFormat, ...StreamFormat[]];
 
 /** Larger than any camera: a header that asks for more is no header. */
@@ -46,8 +48,9 @@ export function rawLayout(name: RawFormat, width: number, height: number, colour
   }
   const grey = name === "I420" || name === "NV12";
   const format: PixelFormat = grey ? "GREY" : name;
-  const bytesPerPixel = FORMAT_TRAITS.find((trait) => trait.format === format)!.bytesPerPixel;
-  const strideBytes = width * bytesPerPixel;
+  const trait = FORMAT_TRAITS.find((one) => one.format === format)!;
+  const group = packedSamples(trait.format);
+  const strideBytes = Math.ceil(width / group) * group * trait.bytesPerPixel;
   const skipBytes = grey ? halfPlanes(width, height) : 0;
   return { width, height, format, strideBytes, imageBytes: strideBytes * height, skipBytes };
 }
@@ -55,8 +58,8 @@ export function rawLayout(name: RawFormat, width: number, height: number, colour
 /** Width of one image. @throws DepthwattError DEVICE_UNSUITABLE where the two halves of a frame cannot be equal */
 export function widthOfOne({ width, format }: FrameLayout, sideBySide: boolean): number {
   if (!sideBySide) return width;
-  // Half a pair of YUYV pixels, or of a Bayer cell, has other colours than the left one's.
-  const step = /^(YUYV|UYVY|NV12|BAYER)/.test(format) ? 4 : 2;
+  // Half a pair of YUYV pixels, or of a Bayer cell, has other colours than the left one's; packed groups stay whole.
+  const step = format.endsWith("10P") ? 8 : /^(YUYV|UYVY|NV12|BAYER|Y12P)/.test(format) ? 4 : 2;
   if (width % step === 0) return width / 2;
   throw new DepthwattError(
     "DEVICE_UNSUITABLE",

@@ -4,6 +4,7 @@ import type { CaptureFormat } from "v4l2-camera";
 import {
   FORMAT_TRAITS,
   type FormatTrait,
+  isInterleaved,
   type NativeDescription,
   type NativeFormat,
   type NativeSize,
@@ -15,7 +16,7 @@ export interface FormatRequest {
   width: number;
   height: number;
   format: CaptureFormat | "auto";
-  /** Every pixel has a byte of each image (Y8I); default false. */
+  /** Every pixel has a sample of each image (Y8I, Y12I); default false. */
   interleaved?: boolean;
   /** Frames per second to reach; absent: any rate will do. */
   rateHz?: number;
@@ -79,7 +80,7 @@ export function chooseFormat(
   const wanted = FORMAT_TRAITS.filter(
     (trait) =>
       (request.format === "auto" || trait.format === request.format) &&
-      (trait.format === "Y8I") === (request.interleaved ?? false),
+      isInterleaved(trait.format) === (request.interleaved ?? false),
   );
   const candidates: Candidate[] = wanted
     .filter((trait) =>
@@ -128,7 +129,7 @@ export function chooseFormat(
 }
 
 const formatRank = ({ format, preference }: FormatTrait, { colours }: FormatRequest): number =>
-  colours && format !== "MJPEG" && format !== "Y8I" && !hasColours(format)
+  colours && format !== "MJPEG" && !isInterleaved(format) && !hasColours(format)
     ? preference + FORMAT_TRAITS.length
     : preference;
 

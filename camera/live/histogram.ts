@@ -7,11 +7,10 @@ import { sampleAt, sampleLayout } from "./sample-layout.js";
 const STEP = 15;
 
 function eachSample(image: RawImage, take: (sample: number) => void): void {
-  const { offset, bytes, shift } = sampleLayout(image.format);
-  for (let y = 0; y < image.height; y += STEP) {
-    const row = y * image.strideBytes + offset;
-    for (let x = 0; x < image.width; x += STEP) take(sampleAt(image.data, row + x * bytes, shift));
-  }
+  const layout = sampleLayout(image.format);
+  for (let y = 0; y < image.height; y += STEP)
+    for (let x = 0; x < image.width; x += STEP)
+      take(sampleAt(image.data, y * image.strideBytes, x, layout));
 }
 
 /** @param counts 256 counts, overwritten */

@@ -11,9 +11,11 @@ import {
   type FormatTrait,
   formatTrait,
   hostClocks,
+  isInterleaved,
   isSameDevice,
   type NativeAddon,
   type NativeDescription,
+  packedSamples,
   type RawAlignment,
   SupervisedCamera,
   type SupervisorOptions,
@@ -119,6 +121,13 @@ async function openSource(settings: V4l2Settings, around: V4l2Surroundings): Pro
       "CONFIG_INVALID",
       "Expected a format other than NV12 for colours of images above each other, got NV12: its colours follow both images.",
       { hint: "Choose another source.v4l2.format, or the grey images (outputs without colours)." },
+    );
+  }
+  const group = packedSamples(trait.format);
+  if (sideBySide && !isStacked(layout) && settings.width % group !== 0) {
+    throw new DepthwattError(
+      "CONFIG_INVALID",
+      `Expected source.v4l2.width as a multiple of ${group} for two ${trait.format} images next to each other, got ${settings.width}.`,
     );
   }
   const cameras: OpenedCamera[] = [];
@@ -286,7 +295,7 @@ function requireAgreed(
 
 /** Returns the grey format with the samples of a Bayer format; other formats as they are. */
 function withoutMosaic(format: CapturedFormat): CapturedFormat {
-  const bits = /^BAYER_.*?(\d+)$/.exec(format)?.[1];
+  const bits = /^BAYER_.*?(\d+P?)$/.exec(format)?.[1];
   return bits === undefined ? format : bits === "8" ? "GREY" : (`Y${bits}` as CapturedFormat);
 }
 
@@ -320,7 +329,7 @@ function assemble(
       width: settings.width,
       height: settings.height,
       strideBytes,
-      format: pixels === "Y8I" ? (side === "left" ? "Y8I_LEFT" : "Y8I_RIGHT") : pixels,
+      format: isInterleaved(pixels) ? (`${pixels}_${side === "left" ? "LEFT" : "RIGHT"}` as const) : pixels,
       offsetBytes:
         layout !== undefined && isSecond(layout, side) ? (isStacked(layout) ? downBytes : acrossBytes) : 0,
     };

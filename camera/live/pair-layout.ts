@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Describes where the frame of a stereo camera has its two images.
 
-/** The first name is the left camera's place. `interleaved`: every pixel has a byte of each image (Y8I). */
+/** The first name is the left camera's place. `interleaved`: every pixel has a sample of each image (Y8I, Y12I). */
 export const PAIR_LAYOUTS = ["leftRight", "rightLeft", "topBottom", "bottomTop", "interleaved"] as const;
 export type PairLayout = (typeof PAIR_LAYOUTS)[number];
 

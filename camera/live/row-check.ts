@@ -25,7 +25,7 @@ const LOOKED_AT = [0, 15, 60];
 export function rowShift(image: RawImage): number | undefined {
   const { width, height, data, strideBytes } = image;
   if (width < 128 || height < 32) return undefined;
-  const { offset, bytes, shift } = sampleLayout(image.format);
+  const layout = sampleLayout(image.format);
   const largest = APART * Math.floor(Math.min(LARGEST_SHIFT, width / 4) / APART);
   const columns = Math.min(COLUMNS, width - 2 * largest);
   const firstColumn = Math.floor((width - columns) / 2);
@@ -35,8 +35,7 @@ export function rowShift(image: RawImage): number | undefined {
   const upper = new Uint8Array(columns);
   const lower = new Uint8Array(columns + 2 * largest);
   const read = (y: number, from: number, samples: Uint8Array) => {
-    for (let i = 0; i < samples.length; i++)
-      samples[i] = sampleAt(data, y * strideBytes + offset + (from + i) * bytes, shift);
+    for (let i = 0; i < samples.length; i++) samples[i] = sampleAt(data, y * strideBytes, from + i, layout);
   };
   for (let row = 0; row < ROWS; row++) {
     const y = Math.floor(((row + 0.5) * (height - APART)) / ROWS);
@@ -77,9 +76,9 @@ export class RowCheck {
     this.#previous = shift;
     if (!isSame) return undefined;
     this.#images = LOOKED_AT.at(-1)! + 1;
-    const { bytes } = sampleLayout(image.format);
+    const { bytes, groupLog2 } = sampleLayout(image.format);
     // A row that is longer in memory than reported begins later than the next row is read.
-    const realBytes = image.strideBytes + shift * bytes;
+    const realBytes = image.strideBytes + shift * bytes + (shift >> groupLog2);
     return `${this.#path}: the image is sheared: the driver reports rows of ${image.strideBytes} bytes and seems to write ${realBytes}. Choose another width, such as a multiple of 64 pixels, and report the driver's error.`;
   }
 }

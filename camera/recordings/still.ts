@@ -9,9 +9,9 @@ import type { GreyImage } from "./images/index.js";
  */
 export function toGrey(image: RawImage): GreyImage {
   const { width, height, format } = image;
-  if (/^BAYER/.test(format)) return mosaicGrey(copySamples(image), width, height);
   if (format === "RGB8") return { data: copyLuma(image), width, height };
-  return { data: copySamples(image), width, height };
+  const data = copySamples(image.data, image, allocateSamples(image));
+  return /^BAYER/.test(format) ? mosaicGrey(data, width, height) : { data, width, height };
 }
 
 /** BT.601 luma, as the engine's grey. */
@@ -28,24 +28,57 @@ function copyLuma({ data, width, height, strideBytes }: RawImage): Uint8Array {
 
 /** Bits of a sample. */
 const bitDepth = (format: PixelFormat): number =>
-  Number(/(10|12|16)$/.exec(format === "NV12" ? "" : format)?.[1] ?? 8);
+  format === "NV12" ? 8 : Number(/(10|12|16)(P|I_LEFT|I_RIGHT)?$/.exec(format)?.[1] ?? 8);
 
-function copySamples({ data, width, height, strideBytes, format }: RawImage): Uint8Array | Uint16Array {
+export type Samples = Uint8Array | Uint16Array;
+
+type ImageLayout = Pick<RawImage, "width" | "height" | "strideBytes" | "format">;
+
+/** Memory for an image's samples: 8 bits where the camera gives 8, else 16. */
+export function allocateSamples({ width, height, format }: ImageLayout): Samples {
+  return bitDepth(format) === 8 ? new Uint8Array(width * height) : new Uint16Array(width * height);
+}
+
+/** Copies each pixel's sample, without padding; those of more than 8 bits are moved to the top of 16. */
+export function copySamples(data: Uint8Array, layout: ImageLayout, samples: Samples): Samples {
+  const { width, height, strideBytes, format } = layout;
   const depth = bitDepth(format);
-  const samples = depth === 8 ? new Uint8Array(width * height) : new Uint16Array(width * height);
-  const step = depth > 8 || /^(YUYV|UYVY|Y8I_)/.test(format) ? 2 : 1;
-  const offset = format === "UYVY" || format === "Y8I_RIGHT" ? 1 : 0;
+  if (format.endsWith("P")) return copyPacked(data, layout, samples, depth);
+  const step = format.startsWith("Y12I") ? 3 : depth > 8 || /^(YUYV|UYVY|Y8I_)/.test(format) ? 2 : 1;
+  const offset = /^(UYVY|Y8I_RIGHT|Y12I_RIGHT)$/.test(format) ? 1 : 0;
+  // The right image of Y12I is in the upper 12 bits of its word, so its low bits are cleared.
+  const [shift, mask] = format === "Y12I_RIGHT" ? [0, 0xfff0] : [16 - depth, 0xffff];
   for (let y = 0; y < height; y++) {
     let at = y * strideBytes + offset;
     for (let x = 0; x < width; x++, at += step) {
-      samples[y * width + x] = depth === 8 ? data[at]! : (data[at]! | (data[at + 1]! << 8)) << (16 - depth);
+      samples[y * width + x] = depth === 8 ? data[at]! : ((data[at]! | (data[at + 1]! << 8)) << shift) & mask;
+    }
+  }
+  return samples;
+}
+
+/** MIPI's packing: the high bytes of a group of samples, then a byte with their low bits, the first sample's lowest. */
+function copyPacked(
+  data: Uint8Array,
+  { width, height, strideBytes }: ImageLayout,
+  samples: Samples,
+  depth: number,
+): Samples {
+  const lowBits = depth - 8;
+  const group = 8 / lowBits;
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) {
+      const inGroup = x % group;
+      const first = y * strideBytes + (x - inGroup) + (x - inGroup) / group;
+      const low = (data[first + group]! >> (lowBits * inGroup)) & ((1 << lowBits) - 1);
+      samples[y * width + x] = (data[first + inGroup]! << 8) | (low << (8 - lowBits));
     }
   }
   return samples;
 }
 
 /** Every 3x3 window of a mosaic holds R, G and B in the same proportion of binomial weights: 4, 8 and 4 of 16. */
-function mosaicGrey(samples: Uint8Array | Uint16Array, width: number, height: number): GreyImage {
+function mosaicGrey(samples: Samples, width: number, height: number): GreyImage {
   const data =
     samples instanceof Uint16Array ? new Uint16Array(samples.length) : new Uint8Array(samples.length);
   // A mirror keeps the parity of rows and columns, and with it the colour; repeating the border would not.

@@ -270,12 +270,12 @@ void checkMatching(Random& random, const Case& c, const std::vector<uint8_t>& le
 }
 
 void checkRectify(Random& random, const Case& c) {
-  for (int number = 0; number <= static_cast<int>(PixelFormat::kBayerBggr16); ++number) {
+  for (int number = 0; number <= static_cast<int>(PixelFormat::kBayerBggr12P); ++number) {
     const auto format = static_cast<PixelFormat>(number);
     RectifySource source;
     source.width = 2 * random.whole(1, 40);
     source.height = 2 * random.whole(1, 30);
-    source.strideBytes = static_cast<size_t>(2 * source.width + 2 * random.whole(0, 9));
+    source.strideBytes = static_cast<size_t>(4 * source.width + 2 * random.whole(0, 9));
     source.format = format;
     std::vector<uint8_t> bytes(source.strideBytes * source.height * 2);
     random.fill(bytes, 0, 255);

@@ -33,20 +33,103 @@ inline I32 interpolate(I32 top, I32 bottom, const AxisPlace& x, const AxisPlace&
   return shiftRightI32<10>(addI32(pairSumI32(column, y.weights), splatI32(512)));
 }
 
-/// One byte per pixel: the low two bytes, spread.
+/// Returns `yes` where the mask's bits are 1, else `no`.
+inline I32 chooseI32(I32 mask, I32 yes, I32 no) { return xorI32(no, andI32(mask, xorI32(yes, no))); }
+/// Returns all ones where bit 0 of v is 1, else 0.
+inline I32 oddMask(I32 v) { return subI32(splatI32(0), andI32(v, splatI32(1))); }
+
+/// Samples 0 and 2, and samples 1 and 3, of four neighbouring ones, in halves.
+struct SampleQuad {
+  I32 even, odd;
+};
+
+// Each layout has: byteOf(x) and bytesOf(x), the first byte of a pixel and of each lane's pixel in its row; rowBytes(width); kPairReach and kQuadReach, the bytes
+// that pair and quad read from there on; and kBytesApart, an upper bound of the bytes from one pixel to the next. pair
+// returns pixels x and x + 1 in halves, quad also x + 2 and x + 3; fetch(at) returns the 32 bits from byte `at` on.
+
+/// One byte per pixel.
 struct ByteSamples {
-  static constexpr int32_t kBytesLog2 = 0;
+  static constexpr int32_t kBytesApart = 1, kPairReach = 4, kQuadReach = 4;
+  static int32_t byteOf(int32_t x) { return x; }
+  static I32 bytesOf(I32 x) { return x; }
+  static int32_t rowBytes(int32_t width) { return width; }
   static I32 bytePair(I32 bits) {
     const I32 low = andI32(bits, splatI32(0xff));
     return orI32(low, shiftLeftI32<8>(andI32(bits, splatI32(0xff00))));
+  }
+  static SampleQuad byteQuad(I32 bits) {
+    const I32 bytes = splatI32(0x00ff00ff);
+    return {andI32(bits, bytes), andI32(shiftRightI32<8>(bits), bytes)};
+  }
+  template <class Fetch>
+  static I32 pair(const Fetch& fetch, I32) {
+    return bytePair(fetch(0));
+  }
+  template <class Fetch>
+  static SampleQuad quad(const Fetch& fetch, I32) {
+    return byteQuad(fetch(0));
   }
 };
 
 /// Two bytes per pixel: eight bits from kShift on.
 template <int kShift>
 struct WordSamples {
-  static constexpr int32_t kBytesLog2 = 1;
+  static constexpr int32_t kBytesApart = 2, kPairReach = 4, kQuadReach = 8;
+  static int32_t byteOf(int32_t x) { return 2 * x; }
+  static I32 bytesOf(I32 x) { return shiftLeftI32<1>(x); }
+  static int32_t rowBytes(int32_t width) { return 2 * width; }
   static I32 bytePair(I32 bits) { return andI32(shiftRightI32<kShift>(bits), splatI32(0x00ff00ff)); }
+  template <class Fetch>
+  static I32 pair(const Fetch& fetch, I32) {
+    return bytePair(fetch(0));
+  }
+  template <class Fetch>
+  static SampleQuad quad(const Fetch& fetch, I32) {
+    const I32 ab = bytePair(fetch(0)), cd = bytePair(fetch(4));
+    return {joinHalves(andI32(ab, splatI32(0xffff)), cd), orI32(shiftRightI32<16>(ab), andI32(cd, splatI32(-65536)))};
+  }
+};
+
+/// Three bytes per pixel: eight bits from kShift on, which is 4 or 16.
+template <int kShift>
+struct TripleSamples {
+  static constexpr int32_t kBytesApart = 3, kPairReach = 6;
+  static int32_t byteOf(int32_t x) { return 3 * x; }
+  static I32 bytesOf(I32 x) { return addI32(x, shiftLeftI32<1>(x)); }
+  static int32_t rowBytes(int32_t width) { return 3 * width; }
+  template <class Fetch>
+  static I32 pair(const Fetch& fetch, I32) {
+    const I32 byte = splatI32(0xff);
+    // The second fetch begins one byte before the second pixel.
+    return joinHalves(andI32(shiftRightI32<kShift>(fetch(0)), byte), andI32(shiftRightI32<kShift + 8>(fetch(2)), byte));
+  }
+};
+
+/// MIPI's packing: the high bytes of four samples (kBits 10) or two (12), then a byte with their low bits.
+template <int kBits>
+struct PackedSamples {
+  static constexpr int32_t kGroupLog2 = kBits == 10 ? 2 : 1, kGroup = 1 << kGroupLog2;
+  static constexpr int32_t kBytesApart = 2, kPairReach = 4, kQuadReach = kBits == 10 ? 5 : 6;
+  static int32_t byteOf(int32_t x) { return x + (x >> kGroupLog2); }
+  static I32 bytesOf(I32 x) { return addI32(x, shiftRightI32<kGroupLog2>(x)); }
+  static int32_t rowBytes(int32_t width) { return (width + kGroup - 1) / kGroup * (kGroup + 1); }
+  template <class Fetch>
+  static I32 pair(const Fetch& fetch, I32 x) {
+    const I32 bits = fetch(0), last = kBits == 10 ? andI32(x, shiftRightI32<1>(x)) : x;
+    // Behind the last sample of a group a byte of low bits is passed over.
+    return ByteSamples::bytePair(chooseI32(andI32(oddMask(last), splatI32(0xff00)), shiftRightI32<8>(bits), bits));
+  }
+  template <class Fetch>
+  static SampleQuad quad(const Fetch& fetch, I32 x) {
+    // Bytes of each lane behind the first and the second byte of low bits, by the place in the group.
+    static constexpr int32_t kBehind[4] = {0, -0x1000000, -0x10000, -0x100};
+    static constexpr int32_t kBehind12[4] = {-0x10000, -0x100, -0x10000, -0x100};
+    static constexpr int32_t kBehindTwo12[4] = {0, -0x1000000, 0, -0x1000000};
+    const I32 place = andI32(x, splatI32(3));
+    I32 bits = chooseI32(lookup4I32(kBits == 10 ? kBehind : kBehind12, place), fetch(1), fetch(0));
+    if constexpr (kBits == 12) bits = chooseI32(lookup4I32(kBehindTwo12, place), fetch(2), bits);
+    return ByteSamples::byteQuad(bits);
+  }
 };
 
 /// Rows of bytes: an image, or one plane of it.
@@ -115,24 +198,27 @@ inline bool remapGroup(const RectifySource& source, const int32_t* from, uint8_t
   I32 px, py;
   loadPairsI32(from, px, py);
   const AxisPlace x(px, source.width - 1), y(py, source.height - 1);
-  using Window = SourceWindow<4>;
-  constexpr int32_t kLog2 = Samples::kBytesLog2;
-  if constexpr (Window::possible(1 << kLog2)) {
-    const SourcePlane plane = {source.data, source.strideBytes, source.height, source.width << kLog2};
-    const Window window(plane, leastWhole(from, source.width, 0) << kLog2, leastWhole(from, source.height, 1),
-                        shiftLeftI32<kLog2>(x.whole), y.whole);
+  using Window = SourceWindow<Samples::kPairReach>;
+  if constexpr (Window::possible(Samples::kBytesApart)) {
+    const SourcePlane plane = {source.data, source.strideBytes, source.height, Samples::rowBytes(source.width)};
+    const Window window(plane, Samples::byteOf(leastWhole(from, source.width, 0)), leastWhole(from, source.height, 1),
+                        Samples::bytesOf(x.whole), y.whole);
     if (window.fits()) {
-      storeBytesI32(out, interpolate(Samples::bytePair(window.fetch(0)), Samples::bytePair(window.fetch(1)), x, y));
+      const auto row = [&](int32_t j) {
+        return Samples::pair([&](int32_t at) { return window.fetch(j, at); }, x.whole);
+      };
+      storeBytesI32(out, interpolate(row(0), row(1), x, y));
       return true;
     }
   }
-  const I32 offset = addI32(mulI32(y.whole, splatI32(static_cast<int32_t>(source.strideBytes))),
-                            shiftLeftI32<Samples::kBytesLog2>(x.whole));
-  // Two bytes per pixel: the 32 bits are the two pixels themselves, and never exceed the row.
-  if (Samples::kBytesLog2 == 0 && anyAboveI32(offset, splatI32(lastOffset))) return false;
-  const I32 top = Samples::bytePair(gatherI32(source.data, offset));
-  const I32 bottom = Samples::bytePair(gatherI32(source.data + source.strideBytes, offset));
-  storeBytesI32(out, interpolate(top, bottom, x, y));
+  const I32 offset =
+      addI32(mulI32(y.whole, splatI32(static_cast<int32_t>(source.strideBytes))), Samples::bytesOf(x.whole));
+  // A pair that is shorter than its fetch can end the row.
+  if (2 * Samples::byteOf(1) < Samples::kPairReach && anyAboveI32(offset, splatI32(lastOffset))) return false;
+  const auto row = [&](const uint8_t* first) {
+    return Samples::pair([&](int32_t at) { return gatherI32(first + at, offset); }, x.whole);
+  };
+  storeBytesI32(out, interpolate(row(source.data), row(source.data + source.strideBytes), x, y));
   return true;
 }
 
@@ -149,16 +235,11 @@ struct MosaicRow {
   }
 };
 
-/// fetch(at) returns the 32 bits from byte `at` of the four pixels on.
+/// fetch(at) returns the 32 bits from byte `at` of the four pixels on, the first of which is pixel x.
 template <class Samples, class Fetch>
-inline MosaicRow mosaicRow(const Fetch& fetch) {
-  if constexpr (Samples::kBytesLog2 == 0) {
-    const I32 bits = fetch(0), bytes = splatI32(0x00ff00ff);
-    return {andI32(bits, bytes), andI32(shiftRightI32<8>(bits), bytes)};
-  } else {
-    const I32 ab = Samples::bytePair(fetch(0)), cd = Samples::bytePair(fetch(4));
-    return {joinHalves(andI32(ab, splatI32(0xffff)), cd), orI32(shiftRightI32<16>(ab), andI32(cd, splatI32(-65536)))};
-  }
+inline MosaicRow mosaicRow(const Fetch& fetch, I32 x) {
+  const SampleQuad quad = Samples::quad(fetch, x);
+  return {quad.even, quad.odd};
 }
 
 /// Returns the grey of the middle two pixels of `row`, in halves. @param site of the left one
@@ -195,28 +276,28 @@ inline bool remapBayerGroup(const RectifySource& source, const int32_t* from, ui
   }
   const I32 site =
       mosaicSite(addI32(x.whole, splatI32(redX(source.format))), addI32(y.whole, splatI32(redY(source.format))));
+  const I32 firstX = subI32(x.whole, one);
   const auto compute = [&](const auto& fetch) {
-    const auto row = [&](int32_t j) { return mosaicRow<Samples>([&](int32_t at) { return fetch(j, at); }); };
+    const auto row = [&](int32_t j) { return mosaicRow<Samples>([&](int32_t at) { return fetch(j, at); }, firstX); };
     const MosaicRow row0 = row(0), row1 = row(1), row2 = row(2), row3 = row(3);
     const I32 top = mosaicGrey(row0, row1, row2, site);
     const I32 bottom = mosaicGrey(row1, row2, row3, xorI32(site, splatI32(2)));
     storeBytesI32(out, interpolate(top, bottom, x, y));
   };
-  using Window = SourceWindow<4 << Samples::kBytesLog2>;
-  constexpr int32_t kLog2 = Samples::kBytesLog2;
-  if constexpr (Window::possible(1 << kLog2)) {
-    const SourcePlane plane = {source.data, source.strideBytes, source.height, source.width << kLog2};
-    const Window window(plane, (leastWhole(from, source.width, 0) - 1) * (1 << kLog2),
-                        leastWhole(from, source.height, 1) - 1, shiftLeftI32<kLog2>(subI32(x.whole, one)),
-                        subI32(y.whole, one));
+  using Window = SourceWindow<Samples::kQuadReach>;
+  if constexpr (Window::possible(Samples::kBytesApart)) {
+    const SourcePlane plane = {source.data, source.strideBytes, source.height, Samples::rowBytes(source.width)};
+    const int32_t leastX = leastWhole(from, source.width, 0) - 1;
+    const Window window(plane, leastX < 0 ? -1 : Samples::byteOf(leastX), leastWhole(from, source.height, 1) - 1,
+                        Samples::bytesOf(firstX), subI32(y.whole, one));
     if (window.fits()) {
       compute([&](int32_t j, int32_t at) { return window.fetch(j, at); });
       return true;
     }
   }
   const size_t stride = source.strideBytes;
-  const I32 offset = addI32(mulI32(subI32(y.whole, one), splatI32(static_cast<int32_t>(stride))),
-                            shiftLeftI32<Samples::kBytesLog2>(subI32(x.whole, one)));
+  const I32 offset =
+      addI32(mulI32(subI32(y.whole, one), splatI32(static_cast<int32_t>(stride))), Samples::bytesOf(firstX));
   compute([&](int32_t j, int32_t at) { return gatherI32(source.data + static_cast<size_t>(j) * stride + at, offset); });
   return true;
 }
@@ -262,9 +343,9 @@ void convertBayerRow(const RectifySource& source, int32_t y, uint8_t* out) {
     const uint8_t* row = source.data + static_cast<size_t>(y) * source.strideBytes;
     out[0] = static_cast<uint8_t>(greyOfPixel(source, 0, y));
     for (x = 1; x + 2 * kLanesI32 + 1 <= width; x += 2 * kLanesI32) {
-      const I32 offset = shiftLeftI32<Samples::kBytesLog2>(addI32(shiftLeftI32<1>(lane), splatI32(x - 1)));
+      const I32 firstX = addI32(shiftLeftI32<1>(lane), splatI32(x - 1)), offset = Samples::bytesOf(firstX);
       const auto line = [&](const uint8_t* first) {
-        return mosaicRow<Samples>([&](int32_t at) { return gatherI32(first + at, offset); });
+        return mosaicRow<Samples>([&](int32_t at) { return gatherI32(first + at, offset); }, firstX);
       };
       const I32 pair = mosaicGrey(line(row - source.strideBytes), line(row), line(row + source.strideBytes), site);
       storeHalvesI32(out + x, orI32(pair, shiftRightI32<8>(pair)));
@@ -283,8 +364,12 @@ void convertRows(const RectifySource& source, ImageView<uint8_t> out, int32_t fi
         case 0: convertBayerRow<ByteSamples>(source, y, row); break;
         case 1: convertBayerRow<WordSamples<2>>(source, y, row); break;
         case 2: convertBayerRow<WordSamples<4>>(source, y, row); break;
-        default: convertBayerRow<WordSamples<8>>(source, y, row);
+        case 3: convertBayerRow<WordSamples<8>>(source, y, row); break;
+        case 4: convertBayerRow<PackedSamples<10>>(source, y, row); break;
+        default: convertBayerRow<PackedSamples<12>>(source, y, row);
       }
+    } else if (layout.groupLog2 != SampleLayout::kUnpacked || layout.bytesPerPixel == 3) {
+      for (int32_t x = 0; x < out.width; ++x) row[x] = static_cast<uint8_t>(loadSample(from, x, layout));
     } else if (layout.bytesPerPixel == 1) {
       std::memcpy(row, from, static_cast<size_t>(out.width));
     } else {
@@ -302,7 +387,8 @@ template <class Samples>
 void remapGreyRows(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out, int32_t firstRow,
                    int32_t endRow) {
   // The bottom row of a window is read one stride further, four bytes at once.
-  const int64_t bytes = int64_t{source.height - 1} * static_cast<int64_t>(source.strideBytes) + source.width;
+  const int64_t bytes =
+      int64_t{source.height - 1} * static_cast<int64_t>(source.strideBytes) + Samples::rowBytes(source.width);
   const int32_t lastOffset = static_cast<int32_t>(bytes - 4 - static_cast<int64_t>(source.strideBytes));
   remapRows(source, map, out, firstRow, endRow,
             [&](const int32_t* from, uint8_t* to) { return remapGroup<Samples>(source, from, to, lastOffset); });
@@ -330,7 +416,13 @@ void rectifyRows(const RectifySource& source, const int32_t* map, ImageView<uint
     if (bayer) remapBayerRows<Samples>(source, map, out, firstRow, endRow);
     else remapGreyRows<Samples>(source, map, out, firstRow, endRow);
   };
+  if (layout.groupLog2 == 2) return run(PackedSamples<10>{});
+  if (layout.groupLog2 == 1) return run(PackedSamples<12>{});
   if (layout.bytesPerPixel == 1) return run(ByteSamples{});
+  if (layout.bytesPerPixel == 3) {
+    return layout.shift == 4 ? remapGreyRows<TripleSamples<4>>(source, map, out, firstRow, endRow)
+                             : remapGreyRows<TripleSamples<16>>(source, map, out, firstRow, endRow);
+  }
   switch (layout.shift) {
     case 0: return remapGreyRows<WordSamples<0>>(source, map, out, firstRow, endRow);
     case 2: return run(WordSamples<2>{});

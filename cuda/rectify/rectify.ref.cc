@@ -20,8 +20,16 @@ struct Raw {
   const uint8_t* row(int32_t y) const { return source.data + static_cast<size_t>(y) * source.strideBytes; }
   int32_t byte(int32_t x, int32_t y) const { return row(y)[x]; }
   int32_t word(int32_t x, int32_t y) const { return row(y)[2 * x] + 256 * row(y)[2 * x + 1]; }
+  /// The high bytes of `group` samples, then a byte with the low bits of all.
+  int32_t packed(int32_t x, int32_t y, int32_t group) const { return byte(x / group * (group + 1) + x % group, y); }
+  /// 12 bits of two images in three bytes.
+  int32_t pair(int32_t x, int32_t y) const {
+    return row(y)[3 * x] + 256 * row(y)[3 * x + 1] + 65536 * row(y)[3 * x + 2];
+  }
   int32_t mosaic(int32_t x, int32_t y) const {
     const int32_t column = mirrored(x, source.width), row = mirrored(y, source.height);
+    if (source.format >= PixelFormat::kBayerRggb12P) return packed(column, row, 2);
+    if (source.format >= PixelFormat::kBayerRggb10P) return packed(column, row, 4);
     if (source.format < PixelFormat::kBayerRggb10) return byte(column, row);
     if (source.format < PixelFormat::kBayerRggb12) return word(column, row) % 1024 / 4;
     if (source.format < PixelFormat::kBayerRggb16) return word(column, row) % 4096 / 16;
@@ -122,6 +130,10 @@ int32_t greyAt(const RectifySource& source, int32_t x, int32_t y) {
     case PixelFormat::kY10: return raw.word(x, y) % 1024 / 4;
     case PixelFormat::kY12: return raw.word(x, y) % 4096 / 16;
     case PixelFormat::kY16: return raw.word(x, y) / 256;
+    case PixelFormat::kY10P: return raw.packed(x, y, 4);
+    case PixelFormat::kY12P: return raw.packed(x, y, 2);
+    case PixelFormat::kY12iLeft: return raw.pair(x, y) % 4096 / 16;
+    case PixelFormat::kY12iRight: return raw.pair(x, y) / 65536;
     default: return bayerGrey(raw, x, y);
   }
 }

@@ -6,7 +6,9 @@
 namespace {
 
 inline int32_t loadSample(const uint8_t* row, int32_t x, SampleLayout layout) {
-  if (layout.bytesPerPixel == 1) return row[x];
+  if (layout.bytesPerPixel == 1) return row[layout.byteOf(x)];
+  if (layout.bytesPerPixel == 3)
+    return ((row[3 * x] | row[3 * x + 1] << 8 | row[3 * x + 2] << 16) >> layout.shift) & 0xff;
   return ((row[2 * x] | row[2 * x + 1] << 8) >> layout.shift) & 0xff;
 }
 

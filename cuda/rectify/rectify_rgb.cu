@@ -9,15 +9,15 @@ namespace gpu {
 #include "sample_layout.inl.h"
 namespace {
 
-/// Mosaics of bytes; of words at multiples of two bytes; of words anywhere.
-enum class Kind { kRgb, kPacked422, kNv12, kMosaic8, kMosaic16, kMosaic16Anywhere };
+/// Mosaics of bytes; of packed samples; of words at multiples of two bytes; of words anywhere.
+enum class Kind { kRgb, kPacked422, kNv12, kMosaic8, kMosaicPacked, kMosaic16, kMosaic16Anywhere };
 
 struct Source {
   const uint8_t* data;
   int width, height;
   size_t strideBytes;
   int lumaAt;      ///< 4:2:2: 0 luma first, 1 chroma first
-  int shift;       ///< mosaic of words: the eight bits are the low byte of (word >> shift)
+  int shift;       ///< mosaic of words: the eight bits are the low byte of (word >> shift); packed: log2 of a group
   int redX, redY;  ///< mosaic: added to x and y so that a red pixel has both even
 };
 
@@ -46,6 +46,7 @@ __device__ __forceinline__ Colours toRgb(int luma, int u, int v) {
 template <Kind kKind>
 __device__ __forceinline__ int loadSample(const Source& s, const uint8_t* row, int x) {
   if (kKind == Kind::kMosaic8) return row[x];
+  if (kKind == Kind::kMosaicPacked) return row[x + (x >> s.shift)];
   const int word =
       kKind == Kind::kMosaic16 ? reinterpret_cast<const uint16_t*>(row)[x] : row[2 * x] | row[2 * x + 1] << 8;
   return (word >> s.shift) & 0xff;
@@ -110,7 +111,7 @@ __global__ void __launch_bounds__(256)
     const int left = min(max(x0, 0), source.width - 1), right = min(max(x0 + 1, 0), source.width - 1);
     const int top = min(max(y0, 0), source.height - 1), bottom = min(max(y0 + 1, 0), source.height - 1);
     Colours a, b, d, e;
-    constexpr bool kMosaic = kKind == Kind::kMosaic8 || kKind == Kind::kMosaic16 || kKind == Kind::kMosaic16Anywhere;
+    constexpr bool kMosaic = kKind >= Kind::kMosaic8;
     if (kMosaic && right > left && bottom > top) {
       // Rows and columns -1 to 2 of the pixel at the top left.
       int samples[4][4];
@@ -159,6 +160,7 @@ RectifyRgbKernel chooseKernel(const RectifySource& source) {
   if (format == PixelFormat::kNv12) return rectifyRgbKernel<Kind::kNv12>;
   if (!isBayer(format)) return rectifyRgbKernel<Kind::kPacked422>;
   if (bayerDepth(format) == 0) return rectifyRgbKernel<Kind::kMosaic8>;
+  if (bayerDepth(format) >= 4) return rectifyRgbKernel<Kind::kMosaicPacked>;
   const bool even = (reinterpret_cast<uintptr_t>(source.data) | source.strideBytes) % 2 == 0;
   return even ? rectifyRgbKernel<Kind::kMosaic16> : rectifyRgbKernel<Kind::kMosaic16Anywhere>;
 }
@@ -168,12 +170,13 @@ RectifyRgbKernel chooseKernel(const RectifySource& source) {
 Status rectifyRgb(const RectifySource& source, const int32_t* map, Rgb8* out, int32_t width, int32_t height,
                   cudaStream_t stream) {
   const bool bayer = isBayer(source.format);
+  const SampleLayout layout = sampleLayout(source.format);
   const Source view = {source.data,
                        source.width,
                        source.height,
                        source.strideBytes,
                        source.format == PixelFormat::kUyvy ? 1 : 0,
-                       sampleLayout(source.format).shift,
+                       layout.groupLog2 == SampleLayout::kUnpacked ? layout.shift : layout.groupLog2,
                        bayer ? redX(source.format) : 0,
                        bayer ? redY(source.format) : 0};
   const dim3 grid((width + 31) / 32, (height + 7) / 8);

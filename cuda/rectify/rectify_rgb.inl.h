@@ -59,10 +59,6 @@ struct GroupPlace {
 
 inline I32 lowHalf(I32 v) { return andI32(v, splatI32(0xffff)); }
 inline I32 bytesOfHalves(I32 v) { return andI32(v, splatI32(0x00ff00ff)); }
-/// Returns `yes` where the mask's bits are 1, else `no`.
-inline I32 chooseI32(I32 mask, I32 yes, I32 no) { return xorI32(no, andI32(mask, xorI32(yes, no))); }
-/// Returns all ones where bit 0 of v is 1, else 0.
-inline I32 oddMask(I32 v) { return subI32(splatI32(0), andI32(v, splatI32(1))); }
 
 /// Returns BT.601 luma of three bytes, rounded like the definition.
 inline I32 lumaOfRgb(I32 word) {
@@ -186,9 +182,9 @@ class MosaicPairs {
   static PlaceLimits limits(const RectifySource& source) { return {1, source.width - 3, 1, source.height - 3}; }
 
   [[gnu::always_inline]] MosaicPairs(const RectifySource& source, const GroupPlace& at)
-      : samples_({source.data, source.strideBytes, source.height, source.width << Samples::kBytesLog2},
-                 (at.firstX - 1) << Samples::kBytesLog2, at.firstY - 1,
-                 shiftLeftI32<Samples::kBytesLog2>(subI32(at.x, splatI32(1))), subI32(at.y, splatI32(1))),
+      : firstX_(subI32(at.x, splatI32(1))),
+        samples_({source.data, source.strideBytes, source.height, Samples::rowBytes(source.width)},
+                 Samples::byteOf(at.firstX - 1), at.firstY - 1, Samples::bytesOf(firstX_), subI32(at.y, splatI32(1))),
         evenColumn_(xorI32(oddMask(addI32(at.x, splatI32(redX(source.format)))), splatI32(0xffff))),
         evenRow_(xorI32(oddMask(addI32(at.y, splatI32(redY(source.format)))), splatI32(-1))),
         site_(mosaicSite(addI32(at.x, splatI32(redX(source.format))), addI32(at.y, splatI32(redY(source.format))))),
@@ -211,10 +207,11 @@ class MosaicPairs {
 
  private:
   [[gnu::always_inline]] MosaicRow sampled(int32_t j) const {
-    return mosaicRow<Samples>([&](int32_t byte) { return samples_.fetch(j, byte); });
+    return mosaicRow<Samples>([&](int32_t byte) { return samples_.fetch(j, byte); }, firstX_);
   }
 
-  const SourceFetch<(4 << Samples::kBytesLog2), (1 << Samples::kBytesLog2)> samples_;
+  const I32 firstX_;  ///< of each lane's samples
+  const SourceFetch<Samples::kQuadReach, Samples::kBytesApart> samples_;
   const I32 evenColumn_,
       evenRow_;     ///< halves of all ones in red's columns; lanes in red's rows, for the upper pixels
   const I32 site_;  ///< of the upper left pixel
@@ -339,7 +336,9 @@ void rectifyRgbRows(const RectifySource& source, const int32_t* map, ImageView<R
     case 0: return remap(PairUnpacker<MosaicPairs<ByteSamples>>{});
     case 1: return remap(PairUnpacker<MosaicPairs<WordSamples<2>>>{});
     case 2: return remap(PairUnpacker<MosaicPairs<WordSamples<4>>>{});
-    default: return remap(PairUnpacker<MosaicPairs<WordSamples<8>>>{});
+    case 3: return remap(PairUnpacker<MosaicPairs<WordSamples<8>>>{});
+    case 4: return remap(PairUnpacker<MosaicPairs<PackedSamples<10>>>{});
+    default: return remap(PairUnpacker<MosaicPairs<PackedSamples<12>>>{});
   }
 }
 

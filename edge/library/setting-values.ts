@@ -21,7 +21,7 @@ export interface SettingValues {
   /** Hands the commands to /bin/sh, for pipes and variables; else they are split at blanks, and quotes group. (default false) */
   "source.command.shell"?: boolean | undefined;
   /** Format that they write: y4m is YUV4MPEG2, which contains size and rate; all others are frames without headers. (default y4m) */
-  "source.command.format"?: "y4m" | "I420" | "GREY" | "NV12" | "YUYV" | "UYVY" | "Y10" | "Y12" | "Y16" | "BAYER_RGGB8" | "BAYER_RGGB10" | "BAYER_RGGB12" | "BAYER_RGGB16" | "BAYER_GRBG8" | "BAYER_GRBG10" | "BAYER_GRBG12" | "BAYER_GRBG16" | "BAYER_GBRG8" | "BAYER_GBRG10" | "BAYER_GBRG12" | "BAYER_GBRG16" | "BAYER_BGGR8" | "BAYER_BGGR10" | "BAYER_BGGR12" | "BAYER_BGGR16" | "RGB8" | undefined;
+  "source.command.format"?: "y4m" | "I420" | "GREY" | "NV12" | "YUYV" | "UYVY" | "Y10" | "Y12" | "Y16" | "Y10P" | "Y12P" | "BAYER_RGGB8" | "BAYER_RGGB10" | "BAYER_RGGB12" | "BAYER_RGGB16" | "BAYER_RGGB10P" | "BAYER_RGGB12P" | "BAYER_GRBG8" | "BAYER_GRBG10" | "BAYER_GRBG12" | "BAYER_GRBG16" | "BAYER_GRBG10P" | "BAYER_GRBG12P" | "BAYER_GBRG8" | "BAYER_GBRG10" | "BAYER_GBRG12" | "BAYER_GBRG16" | "BAYER_GBRG10P" | "BAYER_GBRG12P" | "BAYER_BGGR8" | "BAYER_BGGR10" | "BAYER_BGGR12" | "BAYER_BGGR16" | "BAYER_BGGR10P" | "BAYER_BGGR12P" | "RGB8" | undefined;
   /** Width of each camera's image in frames without headers. (px) */
   "source.command.width"?: number | undefined;
   /** Height of each camera's image in frames without headers. (px) */
@@ -70,7 +70,7 @@ export interface SettingValues {
   "source.v4l2.right"?: string | undefined;
   /** Device of one camera that delivers both images in each frame, in place of left and right. */
   "source.v4l2.sideBySide"?: string | undefined;
-  /** Place of the two images in a sideBySide camera's frame, the left camera's first; interleaved: every pixel has a byte of each (Y8I, such as the infrared images of a RealSense). (default leftRight) */
+  /** Place of the two images in a sideBySide camera's frame, the left camera's first; interleaved: every pixel has a sample of each (Y8I, Y12I, such as the infrared images of a RealSense). (default leftRight) */
   "source.v4l2.layout"?: "leftRight" | "rightLeft" | "topBottom" | "bottomTop" | "interleaved" | undefined;
   /** Width of one image, not of both together. (px, default 640) */
   "source.v4l2.width"?: number | undefined;
@@ -79,7 +79,7 @@ export interface SettingValues {
   /** Frame rate asked of the cameras; max leaves them at the rate they are set to. (Hz, default 30) */
   "source.v4l2.rateHz"?: "max" | number | undefined;
   /** Pixel format requested from the cameras; auto takes the cheapest one in which both reach rateHz and fit their USB bus. (default auto) */
-  "source.v4l2.format"?: "auto" | "GREY" | "NV12" | "YUYV" | "UYVY" | "Y10" | "Y12" | "Y16" | "BAYER_RGGB8" | "BAYER_RGGB10" | "BAYER_RGGB12" | "BAYER_RGGB16" | "BAYER_GRBG8" | "BAYER_GRBG10" | "BAYER_GRBG12" | "BAYER_GRBG16" | "BAYER_GBRG8" | "BAYER_GBRG10" | "BAYER_GBRG12" | "BAYER_GBRG16" | "BAYER_BGGR8" | "BAYER_BGGR10" | "BAYER_BGGR12" | "BAYER_BGGR16" | "RGB8" | "Y8I" | "MJPEG" | undefined;
+  "source.v4l2.format"?: "auto" | "GREY" | "NV12" | "YUYV" | "UYVY" | "Y10" | "Y12" | "Y16" | "Y10P" | "Y12P" | "BAYER_RGGB8" | "BAYER_RGGB10" | "BAYER_RGGB12" | "BAYER_RGGB16" | "BAYER_RGGB10P" | "BAYER_RGGB12P" | "BAYER_GRBG8" | "BAYER_GRBG10" | "BAYER_GRBG12" | "BAYER_GRBG16" | "BAYER_GRBG10P" | "BAYER_GRBG12P" | "BAYER_GBRG8" | "BAYER_GBRG10" | "BAYER_GBRG12" | "BAYER_GBRG16" | "BAYER_GBRG10P" | "BAYER_GBRG12P" | "BAYER_BGGR8" | "BAYER_BGGR10" | "BAYER_BGGR12" | "BAYER_BGGR16" | "BAYER_BGGR10P" | "BAYER_BGGR12P" | "RGB8" | "Y8I" | "Y12I" | "MJPEG" | undefined;
   /** Largest time between the two images of a pair, for cameras triggered together; without it half a frame period. (ms) */
   "source.v4l2.maxSkewMs"?: number | undefined;
   /** Restarts the right camera's stream at the right moment when free-running cameras expose out of step. (default false) */

@@ -261,7 +261,7 @@ void stages(InstructionSet set, Random& random, int32_t width, int32_t height) {
 
 /// Every format, grey and colours, at random places and at adjacent ones.
 void rectification(InstructionSet set, Random& random, int32_t width, int32_t height) {
-  for (int32_t format = 0; format <= static_cast<int32_t>(PixelFormat::kBayerBggr16); ++format) {
+  for (int32_t format = 0; format <= static_cast<int32_t>(PixelFormat::kBayerBggr12P); ++format) {
     RectifySource source;
     source.format = static_cast<PixelFormat>(format);
     source.width = random.whole(1, 90), source.height = random.whole(1, 20);

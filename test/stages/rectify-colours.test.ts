@@ -18,16 +18,29 @@ interface Call {
 
 const stage = native.stages.rectify as unknown as (call: object) => string;
 const MOSAICS = ["RGGB", "GRBG", "GBRG", "BGGR"].flatMap((order) =>
-  [8, 10, 12, 16].map((bits) => `BAYER_${order}${bits}`),
+  ["8", "10", "12", "16", "10P", "12P"].map((bits) => `BAYER_${order}${bits}`),
 );
 const FORMATS = ["RGB8", "YUYV", "UYVY", "NV12", ...MOSAICS];
-const sampleBytes = (format: string) => (format === "RGB8" ? 3 : /[RBG]8|NV12/.test(format) ? 1 : 2);
+const sampleBytes = (format: string) =>
+  format.endsWith("10P")
+    ? 1.25
+    : format.endsWith("12P")
+      ? 1.5
+      : format === "RGB8"
+        ? 3
+        : /[RBG]8|NV12/.test(format)
+          ? 1
+          : 2;
 /** Rows of memory: NV12 has those of its chroma behind those of its luma. */
 const memoryRows = (format: string, height: number) =>
   height + (format === "NV12" ? Math.ceil(height / 2) : 0);
 /** Bytes of the last row in memory. */
 const lastRowBytes = (format: string, width: number) =>
-  format === "NV12" ? 2 * Math.ceil(width / 2) : width * sampleBytes(format);
+  format === "NV12"
+    ? 2 * Math.ceil(width / 2)
+    : // A row of a packed format ends with a whole group of samples.
+      Math.ceil(width / packedGroup(format)) * packedGroup(format) * sampleBytes(format);
+const packedGroup = (format: string) => (format.endsWith("10P") ? 4 : format.endsWith("12P") ? 2 : 1);
 
 function colours(variant: string, call: Call): Uint8Array {
   const bytes = 3 * call.width * call.height;

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Three witnesses for rectification: vectors worked out by hand, properties, and twins against the definition.
 import { describe, expect, test } from "vitest";
-import type { PixelFormat as CameraFormat } from "../../camera/index.js";
+import type { PixelFormat } from "../../camera/index.js";
 import { AWKWARD_WIDTHS, expectSameImage, native, Random, variants } from "../doubles/stages.js";
-
-/** The formats that the stage has; 16-bit words of Bayer sensors come later. */
-type PixelFormat = Exclude<CameraFormat, `BAYER_${string}${10 | 12 | 16}`>;
 
 interface Call {
   format: PixelFormat;
@@ -46,15 +43,32 @@ const BYTES = {
   Y16: 2,
   Y8I_LEFT: 2,
   Y8I_RIGHT: 2,
+  Y10P: 1.25,
+  Y12P: 1.5,
+  Y12I_LEFT: 3,
+  Y12I_RIGHT: 3,
   YUYV: 2,
   UYVY: 2,
   ...Object.fromEntries(
-    MOSAICS.flatMap((order) => [8, 10, 12, 16].map((bits) => [`BAYER_${order}${bits}`, bits === 8 ? 1 : 2])),
+    MOSAICS.flatMap((order) =>
+      Object.entries({ 8: 1, 10: 2, 12: 2, 16: 2, "10P": 1.25, "12P": 1.5 }).map(([bits, bytes]) => [
+        `BAYER_${order}${bits}`,
+        bytes,
+      ]),
+    ),
   ),
 } as Record<PixelFormat, number>;
 const FORMATS = Object.keys(BYTES) as PixelFormat[];
 const BAYER8 = FORMATS.filter((format) => /^BAYER_....8$/.test(format));
 const BAYER_DEEP = FORMATS.filter((format) => /^BAYER_....1[026]$/.test(format));
+
+const BAYER_PACKED = FORMATS.filter((format) => /^BAYER_....1[02]P$/.test(format));
+
+/** Rows of packed formats end with a whole group. */
+function rowBytes(width: number, format: PixelFormat): number {
+  const group = format.endsWith("10P") ? 4 : format.endsWith("12P") ? 2 : 1;
+  return Math.ceil(width / group) * group * BYTES[format];
+}
 
 const convert = (
   format: PixelFormat,
@@ -66,7 +80,7 @@ const convert = (
   format,
   inputWidth: width,
   inputHeight: height,
-  strideBytes: strideBytes ?? width * BYTES[format],
+  strideBytes: strideBytes ?? rowBytes(width, format),
   image,
   width,
   height,
@@ -101,6 +115,15 @@ describe.each(forms)("rectify, %s: by hand", (variant) => {
     ["Y8I_LEFT", Uint8Array.of(7, 200, 8, 201, 250, 1, 251, 2), [7, 8, 250, 251]],
     ["Y8I_RIGHT", Uint8Array.of(200, 7, 201, 8, 1, 250, 2, 251), [7, 8, 250, 251]],
     ["UYVY", Uint8Array.of(200, 7, 201, 8, 1, 250, 2, 251), [7, 8, 250, 251]],
+    ["Y10P", Uint8Array.of(7, 8, 250, 251, 99), [7, 8, 250, 251]],
+    ["Y12P", Uint8Array.of(7, 8, 99, 250, 251, 99), [7, 8, 250, 251]],
+    // Three bytes a pixel: the left image in bits 0 to 11, the right one in bits 12 to 23.
+    [
+      "Y12I_LEFT",
+      Uint8Array.of(0x7f, 0x10, 9, 0x8f, 0x20, 9, 0xa1, 0x3f, 9, 0xb2, 0x4f, 9),
+      [7, 8, 250, 251],
+    ],
+    ["Y12I_RIGHT", Uint8Array.of(1, 0xf9, 7, 1, 0x19, 8, 1, 9, 250, 1, 9, 251), [7, 8, 250, 251]],
   ] as const)("%s to grey", (format, image, expected) => {
     expect([...rectify(variant, convert(format, 4, 1, image))]).toEqual(expected);
     // Repeated until every set's widest vector is filled, and one pixel over.
@@ -175,6 +198,30 @@ describe.each(forms)("rectify, %s: by hand", (variant) => {
     }
   });
 
+  test("packed Bayer is the mosaic of its high bytes, independent of the bytes of low bits", () => {
+    const random = new Random();
+    expect(BAYER_PACKED).toHaveLength(8);
+    const [width, height] = [76, 9];
+    for (const format of BAYER_PACKED) {
+      const group = format.endsWith("10P") ? 4 : 2;
+      const high = random.fill(new Uint8Array(width * height), 0, 255);
+      const image = Uint8Array.from({ length: rowBytes(width, format) * height }, (_, i) => {
+        const place = i % (group + 1);
+        return place === group ? random.whole(0, 255) : high[Math.floor(i / (group + 1)) * group + place]!;
+      });
+      const eight = format.replace(/1.P$/, "8") as PixelFormat;
+      for (const map of [undefined, createMap(width, height, (x, y) => [31 * x + 9, 33 * y - 5])]) {
+        const shared = map === undefined ? {} : { map };
+        expectSameImage(
+          rectify(variant, { ...convert(format, width, height, image), ...shared }),
+          rectify("reference", { ...convert(eight, width, height, high), ...shared }),
+          width,
+          `${format}, seed ${random.seed}`,
+        );
+      }
+    }
+  });
+
   test("Bayer: the border mirrors the mosaic, so that a colour stands for itself", () => {
     // RGGB with red 255 and nothing else. At (0, 0) all is red's own: 77 * 1020 / 1024 = 76.70 -> 77. At (1, 0), green next to
     // red: the red ones left and right are (0, 0) and (2, 0): 77 too. At (1, 1), blue: corners all red: 77.
@@ -232,8 +279,8 @@ describe.each(forms)("rectify, %s: properties", (variant) => {
       [66, 9],
       [131, 6],
     ] as const) {
-      const strideBytes = width * BYTES[format] + random.whole(0, 7);
-      const image = random.fill(new Uint8Array((height - 1) * strideBytes + width * BYTES[format]), 0, 255);
+      const strideBytes = rowBytes(width, format) + random.whole(0, 7);
+      const image = random.fill(new Uint8Array((height - 1) * strideBytes + rowBytes(width, format)), 0, 255);
       const call = convert(format, width, height, image, strideBytes);
       const map = createMap(width, height, (x, y) => [32 * x, 32 * y]);
       const what = `${width} x ${height}, seed ${random.seed}`;
@@ -244,7 +291,7 @@ describe.each(forms)("rectify, %s: properties", (variant) => {
   test.each(FORMATS)("%s: a map of whole pixels moves the image and changes no value", (format) => {
     const random = new Random();
     const [width, height, dx, dy] = [101, 23, 5, -3];
-    const image = random.fill(new Uint8Array(width * height * BYTES[format]), 0, 255);
+    const image = random.fill(new Uint8Array(rowBytes(width, format) * height), 0, 255);
     const call = convert(format, width, height, image);
     const grey = rectify(variant, call);
     const moved = rectify(variant, {
@@ -303,8 +350,8 @@ describe.each(variants)("rectify, %s: twin of the reference", (variant) => {
     const random = new Random();
     for (let width = 1; width <= 67; ++width) {
       const height = random.whole(1, 9);
-      const strideBytes = width * BYTES[format] + random.pick([0, 0, 1, 5, 64]);
-      const image = random.fill(new Uint8Array((height - 1) * strideBytes + width * BYTES[format]), 0, 255);
+      const strideBytes = rowBytes(width, format) + random.pick([0, 0, 1, 5, 64]);
+      const image = random.fill(new Uint8Array((height - 1) * strideBytes + rowBytes(width, format)), 0, 255);
       const call = convert(format, width, height, image, strideBytes);
       const what = `${width} x ${height}, stride ${strideBytes}, seed ${random.seed}`;
       expectTwins(call, `${what}, converted`);
@@ -325,7 +372,7 @@ describe.each(variants)("rectify, %s: twin of the reference", (variant) => {
       [255, 255],
       [0, 1],
     ] as const) {
-      const image = random.fill(new Uint8Array(width * height * BYTES[format]), low, high);
+      const image = random.fill(new Uint8Array(rowBytes(width, format) * height), low, high);
       const map = createMap(197, 119, (x, y) => {
         const [dx, dy] = [x - 98, y - 60];
         const bend = 1 + 2e-6 * (dx * dx + dy * dy);
@@ -349,8 +396,8 @@ describe.each(variants)("rectify, %s: memory", (variant) => {
       [64, 8],
       [131, 7],
     ] as const) {
-      const strideBytes = width * BYTES[format] + random.pick([0, 3]);
-      const image = random.fill(new Uint8Array((height - 1) * strideBytes + width * BYTES[format]), 0, 255);
+      const strideBytes = rowBytes(width, format) + random.pick([0, 3]);
+      const image = random.fill(new Uint8Array((height - 1) * strideBytes + rowBytes(width, format)), 0, 255);
       const converted = convert(format, width, height, image, strideBytes);
       // Every source pixel and the places half-way, and one pixel around: the corners are where a load goes too far.
       const size = { width: 2 * width + 3, height: 2 * height + 3 };

@@ -9,7 +9,13 @@ import type { FrameLayout } from "./frame.js";
 import type { NativeAddon, NativeAgreedFormat, NativeOpenOptions } from "./native.js";
 import { Camera } from "./open-camera.js";
 import { BusClocks, hostClocks } from "./pair/bus-clock.js";
-import { CAPTURE_FORMATS, type CaptureFormat, captureFormatFrom, formatTrait } from "./pixel-formats.js";
+import {
+  CAPTURE_FORMATS,
+  type CaptureFormat,
+  captureFormatFrom,
+  formatTrait,
+  packedSamples,
+} from "./pixel-formats.js";
 import { SupervisedCamera } from "./supervised-camera.js";
 
 /** Requested settings. All are optional; a setting that is left out stays as the camera has it. */
@@ -94,7 +100,9 @@ function frameLayout(
 
 function checkKept(path: string, kept: NativeAgreedFormat, request: CameraRequest): void {
   const named = captureFormatFrom(kept.fourcc);
-  const rowBytes = named === undefined ? 0 : kept.width * formatTrait(named).bytesPerPixel;
+  const group = named === undefined ? 1 : packedSamples(named);
+  const rowBytes =
+    named === undefined ? 0 : Math.ceil(kept.width / group) * group * formatTrait(named).bytesPerPixel;
   if (kept.strideBytes < rowBytes) {
     throw new CameraError(
       "DEVICE_UNSUITABLE",

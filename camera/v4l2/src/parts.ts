@@ -48,6 +48,8 @@ export {
   FORMAT_TRAITS,
   type FormatTrait,
   formatTrait,
+  isInterleaved,
+  packedSamples,
   type RawAlignment,
 } from "./pixel-formats.js";
 export { SupervisedCamera, type SupervisorEvents, type SupervisorOptions } from "./supervised-camera.js";

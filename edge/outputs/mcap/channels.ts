@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The channels of a recording, and what each makes of a frame.
-import type { CameraCalibration, PixelFormat } from "../../../camera/index.js";
+import {
+  allocateSamples,
+  type CameraCalibration,
+  copySamples,
+  type PixelFormat,
+} from "../../../camera/index.js";
 import type { ComputedFrame } from "../../contracts/computed-frame.js";
 import type { InputLayout, Rig } from "../../contracts/rig.js";
 import {
@@ -95,52 +100,41 @@ export function rosEncoding(format: PixelFormat): string {
 /** Rows of an image as they are in memory, those of NV12's colours among them. */
 const bufferRows = (format: PixelFormat, height: number) => (format === "NV12" ? (3 * height) / 2 : height);
 
-/** Copies one image out of Y8I, which has no name in ROS: two bytes a pixel, one of each image. */
-class GreyOfTwo {
-  readonly #grey: Uint8Array;
-  readonly #width: number;
-  readonly #strideBytes: number;
-  readonly #offset: number;
-
-  constructor(width: number, height: number, strideBytes: number, side: "left" | "right") {
-    this.#grey = new Uint8Array(width * height);
-    this.#width = width;
-    this.#strideBytes = strideBytes;
-    this.#offset = side === "left" ? 0 : 1;
-  }
-
-  copy(data: Uint8Array): Uint8Array {
-    const grey = this.#grey;
-    for (let i = 0, row = this.#offset; i < grey.length; row += this.#strideBytes)
-      for (let x = 0; x < this.#width; x++) grey[i++] = data[row + 2 * x]!;
-    return grey;
-  }
+/** Returns the format in which an image is recorded, if ROS has no name for its own. */
+function recordedFormat(format: PixelFormat): PixelFormat {
+  if (format.startsWith("Y8I_")) return "GREY";
+  return format.endsWith("P") || format.startsWith("Y12I_")
+    ? (format.replace(/1[02](P|I_LEFT|I_RIGHT)$/, "16") as PixelFormat)
+    : format;
 }
 
 function inputChannel(prefix: string, side: "left" | "right", input: InputLayout): FrameChannel {
   const { width, height } = input;
   const [format, strideBytes] =
     side === "left" ? [input.leftFormat, input.leftStrideBytes] : [input.rightFormat, input.rightStrideBytes];
-  const grey = /^Y8I_/.test(format) ? new GreyOfTwo(width, height, strideBytes, side) : undefined;
-  const encoding = grey ? "mono8" : rosEncoding(format);
+  const recorded = recordedFormat(format);
+  const layout = { width, height, strideBytes, format };
+  const copy = recorded === format ? undefined : allocateSamples(layout);
+  const copied = copy && new Uint8Array(copy.buffer);
   const head = imagePrefix({
     frameId: side,
     width,
     height,
-    encoding,
-    strideBytes: grey ? width : strideBytes,
+    encoding: rosEncoding(recorded),
+    strideBytes: copy ? width * copy.BYTES_PER_ELEMENT : strideBytes,
   });
-  const bytes = grey ? width * height : strideBytes * bufferRows(format, height);
+  const bytes = copied?.length ?? strideBytes * bufferRows(format, height);
   return {
     topic: `${prefix}/${side}/image_raw`,
     schema: IMAGE,
     // The meaning of 16-bit values, which ROS has no name for.
-    metadata: { pixelFormat: grey ? "GREY" : format },
+    metadata: { pixelFormat: recorded },
     bytes: ({ images }) => images && head.length + bytes,
     write(target, at, frame, times) {
       const image = frame.images![side];
       const publishNs = side === "left" ? times.leftNs : times.rightNs;
-      const data = grey?.copy(image.data) ?? image.data.subarray(0, bytes);
+      if (copy) copySamples(image.data, layout, copy);
+      const data = copied ?? image.data.subarray(0, bytes);
       writeImage(target, at, head, head.length - 4, publishNs, data);
       return { publishNs, sequence: image.sequence };
     },

@@ -23,7 +23,7 @@ export const v4l2Settings = section(
     layout: setting(z.enum(PAIR_LAYOUTS), {
       default: "leftRight",
       description:
-        "Place of the two images in a sideBySide camera's frame, the left camera's first; interleaved: every pixel has a byte of each (Y8I, such as the infrared images of a RealSense).",
+        "Place of the two images in a sideBySide camera's frame, the left camera's first; interleaved: every pixel has a sample of each (Y8I, Y12I, such as the infrared images of a RealSense).",
     }),
     width: setting(z.int().min(16).max(16384), {
       default: 640,

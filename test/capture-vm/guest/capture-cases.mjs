@@ -42,7 +42,7 @@ async function brightness(path, trait) {
   });
 }
 
-const uncompressed = FORMAT_TRAITS.filter(({ format }) => format !== "MJPEG" && format !== "Y8I");
+const uncompressed = FORMAT_TRAITS.filter(({ format }) => format !== "MJPEG" && !/[IP]$/.test(format));
 
 async function measureBrightness(path, pattern, traits) {
   const picture = await patternNumber(path, pattern);

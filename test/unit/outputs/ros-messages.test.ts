@@ -132,7 +132,7 @@ function record(frame: ComputedFrame, changes: Partial<ChannelContext> = {}) {
 const GREY = { left: new Uint8Array(WIDTH * HEIGHT), right: new Uint8Array(WIDTH * HEIGHT) };
 
 /** Formats that ROS has a name for. */
-type NamedFormat = Exclude<PixelFormat, "Y8I_LEFT" | "Y8I_RIGHT">;
+type NamedFormat = Exclude<PixelFormat, `Y${8 | 12}I_${"LEFT" | "RIGHT"}` | `${string}P`>;
 
 /** The name in ROS, bytes of a pixel, and whether values fill two bytes: a format without a line does not compile. */
 const FORMATS: Record<NamedFormat, [encoding: string, pixelBytes: number]> = {
@@ -236,6 +236,31 @@ describe("captured images", () => {
         (_, i) => first + 10 * Math.floor(i / WIDTH) + (i % WIDTH),
       );
       expect([...read.data], side).toEqual(values);
+    }
+  });
+
+  test("packed samples are recorded in 16 bits, at the top, under the name of their mosaic", () => {
+    const strideBytes = 1.25 * 4 + 1;
+    const bytes = [1, 2, 3, 4, 0b11100100, 99, 5, 6, 7, 8, 0, 99];
+    const input = {
+      width: 4,
+      height: 2,
+      leftFormat: "Y10P",
+      rightFormat: "BAYER_GBRG10P",
+      leftStrideBytes: strideBytes,
+      rightStrideBytes: strideBytes,
+    } as const;
+    const [left, right] = [Uint8Array.from(bytes), Uint8Array.from(bytes)];
+    const messages = record(makeFrame({ left, right }), { input });
+    for (const [side, encoding] of [
+      ["left", "mono16"],
+      ["right", "bayer_gbrg16"],
+    ] as const) {
+      const read = readRosImage(messages.get(`${side}/image_raw`)!.data);
+      expect(read, side).toMatchObject({ width: 4, height: 2, step: 8, encoding });
+      expect([...new Uint16Array(read.data.slice().buffer)], side).toEqual([
+        0x100, 0x240, 0x380, 0x4c0, 0x500, 0x600, 0x700, 0x800,
+      ]);
     }
   });
 

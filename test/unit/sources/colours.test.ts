@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import sharp from "sharp";
-import { FORMAT_TRAITS } from "v4l2-camera/parts";
+import { FORMAT_TRAITS, isInterleaved } from "v4l2-camera/parts";
 import { afterAll, describe, expect, test } from "vitest";
 import {
   type FramePair,
@@ -157,7 +157,7 @@ test("a command's NV12 keeps its chroma where colours are read, and only there",
 });
 
 test("cameras: where colours are read, auto prefers formats that have them", () => {
-  const formats = FORMAT_TRAITS.filter(({ format }) => format !== "Y8I").map(({ fourcc }) => ({
+  const formats = FORMAT_TRAITS.filter(({ format }) => !isInterleaved(format)).map(({ fourcc }) => ({
     fourcc,
     description: "",
     compressed: false,
@@ -182,7 +182,7 @@ test("cameras: where colours are read, auto prefers formats that have them", () 
     left = left.filter((other) => other.fourcc !== fourcc);
   }
   expect(order.slice(0, 3)).toEqual(["NV12", "YUYV", "UYVY"]);
-  expect(order.slice(-4)).toEqual(["GREY", "Y10", "Y12", "Y16"]);
+  expect(order.slice(-6)).toEqual(["GREY", "Y10", "Y12", "Y16", "Y10P", "Y12P"]);
 });
 
 const formats = [

@@ -155,6 +155,14 @@ describe("histogram", () => {
     expect(meanGrey(image("UYVY", 140, rows([1, 80])))).toEqual([80]);
     expect(meanGrey(image("Y8I_LEFT", 140, rows([82, 1])))).toEqual([82]);
     expect(meanGrey(image("Y8I_RIGHT", 140, rows([1, 83])))).toEqual([83]);
+    expect(meanGrey(image("Y12I_LEFT", 210, rows([0x48, 5, 1])))).toEqual([0x54]);
+    expect(meanGrey(image("Y12I_RIGHT", 210, rows([1, 5, 84])))).toEqual([84]);
+    // A row of 64 samples in groups, whose bytes of low bits are never read.
+    const packed = (group: number) => (data: Uint8Array) => {
+      for (let i = 0; i < data.length; i++) data[i] = i % (group + 1) === group ? 255 : 85;
+    };
+    expect(meanGrey(image("Y10P", 80, packed(4)))).toEqual([85]);
+    expect(meanGrey(image("BAYER_RGGB12P", 96, packed(2)))).toEqual([85]);
     expect(meanGrey(image("Y16", 140, rows([3, 81])))).toEqual([81]);
     expect(meanGrey(image("Y10", 140, rows([0x48, 0x01])))).toEqual([0x148 >> 2]);
     expect(meanGrey(image("BAYER_RGGB12", 140, rows([0x50, 0x05])))).toEqual([0x55]);

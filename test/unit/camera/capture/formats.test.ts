@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of formats, the choice among them, stills, and requested controls.
 import { CAPTURE_FORMATS, controlName } from "v4l2-camera";
-import { delivered, FORMAT_TRAITS, type NativeDescription } from "v4l2-camera/parts";
+import { delivered, FORMAT_TRAITS, isInterleaved, type NativeDescription } from "v4l2-camera/parts";
 import { describe, expect, test } from "vitest";
 import type { PixelFormat, RawImage } from "../../../../camera/frame.js";
 import { chooseFormat } from "../../../../camera/live/choose.js";
@@ -98,7 +98,7 @@ describe("choice of the format", () => {
   });
 
   test("auto takes grey before colour, few bytes before many, Motion JPEG last", () => {
-    const all = FORMAT_TRAITS.filter(({ format }) => format !== "Y8I").map(
+    const all = FORMAT_TRAITS.filter(({ format }) => !isInterleaved(format)).map(
       ({ fourcc }): [string, number, number] => [fourcc, 640, 480],
     );
     const order: string[] = [];
@@ -119,6 +119,8 @@ describe("choice of the format", () => {
       "Y10",
       "Y12",
       "Y16",
+      "Y10P",
+      "Y12P",
       "RGB8",
       "MJPEG",
     ]);
@@ -246,6 +248,17 @@ describe("stills", () => {
     expect([...toGrey(raw("Y8I_RIGHT", [9, 1, 9, 2], 4, 2, 1)).data]).toEqual([1, 2]);
     expect([...toGrey(raw("Y10", [0xff, 0x03], 2, 1, 1)).data]).toEqual([0xffc0]);
     expect([...toGrey(raw("Y16", [0x34, 0x12], 2, 1, 1)).data]).toEqual([0x1234]);
+    // Low bits 1, 2, 3, 0 of four samples, then a fifth sample with 3.
+    const packed10 = [0x10, 0x20, 0x30, 0x40, 0b00111001, 0x50, 0, 0, 0, 0b00000011];
+    expect([...toGrey(raw("Y10P", packed10, 10, 5, 1)).data]).toEqual([
+      0x1040, 0x2080, 0x30c0, 0x4000, 0x50c0,
+    ]);
+    expect([...toGrey(raw("Y12P", [0x10, 0x20, 0xba, 0x30, 0, 0x0c], 6, 3, 1)).data]).toEqual([
+      0x10a0, 0x20b0, 0x30c0,
+    ]);
+    const pair = [0x23, 0x61, 0x45];
+    expect([...toGrey(raw("Y12I_LEFT", pair, 3, 1, 1)).data]).toEqual([0x1230]);
+    expect([...toGrey(raw("Y12I_RIGHT", pair, 3, 1, 1)).data]).toEqual([0x4560]);
   });
 
   test("a mosaic of one colour is flat: (R + 2 G + B) / 4 at every site, border included", () => {

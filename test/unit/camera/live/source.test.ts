@@ -317,6 +317,9 @@ needs("toolchain").suite("camera source", () => {
     ["topBottom", "GREY", 64, 96, [0, 72 * 48]],
     ["bottomTop", "YUYV", 64, 96, [136 * 48, 0]],
     ["interleaved", "Y8I ", 64, 48, [0, 0]],
+    ["interleaved", "Y12I", 64, 48, [0, 0]],
+    ["leftRight", "Y10P", 128, 48, [0, 80]],
+    ["rightLeft", "Y12P", 128, 48, [96, 0]],
   ])("%s: both images out of one buffer", async (layout, fourcc, width, height, [leftAt, rightAt]) => {
     // A grey format at another size, which no layout may choose.
     const formats = [fourcc, "GREY"].map((one, i) => ({
@@ -335,7 +338,7 @@ needs("toolchain").suite("camera source", () => {
     const isInterleaved = layout === "interleaved";
     expect(description).toMatchObject({ width: 64, height: 48 });
     expect([description.leftFormat, description.rightFormat]).toEqual(
-      isInterleaved ? ["Y8I_LEFT", "Y8I_RIGHT"] : [fourcc, fourcc],
+      isInterleaved ? [`${fourcc.trim()}_LEFT`, `${fourcc.trim()}_RIGHT`] : [fourcc, fourcc],
     );
     const { held, events } = recording(true);
     source.start(events);
@@ -372,6 +375,13 @@ needs("toolchain").suite("camera source", () => {
       await until(() => seen.length === i + 1, `pair ${i}`);
     }
     expect(warnings).toEqual([expect.stringMatching(/sheared: .* 320 bytes and seems to write 352\./)]);
+  });
+
+  test("packed images next to each other that would begin within a group are refused", async () => {
+    fake.plugIn({ path: LEFT, formats: [{ fourcc: "Y10P", width: 132, height: 48, ratesHz: [30] }] });
+    const settings = { sideBySide: LEFT, width: 66, height: 48 } as const;
+    const opening = openV4l2Source(settings, { video, clocks, system: fake.system });
+    await expect(opening).rejects.toThrow(/width as a multiple of 4 for two Y10P images/);
   });
 
   test("a layout with two cameras, and colours of NV12 above each other, are refused", async () => {

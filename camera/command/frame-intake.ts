@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // One camera's frames over all the times that its command is started: their memory, numbers and times, and what was lost.
-import { FramePeriod } from "v4l2-camera/parts";
+import { FramePeriod, lostBetween } from "v4l2-camera/parts";
 import { DepthwattError } from "../../core/index.js";
 import { FrameStream } from "./frame-stream.js";
 import { type CommandFrame, FramePool } from "./frames.js";
 import type { FrameLayout } from "./layout.js";
-import type { StreamLayout } from "./y4m.js";
+import type { FrameStamp, StreamLayout } from "./y4m.js";
 
+/** A live frame's stated capture time must be at most so long ago, and so little ahead of its arrival. */
+const OLDEST_NS = 10_000_000_000n;
+const AHEAD_NS = 1_000_000n;
 /** Where neither the stream nor the settings know the rate of a recording. */
 const COUNTED_RATE_HZ = 30;
 
@@ -16,7 +19,10 @@ export interface IntakeOptions {
   /** Rate of raw frames, if it is known. */
   rateHz: number | undefined;
   sideBySide: boolean;
-  /** A live one has the time of arrival and never waits for memory; a recording has the stream's time and does. */
+  /**
+   * A live one has the stated capture time or that of arrival and never waits for memory; a recording has the stated
+   * time or the stream's and does.
+   */
   live: boolean;
   nowNs(): bigint;
   onFrame(frame: CommandFrame): void;
@@ -31,6 +37,7 @@ export class FrameIntake {
   #stream: FrameStream | undefined;
   #frame: CommandFrame | undefined;
   #begun = 0;
+  #lastSequence: number | undefined;
 
   constructor(options: IntakeOptions) {
     this.#options = options;
@@ -49,9 +56,10 @@ export class FrameIntake {
   begin(): void {
     const { layout, rateHz } = this.#options;
     if (layout) this.#settle({ ...layout, rateHz });
+    this.#lastSequence = undefined;
     this.#stream = new FrameStream(layout, {
       onLayout: (found) => this.#settle(found),
-      begin: () => this.#place(),
+      begin: (stamp) => this.#place(stamp),
       end: () => this.#whole(),
     });
   }
@@ -100,19 +108,28 @@ export class FrameIntake {
     }
   }
 
-  #place(): Uint8Array | "drop" | "wait" {
+  #place({ timestampNs, sequence }: FrameStamp): Uint8Array | "drop" | "wait" {
     const { live, nowNs } = this.#options;
+    const arrivedNs = live ? nowNs() : undefined;
+    if (timestampNs !== undefined && arrivedNs !== undefined) requirePlausible(timestampNs, arrivedNs);
     const frame = this.#pool!.take();
     if (frame === undefined && !live) return "wait";
     const number = this.#begun++;
+    if (sequence !== undefined) this.#countLost(sequence);
     this.#frame = frame;
     if (frame === undefined) {
       this.drop("noFreeBuffer");
       return "drop";
     }
     const streamNs = () => BigInt(Math.round((number * 1e9) / (this.layout.rateHz ?? COUNTED_RATE_HZ)));
-    frame.stamp(live ? nowNs() : streamNs(), number);
+    frame.stamp(timestampNs ?? arrivedNs ?? streamNs(), sequence ?? number, timestampNs !== undefined);
     return frame.data;
+  }
+
+  #countLost(sequence: number): void {
+    const lost = this.#lastSequence === undefined ? 0 : lostBetween(this.#lastSequence, sequence);
+    this.#lastSequence = sequence;
+    if (lost > 0) this.drops.driver = (this.drops.driver ?? 0) + lost;
   }
 
   #whole(): void {
@@ -121,4 +138,14 @@ export class FrameIntake {
     this.period.add(frame.timestampNs);
     this.#options.onFrame(frame);
   }
+}
+
+function requirePlausible(timestampNs: bigint, arrivedNs: bigint): void {
+  const ageNs = arrivedNs - timestampNs;
+  if (ageNs <= OLDEST_NS && ageNs >= -AHEAD_NS) return;
+  throw new DepthwattError(
+    "COMMAND_FAILED",
+    `expected a capture time (XTIME) of the last 10 s, got one ${Number(ageNs) / 1e9} s before the frame arrived`,
+    { hint: "XTIME is in nanoseconds of CLOCK_MONOTONIC, as clock_gettime() reports them." },
+  );
 }

@@ -2,13 +2,13 @@
 // Bytes as they come into frames: YUV4MPEG2 with its lines, or raw frames back to back. Pure: pieces may be cut anywhere.
 import { DepthwattError } from "../../core/index.js";
 import type { FrameLayout } from "./layout.js";
-import { type StreamLayout, Y4M_FRAME, Y4M_MAGIC, y4mLayout } from "./y4m.js";
+import { type FrameStamp, type StreamLayout, Y4M_FRAME, Y4M_MAGIC, y4mLayout, y4mStamp } from "./y4m.js";
 
 export interface FrameSink {
   /** The header of a YUV4MPEG2 stream; may throw. */
   onLayout(layout: StreamLayout): void;
   /** Where the frame that begins goes, imageBytes long; "drop" reads over it, "wait" leaves it unread. */
-  begin(): Uint8Array | "drop" | "wait";
+  begin(stamp: FrameStamp): Uint8Array | "drop" | "wait";
   /** The frame that begin() gave a place to is whole. */
   end(): void;
 }
@@ -18,6 +18,8 @@ const LONGEST_LINE = 1024;
 const LINE_END = 0x0a;
 const HINT =
   "YUV4MPEG2 is 'ffmpeg ... -f yuv4mpegpipe -' or GStreamer's y4menc; for frames without headers set source.command.format.";
+
+const UNSTAMPED: FrameStamp = { timestampNs: undefined, sequence: undefined };
 
 type State = "header" | "marker" | "begin" | "image" | "skip";
 
@@ -29,6 +31,7 @@ export class FrameStream {
   #layout: FrameLayout | undefined;
   #state: State;
   #target: Uint8Array | undefined;
+  #stamp = UNSTAMPED;
   /** Bytes of the current image that were read or skipped so far. */
   #done = 0;
 
@@ -51,7 +54,7 @@ export class FrameStream {
       if (this.#state === "header" || this.#state === "marker") {
         at = this.#readLine(bytes, at);
       } else if (this.#state === "begin") {
-        const place = this.#sink.begin();
+        const place = this.#sink.begin(this.#stamp);
         if (place === "wait") return at;
         this.#target = place === "drop" ? undefined : place;
         this.#enter("image");
@@ -104,6 +107,7 @@ export class FrameStream {
       this.#sink.onLayout(layout);
       this.#enter("marker");
     } else {
+      this.#stamp = line.length === magic.length ? UNSTAMPED : y4mStamp(line);
       this.#enter("begin");
     }
     return end + 1;

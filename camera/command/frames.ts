@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory that a command's frames are read into, and the images and pairs in it: made once and used again.
 import { allocate, DepthwattError } from "../../core/index.js";
-import type { ClockName, FramePair, RawImage } from "../frame.js";
+import type { ClockName, FramePair, RawImage, TimestampPoint } from "../frame.js";
 import { type FrameLayout, widthOfOne } from "./layout.js";
 
 /** One is being read, two wait for the other camera, the rest is the consumer's. */
@@ -11,8 +11,10 @@ export class CommandFrame {
   readonly data: Uint8Array;
   /** The image, or the left and the right one of a side by side frame. */
   readonly images: readonly RawImage[];
-  /** Time of arrival, or of the stream, ns. */
+  /** Stated capture time, or time of arrival, or of the stream, ns. */
   timestampNs = 0n;
+  /** The command stated when the exposure started. */
+  isTimed = false;
   readonly pair: HeldPair;
   readonly #free: CommandFrame[];
 
@@ -34,8 +36,9 @@ export class CommandFrame {
     this.pair = new HeldPair(this);
   }
 
-  stamp(timestampNs: bigint, sequence: number): void {
+  stamp(timestampNs: bigint, sequence: number, isTimed: boolean): void {
     this.timestampNs = timestampNs;
+    this.isTimed = isTimed;
     for (const image of this.images) {
       image.timestampNs = timestampNs;
       image.sequence = sequence;
@@ -52,6 +55,7 @@ export class HeldPair implements FramePair {
   left!: RawImage;
   right!: RawImage;
   clock: ClockName = "monotonic";
+  timestampPoint: TimestampPoint | undefined;
   readonly #own: CommandFrame;
   #other: CommandFrame | undefined;
   #onRelease: (() => void) | undefined;
@@ -65,6 +69,7 @@ export class HeldPair implements FramePair {
     this.left = this.#own.images[0]!;
     this.right = right === this.#own ? right.images[1]! : right.images[0]!;
     this.clock = clock;
+    this.timestampPoint = this.#own.isTimed ? "startOfExposure" : undefined;
     this.#other = right === this.#own ? undefined : right;
     this.#onRelease = onRelease;
     return this;

@@ -12,6 +12,36 @@ export interface StreamLayout extends FrameLayout {
 export const Y4M_MAGIC = "YUV4MPEG2";
 export const Y4M_FRAME = "FRAME";
 
+/** When and as which image of the camera a frame was captured, as its line says. */
+export interface FrameStamp {
+  /** Start of exposure, CLOCK_MONOTONIC, ns; undefined: not stated. */
+  timestampNs: bigint | undefined;
+  /** Counts every image that the camera made; undefined: not stated. */
+  sequence: number | undefined;
+}
+
+const badStamp = (expected: string, found: string): DepthwattError =>
+  new DepthwattError("COMMAND_FAILED", `expected ${expected} in a FRAME line of YUV4MPEG2, got ${found}`, {
+    hint: "XTIME is the start of exposure in nanoseconds of CLOCK_MONOTONIC, XSEQ the number of the camera's image.",
+  });
+
+/**
+ * Reads XTIME=NANOSECONDS and XSEQ=NUMBER from a frame's line. Other programs ignore words that begin with X.
+ * @throws DepthwattError COMMAND_FAILED
+ */
+export function y4mStamp(line: string): FrameStamp {
+  const value = (name: string) => new RegExp(` ${name}=(\\S*)`).exec(line)?.[1];
+  const [time, number] = [value("XTIME"), value("XSEQ")];
+  if (time !== undefined && !/^\d{1,18}$/.test(time))
+    throw badStamp("XTIME as nanoseconds", time.slice(0, 24));
+  if (number !== undefined && !(/^\d{1,10}$/.test(number) && Number(number) < 2 ** 32))
+    throw badStamp("XSEQ from 0 to 4294967295", number.slice(0, 24));
+  return {
+    timestampNs: time === undefined ? undefined : BigInt(time),
+    sequence: number === undefined ? undefined : Number(number),
+  };
+}
+
 /** Bytes behind the plane of grey, in samples. */
 const CHROMA: Record<string, (width: number, height: number) => number> = {
   mono: () => 0,

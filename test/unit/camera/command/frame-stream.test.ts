@@ -53,6 +53,48 @@ describe("YUV4MPEG2", () => {
     expect(read([...bytes].map((byte) => Buffer.from([byte]))).frames).toEqual(expected);
   });
 
+  test("a frame's line may state its capture time and number; a frame without them has none", () => {
+    const head = `YUV4MPEG2 W${WIDTH} H${HEIGHT} Cmono\n`;
+    const lines = [
+      "FRAME XTIME=123456789012345678 XSEQ=41",
+      "FRAME Ip XSEQ=4294967295",
+      "FRAME",
+      "FRAME XTIMES=x",
+    ];
+    const stamps: unknown[] = [];
+    const stream = new FrameStream(undefined, {
+      onLayout: () => {},
+      begin: (stamp) => {
+        stamps.push(stamp);
+        return "drop";
+      },
+      end: () => {},
+    });
+    stream.push(
+      Buffer.concat([Buffer.from(head), ...lines.flatMap((line) => [Buffer.from(`${line}\n`), body(0, 0)])]),
+    );
+    expect(stamps).toEqual([
+      { timestampNs: 123456789012345678n, sequence: 41 },
+      { timestampNs: undefined, sequence: 4294967295 },
+      { timestampNs: undefined, sequence: undefined },
+      { timestampNs: undefined, sequence: undefined },
+    ]);
+  });
+
+  test.each(["XTIME=", "XTIME=-5", "XTIME=1.5", "XTIME=1234567890123456789", "XSEQ=4294967296", "XSEQ=x"])(
+    "%s is refused with what is expected",
+    (word) => {
+      const bytes = Buffer.from(`YUV4MPEG2 W${WIDTH} H${HEIGHT} Cmono\nFRAME ${word}\n`);
+      expect(() => read([bytes])).toThrow(
+        expect.objectContaining({
+          code: "COMMAND_FAILED",
+          message: expect.stringMatching(/^expected X(TIME|SEQ) .* in a FRAME line/),
+          hint: expect.stringContaining("CLOCK_MONOTONIC"),
+        }),
+      );
+    },
+  );
+
   test.each([
     ["C422", 2 * 9 * 16],
     ["C444", 2 * GREY],

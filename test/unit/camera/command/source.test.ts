@@ -108,6 +108,52 @@ const isAlive = (pid: number) => {
   }
 };
 
+/** A program for sh that writes frames with stated times, `agesMs` before they are written, and numbers. */
+function timed(name: string, frames: readonly { ageMs: number; sequence: number }[]): string {
+  const program = file(
+    `${name}.mjs`,
+    `const grey = Buffer.alloc(${WIDTH * HEIGHT}, 9);
+process.stdout.write("YUV4MPEG2 W${WIDTH} H${HEIGHT} F25:1 Cmono\\n");
+for (const { ageMs, sequence } of ${JSON.stringify(frames)}) {
+  const time = process.hrtime.bigint() - BigInt(ageMs) * 1000000n;
+  process.stdout.write(\`FRAME XTIME=\${time} XSEQ=\${sequence}\\n\`);
+  process.stdout.write(grey);
+  await new Promise((resolve) => setTimeout(resolve, 30));
+}
+setInterval(() => {}, 1000);`,
+  );
+  return `${process.execPath} ${program}`;
+}
+
+describe("stated capture times", () => {
+  test("are the images' times, with the camera's numbers; gaps are losses of the driver", async () => {
+    const numbers = [5, 6, 9, 10, 11, 12, 13, 14];
+    const frames = numbers.map((sequence) => ({ ageMs: 200, sequence }));
+    const beforeNs = process.hrtime.bigint();
+    const { source, seen } = await play({ ...LIVE, sideBySide: timed("aged", frames) });
+    await until("the last frame", () => seen.pairs.at(-1)?.sequence === 14);
+    const arrivedNs = process.hrtime.bigint();
+    for (const { leftNs, clock } of seen.pairs) {
+      expect(clock).toBe("monotonic");
+      expect(leftNs).toBeLessThan(arrivedNs - 200_000_000n);
+      expect(leftNs).toBeGreaterThan(beforeNs - 200_000_000n);
+    }
+    expect(source.counters().dropsLeft).toEqual({ driver: 2 });
+  });
+
+  test.each([
+    ["older than 10 s", 11_000],
+    ["ahead of its arrival", -5000],
+  ])("a time %s is refused with its distance, and the command is started again", async (_, ageMs) => {
+    const frames = [0, 1, 2].map((sequence) => ({ ageMs: sequence === 2 ? ageMs : 0, sequence }));
+    const { seen } = await play({ ...LIVE, sideBySide: timed(`odd${ageMs}`, frames) });
+    await until("the refusal", () => seen.states.length > 0);
+    expect(seen.states[0]).toMatch(
+      /expected a capture time \(XTIME\) of the last 10 s, got one -?\d+(\.\d+)? s before/,
+    );
+  });
+});
+
 describe("recordings", () => {
   test("two commands: every frame, paired by its number, with the stream's time", async () => {
     const left = `cat ${file("left.y4m", y4m(count(40), 0))}`;

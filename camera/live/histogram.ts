@@ -9,8 +9,7 @@ const STEP = 15;
 function eachSample(image: RawImage, take: (sample: number) => void): void {
   const layout = sampleLayout(image.format);
   for (let y = 0; y < image.height; y += STEP)
-    for (let x = 0; x < image.width; x += STEP)
-      take(sampleAt(image.data, y * image.strideBytes, x, layout));
+    for (let x = 0; x < image.width; x += STEP) take(sampleAt(image.data, y * image.strideBytes, x, layout));
 }
 
 /** @param counts 256 counts, overwritten */

@@ -82,7 +82,7 @@ describe("YUV4MPEG2", () => {
   });
 
   test.each(["XTIME=", "XTIME=-5", "XTIME=1.5", "XTIME=1234567890123456789", "XSEQ=4294967296", "XSEQ=x"])(
-    "%s is refused with what is expected",
+    "%s is refused with the expected form",
     (word) => {
       const bytes = Buffer.from(`YUV4MPEG2 W${WIDTH} H${HEIGHT} Cmono\nFRAME ${word}\n`);
       expect(() => read([bytes])).toThrow(

@@ -83,6 +83,14 @@ export const MATCHER_FACTS = [
           "Right-image match for the left-right check. diagonal: read from the left image's costs; own: a separate match, more accurate at about twice the time.",
       },
       {
+        key: "search",
+        kind: "word",
+        choices: ["full", "coarseToFine"],
+        default: "full",
+        description:
+          "Disparities to compare at each pixel. full: all of them; coarseToFine: those near a match at half the size, on the CPU, for ranges above 64; faster, for large ranges.",
+      },
+      {
         key: "subpixel",
         kind: "flag",
         default: true,

@@ -67,13 +67,13 @@ const vectorCode = (root) =>
   );
 
 /**
- * Groups vector code by the folder below cuda/. The matcher sgm takes most of a build and is a separate group; each further
+ * Groups vector code by the folder below cuda/. Both searches of sgm take most of a build and are separate groups; each further
  * group costs a build the time to read the compiler's headers, a second per instruction set.
  */
 function groupVectorCode(code) {
   const groups = new Map();
   for (const path of code) {
-    const group = path.startsWith("cuda/match/sgm/") ? "sgm" : path.split("/")[1];
+    const group = path.startsWith("cuda/match/sgm/") ? posix.basename(path, ".inl.h") : path.split("/")[1];
     groups.set(group, [...(groups.get(group) ?? []), path]);
   }
   return groups;

@@ -11,6 +11,8 @@ constexpr int32_t kMaxP2 = 1023;
 constexpr int32_t kNeverOutside = 63;
 /// Where a candidate outside may win, columns with no more candidates than this inside the right image become holes.
 constexpr int32_t kFewestCandidates = 8;
+/// The sum of a cell that coarse-to-fine search leaves out; every other sum is smaller.
+constexpr uint16_t kNotSearched = 65535;
 constexpr int32_t kMinNumDisparities = 8;
 constexpr int32_t kMaxNumDisparities = 512;
 /// The upper limit of minDisparity + numDisparities, so that the largest disparity fits disparityQ4.

@@ -187,4 +187,44 @@ inline void storePairTotals(int32_t* out, ptrdiff_t apart, Differences a, Differ
   storePairs(out, apart, _mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
 }
 
+[[gnu::always_inline]] inline Bytes spreadUnit(const void* p) {
+  int64_t unit;
+  std::memcpy(&unit, p, sizeof unit);
+  return _mm256_set1_epi64x(unit);
+}
+[[gnu::always_inline]] inline Bytes shiftUpUnits(Bytes v, Bytes before) {
+  return _mm256_alignr_epi8(v, _mm256_permute2x128_si256(before, v, 0x21), 8);
+}
+[[gnu::always_inline]] inline Bytes shiftDownUnits(Bytes v, Bytes after) {
+  return _mm256_alignr_epi8(_mm256_permute2x128_si256(v, after, 0x21), v, 8);
+}
+[[gnu::always_inline]] inline Bytes lowestUnit(Bytes v) {
+  v = _mm256_min_epu8(v, _mm256_permute2x128_si256(v, v, 1));
+  return _mm256_min_epu8(v, _mm256_shuffle_epi32(v, 0x4e));
+}
+inline Halves lowestGroupHalves(Halves v) { return _mm256_min_epu16(v, _mm256_permute2x128_si256(v, v, 1)); }
+inline void storeFirstGroup(void* p, Halves v) {
+  _mm_storeu_si128(static_cast<__m128i*>(p), _mm256_castsi256_si128(v));
+}
+[[gnu::always_inline]] inline Bytes loadRuns(const uint8_t* base, const uint8_t* blocks, int32_t v) {
+  return loadBytes(base + 32 * blocks[v]);
+}
+[[gnu::always_inline]] inline void storeRuns(uint8_t* base, const uint8_t* blocks, int32_t v, Bytes value) {
+  storeBytes(base + 32 * blocks[v], value);
+}
+template <int32_t kBits>
+inline Bytes zipLow(Bytes a, Bytes b) {
+  if constexpr (kBits == 8) return _mm256_unpacklo_epi8(a, b);
+  if constexpr (kBits == 16) return _mm256_unpacklo_epi16(a, b);
+  if constexpr (kBits == 32) return _mm256_unpacklo_epi32(a, b);
+  return _mm256_unpacklo_epi64(a, b);
+}
+template <int32_t kBits>
+inline Bytes zipHigh(Bytes a, Bytes b) {
+  if constexpr (kBits == 8) return _mm256_unpackhi_epi8(a, b);
+  if constexpr (kBits == 16) return _mm256_unpackhi_epi16(a, b);
+  if constexpr (kBits == 32) return _mm256_unpackhi_epi32(a, b);
+  return _mm256_unpackhi_epi64(a, b);
+}
+
 }  // namespace

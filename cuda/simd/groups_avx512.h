@@ -190,4 +190,46 @@ inline void storePairTotals(int32_t* out, ptrdiff_t apart, Differences a, Differ
   _mm_storeh_pd(reinterpret_cast<double*>(out + 3 * apart), _mm_castsi128_pd(cdTotals));
 }
 
+[[gnu::always_inline]] inline Bytes spreadUnit(const void* p) {
+  int64_t unit;
+  std::memcpy(&unit, p, sizeof unit);
+  return _mm512_set1_epi64(unit);
+}
+[[gnu::always_inline]] inline Bytes shiftUpUnits(Bytes v, Bytes before) { return _mm512_alignr_epi64(v, before, 7); }
+[[gnu::always_inline]] inline Bytes shiftDownUnits(Bytes v, Bytes after) { return _mm512_alignr_epi64(after, v, 1); }
+[[gnu::always_inline]] inline Bytes lowestUnit(Bytes v) {
+  v = _mm512_min_epu8(v, _mm512_shuffle_i64x2(v, v, 0x4e));
+  v = _mm512_min_epu8(v, _mm512_shuffle_i64x2(v, v, 0xb1));
+  return _mm512_min_epu8(v, _mm512_shuffle_epi32(v, _MM_PERM_BADC));
+}
+inline Halves lowestGroupHalves(Halves v) {
+  v = _mm512_min_epu16(v, _mm512_shuffle_i64x2(v, v, 0x4e));
+  return _mm512_min_epu16(v, _mm512_shuffle_i64x2(v, v, 0xb1));
+}
+inline void storeFirstGroup(void* p, Halves v) {
+  _mm_storeu_si128(static_cast<__m128i*>(p), _mm512_castsi512_si128(v));
+}
+[[gnu::always_inline]] inline Bytes loadRuns(const uint8_t* base, const uint8_t* blocks, int32_t v) {
+  const auto run = [&](int32_t i) { return reinterpret_cast<const __m256i*>(base + 32 * blocks[2 * v + i]); };
+  return _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_loadu_si256(run(0))), _mm256_loadu_si256(run(1)), 1);
+}
+[[gnu::always_inline]] inline void storeRuns(uint8_t* base, const uint8_t* blocks, int32_t v, Bytes value) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(base + 32 * blocks[2 * v]), _mm512_castsi512_si256(value));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(base + 32 * blocks[2 * v + 1]), _mm512_extracti64x4_epi64(value, 1));
+}
+template <int32_t kBits>
+inline Bytes zipLow(Bytes a, Bytes b) {
+  if constexpr (kBits == 8) return _mm512_unpacklo_epi8(a, b);
+  if constexpr (kBits == 16) return _mm512_unpacklo_epi16(a, b);
+  if constexpr (kBits == 32) return _mm512_unpacklo_epi32(a, b);
+  return _mm512_unpacklo_epi64(a, b);
+}
+template <int32_t kBits>
+inline Bytes zipHigh(Bytes a, Bytes b) {
+  if constexpr (kBits == 8) return _mm512_unpackhi_epi8(a, b);
+  if constexpr (kBits == 16) return _mm512_unpackhi_epi16(a, b);
+  if constexpr (kBits == 32) return _mm512_unpackhi_epi32(a, b);
+  return _mm512_unpackhi_epi64(a, b);
+}
+
 }  // namespace

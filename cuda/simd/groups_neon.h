@@ -108,4 +108,34 @@ inline Differences doubledDifferences(Differences sums) { return sums; }
 inline Differences addDifferenceHalves(Differences a, Differences) { return a; }
 inline void storePairTotals(int32_t*, ptrdiff_t, Differences, Differences, Differences, Differences) {}
 
+[[gnu::always_inline]] inline Bytes spreadUnit(const void* p) {
+  const uint8x8_t unit = vld1_u8(static_cast<const uint8_t*>(p));
+  return vcombine_u8(unit, unit);
+}
+[[gnu::always_inline]] inline Bytes shiftUpUnits(Bytes v, Bytes before) { return vextq_u8(before, v, 8); }
+[[gnu::always_inline]] inline Bytes shiftDownUnits(Bytes v, Bytes after) { return vextq_u8(v, after, 8); }
+[[gnu::always_inline]] inline Bytes lowestUnit(Bytes v) { return vminq_u8(v, vextq_u8(v, v, 8)); }
+inline Halves lowestGroupHalves(Halves v) { return v; }
+inline void storeFirstGroup(void* p, Halves v) { storeHalves(p, v); }
+[[gnu::always_inline]] inline Bytes loadRuns(const uint8_t* base, const uint8_t* blocks, int32_t v) {
+  return loadBytes(base + 32 * blocks[v / 2] + 16 * (v & 1));
+}
+[[gnu::always_inline]] inline void storeRuns(uint8_t* base, const uint8_t* blocks, int32_t v, Bytes value) {
+  storeBytes(base + 32 * blocks[v / 2] + 16 * (v & 1), value);
+}
+template <int32_t kBits>
+inline Bytes zipLow(Bytes a, Bytes b) {
+  if constexpr (kBits == 8) return vzip1q_u8(a, b);
+  if constexpr (kBits == 16) return vreinterpretq_u8_u16(vzip1q_u16(vreinterpretq_u16_u8(a), vreinterpretq_u16_u8(b)));
+  if constexpr (kBits == 32) return vreinterpretq_u8_u32(vzip1q_u32(vreinterpretq_u32_u8(a), vreinterpretq_u32_u8(b)));
+  return vreinterpretq_u8_u64(vzip1q_u64(vreinterpretq_u64_u8(a), vreinterpretq_u64_u8(b)));
+}
+template <int32_t kBits>
+inline Bytes zipHigh(Bytes a, Bytes b) {
+  if constexpr (kBits == 8) return vzip2q_u8(a, b);
+  if constexpr (kBits == 16) return vreinterpretq_u8_u16(vzip2q_u16(vreinterpretq_u16_u8(a), vreinterpretq_u16_u8(b)));
+  if constexpr (kBits == 32) return vreinterpretq_u8_u32(vzip2q_u32(vreinterpretq_u32_u8(a), vreinterpretq_u32_u8(b)));
+  return vreinterpretq_u8_u64(vzip2q_u64(vreinterpretq_u64_u8(a), vreinterpretq_u64_u8(b)));
+}
+
 }  // namespace

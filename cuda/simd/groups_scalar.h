@@ -204,4 +204,51 @@ inline Differences addDifferenceHalves(Differences a, Differences) { return a; }
 /// the high halves.
 inline void storePairTotals(int32_t*, ptrdiff_t, Differences, Differences, Differences, Differences) {}
 
+// ---- Units of eight bytes, the layout of coarse-to-fine search: a group has two, a register 2 kGroups.
+
+/// Fills all units with the eight bytes at p.
+[[gnu::always_inline]] inline Bytes spreadUnit(const void* p) {
+  return eachByte([&](int32_t i) { return static_cast<const uint8_t*>(p)[i % 8]; });
+}
+/// Unit i takes unit i - 1; unit 0 takes the last unit of `before`.
+[[gnu::always_inline]] inline Bytes shiftUpUnits(Bytes v, Bytes before) {
+  return eachByte([&](int32_t i) { return i < 8 ? before.of[i + 8] : v.of[i - 8]; });
+}
+/// Unit i takes unit i + 1; the last unit takes the first of `after`.
+[[gnu::always_inline]] inline Bytes shiftDownUnits(Bytes v, Bytes after) {
+  return eachByte([&](int32_t i) { return i < 8 ? v.of[i + 8] : after.of[i - 8]; });
+}
+/// Returns the bytewise minimum of all units, in all of them.
+[[gnu::always_inline]] inline Bytes lowestUnit(Bytes v) {
+  return eachByte([&](int32_t i) { return lesser(v.of[i % 8], v.of[i % 8 + 8]); });
+}
+/// Returns the minimum of all groups, in all of them.
+inline Halves lowestGroupHalves(Halves v) { return v; }
+/// Stores the first group.
+inline void storeFirstGroup(void* p, Halves v) { storeHalves(p, v); }
+/// Loads register v of runs of 32 bytes: run i is at base + 32 blocks[i].
+[[gnu::always_inline]] inline Bytes loadRuns(const uint8_t* base, const uint8_t* blocks, int32_t v) {
+  return loadBytes(base + 32 * blocks[v / 2] + 16 * (v & 1));
+}
+[[gnu::always_inline]] inline void storeRuns(uint8_t* base, const uint8_t* blocks, int32_t v, Bytes value) {
+  storeBytes(base + 32 * blocks[v / 2] + 16 * (v & 1), value);
+}
+/// Interleaves the low (high) eight bytes of each group of a and b in pieces of kBits.
+template <int32_t kBits>
+inline Bytes zipLow(Bytes a, Bytes b) {
+  constexpr int32_t kPiece = kBits / 8;
+  return eachByte([&](int32_t i) {
+    const int32_t piece = i / kPiece, from = piece / 2 * kPiece + i % kPiece;
+    return piece % 2 == 0 ? a.of[from] : b.of[from];
+  });
+}
+template <int32_t kBits>
+inline Bytes zipHigh(Bytes a, Bytes b) {
+  constexpr int32_t kPiece = kBits / 8;
+  return eachByte([&](int32_t i) {
+    const int32_t piece = i / kPiece, from = 8 + piece / 2 * kPiece + i % kPiece;
+    return piece % 2 == 0 ? a.of[from] : b.of[from];
+  });
+}
+
 }  // namespace

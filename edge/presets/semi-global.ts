@@ -32,6 +32,7 @@ export const SGM_PRESETS: Readonly<Record<string, Preset>> = {
       // The paper does not speak of candidates outside the right image; with 63 they never win.
       "match.sgm.outsideCost": 63,
       "match.sgm.rightView": "diagonal",
+      "match.sgm.search": "full",
       "match.sgm.subpixel": false,
       ...MEDIAN_ONLY,
     },

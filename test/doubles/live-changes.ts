@@ -99,6 +99,10 @@ export const CHANGES: Record<string, Change> = {
     rightView: "own",
     subpixel: false,
   }),
+  "match.sgm.search": {
+    with: { "match.algorithm": "sgm", "match.numDisparities": 96 },
+    to: { "match.sgm.search": "coarseToFine" },
+  },
   ...ofMatcher("cbca", { armX: 2, armY: 2, similarity: 4, armXRight: 1, armYRight: 1 }),
   ...ofMatcher("cbca", { lambdaDifference: 60, lambdaCensus: 80, threshold: 0 }),
   "match.esaw.gradientPercent": {

@@ -210,6 +210,30 @@ export const engineCases = {
 };
 
 /**
+ * Cases that CUDA refuses.
+ * @type {Record<string, EngineCase>}
+ */
+export const cpuCases = {
+  "coarse to fine": engineCase(161, 43, { own: { search: "coarseToFine" }, numDisparities: 128 }),
+  "coarse to fine, wide census, two paths, three levels": engineCase(97, 41, {
+    own: { search: "coarseToFine", cost: "wideCensus", paths: 2, p2: 120, outsideCost: 63 },
+    minDisparity: 3,
+    numDisparities: 203,
+  }),
+  "coarse to fine, separate right-image match, in a region at half resolution": engineCase(
+    161,
+    43,
+    {
+      own: { search: "coarseToFine", rightView: "own", adaptiveP2: 0 },
+      halfResolution: true,
+      numDisparities: 150,
+    },
+    { rounds: 2 },
+    { region: { x: 41, y: 7, width: 97, height: 30 } },
+  ),
+};
+
+/**
  * FNV-1a over everything a slot holds of a frame.
  * @param {import("../../cuda/index.js").EngineSlot} slot
  * @param {import("../../cuda/index.js").FrameResult} result

@@ -9,6 +9,7 @@ import { layeredPair } from "../doubles/stereo-pair.js";
 const match = native.stages.match as unknown as (call: object) => string;
 
 interface Call {
+  parameters?: Record<string, number | string | boolean>;
   width: number;
   height: number;
   algorithm: string;
@@ -102,6 +103,50 @@ describe.each(variants)("sgm with a 62-bit census, %s", (variant) => {
       }
     }
   });
+});
+
+const SEARCHES: [string, Record<string, number | string>, number, number][] = [
+  ["usual", {}, 0, 128],
+  ["three levels", { paths: 2, adaptiveP2: 0, uniqueness: 8 }, 5, 260],
+  ["62-bit census and separate right-image match", { cost: "wideCensus", rightView: "own", p2: 120 }, 0, 96],
+  ["a range that is searched completely", { outsideCost: 63 }, 3, 64],
+];
+
+test.each(SEARCHES)(
+  "sgm from coarse to fine gives the definition's bits: %s",
+  (_, own, minDisparity, numDisparities) => {
+    for (const [width, height] of [
+      [61, 23],
+      [1, 1],
+      [1, 9],
+      [150, 11],
+    ] as const) {
+      const { left, right } = layeredPair(width, height, width);
+      const search = { minDisparity, numDisparities, leftRight: true };
+      const call = { width, height, left, right, algorithm: "sgm", ...search };
+      const guided = { ...call, parameters: { ...own, search: "coarseToFine" } };
+      const reference = run(guided, "reference");
+      for (const variant of variants) {
+        const got = run(guided, variant, 3);
+        const what = `${variant}, ${width}x${height}`;
+        expectSameImage(got.disparityQ4, reference.disparityQ4, width, what);
+        expectSameImage(got.confidence, reference.confidence, width, `${what}, confidence`);
+      }
+      if (numDisparities > 64) continue;
+      const full = run({ ...call, parameters: own }, "scalar");
+      expectSameImage(full.disparityQ4, reference.disparityQ4, width, "full search");
+    }
+  },
+);
+
+test.each([
+  [{ paths: 8 }, "match.sgm.paths: expected 2 or 4 with match.sgm.search coarseToFine, got 8."],
+  [{ p2: 128 }, "match.sgm.p2: expected at most 127 with match.sgm.search coarseToFine, got 128."],
+])("coarse-to-fine search refuses %j", (own, message) => {
+  const { left, right } = layeredPair(9, 9);
+  const size = { width: 9, height: 9, left, right, minDisparity: 0, numDisparities: 128 };
+  const parameters = { ...own, search: "coarseToFine" };
+  expect(() => run({ ...size, algorithm: "sgm", parameters }, "scalar")).toThrow(message);
 });
 
 test("a matcher that is not there is named with those that are", () => {

@@ -21,6 +21,7 @@ describe("settings of a matcher", () => {
       cost: "twoGradientCensus",
       paths: 8,
       rightView: "diagonal",
+      search: "full",
       p1: 10,
       p2: 24,
       adaptiveP2: 2,

@@ -15,7 +15,7 @@ struct Row {
 
   bool isCandidate(int32_t x, int32_t d) const {
     return d >= parameters.minDisparity && d < parameters.minDisparity + parameters.numDisparities && x >= 0 &&
-           x < width && (x - d >= 0 || parameters.outsideCost < 63) && x - d < width;
+           x < width && (x - d >= 0 || parameters.outsideCost < 63) && x - d < width && sum(x, d) != kNotSearched;
   }
   int32_t sum(int32_t x, int32_t d) const {
     return sums[static_cast<size_t>(x) * parameters.numDisparities + (d - parameters.minDisparity)];

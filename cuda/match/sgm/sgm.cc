@@ -13,32 +13,15 @@
 #include "../../../core/huge_pages.h"
 #include "../../simd/kernels.h"
 #include "../cost/hamming.h"
+#include "carver.h"
 #include "sgm_plan.h"
 
 namespace depthwatt {
 namespace {
 
-constexpr size_t kAlignment = 64;
-
 Status outside(const char* name, int32_t low, int32_t high, int32_t got) {
   return Status::error(Code::kParameter, "Expected a whole number from %d to %d for %s, got %d.", low, high, name, got);
 }
-
-/// Hands out aligned pieces of one block of memory; without a block it only counts.
-class Carver {
- public:
-  explicit Carver(uint8_t* base) : base_(base) {}
-  template <class T>
-  void take(T*& pointer, size_t count) {
-    pointer = base_ == nullptr ? nullptr : reinterpret_cast<T*>(base_ + used_);
-    used_ += (count * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment;
-  }
-  size_t used() const { return used_; }
-
- private:
-  uint8_t* base_;
-  size_t used_ = 0;
-};
 
 SgmPlan makePlan(const SgmParameters& parameters, int32_t width, int32_t height, const SgmKernels& kernels) {
   SgmPlan plan;

@@ -2,6 +2,7 @@
 // The matcher sgm on the CPU: the census of both images, match/sgm, then the left-right check.
 #include "../../../core/workers.h"
 #include "../../refine/left_right/left_right.h"
+#include "../../prepare/half/half.h"
 #include "../../simd/kernels.h"
 #include "../cost/census/census.h"
 #include "../cost/gradient_census/gradient_census.h"
@@ -36,6 +37,9 @@ constexpr Setting kParameters[] = {
     word(
         "rightView", "diagonal own",
         "Right-image match for the left-right check. diagonal: read from the left image's costs; own: a separate match, more accurate at about twice the time."),
+    word(
+        "search", "full coarseToFine",
+        "Disparities to compare at each pixel. full: all of them; coarseToFine: those near a match at half the size, on the CPU, for ranges above 64; faster, for large ranges."),
     flag("subpixel", true, "Interpolates the disparity to 1/16 px. Turn it off for whole pixels."),
 };
 
@@ -45,6 +49,15 @@ BrokenRule check(const MatcherChoice& choice, const MatchSearch& search, bool ha
   if (choice.at("p1") > choice.at("p2")) {
     return BrokenRule::of({"match.sgm.p1", "match.sgm.p2"}, "expected at most match.sgm.p2, which is %d, got %d",
                           choice.at("p2"), choice.at("p1"));
+  }
+  if (choice.at("search") == kCoarseToFine && choice.at("paths") > 4) {
+    return BrokenRule::of({"match.sgm.paths", "match.sgm.search"},
+                          "expected 2 or 4 with match.sgm.search coarseToFine, got %d", choice.at("paths"));
+  }
+  if (choice.at("search") == kCoarseToFine && choice.at("p2") > kMaxGuidedP2) {
+    return BrokenRule::of({"match.sgm.p2", "match.sgm.search"},
+                          "expected at most %d with match.sgm.search coarseToFine, got %d", kMaxGuidedP2,
+                          choice.at("p2"));
   }
   // Half of the search must still have 8 disparities of the half images.
   if (halfResolution && search.numDisparities < 2 * kMinNumDisparities) {
@@ -66,37 +79,163 @@ constexpr MatcherFacts kFacts = {
     {kSteps, sizeof kSteps / sizeof *kSteps, 1, "paths", 0},
     check};
 
-CensusRows<uint8_t> chooseCensus(MatchingCost cost, InstructionSet set) {
-  switch (cost) {
-    case MatchingCost::kTwoGradientCensus: return kernelsFor<TwoGradientCensusKernels>(set).twoGradientCensus;
-    case MatchingCost::kGradientCensus: return kernelsFor<GradientCensusKernels>(set).gradientCensus;
-    case MatchingCost::kWideCensus:  // of two words: below
-    case MatchingCost::kCensus: break;
+/// Computes the census of both images of a pair and owns its memory.
+class CensusPair {
+ public:
+  CensusPair(MatchingCost cost, int32_t width, int32_t height, InstructionSet set, Workers& workers)
+      : width_(width), height_(height), workers_(workers), wide_(cost == MatchingCost::kWideCensus),
+        census_(chooseCensus(cost, set)), wideCensus_(kernelsFor<WideCensusKernels>(set).wideCensus) {
+    const size_t pixels = static_cast<size_t>(width) * height;
+    for (int side = 0; side < 2; ++side) {
+      words_[side].resize(pixels);
+      if (wide_) more_[side].resize(pixels);
+    }
   }
-  return kernelsFor<CensusKernels>(set).census8;
-}
+
+  /// Returns the images for sgm. They stay valid until the next call.
+  SgmImages compute(ImageView<const uint8_t> left, ImageView<const uint8_t> right) {
+    const ImageView<const uint8_t> images[2] = {left, right};
+    workers_.rows(height_, [&](int32_t first, int32_t end) {
+      for (int side = 0; side < 2; ++side) {
+        if (wide_) wideCensus_(images[side], view(words_[side]), view(more_[side]), first, end);
+        else census_(images[side], view(words_[side]), first, end);
+      }
+    });
+    return {view(words_[0]).asConst(), view(words_[1]).asConst(), left, view(more_[0]).asConst(),
+            view(more_[1]).asConst()};
+  }
+
+  size_t bytes() const {
+    return (words_[0].size() + words_[1].size() + more_[0].size() + more_[1].size()) * sizeof(uint32_t);
+  }
+
+ private:
+  static CensusRows<uint8_t> chooseCensus(MatchingCost cost, InstructionSet set) {
+    switch (cost) {
+      case MatchingCost::kTwoGradientCensus: return kernelsFor<TwoGradientCensusKernels>(set).twoGradientCensus;
+      case MatchingCost::kGradientCensus: return kernelsFor<GradientCensusKernels>(set).gradientCensus;
+      case MatchingCost::kWideCensus:  // of two words
+      case MatchingCost::kCensus: break;
+    }
+    return kernelsFor<CensusKernels>(set).census8;
+  }
+  ImageView<uint32_t> view(std::vector<uint32_t>& image) const { return packedView(image.data(), width_, height_); }
+
+  const int32_t width_, height_;
+  Workers& workers_;
+  const bool wide_;
+  const CensusRows<uint8_t> census_;
+  const WideCensusRows wideCensus_;
+  std::vector<uint32_t> words_[2], more_[2];
+};
+
+/// Returns whether a range is too large to be searched completely.
+inline bool hasCoarserLevel(const SgmParameters& parameters) { return parameters.numDisparities > kFullRange; }
+
+/// All levels of coarse-to-fine search. It allocates its memory at open.
+class CoarseToFine {
+ public:
+  CoarseToFine(InstructionSet set, Workers& workers)
+      : set_(set), workers_(workers), half_(kernelsFor<HalfKernels>(set).half) {}
+
+  /// @param parameters of the finest level, which has a coarser one
+  Status open(SgmParameters parameters, MatchingCost cost, int32_t width, int32_t height) {
+    for (bool coarse = false;; coarse = true) {
+      levels_.push_back(std::make_unique<Level>(parameters, cost, width, height, coarse, set_, workers_));
+      GuidedSgm* opened = nullptr;
+      const Status status = GuidedSgm::open(parameters, width, height, coarse, set_, workers_, &opened);
+      levels_.back()->search.reset(opened);
+      if (!status.ok() || !hasCoarserLevel(parameters)) return status;
+      parameters = coarserParameters(parameters);
+      width = halfSide(width);
+      height = halfSide(height);
+    }
+  }
+
+  void compute(ImageView<const uint8_t> left, ImageView<const uint8_t> right, const SgmResult& result) {
+    levels_[0]->grey[0] = left;
+    levels_[0]->grey[1] = right;
+    for (size_t i = 1; i < levels_.size(); ++i) {
+      const Level& finer = *levels_[i - 1];
+      Level& level = *levels_[i];
+      workers_.rows(level.height, [&](int32_t first, int32_t end) {
+        for (int side = 0; side < 2; ++side) half_(finer.grey[side], level.own(side), first, end);
+      });
+    }
+    for (size_t i = levels_.size(); i-- > 0;) {
+      Level& level = *levels_[i];
+      const SgmImages images = level.census.compute(level.grey[0], level.grey[1]);
+      if (i + 1 < levels_.size()) {
+        const CoarseVotes votes = levels_[i + 1]->votes();
+        workers_.rows(tilesAlong(level.height), [&](int32_t first, int32_t end) {
+          chooseBlocks(level.parameters, level.width, level.height, votes, level.search->blocks(), first, end);
+        });
+      }
+      if (i > 0) level.search->compute(images, level.votes());
+      else level.search->compute(images, result);
+    }
+  }
+
+  size_t workspaceBytes() const {
+    size_t bytes = 0;
+    for (const auto& level : levels_) {
+      bytes += level->census.bytes() + level->halves[0].size() + level->halves[1].size() +
+               (level->winner.size() + level->second.size()) * sizeof(int16_t) + level->search->workspaceBytes();
+    }
+    return bytes;
+  }
+
+ private:
+  struct Level {
+    Level(const SgmParameters& p, MatchingCost cost, int32_t w, int32_t h, bool coarse, InstructionSet set,
+          Workers& workers)
+        : parameters(p), width(w), height(h), census(cost, w, h, set, workers) {
+      const size_t pixels = coarse ? static_cast<size_t>(w) * h : 0;
+      for (int side = 0; side < 2; ++side) {
+        halves[side].resize(pixels);
+        grey[side] = own(side).asConst();
+      }
+      winner.resize(pixels);
+      second.resize(pixels);
+    }
+    ImageView<uint8_t> own(int side) { return packedView(halves[side].data(), width, height); }
+    CoarseVotes votes() { return {packedView(winner.data(), width, height), packedView(second.data(), width, height)}; }
+
+    const SgmParameters parameters;
+    const int32_t width, height;
+    CensusPair census;
+    ImageView<const uint8_t> grey[2];
+    std::vector<uint8_t> halves[2];       ///< coarse levels only
+    std::vector<int16_t> winner, second;  ///< coarse levels only
+    std::unique_ptr<GuidedSgm> search;
+  };
+
+  const InstructionSet set_;
+  Workers& workers_;
+  const HalfRows half_;
+  std::vector<std::unique_ptr<Level>> levels_;  ///< the finest first
+};
 
 class SgmOnCpu final : public CpuMatcher {
  public:
   SgmOnCpu(const MatchTask& task, InstructionSet set, Workers& workers)
-      : task_(task), set_(set), workers_(workers), census_(chooseCensus(matchingCostFrom(task), set)),
-        wideCensus_(kernelsFor<WideCensusKernels>(set).wideCensus),
-        leftRight_(kernelsFor<LeftRightKernels>(set).leftRight) {
+      : task_(task), set_(set), workers_(workers), leftRight_(kernelsFor<LeftRightKernels>(set).leftRight) {
     const size_t pixels = static_cast<size_t>(task.width) * task.height;
-    censusLeft_.resize(pixels);
-    censusRight_.resize(pixels);
-    if (bothWords()) {
-      moreLeft_.resize(pixels);
-      moreRight_.resize(pixels);
-    }
     disparity_.resize(pixels);
     if (task.leftRight) rightDisparity_.resize(pixels);
     for (std::vector<uint8_t>& image : mirrored_) image.resize(hasOwnRightView(task) ? pixels : 0);
   }
 
   Status open() {
+    const SgmParameters parameters = sgmParametersFrom(task_);
+    const MatchingCost cost = matchingCostFrom(task_);
+    if (searchesCoarseToFine(task_) && hasCoarserLevel(parameters)) {
+      coarseToFine_ = std::make_unique<CoarseToFine>(set_, workers_);
+      return coarseToFine_->open(parameters, cost, task_.width, task_.height);
+    }
+    census_ = std::make_unique<CensusPair>(cost, task_.width, task_.height, set_, workers_);
     Sgm* opened = nullptr;
-    const Status status = Sgm::open(sgmParametersFrom(task_), task_.width, task_.height, set_, workers_, &opened);
+    const Status status = Sgm::open(parameters, task_.width, task_.height, set_, workers_, &opened);
     sgm_.reset(opened);
     return status;
   }
@@ -113,25 +252,14 @@ class SgmOnCpu final : public CpuMatcher {
   }
 
   size_t workspaceBytes() const override {
-    return (censusLeft_.size() + censusRight_.size() + moreLeft_.size() + moreRight_.size()) * sizeof(uint32_t) +
-           mirrored_[0].size() + mirrored_[1].size() + (disparity_.size() + rightDisparity_.size()) * sizeof(int16_t) +
-           sgm_->workspaceBytes();
+    return mirrored_[0].size() + mirrored_[1].size() + (disparity_.size() + rightDisparity_.size()) * sizeof(int16_t) +
+           (coarseToFine_ ? coarseToFine_->workspaceBytes() : census_->bytes() + sgm_->workspaceBytes());
   }
 
  private:
   void winners(ImageView<const uint8_t> left, ImageView<const uint8_t> right, const SgmResult& result) {
-    workers_.rows(task_.height, [&](int32_t first, int32_t end) {
-      if (bothWords()) {
-        wideCensus_(left, view(censusLeft_), view(moreLeft_), first, end);
-        wideCensus_(right, view(censusRight_), view(moreRight_), first, end);
-        return;
-      }
-      census_(left, view(censusLeft_), first, end);
-      census_(right, view(censusRight_), first, end);
-    });
-    sgm_->compute({view(censusLeft_).asConst(), view(censusRight_).asConst(), left, view(moreLeft_).asConst(),
-                   view(moreRight_).asConst()},
-                  result);
+    if (coarseToFine_) coarseToFine_->compute(left, right, result);
+    else sgm_->compute(census_->compute(left, right), result);
   }
 
   /// Matches the right view as the left one of the mirrored pair. The left view overwrites the result's images
@@ -148,7 +276,6 @@ class SgmOnCpu final : public CpuMatcher {
     });
   }
 
-  bool bothWords() const { return matchingCostFrom(task_) == MatchingCost::kWideCensus; }
   template <class T>
   ImageView<T> view(std::vector<T>& image) const {
     return packedView(image.data(), task_.width, task_.height);
@@ -157,12 +284,11 @@ class SgmOnCpu final : public CpuMatcher {
   const MatchTask task_;
   const InstructionSet set_;
   Workers& workers_;
-  const CensusRows<uint8_t> census_;
-  const WideCensusRows wideCensus_;
   const LeftRightRows leftRight_;
-  std::vector<uint32_t> censusLeft_, censusRight_, moreLeft_, moreRight_;
   std::vector<int16_t> disparity_, rightDisparity_;
-  std::vector<uint8_t> mirrored_[2];  ///< with rightView own
+  std::vector<uint8_t> mirrored_[2];            ///< with rightView own
+  std::unique_ptr<CoarseToFine> coarseToFine_;  ///< or the two below
+  std::unique_ptr<CensusPair> census_;
   std::unique_ptr<Sgm> sgm_;
 };
 

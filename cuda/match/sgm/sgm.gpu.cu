@@ -10,6 +10,7 @@
 #include "../cost/wide_census/wide_census_gpu.h"
 #include "../mirror_gpu.h"
 #include "../gpu_matcher.h"
+#include "sgm.h"
 #include "sgm_task.h"
 #include "sgm_workspace.h"
 
@@ -85,6 +86,11 @@ class SgmOnGpu final : public Matcher {
 }  // namespace
 
 Status openSgmOnGpu(const MatchTask& task, std::unique_ptr<Matcher>* matcher) {
+  if (searchesCoarseToFine(task) && task.search.numDisparities > kFullRange) {
+    return Status::error(Code::kBackendUnavailable,
+                         "CUDA unavailable: match.sgm.search coarseToFine has no kernels yet. Set it to full, or "
+                         "engine.backend to cpu.");
+  }
   std::unique_ptr<SgmOnGpu> opened(new (std::nothrow) SgmOnGpu(task));
   if (opened == nullptr) return Status::error(Code::kFailed, "Not enough memory for a matcher.");
   const Status status = opened->open(sgmParametersFrom(task));

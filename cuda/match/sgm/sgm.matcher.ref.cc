@@ -2,6 +2,7 @@
 // The definition of the whole matcher sgm: the references of its stages in order.
 #include <vector>
 
+#include "../../prepare/half/half.h"
 #include "../../refine/left_right/left_right.h"
 #include "../cost/census/census.h"
 #include "../cost/gradient_census/gradient_census.h"
@@ -16,29 +17,72 @@ namespace depthwatt {
 
 namespace {
 
-/// @param rightWhole the right view from the left view's sums
-void winnersReference(const MatchTask& task, ImageView<const uint8_t> left, ImageView<const uint8_t> right,
-                      const MatcherResult& result, ImageView<int16_t> whole, ImageView<int16_t> rightWhole) {
-  const size_t pixels = static_cast<size_t>(task.width) * task.height;
-  const SgmParameters parameters = sgmParametersFrom(task);
-  std::vector<uint32_t> words[2] = {std::vector<uint32_t>(pixels), std::vector<uint32_t>(pixels)};
-  std::vector<uint32_t> more[2] = {std::vector<uint32_t>(pixels), std::vector<uint32_t>(pixels)};
-  std::vector<uint16_t> sums(pixels * static_cast<size_t>(parameters.numDisparities));
-  const auto view = [&](auto& image) { return packedView(image.data(), task.width, task.height); };
+struct Level {
+  int32_t width, height;
+  SgmParameters parameters;
+  std::vector<uint32_t> words[2], more[2];
+  std::vector<uint16_t> sums;
+  std::vector<int16_t> winner, second;
+  std::vector<uint8_t> blocks;
+
+  template <class T>
+  ImageView<T> view(std::vector<T>& image) const {
+    return packedView(image.data(), width, height);
+  }
+};
+
+/// Computes a level's sums, and those of the coarser levels before them.
+void computeSums(const MatchTask& task, ImageView<const uint8_t> left, ImageView<const uint8_t> right, Level& level) {
+  level.width = left.width;
+  level.height = left.height;
+  const size_t pixels = static_cast<size_t>(left.width) * left.height;
   const ImageView<const uint8_t> sides[2] = {left, right};
   for (int side = 0; side < 2; ++side) {
+    level.words[side].resize(pixels);
+    level.more[side].resize(pixels);
+    const auto words = level.view(level.words[side]), more = level.view(level.more[side]);
     switch (matchingCostFrom(task)) {
-      case MatchingCost::kWideCensus: wideCensusReference(sides[side], view(words[side]), view(more[side])); break;
-      case MatchingCost::kTwoGradientCensus: twoGradientCensusReference(sides[side], view(words[side])); break;
-      case MatchingCost::kGradientCensus: gradientCensusReference(sides[side], view(words[side])); break;
-      case MatchingCost::kCensus: censusReference<uint8_t>(sides[side], view(words[side])); break;
+      case MatchingCost::kWideCensus: wideCensusReference(sides[side], words, more); break;
+      case MatchingCost::kTwoGradientCensus: twoGradientCensusReference(sides[side], words); break;
+      case MatchingCost::kGradientCensus: gradientCensusReference(sides[side], words); break;
+      case MatchingCost::kCensus: censusReference<uint8_t>(sides[side], words); break;
     }
   }
-  sgmSumsReference(
-      parameters,
-      {view(words[0]).asConst(), view(words[1]).asConst(), left, view(more[0]).asConst(), view(more[1]).asConst()},
-      sums.data());
-  selectReference(parameters, sums.data(), {result.disparityQ4, whole, rightWhole, result.confidence});
+  if (searchesCoarseToFine(task) && level.parameters.numDisparities > kFullRange) {
+    const int32_t width = halfSide(left.width), height = halfSide(left.height);
+    std::vector<uint8_t> halves[2];
+    for (int side = 0; side < 2; ++side) {
+      halves[side].resize(static_cast<size_t>(width) * height);
+      halfReference(sides[side], packedView(halves[side].data(), width, height));
+    }
+    Level coarser;
+    coarser.parameters = coarserParameters(level.parameters);
+    computeSums(task, packedView<const uint8_t>(halves[0].data(), width, height),
+                packedView<const uint8_t>(halves[1].data(), width, height), coarser);
+    coarser.winner.resize(halves[0].size());
+    coarser.second.resize(halves[0].size());
+    const CoarseVotes votes{coarser.view(coarser.winner), coarser.view(coarser.second)};
+    coarseVotesReference(coarser.parameters, coarser.sums.data(), votes);
+    level.blocks.resize(static_cast<size_t>(tilesAlong(left.width)) * tilesAlong(left.height) * kGuidedBlocks);
+    chooseBlocksReference(level.parameters, left.width, left.height, votes, level.blocks.data());
+  }
+  level.sums.resize(pixels * static_cast<size_t>(level.parameters.numDisparities));
+  sgmSumsReference(level.parameters,
+                   {level.view(level.words[0]).asConst(), level.view(level.words[1]).asConst(), left,
+                    level.view(level.more[0]).asConst(), level.view(level.more[1]).asConst()},
+                   level.sums.data(), level.blocks.empty() ? nullptr : level.blocks.data());
+}
+
+/// @param rightWhole the right view from the left view's sums or, with blocks, from its winners
+void winnersReference(const MatchTask& task, ImageView<const uint8_t> left, ImageView<const uint8_t> right,
+                      const MatcherResult& result, ImageView<int16_t> whole, ImageView<int16_t> rightWhole) {
+  Level level;
+  level.parameters = sgmParametersFrom(task);
+  computeSums(task, left, right, level);
+  const bool guided = !level.blocks.empty();
+  selectReference(level.parameters, level.sums.data(),
+                  {result.disparityQ4, whole, guided ? ImageView<int16_t>{} : rightWhole, result.confidence});
+  if (guided) rightFromWinnersReference(level.parameters, level.sums.data(), whole.asConst(), rightWhole);
 }
 
 }  // namespace

@@ -41,8 +41,20 @@ int32_t penalty2(const SgmParameters& parameters, const SgmImages& images, int32
 }
 
 /// Follows one path from its first pixel to the border and adds L to the sums.
-void addPath(const SgmParameters& parameters, const SgmImages& images, Direction r, int32_t x, int32_t y,
-             uint16_t* sums) {
+constexpr int32_t kNoPath = 1 << 20;  // the path cost of a disparity that is not searched
+
+/// Returns whether pixel (x, y) searches disparity minDisparity + k.
+bool isSearched(const uint8_t* blocks, int32_t width, int32_t x, int32_t y, int32_t k) {
+  if (blocks == nullptr) return true;
+  const uint8_t* own = blocks + (y / kTileSide * tilesAlong(width) + x / kTileSide) * kGuidedBlocks;
+  for (int32_t i = 0; i < kGuidedBlocks; ++i) {
+    if (own[i] == k / kBlockDisparities) return true;
+  }
+  return false;
+}
+
+void addPath(const SgmParameters& parameters, const SgmImages& images, const uint8_t* blocks, Direction r, int32_t x,
+             int32_t y, uint16_t* sums) {
   const int32_t width = images.censusLeft.width, height = images.censusLeft.height;
   const int32_t num = parameters.numDisparities;
   std::vector<int32_t> before(static_cast<size_t>(num)), now(static_cast<size_t>(num));
@@ -56,6 +68,12 @@ void addPath(const SgmParameters& parameters, const SgmImages& images, Direction
       }
     }
     for (int32_t k = 0; k < num; ++k) {
+      uint16_t& sum = sums[(static_cast<size_t>(y) * width + x) * num + k];
+      if (!isSearched(blocks, width, x, y, k)) {
+        now[k] = kNoPath;
+        sum = kNotSearched;
+        continue;
+      }
       const int32_t cost = matchingCost(parameters, images, x, y, parameters.minDisparity + k);
       if (first) {
         now[k] = cost;
@@ -66,7 +84,6 @@ void addPath(const SgmParameters& parameters, const SgmImages& images, Direction
         if (k + 1 < num && before[k + 1] + parameters.p1 < best) best = before[k + 1] + parameters.p1;
         now[k] = cost + best - m;
       }
-      uint16_t& sum = sums[(static_cast<size_t>(y) * width + x) * num + k];
       sum = static_cast<uint16_t>(sum + now[k]);
     }
     before.swap(now);
@@ -76,7 +93,7 @@ void addPath(const SgmParameters& parameters, const SgmImages& images, Direction
 
 }  // namespace
 
-void sgmSumsReference(const SgmParameters& parameters, const SgmImages& images, uint16_t* sums) {
+void sgmSumsReference(const SgmParameters& parameters, const SgmImages& images, uint16_t* sums, const uint8_t* blocks) {
   const int32_t width = images.censusLeft.width, height = images.censusLeft.height;
   const size_t cells = static_cast<size_t>(width) * height * parameters.numDisparities;
   for (size_t i = 0; i < cells; ++i) sums[i] = 0;
@@ -87,7 +104,7 @@ void sgmSumsReference(const SgmParameters& parameters, const SgmImages& images, 
       for (int32_t x = 0; x < width; ++x) {
         const int32_t qx = x - r.x, qy = y - r.y;
         const bool startsHere = qx < 0 || qx >= width || qy < 0 || qy >= height;
-        if (startsHere) addPath(parameters, images, r, x, y, sums);
+        if (startsHere) addPath(parameters, images, blocks, r, x, y, sums);
       }
     }
   }

@@ -16,6 +16,11 @@ inline MatchingCost matchingCostFrom(const MatchTask& task) {
 /// Returns whether the left-right check uses a match of the mirrored pair, whose left image is the right one.
 inline bool hasOwnRightView(const MatchTask& task) { return task.leftRight && task.matcher.at("rightView") == 1; }
 
+/// The value of the setting search, in the order of its values.
+constexpr int32_t kFullSearch = 0, kCoarseToFine = 1;
+
+inline bool searchesCoarseToFine(const MatchTask& task) { return task.matcher.at("search") == kCoarseToFine; }
+
 inline SgmParameters sgmParametersFrom(const MatchTask& task) {
   SgmParameters p;
   p.minDisparity = task.search.minDisparity;

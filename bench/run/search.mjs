@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times the match of sgm with both searches, frame by frame in turn, on the CPU: node bench/run/search.mjs [--threads N]
+// [--frames N]. Other work on the machine slows both, so only the ratios count.
+import { SceneRenderer } from "../../dist/camera/index.js";
+import { median } from "../../dist/core/statistics.js";
+import { createEngine, STAGE_NAMES } from "../../dist/cuda/index.js";
+import { loadConfig } from "../../dist/edge/config/index.js";
+import { loadNative } from "../../dist/edge/contracts/native.js";
+import { engineOptionsFor } from "../../dist/edge/eval/index.js";
+import { scriptArguments } from "../../scripts/arguments.mjs";
+import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
+
+const SEARCHES = ["full", "coarseToFine"];
+const CASES = [
+  [640, 480, 128],
+  [1280, 720, 128],
+  [1280, 720, 256],
+];
+const { values } = scriptArguments({
+  options: {
+    threads: { type: "string", default: "2" },
+    frames: { type: "string", default: "31" },
+    set: { type: "string", multiple: true, default: [] },
+    ...RESULT_OPTIONS,
+  },
+});
+
+const MATCH = STAGE_NAMES.indexOf("match");
+const rows = [];
+for (const [width, height, numDisparities] of CASES) {
+  const { left, right } = await new SceneRenderer(loadNative(), { width, height }).frame(40);
+  const engines = SEARCHES.map((search) => {
+    const set = [
+      `match.sgm.search=${search}`,
+      `engine.threads=${values.threads}`,
+      "engine.backend=cpu",
+      ...values.set,
+    ];
+    const { config } = loadConfig({ set, environment: {} });
+    return createEngine(engineOptionsFor(config, width, height, numDisparities));
+  });
+  const times = engines.map(() => []);
+  for (let frame = -3; frame < Number(values.frames); ++frame) {
+    for (const [i, engine] of engines.entries()) {
+      await engine.compute(left.data, right.data);
+      if (frame >= 0) times[i].push(engine.stageMilliseconds[MATCH]);
+    }
+  }
+  const perSearch = (value) =>
+    Object.fromEntries(SEARCHES.map((search, i) => [search, value(times[i], engines[i])]));
+  const row = {
+    kind: "measured",
+    width,
+    height,
+    numDisparities,
+    threads: Number(values.threads),
+    medianMs: perSearch(median),
+    smallestMs: perSearch((all) => Math.min(...all)),
+    workspaceBytes: perSearch((_, engine) => engine.info.workspaceBytes),
+  };
+  const ratio = ({ full, coarseToFine }) => coarseToFine / full;
+  rows.push({ ...row, ofMedians: ratio(row.medianMs), ofSmallest: ratio(row.smallestMs) });
+  console.log(JSON.stringify(rows.at(-1)));
+  for (const engine of engines) engine.close();
+}
+writeResult("search", values, {
+  what: `match of sgm, CPU backend: ${values.frames} frames of each search in turn`,
+  rows,
+});

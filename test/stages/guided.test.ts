@@ -120,6 +120,7 @@ describe.each(variants)("%s gives the definition's bits", (variant) => {
       [8, 1],
       [1, 9],
       [130, 17],
+      [1009, 9], // more tiles than the fast form reads together
     ] as const) {
       const numDisparities = random.whole(65, 512);
       const minDisparity = random.whole(0, 9);

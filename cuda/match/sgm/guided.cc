@@ -138,86 +138,165 @@ class TiledSgm final : public GuidedSgm {
   GuidedFrame frame_;
 };
 
-/// Chooses the blocks of one tile from their votes.
+/// Chooses the blocks of tiles from the votes of the coarser level. A vote for a disparity counts for two blocks, pair - 1
+/// and pair; votes are counted by pair. Votes are unpredictable, so that the inner loops have no branches.
 class BlockChoice {
  public:
-  explicit BlockChoice(const SgmParameters& p) : first_(p.minDisparity), num_(p.numDisparities) {}
+  static constexpr int32_t kTiles = 62;  ///< tiles side by side that are read together
 
-  /// Votes for a disparity of the coarser level, or for nothing if it is invalid. Without branches: votes are
-  /// unpredictable.
-  template <int32_t kPart>
-  void vote(int32_t coarse, int32_t weight) {
-    const int32_t k = std::min(std::max(2 * coarse - first_, 0), num_ - 1);
-    const int32_t pair = ((k - 2) >> 2) + 1;
-    pairs_[kPart][coarse < 0 ? kNoPair : pair] += weight;
+  explicit BlockChoice(const SgmParameters& p)
+      : first_(p.minDisparity), num_(p.numDisparities), count_(blocksOf(p.numDisparities)) {}
+
+  /// Reads the votes of up to six coarse rows and the columns of up to kTiles tiles.
+  void read(const CoarseVotes& coarse, int32_t y, int32_t endY, int32_t x, int32_t endX) {
+    left_ = x;
+    rows_ = endY - y;
+    for (int32_t r = 0; r < rows_; ++r) {
+      convert(coarse.winner.row(y + r) + x, endX - x, pairs_[r][0]);
+      convert(coarse.second.row(y + r) + x, endX - x, pairs_[r][1]);
+    }
   }
 
-  /// Writes the blocks in rising order and forgets the votes.
-  void choose(uint8_t* blocks) {
-    const int32_t count = blocksOf(num_);
-    int32_t taken = 0;
-    for (int32_t block = 0; block < count; ++block) {
-      votes_[block + 1] = pairs_[0][block] + pairs_[0][block + 1] + pairs_[1][block] + pairs_[1][block + 1];
-      candidates_[voted_] = block;
-      voted_ += votes_[block + 1] != 0 ? 1 : 0;
+  /// Writes the blocks of a tile in rising order. @param first, end the coarse columns that vote, which are read
+  void choose(int32_t first, int32_t end, uint8_t* blocks) {
+    countVotes(first, end);
+    uint64_t taken[kWords] = {};
+    int32_t voted = 0;
+    for (int32_t i = 0; i < count_; i += 64) {
+      taken[i / 64] = votedMask(i);
+      voted += __builtin_popcountll(taken[i / 64]);
     }
-    if (voted_ == 0) take(0, taken, count);
-    if (voted_ <= kGuidedBlocks) {
-      for (int32_t i = 0; i < voted_; ++i) take(candidates_[i], taken, count);
-    } else {
-      // A larger key has more votes, or as many and a lower number.
-      uint32_t keys[kMaxBlocks];
-      for (int32_t i = 0; i < voted_; ++i)
-        keys[i] = static_cast<uint32_t>(votes_[candidates_[i] + 1]) << 8 | static_cast<uint32_t>(255 - candidates_[i]);
-      for (int32_t n = 0; n < kGuidedBlocks; ++n) {
-        uint32_t best = 0;
-        for (int32_t i = 0; i < voted_; ++i) best = keys[i] > best ? keys[i] : best;
-        for (int32_t i = 0; i < voted_; ++i) keys[i] = keys[i] == best ? 0 : keys[i];
-        take(255 - static_cast<int32_t>(best & 255), taken, count);
-      }
-    }
-    while (taken < kGuidedBlocks) {
-      int32_t best = 0;
-      for (int32_t i = 0; i < besideCount_; ++i) {
-        const uint32_t key =
-            static_cast<uint32_t>(worth_[beside_[i] + 1]) << 8 | static_cast<uint32_t>(255 - beside_[i]);
-        if (!isTaken(beside_[i])) best = std::max(best, static_cast<int32_t>(key));
-      }
-      take(255 - (best & 255), taken, count);
-    }
-    for (int32_t i = 0; i < besideCount_; ++i) worth_[beside_[i] + 1] = 0;
-    for (auto& pairs : pairs_) std::memset(pairs, 0, static_cast<size_t>(count + 1) * sizeof *pairs);
-    besideCount_ = voted_ = 0;
-    for (uint64_t& word : taken_) {
-      for (; word != 0; word &= word - 1)
-        *blocks++ = static_cast<uint8_t>(64 * (&word - taken_) + __builtin_ctzll(word));
+    if (voted == 0) taken[0] = 1, voted = 1;
+    if (voted > kGuidedBlocks) keepMost(taken);
+    else if (voted < kGuidedBlocks) addNeighbours(taken, voted);
+    for (int32_t i = 0; i < kWords; ++i) {
+      for (uint64_t word = taken[i]; word != 0; word &= word - 1)
+        *blocks++ = static_cast<uint8_t>(64 * i + __builtin_ctzll(word));
     }
   }
 
  private:
-  static constexpr int32_t kMaxBlocks = kMaxNumDisparities / kBlockDisparities;
+  static constexpr int32_t kRows = 6, kMaxBlocks = kMaxNumDisparities / kBlockDisparities, kWords = kMaxBlocks / 64;
+  static constexpr int32_t kNoPair = kMaxBlocks + 1, kTogether = 16;
 
-  static constexpr int32_t kNoPair = kMaxBlocks + 1;
+  void convert(const int16_t* disparities, int32_t count, uint8_t* pairs) const {
+    int32_t x = 0;
+    for (; x + kTogether <= count; x += kTogether) convertSome(disparities + x, pairs + x);
+    if (x == count) return;
+    int16_t rest[kTogether] = {};
+    std::memcpy(rest, disparities + x, static_cast<size_t>(count - x) * sizeof *rest);
+    convertSome(rest, pairs + x);
+  }
+  void convertSome(const int16_t* disparities, uint8_t* pairs) const {
+    const auto first = static_cast<int16_t>(first_), last = static_cast<int16_t>(num_ - 1);
+    int16_t wide[kTogether];
+    for (int32_t i = 0; i < kTogether; ++i) {
+      const int16_t coarse = disparities[i];
+      const auto d = static_cast<int16_t>(2 * coarse - first);
+      const int16_t low = d < 0 ? int16_t{0} : d, k = low < last ? low : last;
+      const auto pair = static_cast<int16_t>((k + 2) >> 2);
+      wide[i] = coarse < 0 ? int16_t{kNoPair} : pair;
+    }
+    for (int32_t i = 0; i < kTogether; ++i) pairs[i] = static_cast<uint8_t>(wide[i]);
+  }
 
-  bool isTaken(int32_t block) const { return (taken_[block / 64] >> (block % 64) & 1) != 0; }
-  void take(int32_t block, int32_t& taken, int32_t count) {
-    taken_[block / 64] |= uint64_t{1} << (block % 64);
-    ++taken;
-    for (const int32_t beside : {block - 1, block + 1}) {
-      if (beside < 0 || beside >= count) continue;
-      if (worth_[beside + 1] == 0) beside_[besideCount_++] = beside;
-      worth_[beside + 1] += 1 + votes_[block + 1];
+  /// Counts the votes of each block, at most 216. Four tables, because adding to one place twice in a row is slow.
+  void countVotes(int32_t first, int32_t end) {
+    uint8_t counts[4][kMaxBlocks + 16];
+    const int32_t used = (count_ + 15) / 16 * 16;
+    for (auto& table : counts) std::memset(table, 0, static_cast<size_t>(used) + 1);
+    for (int32_t y = 0; y < rows_; ++y) {
+      const uint8_t *winner = pairs_[y][0] + first - left_, *second = pairs_[y][1] + first - left_;
+      const auto add = [&](int32_t x) __attribute__((always_inline)) {
+        ++counts[x & 1][winner[x]];
+        ++counts[2 + (x & 1)][second[x]];
+      };
+      if (end - first == kRows) {
+#pragma GCC unroll 6
+        for (int32_t x = 0; x < kRows; ++x) add(x);
+      } else {
+        for (int32_t x = 0; x < end - first; ++x) add(x);
+      }
+    }
+    for (int32_t b = 0; b < used; ++b) {
+      const int32_t winners = counts[0][b] + counts[0][b + 1] + counts[1][b] + counts[1][b + 1];
+      votes_[b] = static_cast<uint8_t>(2 * winners + counts[2][b] + counts[2][b + 1] + counts[3][b] + counts[3][b + 1]);
+    }
+    for (int32_t b = count_; b < used; ++b) votes_[b] = 0;
+  }
+
+  /// Returns a bit for each of 64 blocks from `from` on, set where the block has votes.
+  uint64_t votedMask(int32_t from) const {
+    uint64_t mask = 0;
+    for (int32_t i = 0; i < 64 && from + i < count_; i += 8) {
+      uint64_t bytes;
+      std::memcpy(&bytes, votes_ + from + i, sizeof bytes);
+      const uint64_t low = 0x7f7f7f7f7f7f7f7f;
+      const uint64_t tops = (((bytes & low) + low) | bytes) & ~low;
+      mask |= ((tops >> 7) * 0x0102040810204080) >> 56 << i;
+    }
+    return mask;
+  }
+
+  /// Keeps the blocks with most votes, of equal ones the lowest.
+  void keepMost(uint64_t (&taken)[kWords]) const {
+    int32_t best[kGuidedBlocks] = {};  // falling; a larger key has more votes, or as many and a lower number
+    for (uint64_t& bits : taken) {
+      const auto from = static_cast<int32_t>(64 * (&bits - taken));
+      for (; bits != 0; bits &= bits - 1) {
+        const int32_t b = from + __builtin_ctzll(bits);
+        const int32_t key = votes_[b] << 8 | (255 - b);
+#pragma GCC unroll 8
+        for (int32_t i = kGuidedBlocks - 1; i >= 0; --i) {
+          const int32_t before = i > 0 ? best[i > 0 ? i - 1 : 0] : key, inserted = before < key ? before : key;
+          best[i] = best[i] > inserted ? best[i] : inserted;
+        }
+      }
+    }
+    for (const int32_t key : best) {
+      const int32_t b = 255 - (key & 255);
+      taken[b / 64] |= uint64_t{1} << (b % 64);
     }
   }
 
-  int32_t first_, num_, voted_ = 0, besideCount_ = 0;
-  int32_t candidates_[kMaxBlocks + 1];  ///< blocks with votes
-  int32_t beside_[2 * kGuidedBlocks];   ///< neighbours of taken blocks
-  /// Votes for the blocks i - 1 and i, in two parts: adding to one place twice in a row is slow.
-  int32_t pairs_[2][kMaxBlocks + 2] = {};
-  int32_t votes_[kMaxBlocks + 2] = {};    ///< by block + 1
-  int32_t worth_[kMaxBlocks + 2] = {};    ///< by block + 1: 1 + votes of the taken neighbours
-  uint64_t taken_[kMaxBlocks / 64] = {};  ///< a bit each
+  /// Adds the neighbours of the taken blocks, those beside most votes first.
+  void addNeighbours(uint64_t (&taken)[kWords], int32_t count) const {
+    constexpr int32_t kPlaces = 2 * kGuidedBlocks;
+    int32_t keys[kPlaces] = {}, used = 0;  // of neighbours that are not taken; 0: a free or a taken place
+    uint8_t places[kMaxBlocks];            // of neighbours
+    uint64_t beside[kWords] = {};          // blocks with a place
+    const auto add = [&](int32_t b, int32_t worth) {
+      if (b < 0 || b >= count_) return;
+      const uint64_t bit = uint64_t{1} << (b % 64);
+      if ((taken[b / 64] & bit) != 0) return;
+      if ((beside[b / 64] & bit) == 0) {
+        beside[b / 64] |= bit;
+        places[b] = static_cast<uint8_t>(used);
+        keys[used++] = 255 - b;
+      }
+      keys[places[b]] += worth << 8;
+    };
+    for (int32_t i = 0; i < kWords; ++i) {
+      for (uint64_t bits = taken[i]; bits != 0; bits &= bits - 1) {
+        const int32_t b = 64 * i + __builtin_ctzll(bits);
+        add(b - 1, 1 + votes_[b]);
+        add(b + 1, 1 + votes_[b]);
+      }
+    }
+    for (; count < kGuidedBlocks; ++count) {
+      int32_t best = 0;
+      for (const int32_t key : keys) best = key > best ? key : best;
+      const int32_t b = 255 - (best & 255);
+      keys[places[b]] = 0;
+      taken[b / 64] |= uint64_t{1} << (b % 64);
+      add(b - 1, 1);
+      add(b + 1, 1);
+    }
+  }
+
+  int32_t first_, num_, count_, left_ = 0, rows_ = 0;
+  uint8_t pairs_[kRows][2][4 * kTiles + kTogether];  ///< of winners and seconds
+  uint8_t votes_[kMaxBlocks];
 };
 
 }  // namespace
@@ -237,21 +316,19 @@ void chooseBlocks(const SgmParameters& p, int32_t width, int32_t height, const C
                   int32_t first, int32_t end) {
   BlockChoice choice(p);
   const int32_t tiles = tilesAlong(width);
-  const int32_t lastX = coarse.winner.width - 1, lastY = coarse.winner.height - 1;
+  blocks += static_cast<size_t>(first) * tiles * kGuidedBlocks;
+  const auto endOf = [](int32_t tile, int32_t side, int32_t coarseSide) {
+    return std::min((std::min(side, 8 * tile + 8) - 1) / 2 + 2, coarseSide);
+  };
+  const auto firstOf = [](int32_t tile) { return std::max(4 * tile - 1, 0); };
   for (int32_t j = first; j < end; ++j) {
-    const int32_t y0 = std::max(4 * j - 1, 0), y1 = std::min((std::min(height, 8 * j + 8) - 1) / 2 + 1, lastY);
-    for (int32_t i = 0; i < tiles; ++i) {
-      const int32_t x0 = std::max(4 * i - 1, 0), x1 = std::min((std::min(width, 8 * i + 8) - 1) / 2 + 1, lastX);
-      for (int32_t y = y0; y <= y1; ++y) {
-        const int16_t* winner = coarse.winner.row(y);
-        const int16_t* second = coarse.second.row(y);
-        for (int32_t x = x0; x <= x1; ++x) {
-          if (((x - x0) & 1) == 0) choice.vote<0>(winner[x], 2);
-          else choice.vote<1>(winner[x], 2);
-          choice.vote<0>(second[x], 1);
-        }
+    for (int32_t i = 0; i < tiles; ++i, blocks += kGuidedBlocks) {
+      if (i % BlockChoice::kTiles == 0) {
+        const int32_t last = std::min(i + BlockChoice::kTiles, tiles) - 1;
+        choice.read(coarse, firstOf(j), endOf(j, height, coarse.winner.height), firstOf(i),
+                    endOf(last, width, coarse.winner.width));
       }
-      choice.choose(blocks + (static_cast<size_t>(j) * tiles + i) * kGuidedBlocks);
+      choice.choose(firstOf(i), endOf(i, width, coarse.winner.width), blocks);
     }
   }
 }

@@ -350,6 +350,21 @@ inline void finishVotes(const GuidedPlan& plan, const CoarseVotes& votes, const 
   }
 }
 
+/// Stores the low bits of each element.
+template <class To, class From>
+inline void narrowRow(const From* from, int32_t count, To* to) {
+  using Wide [[gnu::vector_size(kFinished * sizeof(From))]] = From;
+  using Narrow [[gnu::vector_size(kFinished * sizeof(To))]] = To;
+  int32_t x = 0;
+  for (; x + kFinished <= count; x += kFinished) {
+    Wide wide;
+    std::memcpy(&wide, from + x, sizeof wide);
+    const Narrow narrow = __builtin_convertvector(wide, Narrow);
+    std::memcpy(to + x, &narrow, sizeof narrow);
+  }
+  for (; x < count; ++x) to[x] = static_cast<To>(from[x]);
+}
+
 /// Writes a row's results.
 inline void finishResults(const GuidedPlan& plan, const SgmResult& result, const GuidedScratch& s, int32_t r,
                           int32_t y) {
@@ -364,31 +379,29 @@ inline void finishResults(const GuidedPlan& plan, const SgmResult& result, const
   picked.best = row + 2 * plane;
   picked.above = row + 3 * plane;
   finishPixels(p, kInvalidGuidedSum, 0, picked, row + 4 * plane, wantsConfidence || p.uniqueness > 0, width);
-  int16_t* disparity = result.disparity.row(y);
-  int16_t* fine = result.disparityQ4.row(y);
-  std::memcpy(disparity, row, static_cast<size_t>(width) * sizeof *disparity);
-  std::memcpy(fine, row + plane, static_cast<size_t>(width) * sizeof *fine);
-  uint8_t* confidence = wantsConfidence ? result.confidence.row(y) : nullptr;
-  if (wantsConfidence) {
-    for (int32_t x = 0; x < width; ++x) confidence[x] = static_cast<uint8_t>(row[4 * plane + x]);
+  uint16_t* certainty = row + 4 * plane;
+  Words32 lanes;
+  for (int32_t i = 0; i < kFinished; ++i) lanes[i] = i;
+  const int32_t holes = p.holeColumns(width), reach = lesser(p.minDisparity + p.numDisparities - 1, width);
+  for (int32_t x = 0; p.outsideMayWin() && x < greater(reach, holes); x += kFinished) {
+    const Words32 d = widened(row + x), isHole = (d > x + lanes) | (x + lanes < holes), zero = {};
+    storeNarrowed(row + x, chosen(isHole, zero + kInvalidDisparity, d));
+    storeNarrowed(picked.below + x, chosen(isHole, zero + kInvalidDisparity, widened(picked.below + x)));
+    storeNarrowed(certainty + x, chosen(isHole, zero, widened(certainty + x)));
   }
-  const int32_t reach = lesser(p.minDisparity + p.numDisparities - 1, width), holes = p.holeColumns(width);
-  for (int32_t x = 0; p.outsideMayWin() && x < greater(reach, holes); ++x) {
-    if (x >= holes && disparity[x] <= x) continue;
-    disparity[x] = fine[x] = kInvalidDisparity;
-    if (wantsConfidence) confidence[x] = 0;
-  }
+  std::memcpy(result.disparity.row(y), row, static_cast<size_t>(width) * sizeof *row);
+  std::memcpy(result.disparityQ4.row(y), picked.below, static_cast<size_t>(width) * sizeof *row);
+  if (wantsConfidence) narrowRow<uint8_t>(certainty, width, result.confidence.row(y));
   if (result.rightDisparity.data == nullptr) return;
-  int16_t* right = result.rightDisparity.row(y);
   // The disparity bits of a pixel without a winner are those of kInvalidDisparity.
-  const uint32_t nothing = 0xffff0000 | static_cast<uint16_t>(kInvalidDisparity);
-  for (int32_t x = 0; x <= width; ++x) s.rightBest[x] = nothing;
+  const Words32 nothing = Words32{} + static_cast<int32_t>(0xffff0000 | static_cast<uint16_t>(kInvalidDisparity));
+  for (int32_t x = 0; x <= width; x += kFinished) std::memcpy(s.rightBest + x, &nothing, sizeof nothing);
   for (int32_t x = 0; x < width; ++x) {
-    const int32_t d = disparity[x];
-    uint32_t& smallest = s.rightBest[d < 0 ? width : x - d];
-    smallest = lesser(smallest, static_cast<uint32_t>(picked.best[x]) << 16 | static_cast<uint16_t>(d));
+    const int32_t d = row[x], to = d > x ? width : x - d;
+    const uint32_t candidate = static_cast<uint32_t>(picked.best[x]) << 16 | static_cast<uint32_t>(d);
+    s.rightBest[to] = lesser(s.rightBest[to], candidate);
   }
-  for (int32_t x = 0; x < width; ++x) right[x] = static_cast<int16_t>(s.rightBest[x] & 0xffff);
+  narrowRow<int16_t>(s.rightBest, width, result.rightDisparity.row(y));
 }
 
 /// Waits until the tile row before has done `needed` tiles.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times the match of sgm with both searches, frame by frame in turn, on the CPU: node bench/run/search.mjs [--threads N]
-// [--frames N]. Other work on the machine slows both, so only the ratios count.
+// [--frames N]. Other work on the machine slows both, so only the ratios count. The CPU time is that of whole frames.
 import { SceneRenderer } from "../../dist/camera/index.js";
 import { median } from "../../dist/core/statistics.js";
 import { createEngine, STAGE_NAMES } from "../../dist/cuda/index.js";
@@ -40,10 +40,15 @@ for (const [width, height, numDisparities] of CASES) {
     return createEngine(engineOptionsFor(config, width, height, numDisparities));
   });
   const times = engines.map(() => []);
+  const cpuTimes = engines.map(() => []);
   for (let frame = -3; frame < Number(values.frames); ++frame) {
     for (const [i, engine] of engines.entries()) {
+      const before = process.cpuUsage();
       await engine.compute(left.data, right.data);
-      if (frame >= 0) times[i].push(engine.stageMilliseconds[MATCH]);
+      const { user, system } = process.cpuUsage(before);
+      if (frame < 0) continue;
+      times[i].push(engine.stageMilliseconds[MATCH]);
+      cpuTimes[i].push((user + system) / 1000);
     }
   }
   const perSearch = (value) =>
@@ -56,10 +61,16 @@ for (const [width, height, numDisparities] of CASES) {
     threads: Number(values.threads),
     medianMs: perSearch(median),
     smallestMs: perSearch((all) => Math.min(...all)),
+    smallestCpuMs: perSearch((_, engine) => Math.min(...cpuTimes[engines.indexOf(engine)])),
     workspaceBytes: perSearch((_, engine) => engine.info.workspaceBytes),
   };
   const ratio = ({ full, coarseToFine }) => coarseToFine / full;
-  rows.push({ ...row, ofMedians: ratio(row.medianMs), ofSmallest: ratio(row.smallestMs) });
+  rows.push({
+    ...row,
+    ofMedians: ratio(row.medianMs),
+    ofSmallest: ratio(row.smallestMs),
+    ofCpu: ratio(row.smallestCpuMs),
+  });
   console.log(JSON.stringify(rows.at(-1)));
   for (const engine of engines) engine.close();
 }

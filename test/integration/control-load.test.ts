@@ -121,6 +121,7 @@ needs("mosquitto").suite("every live setting", () => {
       const there: Values = {
         ...settings,
         ...still,
+        "match.sgm.paths": 2, // 8 paths exclude a coarse-to-fine search
         "source.replay.loop": true,
         "source.replay.rateHz": 400,
         "source.replay.timestamps": "rate",

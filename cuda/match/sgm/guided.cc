@@ -167,7 +167,7 @@ class BlockChoice {
       voted += __builtin_popcountll(taken[i / 64]);
     }
     if (voted == 0) taken[0] = 1, voted = 1;
-    if (voted > kGuidedBlocks) keepMost(taken);
+    if (voted > kGuidedBlocks) keepBest(taken);
     else if (voted < kGuidedBlocks) addNeighbours(taken, voted);
     for (int32_t i = 0; i < kWords; ++i) {
       for (uint64_t word = taken[i]; word != 0; word &= word - 1)
@@ -239,7 +239,7 @@ class BlockChoice {
   }
 
   /// Keeps the blocks with most votes, of equal ones the lowest.
-  void keepMost(uint64_t (&taken)[kWords]) const {
+  void keepBest(uint64_t (&taken)[kWords]) const {
     int32_t best[kGuidedBlocks] = {};  // falling; a larger key has more votes, or as many and a lower number
     for (uint64_t& bits : taken) {
       const auto from = static_cast<int32_t>(64 * (&bits - taken));
@@ -259,18 +259,18 @@ class BlockChoice {
     }
   }
 
-  /// Adds the neighbours of the taken blocks, those beside most votes first.
+  /// Adds neighbours of the taken blocks, those next to most votes first.
   void addNeighbours(uint64_t (&taken)[kWords], int32_t count) const {
     constexpr int32_t kPlaces = 2 * kGuidedBlocks;
     int32_t keys[kPlaces] = {}, used = 0;  // of neighbours that are not taken; 0: a free or a taken place
     uint8_t places[kMaxBlocks];            // of neighbours
-    uint64_t beside[kWords] = {};          // blocks with a place
+    uint64_t adjacent[kWords] = {};        // blocks with a place
     const auto add = [&](int32_t b, int32_t worth) {
       if (b < 0 || b >= count_) return;
       const uint64_t bit = uint64_t{1} << (b % 64);
       if ((taken[b / 64] & bit) != 0) return;
-      if ((beside[b / 64] & bit) == 0) {
-        beside[b / 64] |= bit;
+      if ((adjacent[b / 64] & bit) == 0) {
+        adjacent[b / 64] |= bit;
         places[b] = static_cast<uint8_t>(used);
         keys[used++] = 255 - b;
       }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times the match of sgm with both searches, frame by frame in turn, on the CPU: node bench/run/search.mjs [--threads N]
-// [--frames N]. Other work on the machine slows both, so only the ratios count. The CPU time is that of whole frames.
+// [--frames N]. Other work on the machine slows both, so only the ratios count. The CPU time is that of
+// whole frames whose refinement is off but for the left-right check.
 import { SceneRenderer } from "../../dist/camera/index.js";
 import { median } from "../../dist/core/statistics.js";
 import { createEngine, STAGE_NAMES } from "../../dist/cuda/index.js";
@@ -26,6 +27,7 @@ const { values } = scriptArguments({
 });
 
 const MATCH = STAGE_NAMES.indexOf("match");
+const UNREFINED = ["speckleSize=0", "fill=off", "boundary=false", "median=false"];
 const rows = [];
 for (const [width, height, numDisparities] of CASES) {
   const { left, right } = await new SceneRenderer(loadNative(), { width, height }).frame(40);
@@ -34,6 +36,7 @@ for (const [width, height, numDisparities] of CASES) {
       `match.sgm.search=${search}`,
       `engine.threads=${values.threads}`,
       "engine.backend=cpu",
+      ...UNREFINED.map((setting) => `refine.${setting}`),
       ...values.set,
     ];
     const { config } = loadConfig({ set, environment: {} });

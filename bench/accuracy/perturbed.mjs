@@ -51,7 +51,7 @@ export const PERTURBATIONS = {
   constant: (scene) => ({ ...scene, left: scene.left.map(() => 128), right: scene.right.map(() => 128) }),
 };
 
-function badPercent({ truth, badThresholdPx }, disparityQ4) {
+export function badPercent({ truth, badThresholdPx }, disparityQ4) {
   let evaluated = 0;
   let bad = 0;
   for (let i = 0; i < truth.length; ++i) {

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures the accuracy of both searches of sgm on the research sets (DEPTHWATT_DATA): node bench/accuracy/search.mjs
+// Thin foreground: pixels whose truth is more than 2 px above its opening by 11 x 11 pixels. Confidence: of matched pixels.
+import { mean } from "../../dist/core/statistics.js";
+import { createEngine } from "../../dist/cuda/index.js";
+import { loadConfig } from "../../dist/edge/config/index.js";
+import { engineMatcher } from "../../dist/edge/eval/index.js";
+import { scriptArguments } from "../../scripts/arguments.mjs";
+import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
+import { badPercent, PERTURBATIONS } from "./perturbed.mjs";
+import { researchSets } from "./tuning.mjs";
+
+const { values } = scriptArguments({ options: RESULT_OPTIONS });
+const SETTINGS = [["search=full"], ["search=coarseToFine"], ["search=coarseToFine", "uniqueness=8"]];
+const PAIRS = ["as it is", "right exposure -30 %", "0.5 row", "sigma 3", "sigma 6"];
+const RADIUS = 5;
+const THIN_PX = 2;
+/** Truth for every 8th pixel or less is too sparse for an opening. */
+const DENSE = 1 / 8;
+
+/** The best of each pixel's window along a row or column; pixels without a truth take no part. */
+function spread(image, width, step, best) {
+  const height = image.length / width;
+  return image.map((_, at) => {
+    const place = step === 1 ? at % width : Math.floor(at / width);
+    const side = step === 1 ? width : height;
+    let found = Number.NaN;
+    for (let k = Math.max(-RADIUS, -place); k <= Math.min(RADIUS, side - 1 - place); ++k) {
+      const value = image[at + k * step];
+      if (!Number.isFinite(value)) continue;
+      found = Number.isNaN(found) ? value : best(found, value);
+    }
+    return found;
+  });
+}
+
+/** The truth of thin foreground only. */
+function thinTruth({ truth, width }) {
+  const known = truth.filter((value) => Number.isFinite(value)).length;
+  if (known < truth.length * DENSE) return truth.map(() => Number.NaN);
+  let opened = truth;
+  for (const best of [Math.min, Math.max])
+    for (const step of [1, width]) opened = spread(opened, width, step, best);
+  return truth.map((value, i) => (value - opened[i] > THIN_PX ? value : Number.NaN));
+}
+
+/** How probable the confidence calls matched pixels, how many of them are right, and their share. */
+function confidenceOf({ truth, badThresholdPx }, { disparityQ4, confidence }) {
+  let known = 0;
+  let matched = 0;
+  let said = 0;
+  let right = 0;
+  for (let i = 0; i < truth.length; ++i) {
+    if (!Number.isFinite(truth[i])) continue;
+    ++known;
+    if (confidence[i] === 0) continue;
+    ++matched;
+    said += confidence[i] / 255;
+    if (Math.abs(disparityQ4[i] / 16 - truth[i]) <= badThresholdPx) ++right;
+  }
+  return { matched: matched / known, said: said / matched, right: right / matched };
+}
+
+const rounded = (value) => Number(value.toFixed(3));
+const rows = [];
+for (const settings of SETTINGS) {
+  const set = ["board=none", "engine.backend=cpu", ...settings.map((setting) => `match.sgm.${setting}`)];
+  const { config } = loadConfig({ environment: {}, set });
+  const matcher = engineMatcher({ config, fixedNumDisparities: false, frames: 0, createEngine });
+  for (const [data, scenes] of Object.entries(await researchSets())) {
+    const row = { kind: "measured", settings: settings.join(" "), data, badPercent: {} };
+    for (const pair of PAIRS) {
+      const errors = [];
+      const thin = [];
+      const confidences = [];
+      for (const scene of scenes) {
+        const matched = await matcher(PERTURBATIONS[pair](scene));
+        errors.push(badPercent(scene, matched.disparityQ4));
+        if (pair !== "as it is") continue;
+        confidences.push(confidenceOf(scene, matched));
+        const thinBad = badPercent({ ...scene, truth: thinTruth(scene) }, matched.disparityQ4);
+        if (!Number.isNaN(thinBad)) thin.push(thinBad);
+      }
+      row.badPercent[pair] = rounded(mean(errors));
+      if (pair !== "as it is") continue;
+      if (thin.length > 0) row.thinBadPercent = rounded(mean(thin));
+      for (const key of ["matched", "said", "right"])
+        row[key] = rounded(mean(confidences.map((each) => each[key])));
+    }
+    rows.push(row);
+    console.log(JSON.stringify(row));
+  }
+}
+writeResult("search-accuracy", values, {
+  what: "percent of pixels off by more than the scene's threshold, all refinement on, mean of each set; shares of confidence",
+  rows,
+});

@@ -15,8 +15,8 @@ const SETTINGS = [["search=full"], ["search=coarseToFine"], ["search=coarseToFin
 const PAIRS = ["as it is", "right exposure -30 %", "0.5 row", "sigma 3", "sigma 6"];
 const RADIUS = 5;
 const THIN_PX = 2;
-/** Truth for every 8th pixel or less is too sparse for an opening. */
-const DENSE = 1 / 8;
+/** A truth for fewer pixels is too sparse for an opening. */
+const DENSE = 1 / 2;
 
 /** The best of each pixel's window along a row or column; pixels without a truth take no part. */
 function spread(image, width, step, best) {

@@ -91,7 +91,7 @@ for (const settings of SETTINGS) {
     console.log(JSON.stringify(row));
   }
 }
-writeResult("search-accuracy", values, {
+writeResult("search-errors", values, {
   what: "percent of pixels off by more than the scene's threshold, all refinement on, mean of each set; shares of confidence",
   rows,
 });

@@ -88,7 +88,7 @@ export const MATCHER_FACTS = [
         choices: ["full", "coarseToFine"],
         default: "full",
         description:
-          "Disparities to compare at each pixel. full: all of them; coarseToFine: those near a match at half the size, on the CPU, for ranges above 64; faster, for large ranges.",
+          "Disparities to compare at each pixel. full: all of them; coarseToFine: those near a match at half the size, for ranges above 64; faster, for large ranges.",
       },
       {
         key: "subpixel",

@@ -5,8 +5,6 @@
 //   31-bit and 62-bit census, 64 to 512 disparities, the settings of Hernandez-Juarez et al. and with left-right check
 //   kernels that compute costs and walks together, and separately, the same for the selection; 8 and 32 lanes per line
 //   joules per frame, by the card's own counter
-#include <dlfcn.h>
-
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -16,6 +14,7 @@
 #include <vector>
 
 #include "../match/cost/wide_census/wide_census_gpu.h"
+#include "bench_energy.h"
 #include "bench_frame.h"
 #include "bench_partition.h"
 #include "bench_report.h"
@@ -93,30 +92,6 @@ class Graph {
  private:
   gpu::SgmWorkspace sgm_;
   std::unique_ptr<Replays> replays_;
-};
-
-/// The card's count of joules; fails if it has none.
-class Energy {
- public:
-  Energy() {
-    void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
-    if (library == nullptr) return;
-    const auto init = reinterpret_cast<int (*)()>(dlsym(library, "nvmlInit_v2"));
-    const auto byIndex = reinterpret_cast<int (*)(unsigned, void**)>(dlsym(library, "nvmlDeviceGetHandleByIndex_v2"));
-    read_ =
-        reinterpret_cast<int (*)(void*, unsigned long long*)>(dlsym(library, "nvmlDeviceGetTotalEnergyConsumption"));
-    if (init == nullptr || byIndex == nullptr || init() != 0 || byIndex(0, &device_) != 0) read_ = nullptr;
-  }
-  bool available() const { return read_ != nullptr; }
-  double joules() const {
-    unsigned long long millijoules = 0;
-    if (read_ == nullptr || read_(device_, &millijoules) != 0) fail("the card counts no energy");
-    return 1e-3 * static_cast<double>(millijoules);
-  }
-
- private:
-  void* device_ = nullptr;
-  int (*read_)(void*, unsigned long long*) = nullptr;
 };
 
 class Bench {

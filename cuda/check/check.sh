@@ -30,7 +30,7 @@ seed=${seed:-$(date +%s)}
 archs=${DEPTHWATT_CUDA_ARCHS:-$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -1 | tr -d . || true)}
 archs=${archs:-90}
 mkdir -p "$out" build/gpu
-programs="twins_main bench_main bench_sgm bench_cbca bench_exponential bench_window bench_baselines"
+programs="twins_main bench_main bench_sgm bench_cbca bench_exponential bench_window bench_search bench_baselines"
 [ $model = 1 ] && programs=bench_main
 [ $baselines = 1 ] && programs=bench_baselines
 say() { echo "== $* ($SECONDS s)"; }
@@ -156,6 +156,8 @@ if [ $bench = 1 ]; then
   timeModel half2
   say "timings, settings of sgm"
   build/gpu/u16/bench_sgm "$out/sgm-settings.json" "$commit" $sms
+  say "timings, both searches of sgm"
+  build/gpu/u16/bench_search "$out/search.json" "$commit" $sms
   say "timings, cbca"
   build/gpu/u16/bench_cbca "$out/cbca.json" "$commit" $sms
   say "timings, exponential steps and colours"

@@ -374,7 +374,7 @@ int main(int argc, char** argv) {
     if (large) parameters.numDisparities = std::min(parameters.numDisparities, 70);
     checkMatching(random, c, left, right, parameters);
     if (!large) {  // their references add up every sum separately
-      checkSgmMatcher(random, c, left, right);
+      checkSgmMatcher(random, c, left, right, small);
       if (i % 4 == 0) checkSgmBaselines(random, c, left, right);
       checkCross(random, c, left, right, small);
       checkCbca(random, c, left, right);

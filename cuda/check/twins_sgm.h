@@ -23,6 +23,7 @@ inline MatcherFacts sgmKeys() {
       wholeNumber("uniqueness", 0, 0, 0, "", ""),
       wholeNumber("outsideCost", 0, 0, 0, "", ""),
       word("rightView", "", ""),
+      word("search", "", ""),
       flag("subpixel", true, ""),
   };
   MatcherFacts facts{};
@@ -33,24 +34,27 @@ inline MatcherFacts sgmKeys() {
 }
 
 inline void checkSgmMatcher(Random& random, const Case& c, const std::vector<uint8_t>& left,
-                            const std::vector<uint8_t>& right) {
+                            const std::vector<uint8_t>& right, bool small) {
   static const MatcherFacts facts = sgmKeys();
   const int paths[] = {2, 4, 8};
   const int p2 = random.whole(1, 127);
+  const bool coarseToFine = random.whole(0, 1) != 0;
   MatchTask task;
   task.width = c.width, task.height = c.height;
   task.search.minDisparity = random.whole(0, 3) == 0 ? random.whole(1, 20) : 0;
-  task.search.numDisparities = random.whole(8, 70);
+  task.search.numDisparities =
+      coarseToFine && random.whole(0, 7) != 0 ? random.whole(65, small ? 200 : 512) : random.whole(8, 70);
   task.leftRight = random.whole(0, 7) != 0;
   task.matcher.facts = &facts;
   task.matcher.values = {random.whole(0, 3),                                  // cost
-                         paths[random.whole(0, 2)],                           // paths
+                         paths[random.whole(0, coarseToFine ? 1 : 2)],        // paths
                          random.whole(1, p2),                                 // p1
                          p2,                                                  // p2
                          random.whole(0, 1) * random.whole(1, 255),           // adaptiveP2
                          random.whole(0, 1) * random.whole(1, 99),            // uniqueness
                          random.whole(0, 1) == 0 ? 63 : random.whole(0, 62),  // outsideCost
                          random.whole(0, 2) == 0 ? 0 : 1,                     // rightView
+                         coarseToFine ? 1 : 0,                                // search
                          random.whole(0, 3) == 0 ? 0 : 1};                    // subpixel
   std::string what = "sgm as a matcher, " + c.name + (task.leftRight ? ", checked:" : ":");
   for (size_t i = 0; i < task.matcher.values.size(); ++i) {

@@ -207,13 +207,6 @@ export const engineCases = {
     REGION,
   ),
   "peak ratio": engineCase(83, 37, { algorithm: "pyramid" }, { confidence: "peakRatio" }, RGB8),
-};
-
-/**
- * Cases that CUDA refuses.
- * @type {Record<string, EngineCase>}
- */
-export const cpuCases = {
   "coarse to fine": engineCase(161, 43, { own: { search: "coarseToFine" }, numDisparities: 128 }),
   "coarse to fine, wide census, two paths, three levels": engineCase(97, 41, {
     own: { search: "coarseToFine", cost: "wideCensus", paths: 2, p2: 120, outsideCost: 63 },

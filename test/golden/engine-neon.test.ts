@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ParameterValue } from "../../cuda/index.js";
 import { nativeSources } from "../../scripts/native-sources.mjs";
 import { needs } from "../doubles/needs.js";
-import { cpuCases, type EngineCase, engineCases } from "./engine-cases.mjs";
+import { type EngineCase, engineCases } from "./engine-cases.mjs";
 
 const root = new URL("../../", import.meta.url).pathname;
 const expected = JSON.parse(readFileSync(new URL("engine.json", import.meta.url), "utf8")) as Record<
@@ -69,7 +69,7 @@ needs("aarch64").suite("golden hashes of whole engines, under emulation", () => 
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   beforeAll(() => {
-    const all = Object.entries({ ...engineCases, ...cpuCases });
+    const all = Object.entries(engineCases);
     const texts = all.map(([name, one], i) => caseText(folder, name, i, one));
     writeFileSync(cases, texts.join(""));
     const words = [...FLAGS, ...SOURCES, "-pthread", "-ldl", "-o", program];

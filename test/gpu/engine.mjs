@@ -92,6 +92,18 @@ const cases = {
   "maps, rows apart": { leftMap: map, rightMap: map, verticalOffset: -2 },
   "8 paths, adaptive P2": { match: sgm({ paths: 8, p2: 100, adaptiveP2: 20 }) },
   "wide sums, 97 disparities from 7": { match: sgm({ p2: 700 }, { minDisparity: 7, numDisparities: 97 }) },
+  "coarse to fine": { match: sgm({ search: "coarseToFine" }, { numDisparities: 128 }) },
+  "coarse to fine, three levels, 2 paths, large P2": {
+    match: sgm(
+      { search: "coarseToFine", paths: 2, p2: 127, adaptiveP2: 0 },
+      { minDisparity: 5, numDisparities: 250 },
+    ),
+    refine: everything,
+  },
+  "a region coarse to fine, at half resolution": {
+    match: sgm({ search: "coarseToFine", rightView: "own" }, { numDisparities: 190, halfResolution: true }),
+    region,
+  },
   "gradient census, filled": {
     match: sgm({ cost: "gradientCensus" }),
     refine: { ...refine, fill: "bilateral", boundary: true },

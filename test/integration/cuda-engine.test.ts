@@ -178,19 +178,6 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
       expect(info).toMatchObject({ backend: "cpu", backendReason: expect.stringContaining("got armX 62") });
     });
 
-    test("not with a coarse-to-fine search: cuda refuses, auto says why the CPU computes", async () => {
-      const options = withMatch({ algorithm: "sgm", numDisparities: 128, search: "coarseToFine" });
-      const reason = expect.stringContaining(
-        "match.sgm.search coarseToFine has no kernels yet. Set it to full",
-      );
-      await expect(computeFrame(pair, { ...options, backend: "cuda" })).rejects.toMatchObject({
-        code: "BACKEND_UNAVAILABLE",
-        message: reason,
-      });
-      const { info } = await computeFrame(pair, { ...options, backend: "auto" });
-      expect(info).toMatchObject({ backend: "cpu", backendReason: reason });
-    });
-
     const form = { frame: "robot", element: "float32", colours: false, cx: 40, cy: 18 } as const;
     const colours = { ...form, colours: true };
     const narrow = { ...RGB, width: 27, inputWidth: 27, leftStrideBytes: 83, rightStrideBytes: 83 };

@@ -39,7 +39,7 @@ constexpr Setting kParameters[] = {
         "Right-image match for the left-right check. diagonal: read from the left image's costs; own: a separate match, more accurate at about twice the time."),
     word(
         "search", "full coarseToFine",
-        "Disparities to compare at each pixel. full: all of them; coarseToFine: those near a match at half the size, on the CPU, for ranges above 64; faster, for large ranges."),
+        "Disparities to compare at each pixel. full: all of them; coarseToFine: those near a match at half the size, for ranges above 64; faster, for large ranges."),
     flag("subpixel", true, "Interpolates the disparity to 1/16 px. Turn it off for whole pixels."),
 };
 

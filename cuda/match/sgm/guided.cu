@@ -10,7 +10,6 @@
 
 #include "../../device/device_buffer.h"
 #include "../../device/launch.cuh"
-#include "../../prepare/half/half.h"
 #include "guided_costs.cuh"
 #include "guided_lines.cuh"
 #include "guided_select.cuh"
@@ -112,7 +111,7 @@ Status GuidedWorkspace::open(const SgmParameters& parameters, int32_t width, int
     if (level.volumeBytes() > volumeBytes) volumeBytes = level.volumeBytes();
     d.levels.push_back(level);
     if (!level.guided()) break;
-    width = halfSide(width), height = halfSide(height);
+    width = (width + 1) / 2, height = (height + 1) / 2;  // as prepare/half rounds
   }
   const Level& finest = d.levels[0];
   for (size_t i = d.levels.size(); i-- > 0;) {  // of levels with the same kernels the finest one needs most memory

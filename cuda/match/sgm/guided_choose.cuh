@@ -57,12 +57,12 @@ __global__ void __launch_bounds__(32 * kChooseWarps)
   __syncwarp();
   // A key is the smaller, the better a block is: most votes, else most votes of taken neighbours, then the lowest number.
   // A vote counts more than all votes of neighbours.
-  constexpr uint32_t kVoted = 512, kMost = 0xffff, kTaken = 0xffffffff;
+  constexpr uint32_t kVoted = 512, kMaxWorth = 0xffff, kTaken = 0xffffffff;
   uint32_t key[kRounds], taken[kRounds];
 #pragma unroll
   for (int r = 0; r < kRounds; ++r) {
     const int block = lane + 32 * r;
-    key[r] = block < a.blocks ? (kMost - kVoted * own[block]) << 8 | block : kTaken;
+    key[r] = block < a.blocks ? (kMaxWorth - kVoted * own[block]) << 8 | block : kTaken;
   }
 #pragma unroll 1
   for (int n = 0; n < kGuidedBlocks; ++n) {
@@ -71,11 +71,11 @@ __global__ void __launch_bounds__(32 * kChooseWarps)
     for (int r = 1; r < kRounds; ++r) least = min(least, key[r]);
     least = warpMin(least);
     const int block = static_cast<int>(least & 255u);
-    const uint32_t worth = kMost - (least >> 8), more = (1 + worth / kVoted) << 8;
+    const uint32_t worth = kMaxWorth - (least >> 8), more = (1 + worth / kVoted) << 8;
 #pragma unroll
     for (int r = 0; r < kRounds; ++r) {
       const int distance = lane + 32 * r - block;
-      const bool voted = kMost - (key[r] >> 8) >= kVoted;  // or taken
+      const bool voted = kMaxWorth - (key[r] >> 8) >= kVoted;  // or taken
       if (distance == 0) key[r] = kTaken;
       else if ((distance == 1 || distance == -1) && !voted) key[r] -= more;
     }

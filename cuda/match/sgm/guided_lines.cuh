@@ -100,13 +100,13 @@ class GuidedPath {
   /// Takes the next pixel's costs as stored, and adds its excesses to `sums`, which are in the same order.
   __device__ __forceinline__ void step(const uint4& costs, const GuidedEdges& edges, uint32_t p2, uint4& sums) {
     const uint32_t cost[4] = {costs.x, costs.y, costs.z, costs.w};
-    const uint32_t most = p2 + smallest_;
+    const uint32_t limit = p2 + smallest_;
     uint32_t best[kPairs], smallest = 0;
 #pragma unroll
     for (int j = 0; j < kPairs; ++j) {
       const uint32_t low = j == 0 ? edges.low0 : j == kHalf ? edges.low1 : stepped_[(j + kPairs - 1) % kPairs];
       const uint32_t high = j == kHalf - 1 ? edges.high0 : j == kPairs - 1 ? edges.high1 : stepped_[(j + 1) % kPairs];
-      best[j] = Cell::min(Cell::min(now_[j], Cell::min(low, high)), most);
+      best[j] = Cell::min(Cell::min(now_[j], Cell::min(low, high)), limit);
     }
 #pragma unroll
     for (int j = 0; j < kPairs; ++j) {

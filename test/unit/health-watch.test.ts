@@ -67,7 +67,7 @@ test("a bound below the correction resets it, and so does switching it off", asy
   expect(correction.active).toBe(true);
   correction.undo();
   expect(maps.at(-1)).toBe(rightMap);
-  expect(said.at(-1)).toContain("the map is that of the calibration again");
+  expect(said.at(-1)).toContain("the map of the calibration is used again");
 });
 
 test("a roll of the right camera moves rows in proportion to the distance from its middle", () => {

@@ -9,12 +9,14 @@ import { loadNative } from "../../contracts/native.js";
 import {
   type EngineMatched,
   engineMatcher,
+  engineOptionsFor,
   evaluate,
   readDataset,
   readScene,
   type Scene,
   type SceneResult,
 } from "../../eval/index.js";
+import { openMeter } from "../../power/open-meter.js";
 import type { KernelTimes } from "../../profile/kernel-times.js";
 
 /** A preset with changed settings. */
@@ -48,6 +50,10 @@ export interface LabOptions {
 
 export const KERNELS_HINT =
   "make it on a machine with an NVIDIA GPU: bash cuda/check/check.sh --baselines --out OUT, then name OUT/baselines.json";
+
+/** Clocks settle, then a window that a power sensor can fill. */
+const WARM_UP_SECONDS = 0.5;
+const POWER_SECONDS = 2;
 
 /** A frame of the built-in scene in which the moving object is near. */
 const SCENE_FRAME = 40;
@@ -153,25 +159,61 @@ export class Lab {
 
   /** Times a system on a pair of the built-in scene. */
   time(system: System, width: number, height: number, numDisparities: number): Promise<Measured> {
-    return this.matchScene(system, `${width} x ${height} x ${numDisparities}`, async () => {
-      const renderer = new SceneRenderer(loadNative(), { width, height, view: "rectified" });
-      try {
-        const { left, right } = await renderer.frame(SCENE_FRAME);
-        return {
-          name: `built-in scene, ${width} x ${height}`,
-          left: left.data as Uint8Array,
-          right: right.data as Uint8Array,
-          format: "GREY",
-          width,
-          height,
-          truth: new Float32Array(width * height).fill(Number.POSITIVE_INFINITY),
-          masks: new Map(),
-          numDisparities,
-          badThresholdPx: 1,
-        };
-      } finally {
-        renderer.close();
-      }
-    });
+    return this.matchScene(system, `${width} x ${height} x ${numDisparities}`, async () => ({
+      ...(await builtInPair(width, height)),
+      name: `built-in scene, ${width} x ${height}`,
+      format: "GREY",
+      width,
+      height,
+      truth: new Float32Array(width * height).fill(Number.POSITIVE_INFINITY),
+      masks: new Map(),
+      numDisparities,
+      badThresholdPx: 1,
+    }));
+  }
+
+  /**
+   * Returns frames per second and watt of the power sensor, idle power included, for two seconds at full rate.
+   * @throws DepthwattError SENSOR_UNAVAILABLE
+   */
+  async framesPerWatt(
+    system: System,
+    width: number,
+    height: number,
+    numDisparities: number,
+  ): Promise<number> {
+    const config = this.#config(system);
+    const { left, right } = await builtInPair(width, height);
+    const engine = createEngine(engineOptionsFor(config, width, height, numDisparities));
+    const meter = openMeter({ ...config.power, native: loadNative() });
+    try {
+      const compute = async (seconds: number, onFrame: (startedNs: bigint) => void) => {
+        for (const until = performance.now() + 1000 * seconds; performance.now() < until; ) {
+          const startedNs = process.hrtime.bigint();
+          await engine.compute(left, right);
+          onFrame(startedNs);
+        }
+      };
+      await compute(WARM_UP_SECONDS, () => {});
+      meter.start();
+      await compute(POWER_SECONDS, (startedNs) => meter.frame(startedNs));
+      const power = meter.sinceStart(width * height * numDisparities * 1e-6);
+      const perWatt = power.available ? power.fpsPerWatt : power;
+      if (typeof perWatt === "number") return perWatt;
+      throw new DepthwattError("SENSOR_UNAVAILABLE", `expected a power sensor: ${perWatt.reason}`);
+    } finally {
+      meter.close();
+      engine.close();
+    }
+  }
+}
+
+async function builtInPair(width: number, height: number) {
+  const renderer = new SceneRenderer(loadNative(), { width, height, view: "rectified" });
+  try {
+    const { left, right } = await renderer.frame(SCENE_FRAME);
+    return { left: left.data as Uint8Array, right: right.data as Uint8Array };
+  } finally {
+    renderer.close();
   }
 }

@@ -44,6 +44,18 @@ test("ours, the difference, and a gap for each error with a code", async () => {
   ).rejects.toThrow(TypeError);
 });
 
+test("frames per watt without a power sensor are a gap that names the sensor's reason", async () => {
+  const system = { preset: "sgm-2016", set: ["power.sensor=battery", "engine.threads=1"] };
+  const ours = (one: Lab) => one.framesPerWatt(system, 64, 48, 16);
+  const [table] = await reproduce(
+    [{ kind: "figure", number: "6", title: "t", rows: [row("watts", ours)] }],
+    lab,
+  );
+  expect(gapReasons(table!.rows)).toEqual([
+    expect.stringMatching(/^gap in 1 row: SENSOR_UNAVAILABLE: expected a power sensor: .*battery/),
+  ]);
+});
+
 describe("the papers", () => {
   const numbers = (paper: string, kind: string) =>
     PAPERS.find(({ number }) => number === paper)!

@@ -3,7 +3,7 @@
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { DepthwattError } from "../../../core/index.js";
-import { ALGORITHMS } from "../../../cuda/index.js";
+import { ALGORITHMS, type StageName } from "../../../cuda/index.js";
 import { withExamples, withJson } from "../../cli/options.js";
 import { columns, note, paint, printJson, printLine } from "../../cli/output.js";
 import type { Unavailable } from "../../contracts/availability.js";
@@ -15,6 +15,7 @@ import { compareProfiles } from "./compare.js";
 import { createContribution } from "./contribute.js";
 import { reportHtml } from "./report.js";
 import { type ProfileOptions, runProfile } from "./run.js";
+import { type StageCosts, type StageEnergy, stageCosts } from "./stage-energy.js";
 
 async function writeOutputs(folder: string, profile: Profile): Promise<string[]> {
   const files = [join(folder, "profile.csv"), join(folder, "report.html")];
@@ -45,10 +46,37 @@ async function profile(
   if (options.contribute) await contribute(folder, kernels);
   if (options.json) {
     const rows = result.results.map(({ timeline: _drawn, ...rest }) => rest);
-    printJson({ files, idleBefore: result.idleBefore, idleAfter: result.idleAfter, results: rows });
+    const { idleBefore, idleAfter } = result;
+    printJson({
+      files,
+      idleBefore,
+      idleAfter,
+      stageCosts: stageCosts(result.results) ?? null,
+      results: rows,
+    });
     return;
   }
+  printStageCosts(stageCosts(result.results));
   for (const file of files) printLine(file);
+}
+
+function printStageCosts(costs: StageCosts | undefined): void {
+  if (costs === undefined) return;
+  const { joules, milliseconds } = costs;
+  const measured = "stages" in joules ? joules.stages : [];
+  const cost = ({ joulesPerFrame, halfWidth }: Omit<StageEnergy, "stage">) =>
+    `${shortNumber(1000 * joulesPerFrame)} +- ${shortNumber(1000 * halfWidth)}`;
+  const names = [...new Set<string>([...Object.keys(milliseconds), ...measured.map(({ stage }) => stage)])];
+  const rows = names.map((name) => {
+    const found = measured.find(({ stage }) => stage === name);
+    const time = milliseconds[name as StageName];
+    return [name, time === undefined ? "" : time.toFixed(3), found === undefined ? "" : cost(found)];
+  });
+  const rest = "stages" in joules ? [["everything else", "", cost(joules.remainder)]] : [];
+  const head = ["stage", "ms", "mJ per frame, 95 %"];
+  for (const [index, line] of columns([head, ...rows, ...rest]).entries())
+    printLine(index === 0 ? paint("dim", line) : line);
+  if (!("stages" in joules)) printLine(`no joules of stages: ${joules.reason}`);
 }
 
 function compare(a: string, b: string, options: { json?: boolean }): void {
@@ -109,6 +137,10 @@ export function define(command: Command): void {
     .option("--seconds <n>", "seconds measured per point, at least 2", "20")
     .option("--warm-up <n>", "unmeasured seconds before each point", "4")
     .option("--idle <n>", "seconds of idle power before and after, at least 2", "10")
+    .option(
+      "--stages",
+      "measure what each stage costs: --stage-rounds 4 --repeat-stages rectify=40,match=3,median=40",
+    )
     .option("--stage-rounds <n>", "rounds that leave out or repeat each stage, to measure its cost", "0")
     .option("--repeat-stages <list>", "stages that those rounds repeat, such as match=3,median=40")
     .option("--backend <name>", "auto, cpu or cuda", "auto")
@@ -121,7 +153,7 @@ export function define(command: Command): void {
   withExamples(
     command,
     "depthwatt profile --sizes 640x480,1280x720 --paths 4,8 -o out/desk",
-    "depthwatt profile --disparities 64 --paths 4 --stage-rounds 4 --repeat-stages match=3,median=40",
+    "depthwatt profile --disparities 64 --paths 4 --stages",
     "sudo depthwatt profile --modes all --contribute -o out/orin",
     "depthwatt profile compare out/before out/after",
   );

@@ -48,6 +48,7 @@ export interface ProfileOptions {
   seconds: string;
   warmUp: string;
   idle: string;
+  stages?: boolean;
   stageRounds: string;
   repeatStages?: string;
   backend: string;
@@ -133,9 +134,20 @@ function buildPlan(options: ProfileOptions, modes: readonly (string | undefined)
     paths: parsePaths(options.paths),
     rates: parseRates(options.rates),
     resolutions: parseResolutions(options.resolutions),
-    stageRounds: numberBetween("--stage-rounds", options.stageRounds, 0, 20),
-    repeated: parseRepeatedStages(options.repeatStages ?? ""),
+    ...stageRounds(options),
   });
+}
+
+/** --stages: as many rounds as the intervals need, with the essential stages and the shortest ones repeated. */
+const STAGES_ROUNDS = 4;
+const STAGES_REPEATED = "rectify=40,match=3,median=40";
+
+export function stageRounds({ stages, stageRounds: rounds, repeatStages }: ProfileOptions) {
+  const asked = numberBetween("--stage-rounds", rounds, 0, 20);
+  return {
+    stageRounds: stages && asked === 0 ? STAGES_ROUNDS : asked,
+    repeated: parseRepeatedStages(repeatStages ?? (stages ? STAGES_REPEATED : "")),
+  };
 }
 
 /** @throws DepthwattError USAGE, CONFIG_INVALID, DEVICE_UNAVAILABLE, BACKEND_UNAVAILABLE, ADDON_MISSING, OUTPUT_UNWRITABLE */

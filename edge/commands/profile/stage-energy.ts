@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Estimates the joules of a stage by ordinary least squares over runs in which it is left out, done once or repeated: a
 // stage of a millisecond is far too short for any rail, a run of twenty seconds is not.
+import { median } from "../../../core/index.js";
 import { STAGE_NAMES, type StageName } from "../../../cuda/index.js";
+import type { Unavailable } from "../../contracts/availability.js";
 import { isWhole, type OptionalStage, type PointResult, type ProfilePoint } from "../../profile/types.js";
 
 export interface StageEnergy {
@@ -120,4 +122,31 @@ export function stageEnergies(results: readonly PointResult[]): StageEnergies | 
     return [{ joulesPerFrame, ...(without && { without }), ...(repeat && { repeat }) }];
   });
   return regress(observations);
+}
+
+/** Costs of each stage; joules are unavailable without a sensor or with too few runs. */
+export interface StageCosts {
+  joules: StageEnergies | Unavailable;
+  /** Median milliseconds of each stage that ran, of the whole frames. */
+  milliseconds: Partial<Record<StageName, number>>;
+}
+
+/** Returns undefined for a profile without rounds of stages. */
+export function stageCosts(results: readonly PointResult[]): StageCosts | undefined {
+  const base = results.find(({ point }) => !isWhole(point))?.point;
+  if (base === undefined) return undefined;
+  const key = wholeKey(base);
+  const whole = results.filter(({ point }) => isWhole(point) && wholeKey(point) === key);
+  const names = STAGE_NAMES.filter((name) => whole.some(({ stages }) => stages[name] !== undefined));
+  const withoutPower = results.find(({ power }) => !power.available)?.power;
+  const reason =
+    withoutPower !== undefined && !withoutPower.available
+      ? withoutPower.reason
+      : "too few runs: add rounds (--stage-rounds)";
+  return {
+    joules: stageEnergies(results) ?? { available: false, reason },
+    milliseconds: Object.fromEntries(
+      names.map((name) => [name, median(whole.flatMap(({ stages }) => stages[name]?.p50Ms ?? []))]),
+    ),
+  };
 }

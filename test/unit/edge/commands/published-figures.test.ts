@@ -440,6 +440,29 @@ test("a point of a profile", async () => {
   });
 });
 
+test("profile --json: what a stage costs is the slope over its runs, and its time the median of the whole frames", async () => {
+  const profile = constructedProfile({ stageRounds: 3 });
+  const runs = profile.results.filter(({ point }) => point.without === undefined);
+  // Joules that grow by exactly 4 mJ with a further match, and times of the whole frames 5, 7 and 30 ms.
+  const points = [1, 2, 3, 1, 2, 3, 1].map((times, i) => ({
+    ...runs[0]!,
+    point: { ...runs[0]!.point, ...(times > 1 && { repeat: { stage: "match" as const, times } }) },
+    power: { ...runs[0]!.power, joulesPerFrame: 0.02 + 0.004 * times },
+    stages: { match: { p50Ms: [7, 99, 99, 30, 99, 99, 5][i]!, p95Ms: 1, p99Ms: 1 } },
+  }));
+  writeFileSync(join(folder, "profile.json"), JSON.stringify({ ...profile, results: points }));
+  const { stageCosts } = (await printed("profile", "--report-only", "-o", folder, "--json")) as {
+    stageCosts: { joules: { stages: unknown[]; remainder: unknown; runs: number }; milliseconds: unknown };
+  };
+  expect(stageCosts.joules).toEqual({
+    stages: [{ stage: "match", joulesPerFrame: near(0.004), halfWidth: expect.closeTo(0, 9) }],
+    remainder: { joulesPerFrame: near(0.02), halfWidth: expect.closeTo(0, 9) },
+    runs: 7,
+    degreesOfFreedom: 5,
+  });
+  expect(stageCosts.milliseconds).toEqual({ match: 7 });
+});
+
 test("profile --json prints the results that are stored, without their timelines", async () => {
   const profile = { ...constructedProfile(), idleBefore: 4.5, idleAfter: 4.75 };
   writeFileSync(join(folder, "profile.json"), JSON.stringify(profile));
@@ -448,6 +471,7 @@ test("profile --json prints the results that are stored, without their timelines
     files: ["profile.json", "profile.csv", "report.html"].map((name) => join(folder, name)),
     idleBefore: 4.5,
     idleAfter: 4.75,
+    stageCosts: null,
     results: JSON.parse(JSON.stringify(profile.results.map(({ timeline: _, ...rest }) => rest))),
   });
 });

@@ -16,6 +16,7 @@ import {
   parseSizes,
   planPoints,
 } from "../../../../../edge/commands/profile/plan.js";
+import { stageRounds } from "../../../../../edge/commands/profile/run.js";
 import { missingPoints } from "../../../../../edge/commands/profile/sweep.js";
 import { PowerModes } from "../../../../../edge/profile/power-modes.js";
 import { readProfile, resumeProfile, saveProfile } from "../../../../../edge/profile/store.js";
@@ -263,4 +264,16 @@ test("the command runs for real, writes its three files and continues where it w
   expect(second.results[1]!.fps).toBeGreaterThan(second.results[0]!.fps);
   expect(readFileSync(join(folder, "report.html"), "utf8")).toContain("<svg");
   expect(readFileSync(join(folder, "profile.csv"), "utf8").trim().split("\r\n")).toHaveLength(3);
+});
+
+test("--stages chooses rounds and repeated stages, which the two other flags override", () => {
+  const asked = (more: Partial<Parameters<typeof stageRounds>[0]>) =>
+    stageRounds({ stageRounds: "0", ...more } as Parameters<typeof stageRounds>[0]);
+  const { stageRounds: rounds, repeated } = asked({ stages: true });
+  expect([rounds, repeated.map(({ stage }) => stage)]).toEqual([4, ["rectify", "match", "median"]]);
+  expect(asked({ stages: true, stageRounds: "2", repeatStages: "match=5" })).toEqual({
+    stageRounds: 2,
+    repeated: [{ stage: "match", times: 5 }],
+  });
+  expect(asked({})).toEqual({ stageRounds: 0, repeated: [] });
 });

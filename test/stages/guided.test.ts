@@ -56,7 +56,7 @@ function vote(variant: string, given: GuidedCase): Votes {
   return votes;
 }
 
-describe.each(["reference", variants[0] as string])("blocks by hand, %s", (variant) => {
+describe.each(["reference", variants[0] as string])("guided, %s: blocks by hand", (variant) => {
   test("a tile without votes takes the lowest blocks", () => {
     expect(Array.from(choose(variant, 8, 8, 100, noVotes(4, 4)))).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   });

@@ -191,7 +191,8 @@ struct {
 }  // namespace
 
 /// The kernels fuse aggregation and selection, so this call only keeps what selectReference needs.
-void sgmSumsReference(const SgmParameters& parameters, const SgmImages& images, uint16_t*) {
+void sgmSumsReference(const SgmParameters& parameters, const SgmImages& images, uint16_t*, const uint8_t* blocks) {
+  if (blocks != nullptr) fail("no vector worked out by hand has chosen blocks; twins_sgm.h compares them");
   pending = {parameters, images};
 }
 

@@ -158,6 +158,6 @@ test("pictures of the archive are not taken for results", async () => {
   const before = readdirSync(left).sort();
   const ran = await runProgram(["batch", place("archive/scene"), left, "--format", "png", ...QUICK]);
   expect(ran.code, ran.stdout).toBe(2);
-  expect(ran.stderr).toMatch(/found 000000\.png and no batch\.json/);
+  expect(ran.stderr).toMatch(/found 000000\.png without batch\.json/);
   expect(readdirSync(left).sort()).toEqual(before);
 });

@@ -104,7 +104,7 @@ export const CHANGES: Record<string, Change> = {
     to: { "match.sgm.search": "coarseToFine" },
   },
   ...ofMatcher("cbca", { armX: 2, armY: 2, similarity: 4, armXRight: 1, armYRight: 1 }),
-  ...ofMatcher("cbca", { lambdaDifference: 60, lambdaCensus: 80, threshold: 0 }),
+  ...ofMatcher("cbca", { lambdaDifference: 60, lambdaCensus: 80, threshold: 0, lambdaUnit: "greyLevel" }),
   "match.esaw.gradientPercent": {
     with: { "match.algorithm": "esaw", "match.esaw.gradientTruncation": 20 },
     to: { "match.esaw.gradientPercent": 800 },
@@ -118,6 +118,7 @@ export const CHANGES: Record<string, Change> = {
     gammaDistance: 3,
     truncation: 3,
     subpixel: true,
+    colourDistance: "lab",
   }),
   "match.esmp.gradientPercent": {
     with: { "match.algorithm": "esmp", "match.esmp.gradientTruncation": 1 },
@@ -135,6 +136,7 @@ export const CHANGES: Record<string, Change> = {
     lambdaThousandths: 20,
     slopeThousandths: 50,
     capTenThousandths: 3,
+    colourDistance: "lab",
   }),
   ...ofMatcher("sad", { windowWidth: 9, windowHeight: 3, valueWeight: 20, subpixel: true }),
   ...ofMatcher("pyramid", { windowWidth: 5, windowHeight: 11, valueWeight: 30, subpixel: true }),

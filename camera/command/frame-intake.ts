@@ -7,7 +7,7 @@ import { type CommandFrame, FramePool } from "./frames.js";
 import type { FrameLayout } from "./layout.js";
 import type { FrameStamp, StreamLayout } from "./y4m.js";
 
-/** A live frame's stated capture time must be at most so long ago, and so little ahead of its arrival. */
+/** Largest age of a live frame's stated capture time, and how far it may be ahead of the arrival. */
 const OLDEST_NS = 10_000_000_000n;
 const AHEAD_NS = 1_000_000n;
 /** Where neither the stream nor the settings know the rate of a recording. */

@@ -13,7 +13,7 @@ export class CommandFrame {
   readonly images: readonly RawImage[];
   /** Stated capture time, or time of arrival, or of the stream, ns. */
   timestampNs = 0n;
-  /** The command stated when the exposure started. */
+  /** True if the command stated the capture time. */
   isTimed = false;
   readonly pair: HeldPair;
   readonly #free: CommandFrame[];

@@ -12,7 +12,7 @@ export interface StreamLayout extends FrameLayout {
 export const Y4M_MAGIC = "YUV4MPEG2";
 export const Y4M_FRAME = "FRAME";
 
-/** When and as which image of the camera a frame was captured, as its line says. */
+/** Capture time and number of a frame, as the line before it states them. */
 export interface FrameStamp {
   /** Start of exposure, CLOCK_MONOTONIC, ns; undefined: not stated. */
   timestampNs: bigint | undefined;

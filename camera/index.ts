@@ -14,6 +14,18 @@ export { listDevices, loadVideo } from "./live/devices.js";
 export { sampleGreys } from "./live/histogram.js";
 export { openV4l2Source, type V4l2Settings, type V4l2Surroundings } from "./live/open-source.js";
 export { PAIR_LAYOUTS } from "./live/pair-layout.js";
+export {
+  checkCalibratedSize,
+  identityMap,
+  ORIENTATIONS,
+  orientedMap,
+  orientedSize,
+  orientPair,
+  PAIR_ORIENTATION,
+  type PairOrientation,
+  parseOrientation,
+  reverseOrientation,
+} from "./orientation.js";
 export { loadImageLibrary } from "./recordings/images/image-library.js";
 export * from "./recordings/images/index.js";
 export { leftRightIn } from "./recordings/left-right.js";

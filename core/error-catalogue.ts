@@ -126,7 +126,7 @@ export const ERROR_CATALOGUE = {
     3,
     false,
     "One image of a pair is mirrored or upside down.",
-    "Switch off the camera's flip (v4l2-ctl controls horizontal_flip, vertical_flip), or mount it as the other one.",
+    "Set rig.orientation, such as none,rotate180 for an upside-down right camera, or switch off the camera's flip (v4l2-ctl controls horizontal_flip, vertical_flip).",
   ),
   PAIR_BLURRED: entry(
     3,

@@ -35,12 +35,28 @@ inline bool operator==(const Adaptation& a, const Adaptation& b) {
          a.smoothRange == b.smoothRange;
 }
 
+/// Direction in the captured image that is down in the rectified one: cameras may be turned (rig.orientation).
+struct Down {
+  int32_t axis = 1, sign = 1;  ///< axis 0: x, 1: y
+};
+
+/// Compares the ends of the middle column.
+inline Down downOf(const std::vector<int32_t>& map, int32_t width, int32_t height) {
+  if (map.empty()) return {};
+  const size_t first = 2 * static_cast<size_t>(width / 2), last = first + 2 * static_cast<size_t>(width) * (height - 1);
+  const int32_t dx = map[last] - map[first], dy = map[last + 1] - map[first + 1];
+  const bool isSideways = dx<0 ? -dx > (dy < 0 ? -dy : dy) : dx>(dy < 0 ? -dy : dy);
+  if (isSideways) return {0, dx < 0 ? -1 : 1};
+  return {1, dy < 0 ? -1 : 1};
+}
+
 /// Returns a rectification map that reads further down. An empty map counts as the identity. Units are 1/32 px:
 /// rectify.h. Column x reads 8 quarterRows + floor(8 quarterRowsOverWidth (2 x + 1 - width) / (2 width) + 1/2) of these
 /// further down.
 inline std::vector<int32_t> mapFurtherDown(const std::vector<int32_t>& map, int32_t width, int32_t height,
                                            int32_t quarterRows, int32_t quarterRowsOverWidth = 0) {
   std::vector<int32_t> moved(map);
+  const Down direction = downOf(map, width, height);
   if (map.empty()) {
     moved.resize(2 * static_cast<size_t>(width) * height);
     for (int32_t y = 0; y < height; ++y) {
@@ -53,17 +69,15 @@ inline std::vector<int32_t> mapFurtherDown(const std::vector<int32_t>& map, int3
                   twice = 2 * int64_t{width};
     const int64_t down = 8 * quarterRows + (rise >= 0 ? rise / twice : -((twice - 1 - rise) / twice));
     for (int32_t y = 0; y < height; ++y) {
-      moved[2 * (static_cast<size_t>(y) * width + x) + 1] += static_cast<int32_t>(down);
+      moved[2 * (static_cast<size_t>(y) * width + x) + direction.axis] += direction.sign * static_cast<int32_t>(down);
     }
   }
   return moved;
 }
 
-/// Returns whether a place, in 1/32 px, is more than half a row above or below the captured image, where there are no
+/// Returns whether a place, in 1/32 px, is more than half a pixel outside the captured image along an axis of `side`
 /// pixels.
-inline bool outsideRows(int32_t place, int32_t capturedHeight) {
-  return place < -16 || place > 32 * (capturedHeight - 1) + 16;
-}
+inline bool outside(int32_t place, int32_t side) { return place < -16 || place > 32 * (side - 1) + 16; }
 
 /// Maps that replace those given at open.
 struct MovedMaps {
@@ -75,19 +89,20 @@ struct MovedMaps {
 /// There both images repeat, column by column, the nearest row that both have. Places that were outside before do not
 /// change.
 inline MovedMaps mapsFurtherDown(const std::vector<int32_t>& left, const std::vector<int32_t>& right, int32_t width,
-                                 int32_t height, int32_t capturedHeight, int32_t quarterRows,
+                                 int32_t height, int32_t capturedWidth, int32_t capturedHeight, int32_t quarterRows,
                                  int32_t quarterRowsOverWidth = 0) {
   MovedMaps moved;
+  const int32_t axis = downOf(right, width, height).axis, side = axis == 0 ? capturedWidth : capturedHeight;
   moved.right = mapFurtherDown(right, width, height, quarterRows, quarterRowsOverWidth);
   const auto at = [&](int32_t x, int32_t y) { return 2 * (static_cast<size_t>(y) * width + x); };
-  const auto outside = [&](const std::vector<int32_t>& map, int32_t x, int32_t y) {
-    return outsideRows(map[at(x, y) + 1], capturedHeight);
+  const auto isOutside = [&](const std::vector<int32_t>& map, int32_t x, int32_t y) {
+    return outside(map[at(x, y) + axis], side);
   };
   /// Returns -1 if there is none, and the upper one of two.
   const auto nearestInside = [&](int32_t x, int32_t y) {
     for (int32_t away = 1; away < height; ++away) {
-      if (y - away >= 0 && !outside(moved.right, x, y - away)) return y - away;
-      if (y + away < height && !outside(moved.right, x, y + away)) return y + away;
+      if (y - away >= 0 && !isOutside(moved.right, x, y - away)) return y - away;
+      if (y + away < height && !isOutside(moved.right, x, y + away)) return y + away;
     }
     return -1;
   };
@@ -97,7 +112,7 @@ inline MovedMaps mapsFurtherDown(const std::vector<int32_t>& left, const std::ve
   std::vector<Repeated> repeated;
   for (int32_t y = 0; y < height; ++y) {
     for (int32_t x = 0; x < width; ++x) {
-      if (!outside(moved.right, x, y) || (!right.empty() && outside(right, x, y))) continue;
+      if (!isOutside(moved.right, x, y) || (!right.empty() && isOutside(right, x, y))) continue;
       const int32_t from = nearestInside(x, y);
       if (from >= 0) repeated.push_back({at(x, y), at(x, from)});
     }

@@ -226,8 +226,8 @@ Status Engine::adapt(const FrameInput& input, Computing* by) {
   moved_ = {};
   if (wanted.quarterRows != 0 || wanted.quarterRowsOverWidth != 0) {
     const std::vector<int32_t>& map = turned_ ? rightMap_ : parameters_.rightMap;
-    moved_ = mapsFurtherDown(parameters_.leftMap, map, parameters_.width, parameters_.height, parameters_.inputHeight,
-                             wanted.quarterRows, wanted.quarterRowsOverWidth);
+    moved_ = mapsFurtherDown(parameters_.leftMap, map, parameters_.width, parameters_.height, parameters_.inputWidth,
+                             parameters_.inputHeight, wanted.quarterRows, wanted.quarterRowsOverWidth);
   } else if (turned_) {
     moved_.right = rightMap_;
   }

@@ -1,7 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings of the calibration of what comes in.
+// Settings of the cameras' mounting and calibration.
 import { z } from "zod";
+import { ORIENTATIONS, PAIR_ORIENTATION } from "../../camera/index.js";
 import { section, setting } from "../contracts/setting.js";
+
+export const rigSection = section(
+  "How the cameras are mounted.",
+  {
+    orientation: setting(z.string().regex(PAIR_ORIENTATION), {
+      default: "none",
+      expects: `${ORIENTATIONS.slice(0, -1).join(", ")} or ${ORIENTATIONS.at(-1)}, or two joined by a comma, of which both or none rotate by 90 or 270`,
+      description:
+        "Makes captured images upright; rotations are clockwise: rotate180 for cameras upside down, rotate90 or rotate270 for cameras above each other, mirror (left and right) or flip (top and bottom) for drivers that exchange sides; none,mirror treats left and right differently. The calibration describes the upright images.",
+    }),
+  },
+  "live",
+);
 
 export const calibrationSection = section(
   "The calibration of the pair; without one, images must be rectified.",

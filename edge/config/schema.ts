@@ -8,7 +8,7 @@ import { httpSection } from "../http/settings.js";
 import { outputsSection } from "../outputs/section.js";
 import { healthSection } from "../rig/health/settings.js";
 import { sourceSection } from "../sources/section.js";
-import { calibrationSection } from "./schema-calibration.js";
+import { calibrationSection, rigSection } from "./schema-calibration.js";
 import { logSection } from "./schema-log.js";
 import { powerSection } from "./schema-power.js";
 import {
@@ -47,6 +47,7 @@ export const configSchema = section("All settings of depthwatt.", {
       "Board config whose settings apply below yours: a name in board-configs/, a file, auto or none.",
   }),
   source: sourceSection,
+  rig: rigSection,
   calibration: calibrationSection,
   rectify: rectifySection,
   health: healthSection,

@@ -96,6 +96,8 @@ export interface SettingValues {
   "source.v4l2.memory"?: "mmap" | "userptr" | "dmabuf" | "auto" | undefined;
   /** Frame buffers requested from each camera; buffers that the engine holds are not free for the camera. (default 8) */
   "source.v4l2.buffers"?: number | undefined;
+  /** Makes captured images upright; rotations are clockwise: rotate180 for cameras upside down, rotate90 or rotate270 for cameras above each other, mirror (left and right) or flip (top and bottom) for drivers that exchange sides; none,mirror treats left and right differently. The calibration describes the upright images. (default none) */
+  "rig.orientation"?: string | undefined;
   /** OpenCV FileStorage YAML, ROS camera_info, Kalibr camchain, Middlebury calib.txt, KITTI calibration or depthwatt JSON; two files are joined by a comma. */
   "calibration.file"?: string | undefined;
   /** 0 keeps what both cameras see, 1 every captured pixel, between them in proportion; given takes the file's own R and P. (default 0) */

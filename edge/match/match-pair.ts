@@ -19,7 +19,7 @@ import type { Config } from "../config/index.js";
 import type { InputLayout } from "../contracts/rig.js";
 import { configuredCalibration } from "../pipeline/calibration.js";
 import { engineOptionsFrom } from "../pipeline/engine-options.js";
-import { type PipelineGeometry, rectifiedGeometry, uncalibrated } from "../pipeline/geometry.js";
+import { configuredGeometry, type PipelineGeometry } from "../pipeline/geometry.js";
 import { Examiner, type Limits, lookGeometryFrom, type PairProblem } from "../rig/health/index.js";
 import { atRangeEndPercent, neededDisparities } from "./search-range.js";
 
@@ -63,9 +63,8 @@ async function geometryFor(
   note: Note,
 ): Promise<PipelineGeometry> {
   const loaded = await configuredCalibration(config, { width, height });
-  if (loaded === undefined) return uncalibrated(width, height);
-  for (const warning of loaded.warnings) note(`warning: ${warning}`);
-  return rectifiedGeometry(loaded.calibration, config.calibration.crop);
+  for (const warning of loaded?.warnings ?? []) note(`warning: ${warning}`);
+  return configuredGeometry(config, { width, height }, loaded?.calibration);
 }
 
 /** A picture that is read when it is needed. */

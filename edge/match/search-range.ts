@@ -55,9 +55,10 @@ function halfMap(map: Int32Array | undefined, width: number, height: number): In
   for (let y = 0; y < halfHeight; ++y) {
     for (let x = 0; x < halfWidth; ++x) {
       const from = 2 * (2 * y * width + 2 * x);
+      const opposite = from + 2 * (width + 1);
       // Between four pixels, so that the rectification averages them.
-      half[at++] = map === undefined ? 64 * x + 16 : map[from]! + 16;
-      half[at++] = map === undefined ? 64 * y + 16 : map[from + 1]! + 16;
+      half[at++] = map === undefined ? 64 * x + 16 : (map[from]! + map[opposite]!) >> 1;
+      half[at++] = map === undefined ? 64 * y + 16 : (map[from + 1]! + map[opposite + 1]!) >> 1;
     }
   }
   return half;

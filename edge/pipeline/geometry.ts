@@ -1,7 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a calibration to what the engine and the consumers need: maps, depth geometry, camera_info.
-import { buildMaps, type RectificationMaps, rectify, type StereoCalibration } from "../../camera/index.js";
+import {
+  buildMaps,
+  checkCalibratedSize,
+  type ImageSize,
+  orientedMap,
+  orientedSize,
+  parseOrientation,
+  type RectificationMaps,
+  rectify,
+  type StereoCalibration,
+} from "../../camera/index.js";
 import type { DepthGeometry } from "../../cuda/index.js";
+import type { Config } from "../config/index.js";
 import type { Rig } from "../contracts/rig.js";
 
 export interface PipelineGeometry {
@@ -49,4 +60,27 @@ export function rectifiedGeometry(calibration: StereoCalibration, crop: number |
       calibrationHash: calibration.hash,
     },
   };
+}
+
+/**
+ * Returns what the configuration makes of captured images: rig.orientation is composed into the maps.
+ * @param captured size of one captured image
+ * @param calibration of the upright images; undefined: they are rectified
+ * @throws DepthwattError CALIBRATION_INVALID, CALIBRATION_SIZE_MISMATCH
+ */
+export function configuredGeometry(
+  { calibration: { crop }, rig }: Pick<Config, "calibration" | "rig">,
+  captured: ImageSize,
+  calibration: StereoCalibration | undefined,
+): PipelineGeometry {
+  const orientation = parseOrientation(rig.orientation);
+  const { width, height } = orientedSize(captured, orientation.left);
+  if (calibration) checkCalibratedSize(calibration.imageSize, captured, orientation);
+  const upright = calibration ? rectifiedGeometry(calibration, crop) : uncalibrated(width, height);
+  if (orientation.left === "none" && orientation.right === "none") return upright;
+  const maps = {
+    leftMap: orientedMap(orientation.left, captured, upright.maps?.leftMap),
+    rightMap: orientedMap(orientation.right, captured, upright.maps?.rightMap),
+  };
+  return { ...upright, maps };
 }

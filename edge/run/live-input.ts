@@ -6,7 +6,7 @@ import type { PairSource, SourceDescription, StereoCalibration } from "../../cam
 import { DepthwattError } from "../../core/index.js";
 import type { Config } from "../config/index.js";
 import type { OutputPicture } from "../contracts/output.js";
-import { type PipelineGeometry, rectifiedGeometry, uncalibrated } from "../pipeline/geometry.js";
+import { configuredGeometry, type PipelineGeometry } from "../pipeline/geometry.js";
 import { ExchangeableSource, type FeedDropCause, type Successor } from "../sources/exchangeable-source.js";
 import { calibrationFor, openSource } from "./open-source.js";
 import { sourceRequirements } from "./source-requirements.js";
@@ -19,15 +19,6 @@ export interface NextInput {
   /** From here on it is this run's. */
   takeOver(): void;
   discard(): Promise<void>;
-}
-
-function geometryFor(
-  config: Config,
-  source: PairSource,
-  calibration: StereoCalibration | undefined,
-): PipelineGeometry {
-  const { width, height } = source.description;
-  return calibration ? rectifiedGeometry(calibration, config.calibration.crop) : uncalibrated(width, height);
 }
 
 const LAYOUT = [
@@ -111,7 +102,7 @@ export class LiveInput {
   ): Promise<LiveInput> {
     const { source, calibration, brought, warnings } = await openSource(config);
     try {
-      const geometry = geometryFor(config, source, calibration);
+      const geometry = configuredGeometry(config, source.description, calibration);
       const exchangeable = new ExchangeableSource(source, { onDropped });
       return new LiveInput(config, exchangeable, geometry, brought ? calibration : undefined, warnings);
     } catch (error) {
@@ -153,7 +144,7 @@ export class LiveInput {
     // A run that is started with this matcher would have opened it with, or without, colours.
     const recoloured = sourceRequirements(config).colours !== sourceRequirements(this.#config).colours;
     if (recoloured && OPENS_TWICE.includes(kind)) return this.#prepareSource(config, signal);
-    if (changed.some((key) => key.startsWith("calibration."))) return this.#prepareCalibration(config);
+    if (changed.some((key) => /^(calibration|rig)\./.test(key))) return this.#prepareCalibration(config);
     return undefined;
   }
 
@@ -171,7 +162,7 @@ export class LiveInput {
     let geometry: PipelineGeometry;
     let successor: Successor;
     try {
-      geometry = geometryFor(config, source, calibration);
+      geometry = configuredGeometry(config, source.description, calibration);
       successor = await this.source.prepare(source, signal);
     } catch (error) {
       await source.stop();
@@ -195,7 +186,7 @@ export class LiveInput {
     const { source, calibration, brought, warnings } = await openUnlessEnded(config, signal);
     const isSame = isSameLayout(source.description, this.source.description);
     try {
-      const geometry = isSame ? this.#geometry : geometryFor(config, source, calibration);
+      const geometry = isSame ? this.#geometry : configuredGeometry(config, source.description, calibration);
       const takeOver = () => {
         this.#config = config;
         this.#geometry = geometry;
@@ -213,7 +204,7 @@ export class LiveInput {
     const { source } = this;
     const { calibration = this.#brought, warnings } =
       this.#brought === undefined ? await calibrationFor(config, source) : { warnings: [] };
-    const geometry = geometryFor(config, source, calibration);
+    const geometry = configuredGeometry(config, source.description, calibration);
     const takeOver = () => {
       this.#geometry = geometry;
     };

@@ -160,6 +160,7 @@ export const CHANGES: Record<string, Change> = {
   ...one("refine.rounds", 4),
   ...one("refine.minConfidence", 1),
   ...one("depth.minMetres", 65),
+  ...one("rig.orientation", "flip"),
   ...one("calibration.crop", 1, { sameImages: true }),
   ...one("calibration.lengthUnitMetres", 2),
   ...one("calibration.allowScaling", true, { sameImages: true }),

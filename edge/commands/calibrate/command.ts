@@ -8,7 +8,9 @@ import {
   DICTIONARIES,
   type GreyImage,
   LENS_MODELS,
+  orientPair,
   PATTERNS,
+  parseOrientation,
 } from "../../../camera/index.js";
 import { DepthwattError } from "../../../core/index.js";
 import { loadFlagConfig, withConfig, withExamples, withJson, withPlaces } from "../../cli/options.js";
@@ -49,7 +51,7 @@ async function pairsOfStream(flags: CalibrateFlags): Promise<NamedPair[]> {
   return pairs;
 }
 
-function readPairs(flags: CalibrateFlags): Promise<NamedPair[]> {
+function capturedPairs(flags: CalibrateFlags): Promise<NamedPair[]> {
   const { source, left, right, sideBySide } = flags;
   if (source !== undefined) {
     if (source.endsWith(".mcap")) return pairsOfStream(flags);
@@ -58,6 +60,13 @@ function readPairs(flags: CalibrateFlags): Promise<NamedPair[]> {
     });
   }
   return listPairs({ left, right, sideBySide });
+}
+
+/** Reads pairs and makes them upright: files and recordings have them as they were captured. */
+async function readPairs(flags: CalibrateFlags): Promise<NamedPair[]> {
+  const orientation = parseOrientation(loadFlagConfig(flags, {}).config.rig.orientation);
+  const pairs = await capturedPairs(flags);
+  return pairs.map(({ name, read }) => ({ name, read: async () => orientPair(await read(), orientation) }));
 }
 
 /** Calibrates, with squares scaled to the measured baseline. */

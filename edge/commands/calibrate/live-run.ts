@@ -2,7 +2,16 @@
 // depthwatt calibrate with live cameras: messages to the person who holds the board, in the terminal and on the live page.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { encodePng, makeFolder, type PairSource, TILTS } from "../../../camera/index.js";
+import {
+  encodePng,
+  makeFolder,
+  orientPair,
+  type PairOrientation,
+  type PairSource,
+  parseOrientation,
+  reverseOrientation,
+  TILTS,
+} from "../../../camera/index.js";
 import { DepthwattError } from "../../../core/index.js";
 import { LiveLine } from "../../cli/live-line.js";
 import { kindFlag, loadFlagConfig, placeFlags } from "../../cli/options.js";
@@ -80,17 +89,20 @@ async function openPage({ http, outputs, base, device }: Config): Promise<PageOf
   };
 }
 
-/** Pictures of the pairs that were taken, as depthwatt capture names them. */
+/** Saves the pairs that were taken as depthwatt capture does: as they were captured. */
 class Saver {
   readonly #folder: string;
+  readonly #orientation: PairOrientation;
   readonly #writing: Promise<void>[] = [];
 
-  constructor(folder: string) {
+  constructor(folder: string, orientation: PairOrientation) {
     this.#folder = folder;
+    this.#orientation = reverseOrientation(orientation);
     for (const side of ["left", "right"]) makeFolder(join(folder, side));
   }
 
-  save({ name }: NamedPair, images: LiveImages): void {
+  save({ name }: NamedPair, upright: LiveImages): void {
+    const images = orientPair(upright, this.#orientation);
     const file = `${name.replace(/\D/g, "").padStart(6, "0")}.png`;
     for (const side of ["left", "right"] as const) {
       const path = join(this.#folder, side, file);
@@ -129,13 +141,15 @@ async function openCameras(flags: CalibrateFlags): Promise<{ config: Config; sou
 
 /** Captures until it is enough, or until the first signal; a second one ends the program. */
 export async function runLive(flags: CalibrateFlags, wanted: WantedBoard): Promise<LiveRun> {
-  const saver = flags.save === undefined ? undefined : new Saver(flags.save);
   const { config, source } = await openCameras(flags);
+  const orientation = parseOrientation(config.rig.orientation);
+  let saver: Saver | undefined;
   const ending = new AbortController();
   const end = () => ending.abort();
   const line = new LiveLine();
   let page: PageOfCapture | undefined;
   try {
+    if (flags.save !== undefined) saver = new Saver(flags.save, orientation);
     if (!flags.json) printLine(`source    ${source.description.title}`);
     page = flags.json ? { feed: undefined, close: async () => {} } : await openPage(config);
     const { feed, close } = page;
@@ -144,6 +158,7 @@ export async function runLive(flags: CalibrateFlags, wanted: WantedBoard): Promi
     const capture = await captureLive(loadNative(), source, wanted, {
       lens: flags.lens,
       withoutK3: !flags.k3,
+      orientation,
       signal: ending.signal,
       onLook: (look) => {
         feed?.look(look);

@@ -16,7 +16,7 @@ import { note, printJson, printLine } from "../../cli/output.js";
 import { Progress } from "../../cli/progress.js";
 import { type SettingOptions, settingFlags, withSettingFlags } from "../../cli/setting-flags.js";
 import type { Unavailable } from "../../contracts/availability.js";
-import { rectifiedGeometry, uncalibrated } from "../../pipeline/geometry.js";
+import { configuredGeometry } from "../../pipeline/geometry.js";
 import {
   type AlignmentFigures,
   type Examination,
@@ -115,11 +115,7 @@ async function check(
   let examined: Examination;
   try {
     for (const warning of warnings) note(`warning: ${warning}`);
-    const { width, height } = source.description;
-    const geometry =
-      calibration === undefined
-        ? uncalibrated(width, height)
-        : rectifiedGeometry(calibration, config.calibration.crop);
+    const geometry = configuredGeometry(config, source.description, calibration);
     const examiner = new Examiner(source.description, lookGeometryFrom(geometry));
     await take(source, options.pairs, (pair) =>
       examiner.add({ left: pair.left.data, right: pair.right.data }),

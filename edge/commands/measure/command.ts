@@ -17,7 +17,7 @@ import { Progress } from "../../cli/progress.js";
 import { type SettingOptions, settingFlags, withSettingFlags } from "../../cli/setting-flags.js";
 import type { Config } from "../../config/index.js";
 import { engineOptionsFrom } from "../../pipeline/engine-options.js";
-import { rectifiedGeometry } from "../../pipeline/geometry.js";
+import { configuredGeometry } from "../../pipeline/geometry.js";
 import { Pipeline } from "../../pipeline/pipeline.js";
 import { openSource } from "../../run/open-source.js";
 import { kindOfPath } from "../../sources/section.js";
@@ -69,7 +69,7 @@ async function measureTarget(
   try {
     if (calibration === undefined)
       throw new DepthwattError("CALIBRATION_MISSING", "depth needs a calibration, and there is none");
-    const geometry = rectifiedGeometry(calibration, config.calibration.crop);
+    const geometry = configuredGeometry(config, source.description, calibration);
     const { width, height, rig } = geometry;
     engine = await openEngine(engineOptionsFrom(config, source, geometry));
     const area = measuredArea(config, width, height);

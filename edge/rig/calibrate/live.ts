@@ -16,6 +16,8 @@ import {
   type ImageSize,
   LEAST_PAIRS,
   type LensModel,
+  orientPair,
+  type PairOrientation,
   type PairSource,
   type SeenPair,
   toGrey,
@@ -54,6 +56,8 @@ export interface LiveLook {
 export interface LiveOptions {
   readonly lens: LensModel;
   readonly withoutK3: boolean;
+  /** Makes the images upright; absent: they are. */
+  readonly orientation?: PairOrientation;
   /** Ends the capture with what there is. */
   readonly signal: AbortSignal;
   readonly now?: () => number;
@@ -243,7 +247,8 @@ export async function captureLive(
       // The newest pair that comes when there is time for one.
       if (over || work !== undefined || ms < nextMs) return pair.release();
       nextMs = ms + SHORTEST_MS;
-      const images = { left: toGrey(pair.left), right: toGrey(pair.right) };
+      const captured = { left: toGrey(pair.left), right: toGrey(pair.right) };
+      const images = options.orientation ? orientPair(captured, options.orientation) : captured;
       const at = Number(pair.left.timestampNs) / 1e6;
       pair.release();
       work = capture.look(images, at).then(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Examines given pairs: figures and a verdict, and where there is none, whether the images are swapped or mirrored.
-import { type AlignmentLook, PairAligner } from "../../../camera/index.js";
+import { type AlignmentLook, identityMap, PairAligner } from "../../../camera/index.js";
 import type { InputLayout } from "../../contracts/rig.js";
 import { type AlignmentFigures, inWords, joined, typicalDisparity } from "./figures.js";
 import { type LookGeometry, lookOptions } from "./look-options.js";
@@ -44,17 +44,6 @@ function flipped(map: Int32Array, across: number | undefined, down: number | und
     if (down !== undefined) result[i + 1] = 32 * (down - 1) - map[i + 1]!;
   }
   return result;
-}
-
-function identityMap(width: number, height: number): Int32Array {
-  const map = new Int32Array(2 * width * height);
-  for (let y = 0, at = 0; y < height; y++) {
-    for (let x = 0; x < width; x++) {
-      map[at++] = 32 * x;
-      map[at++] = 32 * y;
-    }
-  }
-  return map;
 }
 
 export class Examiner {

@@ -85,11 +85,11 @@ export class RigWatch {
   #correctionFor(
     { correct, maxCorrectionDegrees }: HealthSettings,
     { width: inputWidth, height: inputHeight }: InputLayout,
-    { maps }: PipelineGeometry,
+    { maps, rig: calibrated }: PipelineGeometry,
     view: LookGeometry["view"],
   ): RigCorrection | undefined {
     this.#whyNot = correct ? "needs a calibration: there is no map to turn" : "health.correct is false";
-    if (!correct || maps === undefined) return undefined;
+    if (!correct || maps === undefined || calibrated === undefined) return undefined;
     const { setRightMap, onCorrection } = this.#events;
     const rig = { view, inputWidth, inputHeight, rightMap: maps.rightMap, setRightMap };
     return new RigCorrection(rig, maxCorrectionDegrees, {

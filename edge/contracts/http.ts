@@ -6,14 +6,23 @@ import type { WebSocket } from "ws";
 export type HttpHandler = (request: IncomingMessage, response: ServerResponse) => void;
 export type SocketHandler = (socket: WebSocket, request: IncomingMessage) => void;
 
+export interface SocketOptions {
+  /** Origins of foreign pages that may connect, such as https://app.foxglove.dev; of our own pages all may. */
+  origins?: readonly string[];
+  /** The subprotocol that a client must offer. */
+  protocol?: string;
+  /** basic: the server asks for the password as for a path; handler: the handler asks, as our page sends none with a request. */
+  password: "basic" | "handler";
+}
+
 export interface HttpRoutes {
   /**
    * Answers GET and HEAD of exactly this path. If the server has a password, a request must carry it (HTTP Basic, any user
    * name), unless the path is `open`: for what reveals nothing of the run.
    */
   get(path: string, handler: HttpHandler, options?: { open?: boolean }): void;
-  /** Accepts WebSockets at exactly this path. A browser sends no password with one: the handler asks for it. */
-  socket(path: string, handler: SocketHandler): void;
+  /** Accepts WebSockets at exactly this path. */
+  socket(path: string, handler: SocketHandler, options: SocketOptions): void;
   /** Where it listens, such as http://127.0.0.1:8990; undefined before it listens. */
   readonly url: string | undefined;
 }
@@ -28,6 +37,6 @@ export interface PasswordCheck {
 
 export interface HttpAccess {
   server: HttpRoutes;
-  /** Viewers must pass it; undefined where no password is needed. The server asks automatically, except for WebSockets. */
+  /** Viewers must pass it; undefined where no password is needed. */
   gate: PasswordCheck | undefined;
 }

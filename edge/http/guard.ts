@@ -54,16 +54,23 @@ function isOurs(name: string): boolean {
  * @param tls whether the request came over TLS
  * @param names further names of this machine
  * @param socket a WebSocket is asked for: browsers always name the origin there
+ * @param origins foreign pages that may ask, in lower case
  */
 export function checkRequest(
   headers: IncomingHttpHeaders,
-  { tls, names, socket }: { tls: boolean; names: readonly string[]; socket: boolean },
+  {
+    tls,
+    names,
+    socket,
+    origins = [],
+  }: { tls: boolean; names: readonly string[]; socket: boolean; origins?: readonly string[] | undefined },
 ): Refusal | undefined {
   const { host, origin } = headers;
   const name = host === undefined ? undefined : hostName(host);
   if (name === undefined) return { status: 400, reason: "Expected a Host header that names a machine." };
   if (!isOurs(name) && !names.includes(name))
     return { status: 421, reason: "Expected the name or an address of this machine in the Host header." };
+  if (origin !== undefined && origins.includes(origin.toLowerCase())) return undefined;
   if (origin !== undefined && origin.toLowerCase() !== `${tls ? "https" : "http"}://${host?.toLowerCase()}`)
     return { status: 403, reason: "Expected a request of this server's own page." };
   // Where no origin is named (a GET of an image or script), browsers say in words how far away the asking page is.

@@ -11,7 +11,7 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { WebSocketServer } from "ws";
 import { DepthwattError, trackConnections } from "../../core/index.js";
-import type { HttpHandler, HttpRoutes, SocketHandler } from "../contracts/http.js";
+import type { HttpHandler, HttpRoutes, SocketHandler, SocketOptions } from "../contracts/http.js";
 import { checkRequest, isLoopback, type Refusal } from "./guard.js";
 import type { PasswordGate } from "./password.js";
 
@@ -42,6 +42,8 @@ const MAX_SOCKETS = 64 + MAX_STRANGERS;
 /** How long the client of an unknown upgrade may leave its response unread. */
 const UNREAD_RESPONSE_MS = 10_000;
 
+const BASIC = 'Basic realm="depthwatt", charset="UTF-8"';
+
 const HEADERS = {
   "X-Content-Type-Options": "nosniff",
   "Cross-Origin-Resource-Policy": "same-origin",
@@ -53,7 +55,7 @@ export class HttpServer implements HttpRoutes {
   readonly #options: HttpOptions;
   readonly #server: Server;
   readonly #pages = new Map<string, { handler: HttpHandler; open: boolean }>();
-  readonly #sockets = new Map<string, SocketHandler>();
+  readonly #sockets = new Map<string, { handler: SocketHandler; options: SocketOptions }>();
   readonly #upgrades: WebSocketServer;
   readonly #closeServer: () => Promise<void>;
   #url: string | undefined;
@@ -77,6 +79,8 @@ export class HttpServer implements HttpRoutes {
       noServer: true,
       maxPayload: MAX_MESSAGE_BYTES,
       perMessageDeflate: false,
+      handleProtocols: (offered, request) =>
+        this.#sockets.get(requestPath(request))?.options.protocol ?? [...offered][0] ?? false,
     });
     this.#closeServer = trackConnections(this.#server);
     this.#server.on("upgrade", (request, socket, head) => this.#upgrade(request, socket as Socket, head));
@@ -88,8 +92,8 @@ export class HttpServer implements HttpRoutes {
     this.#pages.set(path, { handler, open });
   }
 
-  socket(path: string, handler: SocketHandler): void {
-    this.#sockets.set(path, handler);
+  socket(path: string, handler: SocketHandler, options: SocketOptions): void {
+    this.#sockets.set(path, { handler, options });
   }
 
   /** True where only this machine reaches it. */
@@ -147,9 +151,9 @@ export class HttpServer implements HttpRoutes {
     });
   }
 
-  #refusal(request: IncomingMessage, socket: boolean): Refusal | undefined {
+  #refusal(request: IncomingMessage, socket: boolean, origins?: readonly string[]): Refusal | undefined {
     const { tls, names = [] } = this.#options;
-    return checkRequest(request.headers, { tls: tls !== undefined, names, socket });
+    return checkRequest(request.headers, { tls: tls !== undefined, names, socket, origins });
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
@@ -180,16 +184,20 @@ export class HttpServer implements HttpRoutes {
     }
   }
 
+  #checkPassword(request: IncomingMessage): "right" | "wrong" | "wait" | "none" {
+    const { gate } = this.#options;
+    if (gate === undefined) return "right";
+    const given = basicPassword(request);
+    return given === undefined ? "none" : gate.check(given, request.socket.remoteAddress ?? "");
+  }
+
   /** Returns whether the request carries the password; otherwise answers it. */
   #admits(request: IncomingMessage, response: ServerResponse): boolean {
-    const { gate } = this.#options;
-    if (gate === undefined) return true;
-    const given = basicPassword(request);
-    const found = given === undefined ? "none" : gate.check(given, request.socket.remoteAddress ?? "");
+    const found = this.#checkPassword(request);
     if (found === "right") return true;
     if (found === "wait") sendText(response, 429, "Too many wrong passwords. Wait a few seconds.");
     else {
-      response.setHeader("WWW-Authenticate", 'Basic realm="depthwatt", charset="UTF-8"');
+      response.setHeader("WWW-Authenticate", BASIC);
       sendText(response, 401, "Expected the password of http.passwordFile.");
     }
     return false;
@@ -201,19 +209,30 @@ export class HttpServer implements HttpRoutes {
       this.#answerOnce(request, socket);
       return;
     }
-    const refused = this.#refusal(request, true);
-    const handler = this.#sockets.get(requestPath(request));
-    const full = this.#upgrades.clients.size >= MAX_SOCKETS;
-    if (refused || handler === undefined || full) {
-      const status = refused?.status ?? (full ? 503 : 404);
-      socket.write(`HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+    const route = this.#sockets.get(requestPath(request));
+    const status = this.#upgradeRefusal(request, route?.options);
+    if (route === undefined || status !== undefined) {
+      const ask = status === 401 ? `\r\nWWW-Authenticate: ${BASIC}` : "";
+      socket.write(`HTTP/1.1 ${status} Refused${ask}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
       socket.destroySoon();
       return;
     }
     this.#upgrades.handleUpgrade(request, socket, head, (accepted) => {
       accepted.on("error", () => accepted.terminate());
-      handler(accepted, request);
+      route.handler(accepted, request);
     });
+  }
+
+  #upgradeRefusal(request: IncomingMessage, options: SocketOptions | undefined): number | undefined {
+    const refused = this.#refusal(request, true, options?.origins);
+    if (refused) return refused.status;
+    if (options === undefined) return 404;
+    if (this.#upgrades.clients.size >= MAX_SOCKETS) return 503;
+    const offered = request.headers["sec-websocket-protocol"]?.split(",").map((name) => name.trim()) ?? [];
+    if (options.protocol !== undefined && !offered.includes(options.protocol)) return 400;
+    if (options.password === "handler") return undefined;
+    const found = this.#checkPassword(request);
+    return found === "right" ? undefined : found === "wait" ? 429 : 401;
   }
 
   /**

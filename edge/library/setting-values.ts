@@ -444,6 +444,16 @@ export interface SettingValues {
   "outputs.energy.keepFiles"?: number | undefined;
   /** Compresses older files with gzip; 'depthwatt energy' reads them all the same. (default true) */
   "outputs.energy.compress"?: boolean | undefined;
+  /** Serves it. (default false) */
+  "outputs.foxglove.enabled"?: boolean | undefined;
+  /** Web pages that may connect, in addition to programs without a page. (default https://app.foxglove.dev) */
+  "outputs.foxglove.origins"?: string | undefined;
+  /** Offers points, in metres; needs a calibration, and points.element float32. (default false) */
+  "outputs.foxglove.points"?: boolean | undefined;
+  /** Offers the left image in colours (rgb8) where the source has them. (default false) */
+  "outputs.foxglove.leftColours"?: boolean | undefined;
+  /** Frames a second that this output gets at most; the others are its drops by rateLimit. max is all of them. (Hz, default max) */
+  "outputs.foxglove.rateHz"?: "max" | number | undefined;
   /** Address that it listens on. Beyond loopback (0.0.0.0 is every network) a password or client certificates are needed. (default 127.0.0.1) */
   "http.address"?: string | undefined;
   /** Its port; auto takes 8990, or a free one where that is taken. (default auto) */

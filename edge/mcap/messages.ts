@@ -7,7 +7,7 @@ import { COMPRESSED_DEPTH_HEADER_BYTES } from "../../core/frame/frame-format.js"
 
 const NS_PER_SECOND = 1_000_000_000n;
 /** Behind the four bytes of the encapsulation: int32 sec, uint32 nanosec. */
-const STAMP_AT = 4;
+export const STAMP_AT = 4;
 /** ROS' ConfigHeader: int32 format, float32 depthParam[2]; all 0 for 16UC1. */
 const CONFIG_HEADER_BYTES = 12;
 
@@ -28,6 +28,13 @@ const header = (writer: CdrWriter, stampNs: bigint, frameId: string) =>
     .int32(Number(stampNs / NS_PER_SECOND))
     .uint32(Number(stampNs % NS_PER_SECOND))
     .string(frameId);
+
+/** Writes the time of a message whose int32 sec stands at `at`. */
+export function writeStamp(target: Uint8Array, at: number, stampNs: bigint): void {
+  const view = new DataView(target.buffer, target.byteOffset + at);
+  view.setInt32(0, Number(stampNs / NS_PER_SECOND), true);
+  view.setUint32(4, Number(stampNs % NS_PER_SECOND), true);
+}
 
 /** sensor_msgs/msg/Image. */
 export function imagePrefix({ frameId, width, height, encoding, strideBytes }: ImageLayout): ImagePrefix {
@@ -68,9 +75,8 @@ export function writeImage(
   body: Uint8Array,
 ): number {
   target.set(prefix, at);
+  writeStamp(target, at + STAMP_AT, stampNs);
   const view = new DataView(target.buffer, target.byteOffset + at);
-  view.setInt32(STAMP_AT, Number(stampNs / NS_PER_SECOND), true);
-  view.setUint32(STAMP_AT + 4, Number(stampNs % NS_PER_SECOND), true);
   view.setUint32(lengthAt, prefix.length - lengthAt - 4 + body.length, true);
   target.set(body, at + prefix.length);
   return prefix.length + body.length;
@@ -148,4 +154,61 @@ const IDENTITY = [1, 0, 0, 0, 1, 0, 0, 0, 1];
 export function rectifiedCamera({ width, height, P1 }: Rectification): RosCamera {
   const k = [...P1.slice(0, 3), ...P1.slice(4, 7), ...P1.slice(8, 11)];
   return { width, height, distortionModel: "plumb_bob", d: [0, 0, 0, 0, 0], k, r: IDENTITY, p: P1 };
+}
+
+/** Pose of a frame in its parent: x_parent = rotation x_child + translation. */
+export interface Transform {
+  parent: string;
+  child: string;
+  /** Row-major. */
+  rotation: readonly number[];
+  metres: readonly [number, number, number];
+}
+
+/** Returns the poses of both cameras and of the robot's frame; one tree with the robot's frame at its root. */
+export function rigTransforms({ R1, R2, P2 }: Rectification): Transform[] {
+  const baselineMetres = -P2[3]! / P2[0]!;
+  const parent = "left_rectified";
+  return [
+    {
+      parent: ROBOT_FRAME_ID,
+      child: parent,
+      // ahead = z, left = -x, up = -y
+      rotation: [0, 0, 1, -1, 0, 0, 0, -1, 0],
+      metres: [0, baselineMetres / 2, 0],
+    },
+    { parent, child: "left", rotation: R1, metres: [0, 0, 0] },
+    { parent, child: "right", rotation: R2, metres: [baselineMetres, 0, 0] },
+  ];
+}
+
+/** Returns x, y, z, w of a rotation, row-major. */
+function quaternion([a, b, c, d, e, f, g, h, i]: readonly number[]): number[] {
+  // Row k is 4 q_k q of the unit quaternion q.
+  const rows = [
+    [1 + a! - e! - i!, b! + d!, c! + g!, h! - f!],
+    [b! + d!, 1 - a! + e! - i!, f! + h!, c! - g!],
+    [c! + g!, f! + h!, 1 - a! - e! + i!, d! - b!],
+    [h! - f!, c! - g!, d! - b!, 1 + a! + e! + i!],
+  ];
+  // The row of the largest component: that of a small one would be divided by nearly 0.
+  const largest = rows.reduce((best, row, k) => (row[k]! > rows[best]![best]! ? k : best), 0);
+  const length = Math.hypot(...rows[largest]!);
+  return rows[largest]!.map((value) => value / length);
+}
+
+/** tf2_msgs/msg/TFMessage. @returns the message, and where each of its stamps stands */
+export function transformsMessage(transforms: readonly Transform[]): {
+  message: Uint8Array;
+  stampsAt: number[];
+} {
+  const writer = new CdrWriter();
+  writer.sequenceLength(transforms.length);
+  const stampsAt: number[] = [];
+  for (const { parent, child, rotation, metres } of transforms) {
+    stampsAt.push(writer.size);
+    header(writer, 0n, parent).string(child);
+    for (const value of [...metres, ...quaternion(rotation)]) writer.float64(value);
+  }
+  return { message: writer.data.slice(), stampsAt };
 }

@@ -13,7 +13,7 @@ import {
   type Schema,
 } from "@mcap/core";
 import type { Zstd } from "./compression.js";
-import type { RecordedSchema } from "./schemas.js";
+import { messageEncoding, type RecordedSchema } from "./schemas.js";
 
 /** The system calls of a recording, behind an object, so that a test can have its disk full or its power cut. */
 export interface RecordingDisk {
@@ -162,12 +162,11 @@ export class RecordingFile {
       this.#schemas.push({ id: schemaId, name, encoding, data: new TextEncoder().encode(text) });
     }
     const id = this.#channels.length;
-    const messageEncoding = schema.encoding === "ros2msg" ? "cdr" : "json";
     this.#channels.push({
       id,
       schemaId,
       topic,
-      messageEncoding,
+      messageEncoding: messageEncoding(schema),
       metadata: new Map(Object.entries(metadata)),
     });
     return id;

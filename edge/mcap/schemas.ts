@@ -8,6 +8,9 @@ export interface RecordedSchema {
   text: string;
 }
 
+/** How messages of a schema are written. */
+export const messageEncoding = ({ encoding }: RecordedSchema) => (encoding === "ros2msg" ? "cdr" : "json");
+
 // Some collections of definitions print ROS 1's `time`, which readers of ROS 2 refuse: these are written out.
 const TIME = ["builtin_interfaces/Time", "int32 sec", "uint32 nanosec"];
 const HEADER = ["std_msgs/Header", "builtin_interfaces/Time stamp", "string frame_id"];
@@ -83,6 +86,22 @@ export const CAMERA_INFO = ros(
   HEADER,
   TIME,
   REGION,
+);
+
+export const TRANSFORMS = ros(
+  "tf2_msgs/msg/TFMessage",
+  ["geometry_msgs/TransformStamped[] transforms"],
+  [
+    "geometry_msgs/TransformStamped",
+    "std_msgs/Header header",
+    "string child_frame_id",
+    "geometry_msgs/Transform transform",
+  ],
+  HEADER,
+  TIME,
+  ["geometry_msgs/Transform", "geometry_msgs/Vector3 translation", "geometry_msgs/Quaternion rotation"],
+  ["geometry_msgs/Vector3", "float64 x", "float64 y", "float64 z"],
+  ["geometry_msgs/Quaternion", "float64 x", "float64 y", "float64 z", "float64 w"],
 );
 
 /** docs/reference/documents.md describes the documents: recordings and topics carry the same ones. */

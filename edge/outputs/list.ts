@@ -3,6 +3,7 @@
 // the first one that takes frames.
 import { derived } from "./derived/open.js";
 import { energy } from "./energy/open.js";
+import { foxglove } from "./foxglove/open.js";
 import { homeAssistant } from "./homeassistant/open.js";
 import { mcap } from "./mcap/open.js";
 import { mqtt } from "./mqtt/open.js";
@@ -19,4 +20,5 @@ export const OUTPUTS = {
   ros,
   homeAssistant,
   energy,
+  foxglove,
 };

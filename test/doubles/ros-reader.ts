@@ -81,3 +81,15 @@ export function rosBrightnessAt(encoding: string, step: number, x: number, y: nu
 /** Returns how many rows of `step` bytes an image of `height` rows has. */
 export const rosRows = (encoding: string, height: number): number =>
   encoding === "nv12" ? height + height / 2 : height;
+
+/** Reads a tf2_msgs/msg/TFMessage. */
+export function readRosTransforms(message: Uint8Array) {
+  const reader = new CdrReader(message);
+  const float64s = (count: number) => Array.from({ length: count }, () => reader.float64());
+  return Array.from({ length: reader.sequenceLength() }, () => ({
+    ...headerFrom(reader),
+    child: reader.string(),
+    translation: float64s(3),
+    quaternion: float64s(4),
+  }));
+}

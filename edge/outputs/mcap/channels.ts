@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The channels of a recording, and what each makes of a frame.
+// The channels of recordings and of Foxglove, and what each makes of a frame.
 import {
   allocateSamples,
   type CameraCalibration,
@@ -17,11 +17,22 @@ import {
   ROBOT_FRAME_ID,
   type RosCamera,
   rectifiedCamera,
+  rigTransforms,
+  STAMP_AT,
+  transformsMessage,
   writeImage,
   writePointCloud,
+  writeStamp,
 } from "../../mcap/messages.js";
 import type { RecordedChannel } from "../../mcap/recording-file.js";
-import { CAMERA_INFO, COMPRESSED_IMAGE, FRAME_ENERGY, IMAGE, POINT_CLOUD } from "../../mcap/schemas.js";
+import {
+  CAMERA_INFO,
+  COMPRESSED_IMAGE,
+  FRAME_ENERGY,
+  IMAGE,
+  POINT_CLOUD,
+  TRANSFORMS,
+} from "../../mcap/schemas.js";
 import type { McapSettings } from "./settings.js";
 
 /** Capture times as the recording has them, nanoseconds since 1970, or the recording's own where it was replayed. */
@@ -43,8 +54,14 @@ export interface FrameChannel extends RecordedChannel {
   ): { publishNs: bigint; sequence: number };
 }
 
+/** The streams that have a channel. */
+export type ChannelChoice = Pick<
+  McapSettings,
+  "inputs" | "left" | "leftColours" | "depth" | "disparity" | "confidence" | "points"
+>;
+
 export interface ChannelContext {
-  settings: McapSettings;
+  settings: ChannelChoice;
   /** Prefix of every topic, without a slash at its end. */
   prefix: string;
   width: number;
@@ -141,23 +158,29 @@ function inputChannel(prefix: string, side: "left" | "right", input: InputLayout
   };
 }
 
-function cameraChannel(topic: string, frameId: string, camera: RosCamera): FrameChannel {
-  const message = cameraInfoMessage(camera, frameId, 0n);
-  // A camera_info is an image message without pixels: only its time changes.
-  const lengthAt = message.length;
+/** A message in which only the times change. */
+function constantChannel(
+  topic: string,
+  schema: RecordedChannel["schema"],
+  { message, stampsAt }: { message: Uint8Array; stampsAt: readonly number[] },
+): FrameChannel {
   return {
     topic,
-    schema: CAMERA_INFO,
-    bytes: () => lengthAt,
+    schema,
+    bytes: () => message.length,
     write(target, at, frame, { leftNs }) {
       target.set(message, at);
-      const view = new DataView(target.buffer, target.byteOffset + at);
-      view.setInt32(4, Number(leftNs / 1_000_000_000n), true);
-      view.setUint32(8, Number(leftNs % 1_000_000_000n), true);
+      for (const stampAt of stampsAt) writeStamp(target, at + stampAt, leftNs);
       return { publishNs: leftNs, sequence: frame.leftSequence };
     },
   };
 }
+
+const cameraChannel = (topic: string, frameId: string, camera: RosCamera): FrameChannel =>
+  constantChannel(topic, CAMERA_INFO, {
+    message: cameraInfoMessage(camera, frameId, 0n),
+    stampsAt: [STAMP_AT],
+  });
 
 function pointChannel(topic: string, size: { width: number; height: number }): FrameChannel {
   const prefixes = {
@@ -294,6 +317,7 @@ export function frameChannels(context: ChannelContext): FrameChannel[] {
       channels.push(
         cameraChannel(`${prefix}/depth/camera_info`, "left_rectified", rectifiedCamera(rig.rectification)),
       );
+    channels.push(constantChannel("/tf", TRANSFORMS, transformsMessage(rigTransforms(rig.rectification))));
   }
   // The last one: its length is odd or even, and 16-bit pixels need an even place.
   channels.push(energyChannel(`${prefix}/energy`));

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import { Worker } from "node:worker_threads";
 import { stringifyCalibration } from "../../../camera/index.js";
-import { DepthwattError, packageRoot, redactUrl } from "../../../core/index.js";
+import { DepthwattError, packageRoot } from "../../../core/index.js";
 import type { ComputedFrame } from "../../contracts/computed-frame.js";
 import type {
   DeviceState,
@@ -19,16 +19,13 @@ import type {
 } from "../../contracts/output.js";
 import type { Rig } from "../../contracts/rig.js";
 import { CountsByCause } from "../../contracts/statistics.js";
-import { INFO, METRICS, NOTICE, SETTINGS, STATE } from "../../mcap/schemas.js";
 import { RealtimeOffset } from "../mqtt/streams.js";
 import { type FrameChannel, frameChannels, topicPrefix } from "./channels.js";
+import { DOCUMENT_NAMES, DOCUMENTS, type DocumentName, documentText, pictureShape } from "./documents.js";
 import type { FromRecorder, PartPlace, RecorderThreadData, ToRecorder } from "./messages.js";
 import type { RecordingHead } from "./recorder.js";
 import type { McapSettings } from "./settings.js";
 
-const DOCUMENTS = { metrics: METRICS, state: STATE, info: INFO, settings: SETTINGS, notice: NOTICE } as const;
-type DocumentName = keyof typeof DOCUMENTS;
-const DOCUMENT_NAMES = Object.keys(DOCUMENTS) as DocumentName[];
 const MAX_SPARES = 4;
 
 /** Tests run TypeScript without compiling it, but Node starts threads from JavaScript: the compiled twin under dist/. */
@@ -214,8 +211,8 @@ class McapOutput implements Output {
   /** @param begins what later files begin with; absent: nothing of this kind */
   #document(name: DocumentName, content: object, begins?: object): void {
     const channel = DOCUMENT_NAMES.indexOf(name);
-    const text = this.#recording ? toJson(content) : undefined;
-    const sticky = begins && toJson(begins);
+    const text = this.#recording ? documentText(content) : undefined;
+    const sticky = begins && documentText(begins);
     if (text ?? sticky) this.#post({ kind: "document", channel, text, logTime: this.#now(), sticky });
   }
 
@@ -278,24 +275,3 @@ class McapOutput implements Output {
     await this.#ended;
   }
 }
-
-/** Removes passwords in URLs before recording. */
-const toJson = (value: object) =>
-  JSON.stringify(value, (_, item) =>
-    typeof item === "bigint" ? item.toString() : typeof item === "string" ? redactUrl(item) : item,
-  );
-
-/** The properties that the messages of a frame depend on. */
-const pictureShape = ({ width, height, hasDepth, rig, input }: OutputPicture) => [
-  width,
-  height,
-  hasDepth,
-  rig?.calibration.hash,
-  rig?.rectification,
-  input.width,
-  input.height,
-  input.leftFormat,
-  input.rightFormat,
-  input.leftStrideBytes,
-  input.rightStrideBytes,
-];

@@ -71,8 +71,13 @@ export function servePage(server: HttpRoutes, hub: Hub, folder = builtPage()): v
     // The page contains nothing confidential: it asks for the password before it gets any data.
     server.get(page ? "/" : `/${name}`, answer, { open: true });
   }
-  server.socket(SOCKET_PATH, (socket, request) => {
-    const { remoteAddress = "?" } = request.socket;
-    hub.join(socket, remoteAddress, isFromThisMachine(request.headers, remoteAddress));
-  });
+  // Browsers send no password with a socket: the hub asks for it.
+  server.socket(
+    SOCKET_PATH,
+    (socket, request) => {
+      const { remoteAddress = "?" } = request.socket;
+      hub.join(socket, remoteAddress, isFromThisMachine(request.headers, remoteAddress));
+    },
+    { password: "handler" },
+  );
 }

@@ -20,7 +20,7 @@ async function listening(options: Partial<ConstructorParameters<typeof HttpServe
   server.get("/fails", () => {
     throw new Error("seeded");
   });
-  server.socket("/live", (socket) => socket.send("welcome"));
+  server.socket("/live", (socket) => socket.send("welcome"), { password: "handler" });
   await server.listen();
   return { server, url: server.url as string, port: Number(new URL(server.url as string).port) };
 }

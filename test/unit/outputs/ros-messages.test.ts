@@ -5,6 +5,7 @@ import { withHash } from "../../../camera/calibration/index.js";
 import type { PixelFormat } from "../../../camera/index.js";
 import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
 import type { FrameLease } from "../../../edge/contracts/output.js";
+import { transformsMessage } from "../../../edge/mcap/messages.js";
 import { type ChannelContext, frameChannels } from "../../../edge/outputs/mcap/channels.js";
 import { openRos } from "../../../edge/outputs/ros/ros-output.js";
 import { rectifiedGeometry } from "../../../edge/pipeline/geometry.js";
@@ -14,6 +15,7 @@ import {
   readRosHeader,
   readRosImage,
   readRosPoints,
+  readRosTransforms,
   rosBrightnessAt,
   rosRows,
 } from "../../doubles/ros-reader.js";
@@ -120,7 +122,7 @@ function record(frame: ComputedFrame, changes: Partial<ChannelContext> = {}) {
     expect([...target.subarray(0, 3), ...target.subarray(bytes + 3)], channel.topic).toEqual(
       Array(9).fill(0xee),
     );
-    messages.set(channel.topic.slice("/rig/".length), {
+    messages.set(channel.topic.replace(/^\/rig\//, ""), {
       data: target.slice(3, bytes + 3),
       publishNs,
       sequence,
@@ -266,17 +268,18 @@ describe("captured images", () => {
 
   test("each has its own capture time and number; computed images have the left one's", () => {
     const messages = record(makeFrame(GREY));
-    expect(messages.size).toBe(10);
+    expect(messages.size).toBe(11);
     for (const [topic, { data, publishNs, sequence }] of messages) {
       const right = topic === "right/image_raw";
       expect({ publishNs, sequence }, topic).toEqual({
         publishNs: right ? RIGHT_NS : LEFT_NS,
         sequence: right ? 22 : 11,
       });
-      // The stamp in the message, which ROS goes by: encapsulation, seconds, nanoseconds.
-      const view = new DataView(data.buffer);
-      const stampNs = BigInt(view.getInt32(4, true)) * 1_000_000_000n + BigInt(view.getUint32(8, true));
-      expect(stampNs, topic).toBe(publishNs);
+      const stamps =
+        topic === "/tf"
+          ? readRosTransforms(data).map(({ stampNs }) => stampNs)
+          : [readRosHeader(data).stampNs];
+      for (const stampNs of stamps) expect(stampNs, topic).toBe(publishNs);
     }
   });
 });
@@ -314,6 +317,53 @@ test("camera_info: both cameras as calibrated, and the rectified one by its proj
     p,
   });
 });
+
+test("/tf places both cameras and the robot's frame: points of one are points of the other", () => {
+  const transforms = readRosTransforms(record(makeFrame(GREY)).get("/tf")!.data);
+  expect(transforms.map(({ frameId, child }) => [frameId, child])).toEqual([
+    ["stereo_head", "left_rectified"],
+    ["left_rectified", "left"],
+    ["left_rectified", "right"],
+  ]);
+  const [head, left, right] = transforms;
+  // x right, y down, z ahead of the left camera; x ahead, y left, z up of the middle of the baseline.
+  const [x, y, z] = [0.3, 0.5, 2];
+  expectClose(moved(head!, [x, y, z]), [z, BASELINE / 2 - x, -y]);
+  // R1 turns (x, y, z) into (-y, x, z), R2 back.
+  expectClose(moved(left!, [x, y, z]), [-y, x, z]);
+  expectClose(moved(right!, [x, y, z]), [y + BASELINE, -x, z]);
+});
+
+test.each([
+  ["about x", [1, 0, 0, 0, -1, 0, 0, 0, -1]],
+  ["about y", [-1, 0, 0, 0, 1, 0, 0, 0, -1]],
+  ["about z", [-1, 0, 0, 0, -1, 0, 0, 0, 1]],
+  ["not at all", [1, 0, 0, 0, 1, 0, 0, 0, 1]],
+  ["in a circle", [0, 0, 1, 1, 0, 0, 0, 1, 0]],
+])("a rotation %s stays one as a quaternion", (_name, rotation) => {
+  const { message } = transformsMessage([{ parent: "a", child: "b", rotation, metres: [1, 2, 3] }]);
+  const [read] = readRosTransforms(message);
+  const turned = [0, 3, 6].map(
+    (row) => rotation[row]! * 0.2 + rotation[row + 1]! * 0.3 + rotation[row + 2]! * 0.5,
+  );
+  expectClose(
+    moved(read!, [0.2, 0.3, 0.5]),
+    turned.map((value, axis) => value + axis + 1),
+  );
+});
+
+/** Turns a point by v + 2 w (q x v) + 2 q x (q x v), and moves it. */
+function moved({ translation, quaternion }: ReturnType<typeof readRosTransforms>[number], point: number[]) {
+  const [qx, qy, qz, w] = quaternion as [number, number, number, number];
+  const cross = ([x, y, z]: number[]) => [qy * z! - qz * y!, qz * x! - qx * z!, qx * y! - qy * x!];
+  const once = cross(point);
+  const twice = cross(once);
+  return point.map((value, axis) => value + 2 * w * once[axis]! + 2 * twice[axis]! + translation[axis]!);
+}
+
+function expectClose(values: number[], expected: number[]): void {
+  for (const [axis, value] of values.entries()) expect(value).toBeCloseTo(expected[axis]!, 12);
+}
 
 test("the topic camera_info is the calibration's own matrices", () => {
   expect(cameraInfo).toEqual({

@@ -17,7 +17,9 @@ afterEach(async () => {
 async function opened(options: Partial<HubOptions> = {}) {
   const hub = new Hub({ kind: "run", origin: "a test", ...options });
   const server = new HttpServer({ address: "127.0.0.1", port: 0 });
-  server.socket("/live", (socket, { url = "" }) => hub.join(socket, url.split("?")[1] ?? "a test"));
+  server.socket("/live", (socket, { url = "" }) => hub.join(socket, url.split("?")[1] ?? "a test"), {
+    password: "handler",
+  });
   await server.listen();
   cleanups.push(async () => {
     hub.close();

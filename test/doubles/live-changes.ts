@@ -184,6 +184,7 @@ export const CHANGES: Record<string, Change> = {
   ...one("outputs.mqtt.rateHz", 20, { sameImages: true }),
   ...one("outputs.viewer.rateHz", 20, { sameImages: true }),
   ...one("outputs.mcap.rateHz", 20, { sameImages: true }),
+  ...one("outputs.foxglove.rateHz", 20, { sameImages: true }),
   ...sameImages(
     ofSection("outputs.derived", {
       rateHz: 20,

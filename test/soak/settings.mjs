@@ -11,6 +11,7 @@ export function soakSettings({ port, folder, device, source }) {
       (name) => `outputs.mqtt.${name}.enabled=true`,
     ),
     "outputs.viewer.enabled=true",
+    "outputs.foxglove.enabled=true",
     "outputs.prometheus.enabled=true",
     "outputs.derived.enabled=true",
     "outputs.derived.scan=true",

@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { FoxgloveClient } from "@foxglove/ws-protocol";
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { SceneRenderer, sceneCalibration, stringifyCalibration } from "../../../../camera/index.js";
@@ -286,6 +287,7 @@ const OUTPUTS: Record<string, Effect> = {
   "outputs.mqtt.rateHz": limitedRate("mqtt"),
   "outputs.viewer.rateHz": limitedRate("viewer"),
   "outputs.mcap.rateHz": limitedRate("mcap"),
+  "outputs.foxglove.rateHz": limitedRate("foxglove"),
   "outputs.derived.rateHz": limitedRate("derived"),
   "outputs.ros.rateHz": limitedRate("ros"),
   "outputs.mcap.recording": {
@@ -536,7 +538,7 @@ describe("every live setting acts", () => {
     await bench.open(
       SIZE,
       ...["outputs.ros.enabled=true", "outputs.derived.enabled=true", "outputs.homeAssistant.enabled=true"],
-      ...["outputs.viewer.enabled=true", "health.enabled=false"],
+      ...["outputs.viewer.enabled=true", "outputs.foxglove.enabled=true", "health.enabled=false"],
       `outputs.mcap.file=${RECORDING}`,
     );
     const [, url] = bench.runtime.parts.outputs.greeting().find(([label]) => label === "page")!;
@@ -545,6 +547,17 @@ describe("every live setting acts", () => {
     await new Promise((resolve) => page.on("open", resolve));
     page.send(JSON.stringify({ type: "watch", device: "scripted", streams: ["depth"] }));
     cleanups.push(() => page.terminate());
+    const [, address] = bench.runtime.parts.outputs.greeting().find(([label]) => label === "foxglove")!;
+    const socket = new WebSocket(address, ["foxglove.websocket.v1"]);
+    cleanups.push(() => socket.terminate());
+    const foxglove = new FoxgloveClient({ ws: socket as never });
+    foxglove.on("advertise", (channels) => foxglove.subscribe(channels!.at(-1)!.id));
+    await until(
+      "a channel of foxglove",
+      () =>
+        "streams" in bench.figures.outputs.foxglove! &&
+        (bench.figures.outputs.foxglove.streams as string[]).length > 0,
+    );
     await expectEffects(bench, OUTPUTS);
   });
 

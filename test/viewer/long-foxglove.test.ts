@@ -87,7 +87,7 @@ needs("chromium").suite("Foxglove's client in Chromium", () => {
     cleanups.push(() => browser.close());
     const counts = () =>
       browser.page.evaluate(() => (globalThis as never as { counts: Record<string, number> }).counts);
-    // Notices are rare, and the settings are said when they change.
+    // Notices are rare.
     const missing = async () =>
       Object.entries(await counts())
         .filter(([topic, count]) => count < 3 && !topic.endsWith("/notice"))

@@ -124,7 +124,7 @@ async function join(url: string, options: object = {}) {
   return { socket, client, channels, messages, subscribe };
 }
 
-test("computes what is subscribed to, each message as in a recording, and nothing before and after", async () => {
+test("computes the subscribed channels, each message as in a recording, and nothing before and after", async () => {
   const { output, url, offer } = await serve();
   const { client, channels, messages, subscribe } = await join(url);
   await until("all channels", () => channels.has("/depthwatt/rig/energy"));

@@ -6,7 +6,12 @@ export type { ListedDevice, NativeControl, NativeDescription } from "v4l2-camera
 export { hostClocks, measureCounter, Pairer, pairWindowNs, SkewStatistics } from "v4l2-camera/parts";
 export * from "./calibration/index.js";
 export { STREAM_FORMATS, type StreamFormat } from "./command/layout.js";
-export { type CommandSettings, openCommandSource } from "./command/open-source.js";
+export {
+  type CommandSettings,
+  type ForeignSettings,
+  openCommandSource,
+  openForeignSource,
+} from "./command/open-source.js";
 export { splitCommand } from "./command/words.js";
 export type * from "./frame.js";
 export { greyPairLayout, rgbPairLayout } from "./grey-pair.js";

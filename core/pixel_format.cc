@@ -10,7 +10,7 @@ namespace {
 // clang-format off: one line a family
 constexpr const char* kNames[] = {
     "GREY", "Y10", "Y12", "Y16", "Y8I_LEFT", "Y8I_RIGHT", "Y10P", "Y12P", "Y12I_LEFT", "Y12I_RIGHT",
-    "YUYV", "UYVY", "NV12", "RGB8",
+    "GREY_DISPARITY", "YUYV", "UYVY", "NV12", "RGB8",
     "BAYER_RGGB8", "BAYER_GRBG8", "BAYER_GBRG8", "BAYER_BGGR8",
     "BAYER_RGGB10", "BAYER_GRBG10", "BAYER_GBRG10", "BAYER_BGGR10",
     "BAYER_RGGB12", "BAYER_GRBG12", "BAYER_GBRG12", "BAYER_BGGR12",
@@ -48,6 +48,10 @@ size_t sourceBytes(int32_t width, int32_t height, size_t strideBytes, PixelForma
   if (width < 1 || height < 1) return 0;
   const size_t row = rowBytes(static_cast<size_t>(width), format);
   if (strideBytes < row) return 0;
+  if (format == PixelFormat::kGreyDisparity) {
+    const size_t bytes = 4 * row * static_cast<size_t>(height);
+    return strideBytes == row && bytes <= kMaxSourceBytes ? bytes : 0;
+  }
   const bool chroma = colours && format == PixelFormat::kNv12;
   const size_t lastRow = chroma ? (row + 1) / 2 * 2 : row;
   if (strideBytes < lastRow) return 0;

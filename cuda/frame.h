@@ -72,8 +72,12 @@ struct EngineParameters {
   int32_t at(const char* key) const { return settings.at(key); }
 };
 
+/// Returns whether the pairs bring their disparity and confidence, so that nothing is matched (match/foreign.h).
+inline bool bringsDisparity(const EngineParameters& p) { return p.rightFormat == PixelFormat::kGreyDisparity; }
+
 /// Returns whether the matcher reads an image's colours: 0 left, 1 right.
 inline bool needsRgb(const EngineParameters& p, int side) {
+  if (bringsDisparity(p)) return false;
   const ImagesNeeded images = p.matcher.facts->images;
   if (images == ImagesNeeded::kGreyAndLeftRgb) return side == 0 || p.at("refine.leftRight") != 0;
   return images == ImagesNeeded::kGreyAndRgb;

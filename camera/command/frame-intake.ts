@@ -5,7 +5,8 @@ import { DepthwattError } from "../../core/index.js";
 import { FrameStream } from "./frame-stream.js";
 import { type CommandFrame, FramePool } from "./frames.js";
 import type { FrameLayout } from "./layout.js";
-import type { FrameStamp, StreamLayout } from "./y4m.js";
+import { checkDisparities, PAIRS } from "./pairs-header.js";
+import { type FrameStamp, type StreamLayout, Y4M } from "./y4m.js";
 
 /** Largest age of a live frame's stated capture time, and how far it may be ahead of the arrival. */
 const OLDEST_NS = 10_000_000_000n;
@@ -14,8 +15,10 @@ const AHEAD_NS = 1_000_000n;
 const COUNTED_RATE_HZ = 30;
 
 export interface IntakeOptions {
-  /** Layout of raw frames; undefined for YUV4MPEG2. */
+  /** Layout of raw frames; undefined for a stream with a header. */
   layout: FrameLayout | undefined;
+  /** The stream has pairs with disparity; absent: YUV4MPEG2. */
+  withDisparity?: boolean;
   /** Rate of raw frames, if it is known. */
   rateHz: number | undefined;
   sideBySide: boolean;
@@ -57,11 +60,12 @@ export class FrameIntake {
     const { layout, rateHz } = this.#options;
     if (layout) this.#settle({ ...layout, rateHz });
     this.#lastSequence = undefined;
-    this.#stream = new FrameStream(layout, {
-      onLayout: (found) => this.#settle(found),
-      begin: (stamp) => this.#place(stamp),
+    const sink = {
+      onLayout: (found: StreamLayout) => this.#settle(found),
+      begin: (stamp: FrameStamp) => this.#place(stamp),
       end: () => this.#whole(),
-    });
+    };
+    this.#stream = new FrameStream(layout, sink, this.#options.withDisparity ? PAIRS : Y4M);
   }
 
   /**
@@ -135,6 +139,12 @@ export class FrameIntake {
   #whole(): void {
     const frame = this.#frame!;
     this.#frame = undefined;
+    try {
+      if (this.#options.withDisparity) checkDisparities(frame.data);
+    } catch (error) {
+      frame.giveBack();
+      throw error;
+    }
     this.period.add(frame.timestampNs);
     this.#options.onFrame(frame);
   }

@@ -2,10 +2,10 @@
 // Bytes as they come into frames: YUV4MPEG2 with its lines, or raw frames back to back. Pure: pieces may be cut anywhere.
 import { DepthwattError } from "../../core/index.js";
 import type { FrameLayout } from "./layout.js";
-import { type FrameStamp, type StreamLayout, Y4M_FRAME, Y4M_MAGIC, y4mLayout, y4mStamp } from "./y4m.js";
+import { type FrameStamp, type StreamHeader, type StreamLayout, Y4M, Y4M_FRAME, y4mStamp } from "./y4m.js";
 
 export interface FrameSink {
-  /** The header of a YUV4MPEG2 stream; may throw. */
+  /** The first line of a stream; may throw. */
   onLayout(layout: StreamLayout): void;
   /** Where the frame that begins goes, imageBytes long; "drop" reads over it, "wait" leaves it unread. */
   begin(stamp: FrameStamp): Uint8Array | "drop" | "wait";
@@ -16,8 +16,6 @@ export interface FrameSink {
 /** ffmpeg's header is 80 characters long. */
 const LONGEST_LINE = 1024;
 const LINE_END = 0x0a;
-const HINT =
-  "YUV4MPEG2 is 'ffmpeg ... -f yuv4mpegpipe -' or GStreamer's y4menc; for frames without headers set source.command.format.";
 
 const UNSTAMPED: FrameStamp = { timestampNs: undefined, sequence: undefined };
 
@@ -25,6 +23,7 @@ type State = "header" | "marker" | "begin" | "image" | "skip";
 
 export class FrameStream {
   readonly #sink: FrameSink;
+  readonly #header: StreamHeader;
   readonly #lines: boolean;
   readonly #line = new Uint8Array(LONGEST_LINE);
   #lineBytes = 0;
@@ -35,9 +34,10 @@ export class FrameStream {
   /** Bytes of the current image that were read or skipped so far. */
   #done = 0;
 
-  /** @param layout of raw frames; undefined for YUV4MPEG2, which brings its own */
-  constructor(layout: FrameLayout | undefined, sink: FrameSink) {
+  /** @param layout of raw frames; undefined for a stream with a header, which brings its own */
+  constructor(layout: FrameLayout | undefined, sink: FrameSink, header = Y4M) {
     this.#sink = sink;
+    this.#header = header;
     this.#layout = layout;
     this.#lines = layout === undefined;
     this.#state = this.#lines ? "header" : "begin";
@@ -89,7 +89,7 @@ export class FrameStream {
   }
 
   #readLine(bytes: Uint8Array, at: number): number {
-    const magic = this.#state === "header" ? Y4M_MAGIC : Y4M_FRAME;
+    const magic = this.#state === "header" ? this.#header.magic : Y4M_FRAME;
     const end = bytes.indexOf(LINE_END, at);
     const to = end === -1 ? bytes.length : end;
     const room = bytes.subarray(at, Math.min(to, at + LONGEST_LINE - this.#lineBytes));
@@ -102,7 +102,7 @@ export class FrameStream {
     if (!(is || mayBecome) || at + room.length < to) this.#refuse(magic, line);
     if (end === -1) return to;
     if (this.#state === "header") {
-      const layout = y4mLayout(line);
+      const layout = this.#header.layout(line);
       this.#layout = layout;
       this.#sink.onLayout(layout);
       this.#enter("marker");
@@ -114,17 +114,18 @@ export class FrameStream {
   }
 
   #refuse(expected: string, line: string): never {
+    const { magic, hint } = this.#header;
     const found = JSON.stringify(line.slice(0, 24)).replace(/[\u007f-\u00ff]/g, "?");
     if (line.length === LONGEST_LINE) {
       throw new DepthwattError(
         "COMMAND_FAILED",
-        `expected a line of "${expected}" that ends within ${LONGEST_LINE} bytes in YUV4MPEG2, got ${found} without an end`,
-        { hint: HINT, context: { expected, found } },
+        `expected a line of "${expected}" that ends within ${LONGEST_LINE} bytes in ${magic}, got ${found} without an end`,
+        { hint, context: { expected, found } },
       );
     }
-    const where = expected === Y4M_MAGIC ? "at the beginning of" : "in front of a frame in";
-    throw new DepthwattError("COMMAND_FAILED", `expected "${expected}" ${where} YUV4MPEG2, got ${found}`, {
-      hint: HINT,
+    const where = expected === magic ? "at the beginning of" : "in front of a frame in";
+    throw new DepthwattError("COMMAND_FAILED", `expected "${expected}" ${where} ${magic}, got ${found}`, {
+      hint,
       context: { expected, found },
     });
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory that a command's frames are read into, and the images and pairs in it: made once and used again.
 import { allocate, DepthwattError } from "../../core/index.js";
-import type { ClockName, FramePair, RawImage, TimestampPoint } from "../frame.js";
+import type { ClockName, FramePair, PixelFormat, RawImage, TimestampPoint } from "../frame.js";
 import { type FrameLayout, widthOfOne } from "./layout.js";
 
 /** One is being read, two wait for the other camera, the rest is the consumer's. */
@@ -9,7 +9,7 @@ export const FRAMES = 8;
 
 export class CommandFrame {
   readonly data: Uint8Array;
-  /** The image, or the left and the right one of a side by side frame. */
+  /** The image, or the left and the right one of a frame that holds both. */
   readonly images: readonly RawImage[];
   /** Stated capture time, or time of arrival, or of the stream, ns. */
   timestampNs = 0n;
@@ -23,7 +23,7 @@ export class CommandFrame {
     const width = widthOfOne(layout, sideBySide);
     this.data = new Uint8Array(allocate(layout.imageBytes, "a frame of the command"));
     this.#free = free;
-    const image = (offsetBytes: number): RawImage => ({
+    const image = (offsetBytes: number, format: PixelFormat = layout.format): RawImage => ({
       data: this.data.subarray(offsetBytes),
       width,
       height,
@@ -32,7 +32,12 @@ export class CommandFrame {
       timestampNs: 0n,
       sequence: 0,
     });
-    this.images = sideBySide ? [image(0), image((strideBytes * width) / layout.width)] : [image(0)];
+    const isMatched = format === "GREY_DISPARITY";
+    this.images = isMatched
+      ? [image(0, "GREY"), image(strideBytes * height)]
+      : sideBySide
+        ? [image(0), image((strideBytes * width) / layout.width)]
+        : [image(0)];
     this.pair = new HeldPair(this);
   }
 

@@ -57,7 +57,7 @@ export function rawLayout(name: RawFormat, width: number, height: number, colour
 
 /** Width of one image. @throws DepthwattError DEVICE_UNSUITABLE where the two halves of a frame cannot be equal */
 export function widthOfOne({ width, format }: FrameLayout, sideBySide: boolean): number {
-  if (!sideBySide) return width;
+  if (!sideBySide || format === "GREY_DISPARITY") return width;
   // Half a pair of YUYV pixels, or of a Bayer cell, has other colours than the left one's; packed groups stay whole.
   const step = format.endsWith("10P") ? 8 : /^(YUYV|UYVY|NV12|BAYER|Y12P)/.test(format) ? 4 : 2;
   if (width % step === 0) return width / 2;

@@ -31,6 +31,11 @@ export interface CommandSettings {
   giveUp?(): Promise<Error | undefined>;
 }
 
+/** A helper that delivers rectified pairs with their disparity (pairs-header.ts). */
+export type ForeignSettings = Pick<CommandSettings, "shell" | "live" | "timeoutMs" | "clean"> & {
+  command: string;
+};
+
 function commandWords(command: string, shell: boolean): [string, ...string[]] {
   return shell ? ["/bin/sh", "-c", command] : splitCommand(command);
 }
@@ -101,5 +106,49 @@ function assemble(
     right,
     live: more.live,
     maxSkewMs: more.maxSkewMs,
+  });
+}
+
+/** @throws DepthwattError CONFIG_INVALID, COMMAND_FAILED, DEVICE_UNSUITABLE; a helper that was started is ended again */
+export async function openForeignSource(settings: ForeignSettings): Promise<CommandSource> {
+  const { command, shell = false, live, timeoutMs, clean = (text) => text } = settings;
+  const words = commandWords(command, shell);
+  const program = shell ? "sh" : basename(words[0]);
+  const camera = new CommandCamera({
+    name: `helper "${program}"`,
+    words,
+    layout: undefined,
+    withDisparity: true,
+    sideBySide: false,
+    live,
+    timeoutMs,
+    rateHz: undefined,
+    clean,
+    nowNs: () => process.hrtime.bigint(),
+  });
+  try {
+    await camera.open();
+  } catch (error) {
+    await camera.stop();
+    throw error;
+  }
+  const { width, height, rateHz } = camera.intake.layout;
+  const rate = rateHz === undefined ? "" : ` at ${Number(rateHz.toFixed(2))} Hz`;
+  return new CommandSource({
+    description: {
+      title: `helper ${program}, ${live ? "live" : "recorded"}, disparity ${width}x${height}${rate}`,
+      width,
+      height,
+      leftFormat: "GREY",
+      rightFormat: "GREY_DISPARITY",
+      leftStrideBytes: width,
+      rightStrideBytes: width,
+      rateHz: live ? rateHz : undefined,
+      clock: live ? "monotonic" : "file",
+    },
+    left: camera,
+    right: undefined,
+    live,
+    maxSkewMs: undefined,
   });
 }

@@ -9,7 +9,15 @@ export interface StreamLayout extends FrameLayout {
   rateHz: number | undefined;
 }
 
-export const Y4M_MAGIC = "YUV4MPEG2";
+/** A kind of stream whose first line describes its frames. */
+export interface StreamHeader {
+  magic: string;
+  /** @throws DepthwattError DEVICE_UNSUITABLE */
+  layout(line: string): StreamLayout;
+  /** Where such a stream comes from. */
+  hint: string;
+}
+
 export const Y4M_FRAME = "FRAME";
 
 /** Capture time and number of a frame, as the line before it states them. */
@@ -21,7 +29,7 @@ export interface FrameStamp {
 }
 
 const badStamp = (expected: string, found: string): DepthwattError =>
-  new DepthwattError("COMMAND_FAILED", `expected ${expected} in a FRAME line of YUV4MPEG2, got ${found}`, {
+  new DepthwattError("COMMAND_FAILED", `expected ${expected} in a FRAME line, got ${found}`, {
     hint: "XTIME is the start of exposure in nanoseconds of CLOCK_MONOTONIC, XSEQ the number of the camera's image.",
   });
 
@@ -77,18 +85,28 @@ function across(letter: string, text: string | undefined): number {
   );
 }
 
-/**
- * @param line the first line of the stream, without its end
- * @throws DepthwattError DEVICE_UNSUITABLE for a size, depth or interlacing that is not read
- */
-export function y4mLayout(line: string): StreamLayout {
-  const tags = new Map(
+/** The words of a stream's first line by their first letter. */
+export const tagsOf = (line: string): Map<string, string> =>
+  new Map(
     line
       .split(" ")
       .slice(1)
       .filter((word) => word !== "" && !word.startsWith("X"))
       .map((word) => [word[0]!, word.slice(1)]),
   );
+
+/** @param text such as 30000:1001 */
+export function rateFrom(text = ""): number | undefined {
+  const [numerator = 0, denominator = 0] = text.split(":").map(Number);
+  return numerator > 0 && denominator > 0 ? numerator / denominator : undefined;
+}
+
+/**
+ * @param line the first line of the stream, without its end
+ * @throws DepthwattError DEVICE_UNSUITABLE for a size, depth or interlacing that is not read
+ */
+export function y4mLayout(line: string): StreamLayout {
+  const tags = tagsOf(line);
   const width = across("W", tags.get("W"));
   const height = across("H", tags.get("H"));
   const interlacing = tags.get("I") ?? "p";
@@ -96,8 +114,7 @@ export function y4mLayout(line: string): StreamLayout {
     throw unsuitable(`interlaced frames (I${interlacing}): the two fields show two moments`);
   const { chroma, format } = colour(tags.get("C") ?? "420");
   const sampleBytes = format === "GREY" ? 1 : 2;
-  const [numerator = 0, denominator = 0] = (tags.get("F") ?? "").split(":").map(Number);
-  const rateHz = numerator > 0 && denominator > 0 ? numerator / denominator : undefined;
+  const rateHz = rateFrom(tags.get("F"));
   return {
     width,
     height,
@@ -108,3 +125,9 @@ export function y4mLayout(line: string): StreamLayout {
     skipBytes: chroma(width, height) * sampleBytes,
   };
 }
+
+export const Y4M: StreamHeader = {
+  magic: "YUV4MPEG2",
+  layout: y4mLayout,
+  hint: "YUV4MPEG2 is 'ffmpeg ... -f yuv4mpegpipe -' or GStreamer's y4menc; for frames without headers set source.command.format.",
+};

@@ -60,6 +60,10 @@ Status check(const EngineParameters& p) {
     return Status::error(Code::kParameter, "Expected results of the captured size %dx%d without maps, got %dx%d.",
                          p.inputWidth, p.inputHeight, p.width, p.height);
   }
+  if (bringsDisparity(p) && (!p.leftMap.empty() || p.halfResolution)) {
+    return Status::error(Code::kParameter,
+                         "Expected rectified images and match.halfResolution = false for a disparity from the source.");
+  }
   if (p.repetitions < 1 || p.repetitions > 10000) {
     return Status::error(Code::kParameter, "Expected 1 to 10000 runs of a repeated stage, got %d.", p.repetitions);
   }

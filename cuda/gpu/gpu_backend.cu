@@ -249,8 +249,8 @@ class GpuBackend final : public Backend {
   /// A repeated stage is queued kernel by kernel: building a graph of 10000 runs would take longer than measuring it.
   bool replays() const { return kHasGraphs && p_.repetitions == 1; }
   /// The graph begins after rectification if kernels read captured images in place, because their address changes from
-  /// frame to frame.
-  bool rectifiesInGraph() const { return !memory_.readsInPlace(); }
+  /// frame to frame. A pair that brings its disparity is copied, because the match stage reads it too.
+  bool rectifiesInGraph() const { return !memory_.readsInPlace() || bringsDisparity(p_); }
 
   /// Prepares kernels that write into the caller's memory. If that cannot be, results are copied there.
   void map(FrameInWork& inWork, const FrameOutput& output) {

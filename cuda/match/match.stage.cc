@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The match stage: the settings that all matchers share, and the chosen matcher on the CPU.
+// The match stage: the settings that all matchers share, and on the CPU the chosen matcher, or the disparity that pairs bring.
 #include "../stage.h"
+#include "foreign.h"
 #include "match_task.h"
 #include "registry.h"
 
@@ -50,6 +51,17 @@ const StageFacts& matchFacts() {
 }
 
 Status openMatchOnCpu(const StageTask& task, const CpuContext& cpu, std::unique_ptr<CpuStage>* opened) {
+  if (bringsDisparity(task.frame)) {
+    *opened = rowsStage(cpu, task.height, [task](const StageImages& images, int32_t first, int32_t end) {
+      const ForeignMatch found = foreignMatch(images.captured[1], task);
+      for (int32_t y = first; y < end; ++y) {
+        for (int32_t x = 0; x < task.width; ++x) {
+          found.read(x, y, &images.disparityOut.row(y)[x], &images.confidenceOut.row(y)[x]);
+        }
+      }
+    });
+    return {};
+  }
   auto match = std::make_unique<MatchOnCpu>();
   const Status status = match->open(task, cpu);
   if (status.ok()) *opened = std::move(match);

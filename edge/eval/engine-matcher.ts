@@ -4,6 +4,7 @@ import { greyPairLayout, rgbPairLayout } from "../../camera/index.js";
 import { median } from "../../core/index.js";
 import { type EngineOptions, type NativeEngine, STAGE_NAMES, type StageName } from "../../cuda/index.js";
 import type { Config } from "../config/index.js";
+import { Helper } from "../match/helper.js";
 import { engineOptionsFrom } from "../pipeline/engine-options.js";
 import { uncalibrated } from "../pipeline/geometry.js";
 import type { Scene } from "./dataset.js";
@@ -27,8 +28,8 @@ export function engineOptionsFor(
   height: number,
   numDisparities: number,
   format: "GREY" | "RGB8" = "GREY",
+  description = format === "RGB8" ? rgbPairLayout(width, height) : greyPairLayout(width, height),
 ): EngineOptions {
-  const description = format === "RGB8" ? rgbPairLayout(width, height) : greyPairLayout(width, height);
   const searched = { ...config, match: { ...config.match, numDisparities } };
   return engineOptionsFrom(searched, { description }, uncalibrated(width, height));
 }
@@ -51,6 +52,12 @@ function keepStageTimes(milliseconds: Float64Array, stageTimes: number[][]): voi
     if (!Number.isNaN(milliseconds[stage])) list.push(milliseconds[stage]!);
 }
 
+/** Computes the helper's next pair: its matching and the refinement here. */
+async function computeNext(engine: NativeEngine, helper: Helper): Promise<void> {
+  const pair = await helper.next();
+  await engine.compute(pair.left.data, pair.right.data).finally(() => pair.release());
+}
+
 /** A matcher that opens an engine per scene, so that each has its own size, and closes it again. */
 export function engineMatcher(options: EngineMatcherOptions): (scene: Scene) => Promise<EngineMatched> {
   return async (scene) => {
@@ -58,22 +65,29 @@ export function engineMatcher(options: EngineMatcherOptions): (scene: Scene) => 
     const numDisparities = fixedNumDisparities
       ? config.match.numDisparities
       : Math.max(SMALLEST_SEARCH, scene.numDisparities);
-    const engine = options.createEngine(
-      engineOptionsFor(config, scene.width, scene.height, numDisparities, scene.format),
-    );
+    const { width, height, format } = scene;
+    const isForeign = config.source.kind === "foreign";
+    const helper = isForeign
+      ? await Helper.open(config.source.foreign, { ...scene, numDisparities })
+      : undefined;
+    let engine: NativeEngine | undefined;
     try {
+      const images = helper?.source.description;
+      engine = options.createEngine(engineOptionsFor(config, width, height, numDisparities, format, images));
       const times: number[] = [];
       const stageTimes = STAGE_NAMES.map((): number[] => []);
+      const compute = () =>
+        helper ? computeNext(engine!, helper) : engine!.compute(scene.left, scene.right);
       for (let frame = 0; frame <= frames; ++frame) {
         const started = performance.now();
-        await engine.compute(scene.left, scene.right);
+        await compute();
         if (frame === 0) continue;
         times.push(performance.now() - started);
         keepStageTimes(engine.stageMilliseconds, stageTimes);
       }
       // CUDA times the stages of few frames only.
       for (let more = 0; frames > 0 && more < STAGES_TIMED_WITHIN && stageTimes.every(isEmpty); ++more) {
-        await engine.compute(scene.left, scene.right);
+        await compute();
         keepStageTimes(engine.stageMilliseconds, stageTimes);
       }
       const medians = STAGE_NAMES.map((name, stage) => [name, median(stageTimes[stage]!)] as const);
@@ -88,7 +102,8 @@ export function engineMatcher(options: EngineMatcherOptions): (scene: Scene) => 
         stages: Object.fromEntries(medians.filter(([, milliseconds]) => !Number.isNaN(milliseconds))),
       };
     } finally {
-      engine.close();
+      engine?.close();
+      await helper?.close();
     }
   };
 }

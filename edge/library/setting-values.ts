@@ -10,8 +10,8 @@ export interface SettingValues {
   "base"?: string | undefined;
   /** Board config whose settings apply below yours: a name in board-configs/, a file, auto or none. (default auto) */
   "board"?: string | undefined;
-  /** command: programs such as ffmpeg and GStreamer; mcap: a recording in MCAP; replay: images on disk; synthetic: the built-in moving scene; v4l2: cameras. (default synthetic) */
-  "source.kind"?: "command" | "mcap" | "replay" | "synthetic" | "v4l2" | undefined;
+  /** command: programs such as ffmpeg and GStreamer; foreign: another stereo engine; mcap: a recording in MCAP; replay: images on disk; synthetic: the built-in moving scene; v4l2: cameras. (default synthetic) */
+  "source.kind"?: "command" | "foreign" | "mcap" | "replay" | "synthetic" | "v4l2" | undefined;
   /** Command of the left camera, such as ffmpeg -i rtsp://left/stream -f yuv4mpegpipe -. */
   "source.command.left"?: string | undefined;
   /** Command of the right camera. */
@@ -34,6 +34,14 @@ export interface SettingValues {
   "source.command.timeoutMs"?: number | undefined;
   /** Largest time between the arrivals of the two images of a live pair; without it half a frame period. (ms) */
   "source.command.maxSkewMs"?: number | undefined;
+  /** Command of the helper, such as python3 sgbm.py left.mp4 right.mp4. */
+  "source.foreign.command"?: string | undefined;
+  /** Hands the command to /bin/sh; else it is split at blanks, and quotes group. (default false) */
+  "source.foreign.shell"?: boolean | undefined;
+  /** true: read as pairs come, and the helper is started again when it ends; false: a recording, which waits for the engine and ends. (default true) */
+  "source.foreign.live"?: boolean | undefined;
+  /** Longest time without a whole pair; then the helper is ended as if it had failed. (ms, default 10000) */
+  "source.foreign.timeoutMs"?: number | undefined;
   /** The recording; it needs both captured images (record --inputs). */
   "source.mcap.file"?: string | undefined;
   /** Topic of the left images. Default: the topic whose name ends in left/image_raw. */

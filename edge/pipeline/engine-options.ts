@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes the engine's options from the configuration, the source's images and the calibration.
-import type { PairSource } from "../../camera/index.js";
+import { MAP_STEPS_PER_PIXEL, type PairSource } from "../../camera/index.js";
 import { DepthwattError, hasColours } from "../../core/index.js";
 import type { EngineOptions } from "../../cuda/index.js";
 import type { Config } from "../config/index.js";
@@ -32,20 +32,24 @@ export function engineOptionsFrom(
   const { width: inputWidth, height: inputHeight } = source.description;
   const { leftFormat, rightFormat, leftStrideBytes, rightStrideBytes } = source.description;
   const { width, height, depth, maps } = geometry;
+  const brings = rightFormat === "GREY_DISPARITY";
+  if (brings) requireRectified(geometry);
+  const match = matchParameters(config.match);
   return {
     inputWidth,
     inputHeight,
     width,
     height,
-    ...maps,
+    ...(!brings && maps),
     leftFormat,
     rightFormat,
     leftStrideBytes,
     rightStrideBytes,
-    match: matchParameters(config.match),
+    match: brings ? { ...match, halfResolution: false } : match,
     refine: config.refine,
     depth: depthLimits(config.depth, depth),
-    ...adaptationOptions(config),
+    // Both settings prepare images for matching.
+    ...(!brings && adaptationOptions(config)),
     ...regionParameters(config.region, geometry),
     ...(depth && { geometry: depth }),
     ...(points && pointsParameters(config.points, geometry, leftFormat)),
@@ -57,6 +61,27 @@ export function engineOptionsFrom(
     ...(source.inputMemory && { inputMemory: source.inputMemory }),
     ...config.engine,
   };
+}
+
+/** Maps of images that are rectified already change nothing. @throws DepthwattError CALIBRATION_INVALID for others */
+function requireRectified({
+  width,
+  height,
+  maps,
+}: Pick<PipelineGeometry, "width" | "height" | "maps">): void {
+  if (maps === undefined) return;
+  const isIdentity = (map: Int32Array) => {
+    for (let y = 0, at = 0; y < height; y++)
+      for (let x = 0; x < width; x++, at += 2)
+        if (map[at] !== MAP_STEPS_PER_PIXEL * x || map[at + 1] !== MAP_STEPS_PER_PIXEL * y) return false;
+    return true;
+  };
+  if (isIdentity(maps.leftMap) && isIdentity(maps.rightMap)) return;
+  throw new DepthwattError(
+    "CALIBRATION_INVALID",
+    "expected a calibration whose images are rectified, because source.kind = foreign brings the disparity of rectified images; got lens distortion, rotation or another size",
+    { hint: "Give the calibration of the helper's rectified images, and set calibration.crop to given." },
+  );
 }
 
 function depthLimits(limits: Config["depth"], geometry: PipelineGeometry["depth"]): Config["depth"] {

@@ -9,7 +9,8 @@ import { megaDisparities } from "../pipeline/parameters.js";
 export interface ProfilePoint {
   /** nvpmodel's mode; undefined = the mode the machine is in. */
   mode: string | undefined;
-  algorithm: Algorithm;
+  /** foreign: a helper's engine (source.foreign). */
+  algorithm: Algorithm | "foreign";
   width: number;
   height: number;
   numDisparities: number;
@@ -104,8 +105,8 @@ export interface Profile {
 export const isWhole = ({ without, repeat }: ProfilePoint): boolean =>
   without === undefined && repeat === undefined;
 
-export const hasPaths = (algorithm: Algorithm): boolean =>
-  findMatcher(algorithm).parameters.some(({ key }) => key === "paths");
+export const hasPaths = (algorithm: ProfilePoint["algorithm"]): boolean =>
+  algorithm !== "foreign" && findMatcher(algorithm).parameters.some(({ key }) => key === "paths");
 
 /** Names a point: the same for the same point in every run, so that two runs can be compared. */
 export function pointId(point: ProfilePoint): string {

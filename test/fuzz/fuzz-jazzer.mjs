@@ -74,7 +74,9 @@ async function writeCorpora(folder) {
   });
   const frame = Buffer.concat([Buffer.from("FRAME\n"), Buffer.alloc(384, 100)]);
   const head = (text) => Buffer.concat([Buffer.from(`YUV4MPEG2 W16 H16 ${text}\n`), frame, frame]);
-  put("streams", { jpeg: head("F30:1 Ip A1:1 C420jpeg"), mpeg2: head("F30000:1001 C420mpeg2") });
+  const pair = Buffer.concat([Buffer.from("FRAME XTIME=81 XSEQ=42\n"), Buffer.alloc(1280, 100)]);
+  const pairs = Buffer.concat([Buffer.from("DEPTHWATT-PAIRS W16 H16 F30:1\n"), pair, pair]);
+  put("streams", { jpeg: head("F30:1 Ip A1:1 C420jpeg"), mpeg2: head("F30000:1001 C420mpeg2"), pairs });
   const calibration = camera.sceneCalibration({ width: 320 });
   const ros = camera.stringifyRos(calibration);
   put("calibrations", {

@@ -152,14 +152,21 @@ test("pictures: PGM, PPM, PFM, PNG, JPEG", { timeout: time }, async () => {
   });
 });
 
-test("streams of commands: YUV4MPEG2, cut into pieces anywhere", { timeout: time }, async () => {
+test("streams of commands: YUV4MPEG2 and pairs with disparity, cut into pieces anywhere", {
+  timeout: time,
+}, async () => {
   const picture = Buffer.alloc(16 * 16 * 1.5, 100);
   const frame = Buffer.concat([Buffer.from("FRAME\n"), picture]);
-  const stream = (head: string) =>
-    new Uint8Array(Buffer.concat([Buffer.from(`${head}\n`), frame, frame, frame]));
+  const stream = (head: string, one = frame) =>
+    new Uint8Array(Buffer.concat([Buffer.from(`${head}\n`), one, one, one]));
+  const pair = Buffer.concat([
+    Buffer.from("FRAME XTIME=81234567890123 XSEQ=42\n"),
+    Buffer.alloc(5 * 256, 100),
+  ]);
   const good = [
     stream("YUV4MPEG2 W16 H16 F30:1 Ip A1:1 C420jpeg"),
     stream("YUV4MPEG2 W16 H16 F30000:1001 C420mpeg2 XYSCSS=420MPEG2"),
+    stream("DEPTHWATT-PAIRS W16 H16 F30:1", pair),
   ];
   await fuzz("streams", good, readStream);
 });

@@ -3,7 +3,9 @@
 // returns, or throws a coded error.
 import { writeFileSync } from "node:fs";
 import { loadStereoCalibration } from "../../camera/calibration/load.js";
-import { FrameStream } from "../../camera/command/frame-stream.js";
+import { type FrameSink, FrameStream } from "../../camera/command/frame-stream.js";
+import { checkDisparities, PAIRS } from "../../camera/command/pairs-header.js";
+import { Y4M } from "../../camera/command/y4m.js";
 import { decodePfm, decodePgm, decodePpm } from "../../camera/recordings/images/netpbm.js";
 import { decodeBody, decodePoints } from "../../clients/javascript/src/decode.js";
 import { crc32 } from "../../core/frame/crc32.js";
@@ -33,17 +35,21 @@ export function readNetpbm(bytes: Uint8Array): boolean {
   return true;
 }
 
-/** YUV4MPEG2 in pieces of 37 bytes. */
+/** YUV4MPEG2, or pairs with disparity if the first letter is D, in pieces of 37 bytes. */
 export function readStream(bytes: Uint8Array): void {
   let target = new Uint8Array(0);
-  const reader = new FrameStream(undefined, {
+  const header = bytes[0] === 0x44 ? PAIRS : Y4M;
+  const sink: FrameSink = {
     onLayout: ({ imageBytes }) => {
       // The memory of a pool of frames is not counted.
       target = new Uint8Array(Math.min(imageBytes, 1 << 20));
     },
     begin: () => (target.length > 0 && target.length < 1 << 20 ? target : "drop"),
-    end: () => {},
-  });
+    end: () => {
+      if (header === PAIRS) checkDisparities(target);
+    },
+  };
+  const reader = new FrameStream(undefined, sink, header);
   for (let at = 0; at < bytes.length; at += 37) reader.push(bytes.subarray(at, at + 37));
 }
 

@@ -55,11 +55,16 @@ export const TARGETS = [
   },
   {
     name: "streams",
-    reads: "Y4M",
+    reads: "Y4M, pairs with disparity",
     tool: fastCheck,
     file: "test/fuzz/readers.test.ts",
     test: "^streams",
-    reached: ["camera/command/frame-stream", "camera/command/y4m", "camera/command/layout"],
+    reached: [
+      "camera/command/frame-stream",
+      "camera/command/y4m",
+      "camera/command/pairs-header",
+      "camera/command/layout",
+    ],
   },
   {
     name: "recordings",

@@ -168,6 +168,31 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
       expect(got.stages).toEqual(expected.stages);
     });
 
+    test.each<[string, Partial<EngineOptions>]>([
+      ["everything refined", {}],
+      ["a region, nothing refined", { region, refine: { ...base.refine, ...plain } }],
+    ])("of a pair that brings its disparity: %s", async (_, more) => {
+      const random = new Random(46);
+      const [width, pixels] = [base.width, pair.right.length];
+      const disparityQ4 = Int16Array.from(pair.right, (_, i) =>
+        i % 9 === 0 ? -32768 : 200 + ((i % width) >> 3),
+      );
+      disparityQ4[3 * width + 3] = -16;
+      const planes = [
+        pair.right,
+        Buffer.from(disparityQ4.buffer),
+        random.fill(new Uint8Array(pixels), 0, 255),
+      ];
+      const right = new Uint8Array(Buffer.concat(planes));
+      const options = { ...base, ...more, rightFormat: "GREY_DISPARITY" as const };
+      const expected = await computeFrame({ ...pair, right }, options);
+      const got = await computeFrame({ ...pair, right }, { ...options, backend: "cuda" });
+      for (const image of ["left", "disparityQ4", "confidence", "depthMillimetres"] as const)
+        expectSameImage(got[image], expected[image], width, image);
+      expect(got.result).toEqual(expected.result);
+      expect(expected.result.matchedPixels).toBeGreaterThan(100);
+    });
+
     test("not with arms that only the CPU has: cuda refuses, auto says why the CPU computes", async () => {
       const options = withMatch({ algorithm: "cbca", armX: 62 });
       await expect(computeFrame(pair, { ...options, backend: "cuda" })).rejects.toMatchObject({

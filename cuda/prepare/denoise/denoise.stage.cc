@@ -56,7 +56,7 @@ const StageFacts& denoiseFacts() {
     StageFacts f;
     f.name = "denoise";
     f.has(kSettings);
-    f.isOn = [](const EngineParameters& p) { return p.adaptation.denoise != Denoise::kOff; };
+    f.isOn = [](const EngineParameters& p) { return p.adaptation.denoise != Denoise::kOff && !bringsDisparity(p); };
     return f;
   }();
   return facts;

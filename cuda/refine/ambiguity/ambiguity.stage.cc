@@ -10,7 +10,7 @@ const StageFacts& ambiguityFacts() {
   static const StageFacts facts = [] {
     StageFacts f;
     f.name = "ambiguity";
-    f.isOn = [](const EngineParameters& p) { return p.at("refine.confidence") == 0; };
+    f.isOn = [](const EngineParameters& p) { return p.at("refine.confidence") == 0 && !bringsDisparity(p); };
     return f;
   }();
   return facts;

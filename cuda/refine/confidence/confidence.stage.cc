@@ -22,7 +22,7 @@ const StageFacts& confidenceFacts() {
     f.name = "confidence";
     f.has(kSettings);
     f.writes = kWritesConfidence;
-    f.isOn = [](const EngineParameters& p) { return p.at("refine.confidence") == 0; };
+    f.isOn = [](const EngineParameters& p) { return p.at("refine.confidence") == 0 && !bringsDisparity(p); };
     f.reach = 6;
     return f;
   }();

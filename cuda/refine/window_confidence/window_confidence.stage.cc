@@ -11,7 +11,7 @@ const StageFacts& windowConfidenceFacts() {
     StageFacts f;
     f.name = "windowConfidence";
     f.writes = kWritesConfidence;
-    f.isOn = [](const EngineParameters& p) { return p.at("refine.confidence") > 0; };
+    f.isOn = [](const EngineParameters& p) { return p.at("refine.confidence") > 0 && !bringsDisparity(p); };
     f.reach = kMeasureRadius;
     return f;
   }();

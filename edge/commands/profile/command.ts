@@ -143,6 +143,10 @@ export function define(command: Command): void {
     )
     .option("--stage-rounds <n>", "rounds that leave out or repeat each stage, to measure its cost", "0")
     .option("--repeat-stages <list>", "stages that those rounds repeat, such as match=3,median=40")
+    .option(
+      "--foreign <command>",
+      "also measure the engine of a helper (source.foreign) on the images {left} and {right}, with {disparities}",
+    )
     .option("--backend <name>", "auto, cpu or cuda", "auto")
     .option("--sensor <name>", "power sensor", "auto")
     .option("--yes", "change power modes without asking")

@@ -6,7 +6,8 @@ import { createEngine, type NativeEngine, STAGE_NAMES } from "../../../cuda/inde
 import type { ContextSnapshot, Figure, Meter } from "../../../power/index.js";
 import { loadConfig, matchParameters } from "../../config/index.js";
 import { RecentValues } from "../../contracts/statistics.js";
-import { engineOptionsFrom } from "../../pipeline/engine-options.js";
+import { Helper } from "../../match/helper.js";
+import { engineOptionsFrom, type ImageLayout } from "../../pipeline/engine-options.js";
 import { rectifiedGeometry } from "../../pipeline/geometry.js";
 import { expectToRun } from "../../profile/repeated-stage.js";
 import {
@@ -18,13 +19,15 @@ import {
   type TemperatureFigures,
   TIMELINE_FRAMES,
 } from "../../profile/types.js";
-import type { SceneCache } from "./frames.js";
+import type { DrawnPair, DrawnScene, SceneCache } from "./frames.js";
 import { runFrames } from "./run-frames.js";
 
 export interface MeasureOptions {
   scenes: SceneCache;
   meter: Meter;
   backend: "auto" | "cpu" | "cuda";
+  /** The helper's command for points of the algorithm "foreign". */
+  foreign?: string | undefined;
   threads: number;
   seconds: number;
   warmUpSeconds: number;
@@ -42,20 +45,22 @@ function openEngine(
   point: ProfilePoint,
   options: Pick<MeasureOptions, "backend" | "threads">,
   calibration: Parameters<typeof rectifiedGeometry>[0],
+  description: ImageLayout = greyPairLayout(point.width, point.height),
 ): NativeEngine {
   const { width, height, without } = point;
   const depth = rectifiedGeometry(calibration, 0).depth;
   const encoded = without !== "depth" && without !== "encode" && depth !== undefined;
   const base = engineOptionsFrom(
     { ...config, engine: { backend: options.backend, threads: options.threads } },
-    { description: greyPairLayout(width, height) },
+    { description },
     { width, height, maps: undefined, depth: without === "depth" ? undefined : depth, rig: undefined },
     {
       ...(encoded && { encodeDepth: "rvl" as const }),
       ...(point.repeat !== undefined && { repeatStage: point.repeat }),
     },
   );
-  const { algorithm, numDisparities, halfResolution = false } = point;
+  const { numDisparities, halfResolution = false } = point;
+  const algorithm = point.algorithm === "foreign" ? config.match.algorithm : point.algorithm;
   const match = matchParameters({ ...config.match, algorithm, numDisparities, halfResolution });
   return createEngine({
     ...base,
@@ -110,15 +115,68 @@ export async function tryRepeatedStages(
   }
 }
 
+type OnFrame = (takenNs: bigint, validPixels: number) => void;
+
+interface OpenedPoint {
+  engine: NativeEngine;
+  run(seconds: number, onFrame: OnFrame): Promise<void>;
+  close(): Promise<void>;
+}
+
+async function openPoint(point: ProfilePoint, options: MeasureOptions): Promise<OpenedPoint> {
+  const { pairs, calibration } = await options.scenes.get(point);
+  if (point.algorithm === "foreign") return openForeignPoint(point, options, { ...pairs[0]!, calibration });
+  const engine = openEngine(point, options, calibration);
+  return {
+    engine,
+    run: (seconds, onFrame) => runFrames(engine, pairs, point.rateHz, seconds, onFrame),
+    close: async () => engine.close(),
+  };
+}
+
+async function openForeignPoint(
+  point: ProfilePoint,
+  options: MeasureOptions,
+  { left, right, calibration }: DrawnPair & Pick<DrawnScene, "calibration">,
+): Promise<OpenedPoint> {
+  const { width, height, numDisparities } = point;
+  const settings = { ...config.source.foreign, command: options.foreign ?? "" };
+  const helper = await Helper.open(settings, { left, right, width, height, numDisparities });
+  try {
+    const engine = openEngine(point, options, calibration, helper.source.description);
+    return {
+      engine,
+      async run(seconds, onFrame) {
+        for (const begin = performance.now(); performance.now() - begin < 1000 * seconds; ) {
+          const pair = await helper.next();
+          try {
+            const takenNs = process.hrtime.bigint();
+            const { validPixels } = await engine.compute(pair.left.data, pair.right.data);
+            onFrame(takenNs, validPixels);
+          } finally {
+            pair.release();
+          }
+        }
+      },
+      async close() {
+        engine.close();
+        await helper.close();
+      },
+    };
+  } catch (error) {
+    await helper.close();
+    throw error;
+  }
+}
+
 export async function measurePoint(point: ProfilePoint, options: MeasureOptions): Promise<PointResult> {
   const { meter, seconds, warmUpSeconds, readContext } = options;
-  const { pairs, calibration } = await options.scenes.get(point);
-  const engine = openEngine(point, options, calibration);
+  const { engine, run, close } = await openPoint(point, options);
   try {
     const ignore = (): void => {};
-    await runFrames(engine, pairs, point.rateHz, warmUpSeconds / 2, ignore);
+    await run(warmUpSeconds / 2, ignore);
     const halfway = hottest(readContext());
-    await runFrames(engine, pairs, point.rateHz, warmUpSeconds / 2, ignore);
+    await run(warmUpSeconds / 2, ignore);
     const start = hottest(readContext());
     const stages = STAGE_NAMES.map(() => new RecentValues(4096));
     const frames: number[] = [];
@@ -126,7 +184,7 @@ export async function measurePoint(point: ProfilePoint, options: MeasureOptions)
     let validPixels = 0;
     const date = new Date().toISOString();
     const fromNs = process.hrtime.bigint();
-    await runFrames(engine, pairs, point.rateHz, seconds, (takenNs, valid) => {
+    await run(seconds, (takenNs, valid) => {
       meter.frame(takenNs);
       count++;
       validPixels += valid;
@@ -165,7 +223,7 @@ export async function measurePoint(point: ProfilePoint, options: MeasureOptions)
       },
     };
   } finally {
-    engine.close();
+    await close();
   }
 }
 

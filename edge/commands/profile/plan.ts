@@ -15,6 +15,8 @@ export interface PlanOptions {
   rates: readonly (number | "max")[];
   /** Resolutions; true: half. */
   resolutions: readonly boolean[];
+  /** Measures the helper's engine too, as fast as it is. */
+  foreign?: boolean;
   /** Adds runs with each optional stage left out and each of `repeated` repeated, this many rounds of them; 0 = none. */
   stageRounds: number;
   repeated: readonly RepeatedStage[];
@@ -99,6 +101,7 @@ export function planPoints(options: PlanOptions): ProfilePoint[] {
     }
   }
   const [base] = points;
+  if (options.foreign) points.push(...foreignPoints(options));
   if (base === undefined) throw new DepthwattError("USAGE", "There is nothing to profile: a list is empty.");
   for (let round = 0; round < options.stageRounds; round++) {
     for (const without of OPTIONAL_STAGES) points.push({ ...base, without });
@@ -106,4 +109,13 @@ export function planPoints(options: PlanOptions): ProfilePoint[] {
     points.push({ ...base });
   }
   return points;
+}
+
+function foreignPoints({ modes, sizes, disparities }: PlanOptions): ProfilePoint[] {
+  const shared = { algorithm: "foreign", paths: 4, rateHz: "max" } as const;
+  return modes.flatMap((mode) =>
+    sizes.flatMap((size) =>
+      disparities.map((numDisparities) => ({ ...shared, mode, ...size, numDisparities })),
+    ),
+  );
 }

@@ -51,6 +51,7 @@ export interface ProfileOptions {
   stages?: boolean;
   stageRounds: string;
   repeatStages?: string;
+  foreign?: string;
   backend: string;
   sensor: string;
   yes?: boolean;
@@ -134,6 +135,7 @@ function buildPlan(options: ProfileOptions, modes: readonly (string | undefined)
     paths: parsePaths(options.paths),
     rates: parseRates(options.rates),
     resolutions: parseResolutions(options.resolutions),
+    foreign: options.foreign !== undefined,
     ...stageRounds(options),
   });
 }
@@ -185,6 +187,7 @@ export async function runProfile(folder: string, options: ProfileOptions): Promi
       scenes: new SceneCache(native, SCENE_PAIRS),
       meter,
       backend,
+      foreign: options.foreign,
       threads: 0,
       seconds,
       warmUpSeconds,

@@ -117,9 +117,9 @@ export function rosEncoding(format: PixelFormat): string {
 /** Rows of an image as they are in memory, those of NV12's colours among them. */
 const bufferRows = (format: PixelFormat, height: number) => (format === "NV12" ? (3 * height) / 2 : height);
 
-/** Returns the format in which an image is recorded, if ROS has no name for its own. */
+/** Returns the format in which an image is recorded: another one than its own if ROS has no name for that. */
 function recordedFormat(format: PixelFormat): PixelFormat {
-  if (format.startsWith("Y8I_")) return "GREY";
+  if (format.startsWith("Y8I_") || format === "GREY_DISPARITY") return "GREY";
   return format.endsWith("P") || format.startsWith("Y12I_")
     ? (format.replace(/1[02](P|I_LEFT|I_RIGHT)$/, "16") as PixelFormat)
     : format;

@@ -134,7 +134,7 @@ function record(frame: ComputedFrame, changes: Partial<ChannelContext> = {}) {
 const GREY = { left: new Uint8Array(WIDTH * HEIGHT), right: new Uint8Array(WIDTH * HEIGHT) };
 
 /** Formats that ROS has a name for. */
-type NamedFormat = Exclude<PixelFormat, `Y${8 | 12}I_${"LEFT" | "RIGHT"}` | `${string}P`>;
+type NamedFormat = Exclude<PixelFormat, "GREY_DISPARITY" | `Y${8 | 12}I_${"LEFT" | "RIGHT"}` | `${string}P`>;
 
 /** The name in ROS, bytes of a pixel, and whether values fill two bytes: a format without a line does not compile. */
 const FORMATS: Record<NamedFormat, [encoding: string, pixelBytes: number]> = {

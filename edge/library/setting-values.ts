@@ -341,7 +341,7 @@ export interface SettingValues {
   /** Publishes left. (default false) */
   "outputs.mqtt.left.enabled"?: boolean | undefined;
   /** How the body of a frame is written; docs/reference/frames.md has the bytes. (default raw) */
-  "outputs.mqtt.left.encoding"?: "raw" | "png" | undefined;
+  "outputs.mqtt.left.encoding"?: "raw" | "png" | "jpeg" | undefined;
   /** A picture larger than maxPayloadBytes, or than the broker takes, is sent with a half or a quarter of its width and height. (default false) */
   "outputs.mqtt.left.reduceToFit"?: boolean | undefined;
   /** Publishes left in colours where the source has them: three bytes a pixel, red first. (default false) */
@@ -462,6 +462,12 @@ export interface SettingValues {
   "outputs.foxglove.leftColours"?: boolean | undefined;
   /** Frames a second that this output gets at most; the others are its drops by rateLimit. max is all of them. (Hz, default max) */
   "outputs.foxglove.rateHz"?: "max" | number | undefined;
+  /** Serves them. (default false) */
+  "outputs.video.enabled"?: boolean | undefined;
+  /** Shows the left image in colours where the source has them. (default false) */
+  "outputs.video.leftColours"?: boolean | undefined;
+  /** Frames a second that this output gets at most; the others are its drops by rateLimit. max is all of them. (Hz, default max) */
+  "outputs.video.rateHz"?: "max" | number | undefined;
   /** Address that it listens on. Beyond loopback (0.0.0.0 is every network) a password or client certificates are needed. (default 127.0.0.1) */
   "http.address"?: string | undefined;
   /** Its port; auto takes 8990, or a free one where that is taken. (default auto) */

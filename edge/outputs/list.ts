@@ -9,6 +9,7 @@ import { mcap } from "./mcap/open.js";
 import { mqtt } from "./mqtt/open.js";
 import { prometheus } from "./prometheus/open.js";
 import { ros } from "./ros/open.js";
+import { video } from "./video/open.js";
 import { viewer } from "./viewer/open.js";
 
 export const OUTPUTS = {
@@ -21,4 +22,5 @@ export const OUTPUTS = {
   homeAssistant,
   energy,
   foxglove,
+  video,
 };

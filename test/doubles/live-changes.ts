@@ -185,6 +185,7 @@ export const CHANGES: Record<string, Change> = {
   ...one("outputs.viewer.rateHz", 20, { sameImages: true }),
   ...one("outputs.mcap.rateHz", 20, { sameImages: true }),
   ...one("outputs.foxglove.rateHz", 20, { sameImages: true }),
+  ...one("outputs.video.rateHz", 20, { sameImages: true }),
   ...sameImages(
     ofSection("outputs.derived", {
       rateHz: 20,

@@ -74,7 +74,7 @@ export const mqttSettings = section("The MQTT output: topics at a broker.", {
   left: section(
     "The left topic.",
     {
-      ...streamSettings("left", ["raw", "png"], false),
+      ...streamSettings("left", ["raw", "png", "jpeg"], false),
       colours: setting(z.boolean(), {
         default: false,
         description: "Publishes left in colours where the source has them: three bytes a pixel, red first.",
@@ -144,8 +144,19 @@ function embeddedSpeaksThree({ broker, protocolVersion }: MqttSettings): BrokenS
   return [{ keys: ["protocolVersion", "broker"], text }];
 }
 
+function jpegIsGrey({ left }: MqttSettings): BrokenSetting[] {
+  if (left.encoding !== "jpeg" || !left.colours) return [];
+  const text = "expected raw or png with colours, got jpeg";
+  return [{ keys: ["left.encoding", "left.colours"], text }];
+}
+
 export function brokenMqtt(settings: MqttSettings): BrokenSetting[] {
-  return [brokerIsUrl, clientCertificate, certificatesNeedTls, passwordHasUser, embeddedSpeaksThree].flatMap(
-    (rule) => rule(settings),
-  );
+  return [
+    brokerIsUrl,
+    clientCertificate,
+    certificatesNeedTls,
+    passwordHasUser,
+    embeddedSpeaksThree,
+    jpegIsGrey,
+  ].flatMap((rule) => rule(settings));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One sink per published stream: says where in a slot its body lies and what it means. Bodies that the engine wrote are
-// handed on as they lie; PNG is made here, off the JavaScript thread, and raw disparity where another output has it as RVL.
-import { encodePng } from "../../../camera/index.js";
+// handed on as they lie; PNG and JPEG are made here, off the JavaScript thread, and raw disparity where another output has it as RVL.
+import { encodeJpeg, encodePng, type GreyImage } from "../../../camera/index.js";
 import type { Reduction } from "../../../core/frame/frame-format.js";
 import { bytesBeforeBody } from "../../../core/frame/payload.js";
 import { DepthwattError } from "../../../core/index.js";
@@ -49,17 +49,16 @@ export interface StreamOptions {
 export function streamSinks(settings: MqttSettings, hasDepth: boolean, options: StreamOptions): StreamSink[] {
   const sinks: StreamSink[] = [];
   const add = (stream: StreamName, encoding: string, element: Element) => {
-    const sink =
-      encoding === "png"
-        ? pngSink
-        : encoding === "raw" && stream === "disparity"
-          ? rawDisparitySink
-          : bodySink;
+    const sink = isFile(encoding)
+      ? fileSink
+      : encoding === "raw" && stream === "disparity"
+        ? rawDisparitySink
+        : bodySink;
     const describe = describer(stream, encoding as Encoding, element, options.offset);
     const fits = settings[stream].reduceToFit;
     const made = sink(stream, encoding as Encoding, describe, options, fits);
     sinks.push(
-      fits && encoding !== "png" ? fittingSink(made, stream, encoding as Encoding, describe, options) : made,
+      fits && !isFile(encoding) ? fittingSink(made, stream, encoding as Encoding, describe, options) : made,
     );
   };
   if (settings.depth.enabled && hasDepth) add("depth", settings.depth.encoding, "u16");
@@ -159,17 +158,22 @@ const bodySink: MakeSink =
     publisher.publish(buffer, ENCODED_HEADROOM_BYTES, bytes, description, done);
   };
 
-const pngSink: MakeSink = (stream, _encoding, describe, { publisher, onDropped, onReduced }, fits) => {
+/** Encodings whose body is an image file, which is packed on other threads. */
+const isFile = (encoding: string): encoding is "png" | "jpeg" => encoding === "png" || encoding === "jpeg";
+
+const fileSink: MakeSink = (stream, encoding, describe, { publisher, onDropped, onReduced }, fits) => {
   let busy = false;
+  const encode = (image: Parameters<typeof encodePng>[0]) =>
+    encoding === "jpeg" ? encodeJpeg(image as GreyImage) : encodePng(image);
   const pack = async (frame: ComputedFrame, description: FrameDescription) => {
     const data = streamPixels(stream, description.element, frame);
-    const whole = await encodePng({ data, width: frame.width, height: frame.height });
-    let made = { png: whole, description };
+    const whole = await encode({ data, width: frame.width, height: frame.height });
+    let made = { file: whole, description };
     for (const reduction of fits ? REDUCTIONS : []) {
-      if (messageBytes(description, made.png.length) <= publisher.maxMessageBytes) break;
+      if (messageBytes(description, made.file.length) <= publisher.maxMessageBytes) break;
       const size = reducedSize(frame, reduction);
-      const png = await encodePng({ data: reducedPixels(description, frame, reduction), ...size });
-      made = { png, description: { ...description, ...size, reduction } };
+      const file = await encode({ data: reducedPixels(description, frame, reduction), ...size });
+      made = { file, description: { ...description, ...size, reduction } };
     }
     return made;
   };
@@ -182,15 +186,15 @@ const pngSink: MakeSink = (stream, _encoding, describe, { publisher, onDropped, 
     }
     busy = true;
     pack(frame, describe(frame))
-      .then(({ png, description }) => {
-        const buffer = new Uint8Array(ENCODED_HEADROOM_BYTES + png.length);
-        buffer.set(png, ENCODED_HEADROOM_BYTES);
+      .then(({ file, description }) => {
+        const buffer = new Uint8Array(ENCODED_HEADROOM_BYTES + file.length);
+        buffer.set(file, ENCODED_HEADROOM_BYTES);
         const { reduction } = description;
         const sent = (ok: boolean) => {
           if (ok && reduction !== undefined) onReduced(stream, reduction);
           done(ok);
         };
-        publisher.publish(buffer, ENCODED_HEADROOM_BYTES, png.length, description, sent, frameNumber);
+        publisher.publish(buffer, ENCODED_HEADROOM_BYTES, file.length, description, sent, frameNumber);
       })
       .catch(() => {
         onDropped(`${stream}.encoderFailed`);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pictures that are sent smaller until they fit: which size is chosen, that every pixel is one of the whole picture, and that
 // the header reports it.
+import sharp from "sharp";
 import { describe, expect, test } from "vitest";
 import { decodeBody, decodePoints } from "../../../clients/javascript/src/decode.js";
 import { FRAME_HEADROOM_BYTES } from "../../../core/frame/frame-format.js";
@@ -152,6 +153,18 @@ describe.each(FORMS)("%s as %s", (stream, encoding) => {
     expect(oversize).toHaveLength(1);
     expect(oversize[0]).toBeGreaterThan(WIDTH * HEIGHT);
   });
+});
+
+test("left as JPEG is a file of the same image, by half where only that fits", async () => {
+  const { messages, frame } = await published("left", "jpeg", 1 << 20);
+  const { header, body } = parseFrame(messages[0]!);
+  expect(header).toMatchObject({ encoding: "jpeg", element: "u8", width: WIDTH, height: HEIGHT });
+  const { data, info } = await sharp(body).greyscale().raw().toBuffer({ resolveWithObject: true });
+  expect([info.width, info.height]).toEqual([WIDTH, HEIGHT]);
+  const worst = data.reduce((most, value, i) => Math.max(most, Math.abs(value - frame.slot.left[i]!)), 0);
+  expect(worst).toBeLessThan(32);
+  const smaller = await published("left", "jpeg", messages[0]!.length - 1);
+  expect(parseFrame(smaller.messages[0]!).header).toMatchObject({ reduction: 2, encoding: "jpeg" });
 });
 
 test("left in colours keeps its three bytes a pixel together", async () => {

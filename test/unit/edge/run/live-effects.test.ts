@@ -3,6 +3,7 @@
 // cameras, the meter and the broker are the test's; the engine and the outputs are real.
 import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { get } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FoxgloveClient } from "@foxglove/ws-protocol";
@@ -288,6 +289,7 @@ const OUTPUTS: Record<string, Effect> = {
   "outputs.viewer.rateHz": limitedRate("viewer"),
   "outputs.mcap.rateHz": limitedRate("mcap"),
   "outputs.foxglove.rateHz": limitedRate("foxglove"),
+  "outputs.video.rateHz": limitedRate("video"),
   "outputs.derived.rateHz": limitedRate("derived"),
   "outputs.ros.rateHz": limitedRate("ros"),
   "outputs.mcap.recording": {
@@ -538,7 +540,8 @@ describe("every live setting acts", () => {
     await bench.open(
       SIZE,
       ...["outputs.ros.enabled=true", "outputs.derived.enabled=true", "outputs.homeAssistant.enabled=true"],
-      ...["outputs.viewer.enabled=true", "outputs.foxglove.enabled=true", "health.enabled=false"],
+      ...["outputs.viewer.enabled=true", "outputs.foxglove.enabled=true", "outputs.video.enabled=true"],
+      "health.enabled=false",
       `outputs.mcap.file=${RECORDING}`,
     );
     const [, url] = bench.runtime.parts.outputs.greeting().find(([label]) => label === "page")!;
@@ -558,6 +561,10 @@ describe("every live setting acts", () => {
         "streams" in bench.figures.outputs.foxglove! &&
         (bench.figures.outputs.foxglove.streams as string[]).length > 0,
     );
+    const [, pictures] = bench.runtime.parts.outputs.greeting().find(([label]) => label === "video")!;
+    const picture = get(pictures.split(" ")[0]!);
+    cleanups.push(() => picture.destroy());
+    await new Promise((resolve) => picture.on("response", resolve));
     await expectEffects(bench, OUTPUTS);
   });
 

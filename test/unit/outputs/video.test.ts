@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Motion JPEG over real sockets: both pictures as a browser reads them, nothing without viewers, viewers that do not read.
+import { once } from "node:events";
+import { get, type IncomingMessage } from "node:http";
+import sharp from "sharp";
+import { afterEach, expect, test } from "vitest";
+import { colourDisparity } from "../../../camera/index.js";
+import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
+import type { FrameLease, OutputContext } from "../../../edge/contracts/output.js";
+import { HttpServer } from "../../../edge/http/index.js";
+import type { VideoSettings } from "../../../edge/outputs/video/settings.js";
+import { openVideoOutput } from "../../../edge/outputs/video/video-output.js";
+import { until } from "../../doubles/frames.js";
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+async function serve() {
+  const server = new HttpServer({ address: "127.0.0.1", port: 0 });
+  cleanups.push(() => server.close());
+  await server.listen();
+  const output = await openVideoOutput({
+    http: async () => ({ server, gate: undefined }),
+    searched: () => ({ min: -2, max: 62 }),
+  } as unknown as OutputContext<VideoSettings>);
+  cleanups.push(() => output.close());
+  let sent = 0;
+  const offer = (frame: ComputedFrame) => {
+    let released = false;
+    const lease = {
+      frame,
+      sent: () => {
+        sent++;
+      },
+      release: () => {
+        released = true;
+      },
+    };
+    output.frame(lease as unknown as FrameLease);
+    expect(released).toBe(true);
+  };
+  return { output, url: `${server.url}/video`, offer, sent: () => sent };
+}
+
+/** Invalid at the left, then disparities from below the range to above it; grey grows downwards. */
+function makeFrame(width: number, height: number, change = 0): ComputedFrame {
+  const disparityQ4 = Int16Array.from({ length: width * height }, (_, i) => {
+    const x = i % width;
+    return x < width / 4 ? -32_768 : 16 * (Math.floor((80 * x) / width) - 10);
+  });
+  const left = Uint8Array.from({ length: width * height }, (_, i) => Math.floor(i / width) + change);
+  return { slot: { disparityQ4, left }, encodings: {}, width, height } as unknown as ComputedFrame;
+}
+
+/** Reads the parts of a response in the way of a browser. */
+class Parts {
+  readonly jpegs: Buffer[] = [];
+  #waiting = Buffer.alloc(0);
+
+  constructor(readonly response: IncomingMessage) {
+    response.on("data", (chunk: Buffer) => {
+      this.#waiting = Buffer.concat([this.#waiting, chunk]);
+      for (;;) {
+        const head = /^--picture\r\nContent-Type: image\/jpeg\r\nContent-Length: (\d+)\r\n\r\n/.exec(
+          this.#waiting.toString("latin1", 0, 200),
+        );
+        if (head === null) return;
+        const end = head[0].length + Number(head[1]) + 2;
+        if (this.#waiting.length < end) return;
+        this.jpegs.push(this.#waiting.subarray(head[0].length, end - 2));
+        this.#waiting = this.#waiting.subarray(end);
+      }
+    });
+  }
+}
+
+async function watch(url: string): Promise<Parts> {
+  const request = get(url);
+  cleanups.push(() => request.destroy());
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  response.on("error", () => {});
+  return new Parts(response);
+}
+
+/** The largest difference of two pictures: JPEG is lossy. */
+async function difference(jpeg: Uint8Array, expected: Uint8Array): Promise<number> {
+  const { data, info } = await sharp(jpeg).raw().toBuffer({ resolveWithObject: true });
+  expect([info.width, info.height]).toEqual([64, 48]);
+  expect(data.length % expected.length).toBe(0);
+  const channels = data.length / expected.length;
+  return expected.reduce((worst, value, i) => Math.max(worst, Math.abs(value - data[i * channels]!)), 0);
+}
+
+test("the left image in grey and the disparity in colours, as long as somebody watches", async () => {
+  const { output, url, offer, sent } = await serve();
+  expect(output.streams).toEqual([]);
+  const left = await watch(`${url}/left.mjpeg`);
+  const depth = await watch(`${url}/depth.mjpeg`);
+  expect(left.response.headers["content-type"]).toBe("multipart/x-mixed-replace; boundary=picture");
+  expect(output.streams).toEqual(["left", "depth"]);
+  const frame = makeFrame(64, 48);
+  offer(frame);
+  await until("both pictures", () => left.jpegs.length === 1 && depth.jpegs.length === 1);
+  expect(await difference(left.jpegs[0]!, frame.slot.left)).toBeLessThan(4);
+  const data = Float32Array.from(frame.slot.disparityQ4, (value) =>
+    value === -32_768 ? Number.POSITIVE_INFINITY : value / 16,
+  );
+  const { data: colours } = colourDisparity({ data, width: 64, height: 48 }, { min: -2, max: 62 });
+  const shown = await sharp(depth.jpegs[0]!).raw().toBuffer();
+  const mean = colours.reduce((sum, value, i) => sum + Math.abs(value - shown[i]!), 0) / colours.length;
+  expect(mean).toBeLessThan(6);
+  await until("the latency of both", () => sent() === 2);
+  expect(output.counters()).toMatchObject({
+    sent: 2,
+    bytes: left.jpegs[0]!.length + depth.jpegs[0]!.length,
+    drops: {},
+    details: { viewers: { left: 1, depth: 1 } },
+  });
+  left.response.destroy();
+  depth.response.destroy();
+  await until("nobody watches", () => output.streams.length === 0);
+});
+
+test("a still picture is the next frame's", async () => {
+  const { output, url, offer } = await serve();
+  const answer = fetch(`${url}/left.jpg`);
+  await until("the request", () => output.streams.length > 0);
+  const frame = makeFrame(64, 48, 9);
+  offer(frame);
+  const response = await answer;
+  expect(response.headers.get("content-type")).toBe("image/jpeg");
+  expect(await difference(new Uint8Array(await response.arrayBuffer()), frame.slot.left)).toBeLessThan(4);
+  expect(output.streams).toEqual([]);
+});
+
+test("a viewer that does not read misses pictures; another one gets them; too many are refused", async () => {
+  const { output, url, offer } = await serve();
+  const fast = await watch(`${url}/left.mjpeg`);
+  const slow = await watch(`${url}/left.mjpeg`);
+  slow.response.pause();
+  const [width, height] = [1600, 1200];
+  // JPEG makes much of noise.
+  const noise = makeFrame(width, height);
+  for (let i = 0; i < noise.slot.left.length; i++) noise.slot.left[i] = (i * 2_654_435_761) >>> 13;
+  const drops = () => output.counters().drops["left.viewerBusy"] ?? 0;
+  for (let round = 0; round < 40 && drops() < 3; round++) {
+    const seen = fast.jpegs.length;
+    await until("the fast viewer has it", () => {
+      offer(noise);
+      return fast.jpegs.length > seen;
+    });
+  }
+  expect(drops()).toBeGreaterThanOrEqual(3);
+  slow.response.destroy();
+  await until("it is gone", () => (output.counters().details!.viewers as { left: number }).left === 1);
+
+  for (let i = 0; i < 31; i++) await watch(`${url}/left.mjpeg`);
+  expect((await fetch(`${url}/left.mjpeg`)).status).toBe(503);
+});

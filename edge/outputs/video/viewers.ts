@@ -5,7 +5,7 @@ import type { Socket } from "node:net";
 import { sendText } from "../../http/index.js";
 
 const BOUNDARY = "picture";
-/** Of one moving picture; further ones are refused. */
+/** Further viewers of the same moving picture are refused. */
 const MAX_VIEWERS = 32;
 /** A viewer that receives nothing for so long while something waits for it is disconnected. */
 const STALLED_MS = 30_000;

@@ -161,7 +161,7 @@ test("left as JPEG is a file of the same image, by half where only that fits", a
   expect(header).toMatchObject({ encoding: "jpeg", element: "u8", width: WIDTH, height: HEIGHT });
   const { data, info } = await sharp(body).greyscale().raw().toBuffer({ resolveWithObject: true });
   expect([info.width, info.height]).toEqual([WIDTH, HEIGHT]);
-  const worst = data.reduce((most, value, i) => Math.max(most, Math.abs(value - frame.slot.left[i]!)), 0);
+  const worst = data.reduce((max, value, i) => Math.max(max, Math.abs(value - frame.slot.left[i]!)), 0);
   expect(worst).toBeLessThan(32);
   const smaller = await published("left", "jpeg", messages[0]!.length - 1);
   expect(parseFrame(smaller.messages[0]!).header).toMatchObject({ reduction: 2, encoding: "jpeg" });

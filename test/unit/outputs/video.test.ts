@@ -120,7 +120,7 @@ test("the left image in grey and the disparity in colours, as long as somebody w
   });
   left.response.destroy();
   depth.response.destroy();
-  await until("nobody watches", () => output.streams.length === 0);
+  await until("the end of both", () => output.streams.length === 0);
 });
 
 test("a still picture is the next frame's", async () => {

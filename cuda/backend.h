@@ -30,6 +30,8 @@ class Backend {
   virtual size_t workspaceBytes() const = 0;
   virtual const char* instructionSet() const = 0;
   virtual int threads() const = 0;
+  /// Returns the multiprocessors of a GPU; 0 for a CPU.
+  virtual int multiprocessors() const { return 0; }
 };
 
 }  // namespace depthwatt

@@ -85,10 +85,10 @@ export const MATCHER_FACTS = [
       {
         key: "search",
         kind: "word",
-        choices: ["full", "coarseToFine"],
+        choices: ["full", "coarseToFine", "auto"],
         default: "full",
         description:
-          "Disparities to compare at each pixel. full: all of them; coarseToFine: those near a match at half the size, for ranges above 64; faster, for large ranges.",
+          "Disparities to compare at each pixel. full: all of them; coarseToFine: those near a match at half the size, for ranges above 64; auto: coarseToFine where it is measured to be faster.",
       },
       {
         key: "subpixel",

@@ -62,6 +62,8 @@ for (const [width, height, numDisparities] of CASES) {
     height,
     numDisparities,
     threads: Number(values.threads),
+    instructionSet: engines[0].info.instructionSet,
+    settings: values.set,
     medianMs: perSearch(median),
     smallestMs: perSearch((all) => Math.min(...all)),
     smallestCpuMs: perSearch((_, engine) => Math.min(...cpuTimes[engines.indexOf(engine)])),

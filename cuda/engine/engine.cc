@@ -12,6 +12,7 @@
 
 #include "../chain.h"
 #include "../cpu/cpu_backend.h"
+#include "../match/match_task.h"
 #include "../output/rvl/rvl.h"
 #include "plugin.h"
 #include "stage_registry.h"
@@ -148,6 +149,8 @@ void Engine::adopt(const char* backend, const std::string& reason) {
   for (const FrameOutput& output : outputs_) backend_->attach(output);
   for (const InputMemory& input : inputs_) backend_->attach(input);
   framesOfBackend_ = 0;
+  MatchTask task = matchTaskFrom(Chain(parameters_, WindowForm::kView).task());
+  const SearchChoice search = chooseSearch(&task, {backend_->instructionSet(), backend_->multiprocessors()});
   const std::lock_guard<std::mutex> lock(stateMutex_);
   state_ = {backend,
             reason,
@@ -155,6 +158,7 @@ void Engine::adopt(const char* backend, const std::string& reason) {
             backend_->threads(),
             backend_->workspaceBytes(),
             backend_->framesInWork(),
+            search,
             MemoryPaths()};
   timedFrames_ = 0;
 }

@@ -26,6 +26,7 @@ struct EngineState {
   int threads = 0;
   size_t workspaceBytes = 0;
   int framesInWork = 1;
+  SearchChoice search;
   MemoryPaths paths;  ///< times: means of the timed frames, without the backend's first
 };
 

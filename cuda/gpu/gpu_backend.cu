@@ -116,6 +116,7 @@ class GpuBackend final : public Backend {
     DeviceFacts facts;
     DEPTHWATT_TRY(readDeviceFacts(&facts));
     memory_.setRule(chooseInputRule(facts));
+    multiprocessors_ = facts.multiprocessors;
     for (cudaStream_t* stream : {&upload_, &compute_, &download_}) {
       DEPTHWATT_CUDA(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking));
     }
@@ -200,6 +201,7 @@ class GpuBackend final : public Backend {
   }
   const char* instructionSet() const override { return "cuda"; }
   int threads() const override { return kFramesInWork; }
+  int multiprocessors() const override { return multiprocessors_; }
 
  private:
   Status openStages() {
@@ -429,6 +431,7 @@ class GpuBackend final : public Backend {
   const LeavesNoBrokenContext last_{};  ///< the first member, so that it is destroyed last
   const EngineParameters p_;
   HostMemory memory_;
+  int multiprocessors_ = 0;
   cudaStream_t upload_ = nullptr, compute_ = nullptr, download_ = nullptr;
   const Chain chain_;
   DeviceBuffer<uint8_t> scratch_[kScratchCount];

@@ -20,6 +20,7 @@ inline Status readDeviceFacts(DeviceFacts* facts) {
   facts->integrated = value != 0;
   DEPTHWATT_CUDA(cudaDeviceGetAttribute(&facts->major, cudaDevAttrComputeCapabilityMajor, 0));
   DEPTHWATT_CUDA(cudaDeviceGetAttribute(&facts->minor, cudaDevAttrComputeCapabilityMinor, 0));
+  DEPTHWATT_CUDA(cudaDeviceGetAttribute(&facts->multiprocessors, cudaDevAttrMultiProcessorCount, 0));
   DEPTHWATT_CUDA(cudaDeviceGetAttribute(&value, cudaDevAttrHostRegisterSupported, 0));
   facts->registersHostMemory = value != 0;
   DEPTHWATT_CUDA(cudaDeviceGetAttribute(&value, cudaDevAttrCanMapHostMemory, 0));

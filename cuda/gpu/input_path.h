@@ -11,6 +11,7 @@ namespace gpu {
 struct DeviceFacts {
   bool integrated = false;           ///< cudaDevAttrIntegrated: CPU and GPU share their memory
   int major = 0, minor = 0;          ///< compute capability
+  int multiprocessors = 0;
   bool registersHostMemory = false;  ///< cudaDevAttrHostRegisterSupported
   bool mapsHostMemory = false;       ///< cudaDevAttrCanMapHostMemory
 };

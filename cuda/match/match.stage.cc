@@ -21,7 +21,9 @@ constexpr Setting kSettings[] = {
 class MatchOnCpu final : public CpuStage {
  public:
   Status open(const StageTask& task, const CpuContext& cpu) {
-    return openCpuMatcher(matchTaskFrom(task), cpu.instructionSet, cpu.workers, &matcher_);
+    MatchTask match = matchTaskFrom(task);
+    chooseSearch(&match, {instructionSetName(cpu.instructionSet)});
+    return openCpuMatcher(match, cpu.instructionSet, cpu.workers, &matcher_);
   }
   Status run(const StageImages& images) override {
     const ImageView<uint8_t>* grey = images.matcherGrey;

@@ -13,7 +13,12 @@ class MatchOnGpu final : public GpuStage {
  public:
   explicit MatchOnGpu(const StageTask& task) : task_(matchTaskFrom(task)) {}
 
-  Status open() { return openMatcher(task_, &matcher_); }
+  Status open() {
+    int multiprocessors = 0;
+    DEPTHWATT_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0));
+    chooseSearch(&task_, {"cuda", multiprocessors});
+    return openMatcher(task_, &matcher_);
+  }
   Status run(const StageImages& images, cudaStream_t stream) override {
     return matcher_->compute({images.matcherGrey[0].data, images.matcherGrey[1].data, images.matched.rgb[0].data,
                               images.matched.rgb[1].data},
@@ -22,7 +27,7 @@ class MatchOnGpu final : public GpuStage {
   size_t bytes() const override { return matcher_->bytes(); }
 
  private:
-  const MatchTask task_;
+  MatchTask task_;
   std::unique_ptr<Matcher> matcher_;
 };
 

@@ -60,6 +60,18 @@ struct MatchReach {
 };
 
 struct MatcherFacts;
+struct MatchTask;
+
+/// The processor that runs a matcher.
+struct MatchDevice {
+  std::string instructionSet;   ///< "cuda" for a GPU
+  int32_t multiprocessors = 0;  ///< of a GPU
+};
+
+/// The search of a matcher that has several, and the reason for it. Empty: the matcher has one search.
+struct SearchChoice {
+  std::string name, reason;
+};
 
 /// A matcher and the values of its parameters, in their order.
 struct MatcherChoice {
@@ -68,6 +80,7 @@ struct MatcherChoice {
   /// Returns the value of a parameter, else kNoSuchSetting, which no setting accepts. A search by name: for open, not
   /// for frames.
   inline int32_t at(const char* key) const;
+  inline void set(const char* key, int32_t value);
 };
 
 /// A rule between settings that is broken. Empty: none is.
@@ -106,6 +119,8 @@ struct MatcherFacts {
   /// Returns how far the matcher reads, so that a region's results equal those of the whole images. Null: a region is
   /// matched alone.
   MatchReach (*reach)(const MatcherChoice& choice, const MatchSearch& search, bool leftRight) = nullptr;
+  /// Replaces `auto` among the task's values with what suits the device. Null: the matcher has one search.
+  SearchChoice (*chooseSearch)(MatchTask* task, const MatchDevice& device) = nullptr;
 };
 
 inline int32_t MatcherChoice::at(const char* key) const {
@@ -115,6 +130,12 @@ inline int32_t MatcherChoice::at(const char* key) const {
   return kNoSuchSetting;
 }
 
+inline void MatcherChoice::set(const char* key, int32_t value) {
+  for (int32_t i = 0; i < facts->parameterCount; ++i) {
+    if (std::strcmp(facts->parameters[i].key, key) == 0) values[static_cast<size_t>(i)] = value;
+  }
+}
+
 /// The parameters of an opened matcher.
 struct MatchTask {
   int32_t width = 0, height = 0;  ///< size of its images
@@ -122,6 +143,11 @@ struct MatchTask {
   bool leftRight = false;         ///< run the check of refine/left_right; a matcher with its own check ignores this
   MatcherChoice matcher;
 };
+
+inline SearchChoice chooseSearch(MatchTask* task, const MatchDevice& device) {
+  const MatcherFacts& facts = *task->matcher.facts;
+  return facts.chooseSearch == nullptr ? SearchChoice() : facts.chooseSearch(task, device);
+}
 
 /// Rectified images of the task's size. rgb: data = null if the matcher does not need the colours. Without colours from
 /// the camera, red = green = blue = grey.

@@ -154,8 +154,8 @@ export interface SettingValues {
   "match.sgm.outsideCost"?: number | undefined;
   /** Right-image match for the left-right check. diagonal: read from the left image's costs; own: a separate match, more accurate at about twice the time. (default diagonal) */
   "match.sgm.rightView"?: "diagonal" | "own" | undefined;
-  /** Disparities to compare at each pixel. full: all of them; coarseToFine: those near a match at half the size, for ranges above 64; faster, for large ranges. (default full) */
-  "match.sgm.search"?: "full" | "coarseToFine" | undefined;
+  /** Disparities to compare at each pixel. full: all of them; coarseToFine: those near a match at half the size, for ranges above 64; auto: coarseToFine where it is measured to be faster. (default full) */
+  "match.sgm.search"?: "full" | "coarseToFine" | "auto" | undefined;
   /** Interpolates the disparity to 1/16 px. Turn it off for whole pixels. (default true) */
   "match.sgm.subpixel"?: boolean | undefined;
   /** Longest horizontal arm of a pixel's region; CUDA computes up to 61. Longer arms smooth more and take more time. auto: 9, at half resolution 3. (px, default auto) */

@@ -27,6 +27,8 @@ export interface RunFigures {
   backendReason: string;
   instructionSet: EngineInfo["instructionSet"];
   algorithm: Algorithm;
+  /** The search in use, and why. */
+  search: EngineInfo["search"];
   width: number;
   height: number;
   /** Pixels with a disparity, filled ones among them; pixels whose disparity was found by matching. */

@@ -57,7 +57,7 @@ export function clocksDiffer(
 }
 
 export function runtimeInfo(config: Config, { board, source, input, engine, health }: InfoParts): object {
-  const { backend, backendReason, instructionSet, threads } = engine.info;
+  const { backend, backendReason, instructionSet, threads, search } = engine.info;
   const { algorithm, parameters: _, ...shared } = engine.match;
   return {
     version: VERSION,
@@ -69,6 +69,7 @@ export function runtimeInfo(config: Config, { board, source, input, engine, heal
     threads,
     algorithm,
     parameters: { match: { ...shared, ...matcherParameters(engine.match) }, refine: config.refine },
+    search,
     region: engine.options.region ?? null,
     depth: config.depth,
     width: input.geometry.width,

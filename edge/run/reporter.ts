@@ -96,6 +96,7 @@ export class Reporter {
       backendReason: engineInfo.backendReason,
       instructionSet: engineInfo.instructionSet,
       algorithm: match.algorithm,
+      search: engineInfo.search,
       width,
       height,
       validPercent: share(pipeline.validPixels),

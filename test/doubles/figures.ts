@@ -12,6 +12,7 @@ export const ENGINE_INFO = {
   threads: 3,
   workspaceBytes: 0,
   framesInFlight: 1,
+  search: { chosen: "full", reason: "the test's search" },
   memory: { images: "pinned-copy", results: "copied", imagesMicroseconds: 31.5, resultsMicroseconds: 62 },
   verticalOffset: {
     watched: true,

@@ -80,6 +80,7 @@ export const UNWATCHED = {
   },
   noise: { watched: false, known: false, sigma: 0, smoothed: false, range: 0 },
   memory: { images: "in-place", results: "in-place" },
+  search: { chosen: "full", reason: "a test" },
 } as const;
 
 export class HandEngine implements NativeEngine {

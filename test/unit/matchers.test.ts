@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // TypeScript's list of matchers against the native registry, and what the registry says of values it cannot take.
 import { describe, expect, test } from "vitest";
+import { packageRoot } from "../../core/index.js";
 import { MATCHER_FACTS, STAGE_FACTS } from "../../cuda/facts.js";
-import { engineAddon, matcherParameters, qualityWords } from "../../cuda/index.js";
+import { ALGORITHMS, createEngine, engineAddon, matcherParameters, qualityWords } from "../../cuda/index.js";
 import { loadConfig, matchParameters } from "../../edge/config/index.js";
+import { measuredSearches, searchResults } from "../../scripts/search-gains.mjs";
 import { computeFrame, engineOptions } from "../doubles/engine-call.js";
 import { layeredPair } from "../doubles/stereo-pair.js";
 
@@ -107,5 +109,72 @@ describe("values that the engine cannot take", () => {
       const other = await compute({ algorithm: "cbca", parameters: changed });
       expect(other.disparityQ4, JSON.stringify(changed)).not.toEqual(usual.disparityQ4);
     }
+  });
+});
+
+describe("match.sgm.search: auto", () => {
+  const { chooseSearch } = engineAddon();
+  const cases = measuredSearches(packageRoot(), searchResults(packageRoot()));
+  const matchOf = (one: { paths: number; numDisparities: number }, ...set: string[]) =>
+    matchParameters(
+      configWith(
+        ...["match.sgm.search=auto", `match.numDisparities=${one.numDisparities}`],
+        ...[`match.sgm.paths=${one.paths}`, ...set],
+      ).match,
+    );
+
+  test("takes coarseToFine in every measured case that is 1.25 times as fast, and in no other", () => {
+    expect(new Set(cases.map(({ gain }) => gain >= 1.25))).toEqual(new Set([true, false]));
+    for (const one of cases) {
+      const choice = chooseSearch(matchOf(one), one, one);
+      expect(choice?.chosen, JSON.stringify(one)).toBe(one.gain >= 1.25 ? "coarseToFine" : "full");
+      const { width, height, numDisparities, instructionSet } = one;
+      expect(choice?.reason).toContain(
+        choice?.chosen === "full"
+          ? `at ${width}x${height} with ${numDisparities} disparities on ${instructionSet}`
+          : "times as fast at",
+      );
+    }
+  });
+
+  test("keeps the full search where nothing was measured, and where the settings need it", () => {
+    const [one] = [...cases].sort((a, b) => b.gain - a.gain);
+    const chosen = (...[match, images = one!, device = one!]: Partial<Parameters<typeof chooseSearch>>) =>
+      chooseSearch(match ?? matchOf(one!), images, device);
+    expect(chosen()?.chosen).toBe("coarseToFine");
+    expect(chosen(undefined, undefined, { ...one!, instructionSet: "scalar" })?.chosen).toBe("full");
+    expect(chosen(undefined, undefined, { ...one!, multiprocessors: 10_000 })?.chosen).toBe("full");
+    expect(chosen(undefined, { width: 64, height: 48 })?.chosen).toBe("full");
+    expect(chosen(matchOf(one!, "match.sgm.paths=8"))?.reason).toMatch(/2 or 4 paths/);
+    expect(chosen(matchOf(one!, "match.sgm.p2=128"))?.reason).toMatch(/p2 of at most 127/);
+    // At half resolution, half of the range is searched.
+    expect(chosen({ ...matchOf({ ...one!, numDisparities: 128 }), halfResolution: true })?.reason).toMatch(
+      /up to 64 disparities/,
+    );
+  });
+
+  test("is null for matchers with one search", () => {
+    for (const algorithm of ALGORITHMS.filter((name) => name !== "sgm")) {
+      const match = matchParameters(configWith(`match.algorithm=${algorithm}`).match);
+      expect(chooseSearch(match, cases[0]!, cases[0]!), algorithm).toBeNull();
+    }
+  });
+
+  test("an engine runs and reports the search", () => {
+    const size = { width: 1280, height: 720, numDisparities: 256, paths: 4 };
+    const pair = { ...layeredPair(8, 8), ...size };
+    const open = (search: string) => {
+      const engine = createEngine(engineOptions(pair, { match: matchOf(size, `match.sgm.search=${search}`) }));
+      const { info } = engine;
+      engine.close();
+      return info;
+    };
+    const { search, instructionSet, workspaceBytes } = open("auto");
+    expect(search).toEqual(chooseSearch(matchOf(size), size, { instructionSet, multiprocessors: 0 }));
+    if (!("chosen" in search)) throw new Error(search.reason);
+    expect(open(search.chosen)).toMatchObject({
+      workspaceBytes,
+      search: { chosen: search.chosen, reason: `match.sgm.search is set to ${search.chosen}` },
+    });
   });
 });

@@ -9,6 +9,7 @@ import type {
   InstructionSet,
   NativeEncoding,
   PointsParameters,
+  SearchChoice,
 } from "./native.js";
 
 export interface CpuFeatures {
@@ -79,6 +80,15 @@ export interface EngineExports {
   };
   /** The first rule between the settings of a matcher that its values break. */
   brokenRule(match: MatcherValues & { algorithm: Algorithm }): BrokenRule | null;
+  /**
+   * The search that a matcher runs for images of this size, and why; null if it has one search.
+   * @param device multiprocessors of a GPU; 0 for a CPU
+   */
+  chooseSearch(
+    match: MatcherValues & { algorithm: Algorithm },
+    images: { width: number; height: number },
+    device: { instructionSet: EngineInfo["instructionSet"]; multiprocessors: number },
+  ): SearchChoice | null;
 }
 
 /** @throws DepthwattError ADDON_MISSING */

@@ -118,11 +118,34 @@ Napi::Value brokenRule(const Napi::CallbackInfo& info) {
   return result;
 }
 
+Napi::Value chooseSearchFor(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const Napi::Object match = objectAt(info, 0, "the matching settings"), place = objectAt(info, 1, "the images"),
+                     device = objectAt(info, 2, "the device");
+  const bool halfResolution = readBoolean(match, "halfResolution");
+  const auto matched = [&](int32_t value) { return halfResolution ? (value + 1) / 2 : value; };
+  MatchTask task;
+  task.matcher = readMatcherChoice(match, halfResolution);
+  task.width = matched(readInteger(place, "width", 1, 32768));
+  task.height = matched(readInteger(place, "height", 1, 32768));
+  const int32_t first = readInteger(match, "minDisparity", 0, kMaxDisparity);
+  const int32_t end = first + readInteger(match, "numDisparities", 1, kMaxNumDisparities);
+  task.search = {matched(first), matched(end) - matched(first)};
+  const SearchChoice search =
+      chooseSearch(&task, {readString(device, "instructionSet"), readInteger(device, "multiprocessors", 0, 1 << 16)});
+  if (search.name.empty()) return env.Null();
+  auto result = Napi::Object::New(env);
+  result.Set("chosen", search.name);
+  result.Set("reason", search.reason);
+  return result;
+}
+
 }  // namespace
 
 void addFacts(Napi::Env env, Napi::Object exports) {
   exports.Set("facts", Napi::Function::New(env, facts, "facts"));
   exports.Set("brokenRule", Napi::Function::New(env, brokenRule, "brokenRule"));
+  exports.Set("chooseSearch", Napi::Function::New(env, chooseSearchFor, "chooseSearch"));
 }
 
 }  // namespace depthwatt

@@ -188,6 +188,12 @@ export interface MemoryPaths {
   resultsMicroseconds?: number;
 }
 
+/** The search of a matcher that has several, and the reason for it, one sentence. */
+export interface SearchChoice {
+  chosen: string;
+  reason: string;
+}
+
 export interface EngineInfo {
   backend: BackendName;
   /** Why this backend runs, one sentence. */
@@ -197,6 +203,8 @@ export interface EngineInfo {
   workspaceBytes: number;
   /** Frames that are computed at once: submitting more of them only makes them wait. */
   framesInFlight: number;
+  /** What match.sgm.search: auto has chosen, or the setting. */
+  search: SearchChoice | { available: false; reason: string };
   memory: MemoryPaths;
   /**
    * Vertical offset of the right image, in rows: the median of the newest estimates, and the applied offset. atLimit: 4 rows or more, not applied.

@@ -336,6 +336,14 @@ Napi::Value Session::info(const Napi::CallbackInfo& info) {
   result.Set("threads", state.threads);
   result.Set("workspaceBytes", static_cast<double>(state.workspaceBytes));
   result.Set("framesInFlight", state.framesInWork);
+  auto search = Napi::Object::New(info.Env());
+  if (state.search.name.empty()) {
+    search.Set("available", false);
+  } else {
+    search.Set("chosen", state.search.name);
+  }
+  search.Set("reason", state.search.name.empty() ? "this matcher has one search" : state.search.reason);
+  result.Set("search", search);
   auto memory = Napi::Object::New(info.Env());
   memory.Set("images", inputPathName(state.paths.input));
   memory.Set("results", std::strcmp(state.backend, "cpu") == 0 ? "in-place"

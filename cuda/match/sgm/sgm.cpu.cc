@@ -38,8 +38,8 @@ constexpr Setting kParameters[] = {
         "rightView", "diagonal own",
         "Right-image match for the left-right check. diagonal: read from the left image's costs; own: a separate match, more accurate at about twice the time."),
     word(
-        "search", "full coarseToFine",
-        "Disparities to compare at each pixel. full: all of them; coarseToFine: those near a match at half the size, for ranges above 64; faster, for large ranges."),
+        "search", "full coarseToFine auto",
+        "Disparities to compare at each pixel. full: all of them; coarseToFine: those near a match at half the size, for ranges above 64; auto: coarseToFine where it is measured to be faster."),
     flag("subpixel", true, "Interpolates the disparity to 1/16 px. Turn it off for whole pixels."),
 };
 
@@ -77,7 +77,10 @@ constexpr MatcherFacts kFacts = {
     sizeof kParameters / sizeof *kParameters,
     // Half resolution with 4 paths costs less than full resolution with 2, and is better on KITTI.
     {kSteps, sizeof kSteps / sizeof *kSteps, 1, "paths", 0},
-    check};
+    check,
+    false,
+    nullptr,
+    chooseSgmSearch};
 
 /// Computes the census of both images of a pair and owns its memory.
 class CensusPair {

@@ -16,8 +16,11 @@ inline MatchingCost matchingCostFrom(const MatchTask& task) {
 /// Returns whether the left-right check uses a match of the mirrored pair, whose left image is the right one.
 inline bool hasOwnRightView(const MatchTask& task) { return task.leftRight && task.matcher.at("rightView") == 1; }
 
-/// The value of the setting search, in the order of its values.
+/// The value of the setting search, in the order of its values. The third is auto.
 constexpr int32_t kFullSearch = 0, kCoarseToFine = 1;
+
+/// Replaces `auto` with the search that is measured to be faster on the device (search_gains.h).
+SearchChoice chooseSgmSearch(MatchTask* task, const MatchDevice& device);
 
 inline bool searchesCoarseToFine(const MatchTask& task) { return task.matcher.at("search") == kCoarseToFine; }
 

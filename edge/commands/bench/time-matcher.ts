@@ -5,6 +5,7 @@ import { quantile } from "../../../core/index.js";
 import {
   type Algorithm,
   createEngine,
+  type EngineInfo,
   matcherParameters,
   type NativeEngine,
   type ParameterValue,
@@ -55,6 +56,7 @@ export interface BenchFigures {
   height: number;
   numDisparities: number;
   algorithm: Algorithm;
+  search: EngineInfo["search"];
   halfResolution: boolean;
   /** All parameters of the matcher. */
   parameters: Record<string, ParameterValue>;
@@ -122,7 +124,7 @@ export async function timeMatcher(options: BenchOptions): Promise<BenchFigures> 
   const meter = openMeter({ ...config.power, native: loadNative() });
   let peer: OpencvPeer | undefined;
   try {
-    const { backend, instructionSet, threads } = engine.info;
+    const { backend, instructionSet, threads, search } = engine.info;
     if (options.peer !== undefined)
       peer = await openOpencvPeer({ width, height, numDisparities, threads, left, right });
     const computeFrame = async () => {
@@ -168,6 +170,7 @@ export async function timeMatcher(options: BenchOptions): Promise<BenchFigures> 
       height,
       numDisparities,
       algorithm,
+      search,
       halfResolution,
       frames: times.length,
       medianMs,

@@ -129,6 +129,7 @@ async function match(leftFile: string, rightFile: string, options: MatchOptions)
       algorithm,
       backend: info.backend,
       instructionSet: info.instructionSet,
+      search: info.search,
       milliseconds: Math.round(milliseconds * 1000) / 1000,
       validPercent: Math.round(validPercent * 1000) / 1000,
       matchedPercent: Math.round(matchedPercent * 1000) / 1000,

@@ -112,6 +112,7 @@ test("match --json", async () => {
     algorithm: "sgm",
     backend: "cpu",
     instructionSet: "scalar",
+    search: ENGINE_INFO.search,
     milliseconds: sum([...stageTimes(0, LEFT_OUT)].filter((ms) => !Number.isNaN(ms))),
     validPercent: percent(valid),
     matchedPercent: percent(matched),

@@ -94,9 +94,11 @@ struct SearchGain {
 
 constexpr int32_t kLeastSearchGain = ${100 * LEAST_GAIN};  ///< percent
 
+// clang-format off
 constexpr SearchGain kSearchGains[] = {
 ${lines.join("\n")}
 };
+// clang-format on
 
 }  // namespace depthwatt
 `;

@@ -9,8 +9,8 @@ namespace gpu {
 
 /// Properties of the device.
 struct DeviceFacts {
-  bool integrated = false;           ///< cudaDevAttrIntegrated: CPU and GPU share their memory
-  int major = 0, minor = 0;          ///< compute capability
+  bool integrated = false;   ///< cudaDevAttrIntegrated: CPU and GPU share their memory
+  int major = 0, minor = 0;  ///< compute capability
   int multiprocessors = 0;
   bool registersHostMemory = false;  ///< cudaDevAttrHostRegisterSupported
   bool mapsHostMemory = false;       ///< cudaDevAttrCanMapHostMemory

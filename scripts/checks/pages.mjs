@@ -94,11 +94,12 @@ export const generatedPages = {
     const { generatePages } = await import(pathToFileURL(join(root, "scripts/docs.mjs")).href);
     const { FACTS_PATH, factsText } = await import(pathToFileURL(join(root, "scripts/facts.mjs")).href);
     const gains = await import(pathToFileURL(join(root, "scripts/search-gains.mjs")).href);
+    const measured = gains.searchResults(root);
     const facts = factsText(root);
     // Without the addon, types and settings are as committed.
     const pages = {
       ...(await generatePages(root)),
-      [gains.SEARCH_GAINS_PATH]: gains.searchGainsText(root, gains.searchResults(root)),
+      ...(measured.length > 0 && { [gains.SEARCH_GAINS_PATH]: gains.searchGainsText(root, measured) }),
       ...(facts !== undefined && { [FACTS_PATH]: facts }),
     };
     const problems = Object.entries(pages).flatMap(([path, text]) => {

@@ -164,7 +164,9 @@ describe("match.sgm.search: auto", () => {
     const size = { width: 1280, height: 720, numDisparities: 256, paths: 4 };
     const pair = { ...layeredPair(8, 8), ...size };
     const open = (search: string) => {
-      const engine = createEngine(engineOptions(pair, { match: matchOf(size, `match.sgm.search=${search}`) }));
+      const engine = createEngine(
+        engineOptions(pair, { match: matchOf(size, `match.sgm.search=${search}`) }),
+      );
       const { info } = engine;
       engine.close();
       return info;

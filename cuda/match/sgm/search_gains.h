@@ -18,6 +18,7 @@ struct SearchGain {
 
 constexpr int32_t kLeastSearchGain = 125;  ///< percent
 
+// clang-format off
 constexpr SearchGain kSearchGains[] = {
     {"avx512", 0, 1280, 720, 256, 4, 214},
     {"cuda", 132, 1280, 720, 128, 4, 145},
@@ -35,5 +36,6 @@ constexpr SearchGain kSearchGains[] = {
     {"cuda", 8, 1920, 1080, 256, 4, 317},
     {"cuda", 8, 1280, 720, 256, 4, 320},
 };
+// clang-format on
 
 }  // namespace depthwatt

@@ -200,7 +200,7 @@ ${table(["preset", "of", "unit", "measured", "published", "measured in", "publis
 ${settings.join("\n")}`;
 }
 
-function boardsPage({ loadBoards }) {
+function boardsPage({ loadBoards, PREDICTED_SPEED }) {
   const boards = loadBoards();
   const rows = boards.flatMap(({ title, recommended }) =>
     (Array.isArray(recommended) ? recommended : []).map((item) => [
@@ -210,6 +210,14 @@ function boardsPage({ loadBoards }) {
       `${item.width} x ${item.height}, ${item.numDisparities}`,
       item.framesPerSecond,
       `**${item.kind}**`,
+    ]),
+  );
+  const predicted = boards.flatMap(({ name, title }) =>
+    (PREDICTED_SPEED[name] ?? []).map(({ width, height, numDisparities, full, coarseToFine }) => [
+      title,
+      `${width} x ${height}, ${numDisparities}`,
+      full,
+      coarseToFine,
     ]),
   );
   const without = boards
@@ -227,6 +235,10 @@ This page lists the speed to expect of each board and power mode, from ${code("b
 The watts of a power mode are its name, not a measurement. [Send in measurements](../guides/contribute.md) of your board.
 
 ${table(["board", "power mode", "matcher", "size, disparities", "frames per second", "kind"], rows)}
+
+Predicted frames per second of sgm with 4 paths, for each ${code("match.sgm.search")} ([joules](../guides/measuring.md#energy-of-a-frame-elsewhere)):
+
+${table(["board", "size, disparities", "full", "coarseToFine"], predicted)}
 
 Without a recommendation:
 

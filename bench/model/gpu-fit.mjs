@@ -91,7 +91,7 @@ const TIMES = { walks: walkMs, pixels: pixelMs };
 const BOUNDS = { memory: 1, issue: 1, cache: 1, exponent: 8 };
 
 /** Least squares of the logarithms, by a search along one parameter after the other. */
-function search(used, begin, time) {
+export function searchParameters(used, begin, time) {
   const squaredError = (parameters) =>
     used.reduce(
       (sum, { row, job, machine }) =>
@@ -127,7 +127,7 @@ export function fitModel(measured, fitted = isFitted) {
   const parameters = {};
   let rows = 0;
   for (const [family, begin] of Object.entries(PARAMETERS)) {
-    parameters[family] = search(of(family), begin, TIMES[family]).parameters;
+    parameters[family] = searchParameters(of(family), begin, TIMES[family]).parameters;
     rows += of(family).length;
   }
   return { parameters, rows };

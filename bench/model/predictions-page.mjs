@@ -83,7 +83,7 @@ function wrapped(page) {
  * Returns the page. `times` and `sass` are result files; `test` and `blind` are fits with and without rows measured next to a memory
  * stream; `said` has the predictions; `frames` are the columns of the table of boards.
  */
-export function renderPage({ times, sass }, test, blind, said, frames) {
+export function renderPage({ times, sass, search }, test, blind, said, frames, both) {
   const link = (file) => `[${file.path.split("/").at(-1)}](../../${file.path})`;
   const parameters = Object.entries(test.parameters).map(
     ([family, values]) =>
@@ -125,6 +125,19 @@ memory. "Half" is half resolution. Shares are instructions / memory / waiting of
 ${boards.join("\n")}
 
 ${unknown.map((one) => `Not predicted: ${one.title}, because ${one.why}.`).join(" ")}
+
+## Both searches
+
+Frames per second of both searches ([coarse-to-fine search](../../cuda/match/sgm/coarse-to-fine.md)), and joules per frame at the power limit of the module. A board
+takes at most that, so these joules are an upper bound. No board has measured them.
+
+${both.table}
+
+The model of coarse-to-fine search has three parameters, fitted on the times of ${link(search)} on 132 and 8 multiprocessors. It predicts the ${both.unseen} times on 16
+multiprocessors within ${percent(both.worst)}. In the same run the model of the full search is ${percent(both.fullFast)} too fast at most, so the gain of a board without a memory
+limit is larger than predicted. Ranges above 128 disparities cost the full search as much per cell as 128.
+
+## Published by others
 
 Published by others, with their own settings, and not measured here:
 

@@ -7,10 +7,18 @@ import { fileURLToPath } from "node:url";
 import { fitModel, instructionCounts, isFitted, judge, LIMIT, measurements } from "./gpu-fit.mjs";
 import { frameMs, frameWalks, lanesFor, walkMs } from "./gpu-model.mjs";
 import { renderPage } from "./predictions-page.mjs";
+import {
+  bothSearches,
+  ENERGY_PAGE,
+  isSearchResult,
+  PREDICTED_SPEED_PATH,
+  predictedSpeedText,
+  withEnergyTable,
+} from "./search-predictions.mjs";
 
 /**
  * @typedef {import("./gpu-fit.mjs").Row} Row
- * @typedef {{ times: { rows: (Row & { gigabytesPerSecond: number })[], commit: string }[], sass: { rows: any[] } }} Loaded
+ * @typedef {{ times: { rows: (Row & { gigabytesPerSecond: number })[], commit: string }[], sass: { rows: any[] }, search: any }} Loaded
  * @typedef {{
  *   parameters: import("./gpu-model.mjs").Parameters,
  *   fittedRows: number,
@@ -85,7 +93,10 @@ export function load(paths = named()) {
   const sass = files.find((file) => file.machine === "disassembly");
   if (sass === undefined)
     throw new Error("none of these files counts instructions: name what sass-cells.mjs wrote");
-  return { times: files.filter((file) => file !== sass), sass };
+  const search = files.find(isSearchResult);
+  if (search === undefined)
+    throw new Error("none of these files times both searches: name what bench_search wrote");
+  return { times: files.filter((file) => file !== sass && file !== search), sass, search };
 }
 
 /** A board's file with what it extends: a name next to it, or in the folder of boards. */
@@ -99,7 +110,8 @@ function board(name, folder = join(root, "board-configs")) {
   const own = JSON.parse(readFileSync(path, "utf8"));
   if (own.extends === undefined) return own;
   const base = board(own.extends, dirname(path));
-  return { ...base, ...own, gpu: { ...base.gpu, ...own.gpu }, memory: { ...base.memory, ...own.memory } };
+  const merged = (key) => ({ [key]: { ...base[key], ...own[key] } });
+  return { ...base, ...own, ...merged("gpu"), ...merged("memory"), ...merged("power") };
 }
 
 /**
@@ -195,7 +207,9 @@ export function predictions(loaded = load(), test = tested(loaded)) {
       const machine = machines.get(name);
       if (machine.why !== undefined) return { title: boardTitle(name), why: machine.why };
       return {
+        name,
         title: boardTitle(name),
+        limitWatts: board(name).power.moduleLimitWatts.value,
         machine,
         framesPerSecond: FRAMES.map((frame) => fps(frame, machine)),
         shares: timeShares(VGA, machine, test.parameters),
@@ -215,12 +229,23 @@ export function predictions(loaded = load(), test = tested(loaded)) {
 export function page(loaded = load()) {
   const test = tested(loaded);
   const blind = tested(loaded, (row) => isFitted(row) && !(row.streamGigabytesPerSecond > 0));
-  return renderPage(loaded, test, blind, predictions(loaded, test), FRAMES);
+  const said = predictions(loaded, test);
+  return renderPage(loaded, test, blind, said, FRAMES, bothSearches(loaded, test, said));
+}
+
+/** @param {Loaded} loaded */
+export function bothPredictions(loaded = load(), test = tested(loaded)) {
+  return bothSearches(loaded, test, predictions(loaded, test));
 }
 
 function main(files) {
   const paths = files.map((file) => relative(root, resolve(file)));
-  writeFileSync(join(root, PAGE), page(load(paths.length > 0 ? paths : undefined)));
+  const loaded = load(paths.length > 0 ? paths : undefined);
+  writeFileSync(join(root, PAGE), page(loaded));
+  const both = bothPredictions(loaded);
+  writeFileSync(join(root, PREDICTED_SPEED_PATH), predictedSpeedText(both));
+  const energy = join(root, ENERGY_PAGE);
+  writeFileSync(energy, withEnergyTable(readFileSync(energy, "utf8"), both));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) main(process.argv.slice(2));

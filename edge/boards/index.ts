@@ -13,6 +13,7 @@ export {
 } from "./detect.js";
 export { JETPACK_FAMILIES, type JetpackFamily, L4T_RELEASES, type L4tFinding, readL4t } from "./l4t.js";
 export { listBoards, loadBoardFile, loadBoards, SHIPPED_BOARDS } from "./load.js";
+export { PREDICTED_SPEED, type PredictedSpeed } from "./predicted-speed.js";
 export {
   type BoardFile,
   type BoardMode,

@@ -6,9 +6,16 @@ import { describe, expect, test } from "vitest";
 import { residentWarps } from "../../bench/model/cuda-table.mjs";
 import { isFitted, modelJob } from "../../bench/model/gpu-fit.mjs";
 import { frameMs, WALKS, walkMs } from "../../bench/model/gpu-model.mjs";
-import { load, page, predictions, tested } from "../../bench/model/predictions.mjs";
+import { bothPredictions, load, page, predictions, tested } from "../../bench/model/predictions.mjs";
 import { countCost, findIteration, findLoops, issueSlots, parseSass } from "../../bench/model/sass-loops.mjs";
 import { firstTurn, lineTurn, tileTurn } from "../../bench/model/sass-turns.mjs";
+import { levelsOf } from "../../bench/model/search-model.mjs";
+import {
+  ENERGY_PAGE,
+  PREDICTED_SPEED_PATH,
+  predictedSpeedText,
+  withEnergyTable,
+} from "../../bench/model/search-predictions.mjs";
 
 const results = () => structuredClone(load());
 /** The same results, and what one partition took in the rows that `where` picks, times a factor. */
@@ -24,6 +31,26 @@ describe("predictions of boards", () => {
       readFileSync("docs/internals/predictions.md", "utf8"),
       "renew it by: node bench/model/predictions.mjs",
     ).toBe(page());
+  });
+  test("both searches of every board are printed as the model gives them, and it predicts times that it was not fitted on", () => {
+    const both = bothPredictions();
+    expect(readFileSync(PREDICTED_SPEED_PATH, "utf8")).toBe(predictedSpeedText(both));
+    const energy = readFileSync(ENERGY_PAGE, "utf8");
+    expect(withEnergyTable(energy, both)).toBe(energy);
+    const known = predictions().boards.filter(({ machine }) => machine !== undefined);
+    expect(both.rows.map(({ name }) => name)).toEqual(known.map(({ name }) => name));
+    for (const { limitWatts, title } of both.rows.filter(({ limitWatts }) => limitWatts !== undefined))
+      expect(energy).toContain(`| ${title} | ${limitWatts} |`);
+    expect(both.unseen).toBeGreaterThan(0);
+    expect(both.worst).toBeLessThan(0.25);
+  });
+  test("coarse-to-fine search works on 32 cells of a pixel, and on 64 of the coarsest level's", () => {
+    const cells = (numDisparities: number) =>
+      levelsOf({ width: 640, height: 480, numDisparities }).reduce(
+        (sum, level) => sum + (level.width * level.height * level.cells) / (640 * 480),
+        0,
+      );
+    expect([64, 128, 256].map(cells)).toEqual([64, 32 + 64 / 4, 32 + 32 / 4 + 64 / 16]);
   });
   test("nothing that tests the model was seen by the fit", () => {
     const { unseen, fittedRows } = tested();

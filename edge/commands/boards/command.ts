@@ -11,6 +11,7 @@ import {
   known,
   knownNumber,
   loadBoards,
+  PREDICTED_SPEED,
 } from "../../boards/index.js";
 import { withExamples, withJson } from "../../cli/options.js";
 import { columns, paint, printJson, printLine } from "../../cli/output.js";
@@ -66,6 +67,36 @@ function boardRow(board: BoardFile): string[] {
   ];
 }
 
+/** Predicted frames per second of both searches, and joules at the module's power limit: an upper bound. */
+function predictions({ name, power }: BoardFile) {
+  const watts = known(power.moduleLimitWatts);
+  const notKnown = { available: false as const, reason: "the power limit of the module is not known" };
+  return (PREDICTED_SPEED[name] ?? []).map(({ full, coarseToFine, ...image }) => {
+    const search = (fps: number) => ({
+      fps,
+      wattsAtMost: watts ?? notKnown,
+      joulesPerFrameAtMost: watts === undefined ? notKnown : Number((watts / fps).toPrecision(3)),
+    });
+    return { ...image, full: search(full), coarseToFine: search(coarseToFine) };
+  });
+}
+
+function printPredictions(board: BoardFile): void {
+  const rows = predictions(board).map(({ width, height, numDisparities, full, coarseToFine }) => {
+    const search = ({ fps, wattsAtMost, joulesPerFrameAtMost }: typeof full) =>
+      `${fps} fps${typeof wattsAtMost === "number" ? `, up to ${wattsAtMost} W, ${joulesPerFrameAtMost} J` : ""}`;
+    return [
+      `    ${width}x${height}`,
+      `${numDisparities} disparities`,
+      `full: ${search(full)}`,
+      `coarseToFine: ${search(coarseToFine)}`,
+    ];
+  });
+  if (rows.length === 0) return;
+  printLine("  predicted, for each match.sgm.search:");
+  for (const line of columns(rows)) printLine(line);
+}
+
 function printDetection(detection: Detection): void {
   const { board, level, reason, evidence } = detection;
   const { model, l4t } = evidence;
@@ -86,7 +117,9 @@ function printDetection(detection: Detection): void {
     ]);
   }
   for (const line of columns(rows)) printLine(line);
-  if (board === undefined || !Array.isArray(board.recommended)) return;
+  if (board === undefined) return;
+  printPredictions(board);
+  if (!Array.isArray(board.recommended)) return;
   printLine("  expected:");
   const advice = board.recommended.map((item) => {
     const watts = knownNumber(item.budgetWatts);
@@ -120,7 +153,7 @@ function boards(options: { json?: boolean }): void {
         modes: evidence.modes,
         sensors: sensors(detection),
       },
-      boards: all,
+      boards: all.map((board) => ({ ...board, predicted: predictions(board) })),
     });
     return;
   }

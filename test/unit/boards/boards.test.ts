@@ -3,6 +3,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { engineAddon } from "../../../cuda/index.js";
 import {
   boardTotalRule,
   detectBoard,
@@ -12,9 +13,11 @@ import {
   listBoards,
   loadBoardFile,
   loadBoards,
+  PREDICTED_SPEED,
   readL4t,
   SHIPPED_BOARDS,
 } from "../../../edge/boards/index.js";
+import { loadConfig, matchParameters } from "../../../edge/config/index.js";
 import { openBestSensor, readContext } from "../../../power/index.js";
 import {
   boardFromConfig,
@@ -76,6 +79,20 @@ describe("board configs", () => {
           ).toContain(item.mode);
       }
     }
+  });
+});
+
+describe("the search of a board", () => {
+  test.each(Object.keys(PREDICTED_SPEED))("%s takes coarseToFine only where a gain is predicted", (name) => {
+    const multiprocessors = known(boards.find((board) => board.name === name)!.gpu.multiprocessors)!;
+    const chosen = PREDICTED_SPEED[name]!.filter((frame) => {
+      const set = [`board=${name}`, `match.numDisparities=${frame.numDisparities}`];
+      const match = matchParameters(loadConfig({ environment: {}, set }).config.match);
+      const choice = engineAddon().chooseSearch(match, frame, { instructionSet: "cuda", multiprocessors });
+      return choice?.chosen === "coarseToFine";
+    });
+    expect(chosen.length).toBeGreaterThan(0);
+    for (const { full, coarseToFine } of chosen) expect(coarseToFine / full).toBeGreaterThan(1.25);
   });
 });
 

@@ -23,7 +23,7 @@ function createMatcher(set) {
 }
 
 /** Pixels with a truth by confidence: how many, how many off by more than the scene's threshold, how many not. */
-function countLevels({ truth, badThresholdPx }, { disparityQ4, confidence }) {
+export function countLevels({ truth, badThresholdPx }, { disparityQ4, confidence }) {
   const counts = {
     pixels: new Array(LEVELS).fill(0),
     bad: new Array(LEVELS).fill(0),
@@ -60,7 +60,7 @@ export function sparsification({ pixels, bad }) {
 }
 
 /** Share within the threshold by confidence, sixteen confidences together, every scene with the same weight. */
-function reliabilityBins(scenes) {
+export function reliabilityBins(scenes) {
   const points = [];
   for (let first = 1; first < LEVELS; first += BIN) {
     let [weight, within, at] = [0, 0, 0];

@@ -82,6 +82,7 @@ const COLUMNS: [name: string, value: (result: PointResult) => unknown][] = [
   ["paths", (r) => r.point.paths],
   ["rate_hz", (r) => r.point.rateHz],
   ["half_resolution", (r) => String(r.point.halfResolution ?? false)],
+  ["search", (r) => r.point.search ?? "full"],
   ["without", (r) => r.point.without],
   ["repeated", (r) => r.point.repeat && `${r.point.repeat.stage}=${r.point.repeat.times}`],
   ["backend", (r) => r.backend],

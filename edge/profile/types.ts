@@ -20,6 +20,8 @@ export interface ProfilePoint {
   rateHz: number | "max";
   /** Matched at half the width and height; absent: at full resolution. */
   halfResolution?: true;
+  /** match.sgm.search; absent: full. */
+  search?: "coarseToFine";
   /** A stage that is left out, to find what it costs. */
   without?: OptionalStage;
   /** A stage that runs more than once in every frame, to find what it costs. */
@@ -119,6 +121,7 @@ export function pointId(point: ProfilePoint): string {
     rate,
     ...(point.mode === undefined ? [] : [point.mode]),
     ...(point.halfResolution ? ["half"] : []),
+    ...(point.search === undefined ? [] : [point.search]),
     ...(point.without === undefined ? [] : [`no-${point.without}`]),
     ...(point.repeat === undefined ? [] : [`${point.repeat.stage}-x${point.repeat.times}`]),
   ];

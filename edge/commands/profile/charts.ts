@@ -45,7 +45,8 @@ export function shortName({ point }: PointResult): string {
   const mode = point.mode === undefined ? "" : ` ${point.mode}`;
   const how = hasPaths(point.algorithm) ? `p${point.paths}` : point.algorithm;
   const half = point.halfResolution ? " half" : "";
-  return `${point.width}x${point.height} d${point.numDisparities} ${how}${half}${rate}${mode}`;
+  const search = point.search === undefined ? "" : ` ${point.search}`;
+  return `${point.width}x${point.height} d${point.numDisparities} ${how}${half}${search}${rate}${mode}`;
 }
 
 const figures = (point: MeasuredPoint): string =>

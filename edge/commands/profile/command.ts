@@ -134,6 +134,11 @@ export function define(command: Command): void {
     .option("--paths <list>", "numbers of paths", "2,4,8")
     .option("--rates <list>", "frames per second, or max", "max")
     .option("--resolutions <list>", "full, half", "full")
+    .option(
+      "--searches <list>",
+      "searches of sgm, where they differ: full, coarseToFine",
+      "full,coarseToFine",
+    )
     .option("--seconds <n>", "seconds measured per point, at least 2", "20")
     .option("--warm-up <n>", "unmeasured seconds before each point", "4")
     .option("--idle <n>", "seconds of idle power before and after, at least 2", "10")

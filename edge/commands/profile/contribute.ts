@@ -39,6 +39,8 @@ export const contributionSchema = z.strictObject({
         height: z.int().positive(),
         numDisparities: z.int().positive(),
         halfResolution: z.boolean(),
+        /** Absent from older contributions: full. */
+        search: z.enum(["full", "coarseToFine"]).optional(),
         paths: z.literal([2, 4, 8]),
         rateHz: z.union([positive, z.literal("max")]),
         backend: z.enum(["cpu", "cuda"]),
@@ -105,6 +107,7 @@ export function createContribution(profile: Profile, kernels: KernelTimes | null
         height: point.height,
         numDisparities: point.numDisparities,
         halfResolution: point.halfResolution ?? false,
+        search: point.search ?? "full",
         paths: point.paths,
         rateHz: point.rateHz,
         backend: result.backend,

@@ -66,7 +66,11 @@ function openEngine(
     ...base,
     match: {
       ...match,
-      parameters: { ...match.parameters, ...(hasPaths(algorithm) && { paths: point.paths }) },
+      parameters: {
+        ...match.parameters,
+        ...(hasPaths(algorithm) && { paths: point.paths }),
+        ...(algorithm === "sgm" && { search: point.search ?? "full" }),
+      },
     },
     refine: {
       ...base.refine,

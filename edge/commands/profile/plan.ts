@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The points that a profile measures, in order: power modes are the outermost loop, because changing one takes longest.
 import { DepthwattError } from "../../../core/index.js";
-import { ALGORITHMS, type Algorithm } from "../../../cuda/index.js";
+import { ALGORITHMS, type Algorithm, engineAddon, findMatcher } from "../../../cuda/index.js";
 import { parseRepeatedStage } from "../../profile/repeated-stage.js";
 import { hasPaths, OPTIONAL_STAGES, type ProfilePoint, type RepeatedStage } from "../../profile/types.js";
+
+/** The searches of sgm that a profile compares. */
+export const SEARCHES = ["full", "coarseToFine"] as const;
+export type Search = (typeof SEARCHES)[number];
+const FULL_ONLY: readonly Search[] = ["full"];
 
 export interface PlanOptions {
   /** Undefined = the mode the machine is in. */
@@ -17,6 +22,7 @@ export interface PlanOptions {
   resolutions: readonly boolean[];
   /** Measures the helper's engine too, as fast as it is. */
   foreign?: boolean;
+  searches: readonly Search[];
   /** Adds runs with each optional stage left out and each of `repeated` repeated, this many rounds of them; 0 = none. */
   stageRounds: number;
   repeated: readonly RepeatedStage[];
@@ -76,6 +82,27 @@ export function parseResolutions(text: string): boolean[] {
   );
 }
 
+export const parseSearches = (text: string): Search[] =>
+  parts(text).map(
+    (part) => SEARCHES.find((search) => search === part) ?? refuse("--searches", part, SEARCHES.join(" or ")),
+  );
+
+/** Returns whether coarse-to-fine search differs from the full one at this point. */
+function hasSearches({
+  algorithm,
+  paths,
+  numDisparities,
+  ...point
+}: ProfilePoint & { algorithm: Algorithm }) {
+  if (!findMatcher(algorithm).parameters.some(({ key }) => key === "search")) return false;
+  const { brokenRule, chooseSearch } = engineAddon();
+  const parameters = { paths, search: "coarseToFine" };
+  const halfResolution = point.halfResolution ?? false;
+  const match = { algorithm, minDisparity: 0, numDisparities, halfResolution, parameters };
+  const device = { instructionSet: "scalar", multiprocessors: 0 } as const;
+  return brokenRule(match) === null && chooseSearch(match, point, device)?.chosen === "coarseToFine";
+}
+
 export const parseRepeatedStages = (text: string): RepeatedStage[] =>
   parts(text).map((part) => parseRepeatedStage("--repeat-stages", part));
 
@@ -92,7 +119,10 @@ export function planPoints(options: PlanOptions): ProfilePoint[] {
             for (const half of options.resolutions) {
               for (const rateHz of options.rates) {
                 const resolution = half ? { halfResolution: true as const } : {};
-                points.push({ mode, algorithm, ...size, numDisparities, paths, rateHz, ...resolution });
+                const point = { mode, algorithm, ...size, numDisparities, paths, rateHz, ...resolution };
+                const searches = hasSearches(point) ? options.searches : FULL_ONLY;
+                for (const search of searches)
+                  points.push(search === "full" ? { ...point } : { ...point, search });
               }
             }
           }

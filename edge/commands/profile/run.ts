@@ -27,6 +27,7 @@ import {
   parseRates,
   parseRepeatedStages,
   parseResolutions,
+  parseSearches,
   parseSizes,
   planPoints,
 } from "./plan.js";
@@ -45,6 +46,7 @@ export interface ProfileOptions {
   paths: string;
   rates: string;
   resolutions: string;
+  searches: string;
   seconds: string;
   warmUp: string;
   idle: string;
@@ -136,6 +138,7 @@ function buildPlan(options: ProfileOptions, modes: readonly (string | undefined)
     rates: parseRates(options.rates),
     resolutions: parseResolutions(options.resolutions),
     foreign: options.foreign !== undefined,
+    searches: parseSearches(options.searches),
     ...stageRounds(options),
   });
 }

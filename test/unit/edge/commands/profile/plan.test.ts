@@ -13,6 +13,7 @@ import {
   parseRates,
   parseRepeatedStages,
   parseResolutions,
+  parseSearches,
   parseSizes,
   planPoints,
 } from "../../../../../edge/commands/profile/plan.js";
@@ -48,6 +49,7 @@ describe("plan", () => {
     paths: parsePaths("4,8"),
     rates: parseRates("max,30"),
     resolutions: [false],
+    searches: parseSearches("full,coarseToFine"),
     stageRounds: 0,
     repeated: [],
   };
@@ -102,6 +104,22 @@ describe("plan", () => {
     ]);
     expect(refusal(() => parseResolutions("quarter")).message).toContain("full or half");
     expect(refusal(() => parseAlgorithms("bm")).message).toContain("sgm or cbca");
+  });
+
+  test("both searches where they differ", () => {
+    const points = planPoints({
+      ...options,
+      modes: [undefined],
+      sizes: parseSizes("640x480"),
+      rates: ["max"],
+      algorithms: parseAlgorithms("sgm,cbca"),
+      disparities: [64, 128],
+      resolutions: parseResolutions("full,half"),
+    });
+    expect(points.filter(({ search }) => search !== undefined).map(pointId)).toEqual([
+      "sgm-640x480-d128-p4-max-coarseToFine",
+    ]);
+    expect(refusal(() => parseSearches("auto")).message).toContain("full or coarseToFine");
   });
 
   test("says what it expected", () => {

@@ -15,11 +15,10 @@ const COARSE_TO_FINE = "sgm, coarse-to-fine search";
 const cpuCases = (rows) =>
   rows
     .filter(({ ofSmallest, settings = [] }) => ofSmallest !== undefined && settings.length === 0)
-    .map(({ instructionSet = "avx512", paths = 4, width, height, numDisparities, ofSmallest, ofCpu }) => ({
-      instructionSet,
-      multiprocessors: 0,
-      ...{ width, height, numDisparities, paths, gain: 1 / Math.max(ofSmallest, ofCpu) },
-    }));
+    .map(({ instructionSet = "avx512", paths = 4, width, height, numDisparities, ofSmallest, ofCpu }) => {
+      const gain = 1 / Math.max(ofSmallest, ofCpu);
+      return { instructionSet, multiprocessors: 0, width, height, numDisparities, paths, gain };
+    });
 
 const cudaCases = (rows) =>
   rows
@@ -71,8 +70,8 @@ export function searchGainsText(root, paths) {
         b.multiprocessors - a.multiprocessors ||
         a.gain - b.gain,
     )
-    .map(({ instructionSet, multiprocessors, width, height, numDisparities, paths: lanes, gain }) => {
-      const numbers = [multiprocessors, width, height, numDisparities, lanes, Math.floor(100 * gain)];
+    .map(({ instructionSet, multiprocessors, width, height, numDisparities, paths: directions, gain }) => {
+      const numbers = [multiprocessors, width, height, numDisparities, directions, Math.floor(100 * gain)];
       return `    {"${instructionSet}", ${numbers.join(", ")}},`;
     });
   return `// SPDX-License-Identifier: Apache-2.0
@@ -107,7 +106,7 @@ ${lines.join("\n")}
 /** The result files that the table names. */
 export function searchResults(root) {
   const path = join(root, SEARCH_GAINS_PATH);
-  return existsSync(path) ? readFileSync(path, "utf8").match(/bench\/results\/\S+\.json/g) : [];
+  return existsSync(path) ? (readFileSync(path, "utf8").match(/bench\/results\/\S+\.json/g) ?? []) : [];
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -89,7 +89,9 @@ export function fitSearch({ rows, cacheBytes }, parameters, { share, startMs, co
         memoryGigabytesPerSecond: rate,
         cacheBytes,
         streaming: false,
-        ...{ startMs, counts, cardSlots },
+        startMs,
+        counts,
+        cardSlots,
       },
     }));
   const time = (job, machine, search) => ({ total: searchMs(job, machine, { ...parameters, search }) });

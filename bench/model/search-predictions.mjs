@@ -29,7 +29,13 @@ function fullTooFast({ rows }, judged, parameters) {
   return Math.max(...shares);
 }
 
-/** Both searches of every board that can be predicted. */
+/**
+ * Both searches of every board that can be predicted.
+ * @returns {{
+ *   rows: { name: string, title: string, limitWatts: number | undefined, frames: any[] }[],
+ *   unseen: number, worst: number, fullFast: number, table: string,
+ * }}
+ */
 export function bothSearches({ sass, search }, { parameters }, { share, startMs, boards }) {
   const counts = upTo128(instructionCounts(sass, 90, "half2"));
   const fit = fitSearch(search, parameters, { share, startMs, counts });
@@ -40,7 +46,9 @@ export function bothSearches({ sass, search }, { parameters }, { share, startMs,
     .map(({ name, title, machine, limitWatts }) => {
       const board = { ...machine, counts: upTo128(machine.counts), cardSlots: fit.cardSlots };
       return {
-        ...{ name, title, limitWatts },
+        name,
+        title,
+        limitWatts,
         frames: FRAMES.map((frame) => ({
           ...frame,
           full: rounded(1000 / frameMs(frame, board, parameters)),

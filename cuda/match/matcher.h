@@ -62,7 +62,7 @@ struct MatchReach {
 struct MatcherFacts;
 struct MatchTask;
 
-/// The processor that runs a matcher.
+/// The CPU or GPU that runs a matcher.
 struct MatchDevice {
   std::string instructionSet;   ///< "cuda" for a GPU
   int32_t multiprocessors = 0;  ///< of a GPU

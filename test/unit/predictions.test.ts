@@ -38,7 +38,7 @@ describe("predictions of boards", () => {
     const energy = readFileSync(ENERGY_PAGE, "utf8");
     expect(withEnergyTable(energy, both)).toBe(energy);
     const known = predictions().boards.filter(({ machine }) => machine !== undefined);
-    expect(both.rows.map(({ name }) => name)).toEqual(known.map(({ name }) => name));
+    expect(both.rows.map(({ name }) => name)).toEqual(known.map((board) => board.name));
     for (const { limitWatts, title } of both.rows.filter(({ limitWatts }) => limitWatts !== undefined))
       expect(energy).toContain(`| ${title} | ${limitWatts} |`);
     expect(both.unseen).toBeGreaterThan(0);

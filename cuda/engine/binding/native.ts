@@ -203,7 +203,7 @@ export interface EngineInfo {
   workspaceBytes: number;
   /** Frames that are computed at once: submitting more of them only makes them wait. */
   framesInFlight: number;
-  /** What match.sgm.search: auto has chosen, or the setting. */
+  /** The search in use: the choice of match.sgm.search: auto, or the setting. */
   search: SearchChoice | { available: false; reason: string };
   memory: MemoryPaths;
   /**

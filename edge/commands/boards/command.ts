@@ -74,8 +74,8 @@ function predictions({ name, power }: BoardFile) {
   return (PREDICTED_SPEED[name] ?? []).map(({ full, coarseToFine, ...image }) => {
     const search = (fps: number) => ({
       fps,
-      wattsAtMost: watts ?? notKnown,
-      joulesPerFrameAtMost: watts === undefined ? notKnown : Number((watts / fps).toPrecision(3)),
+      maxWatts: watts ?? notKnown,
+      maxJoulesPerFrame: watts === undefined ? notKnown : Number((watts / fps).toPrecision(3)),
     });
     return { ...image, full: search(full), coarseToFine: search(coarseToFine) };
   });
@@ -83,8 +83,8 @@ function predictions({ name, power }: BoardFile) {
 
 function printPredictions(board: BoardFile): void {
   const rows = predictions(board).map(({ width, height, numDisparities, full, coarseToFine }) => {
-    const search = ({ fps, wattsAtMost, joulesPerFrameAtMost }: typeof full) =>
-      `${fps} fps${typeof wattsAtMost === "number" ? `, up to ${wattsAtMost} W, ${joulesPerFrameAtMost} J` : ""}`;
+    const search = ({ fps, maxWatts, maxJoulesPerFrame }: typeof full) =>
+      `${fps} fps${typeof maxWatts === "number" ? `, up to ${maxWatts} W, ${maxJoulesPerFrame} J` : ""}`;
     return [
       `    ${width}x${height}`,
       `${numDisparities} disparities`,

@@ -6,6 +6,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import ts from "typescript";
 import { table, withResultTables } from "../bench/shared/result-tables.mjs";
 import { bundledTree, productionTree, reasons } from "../packaging/dependency-tree.mjs";
+import { withCameraTable } from "./camera-table.mjs";
 
 const NOTICE = "<!-- Made from the code by `npm run docs`; edits here are lost. -->";
 
@@ -340,6 +341,7 @@ export async function generatePages(root) {
   ]);
   return {
     "docs/internals/cpu-limits.md": withResultTables(root, "docs/internals/cpu-limits.md"),
+    "docs/guides/cameras.md": withCameraTable(root, "docs/guides/cameras.md"),
     "docs/guides/accuracy.md": withResultTables(root, "docs/guides/accuracy.md"),
     "docs/reference/config.md": configPage(config),
     "docs/reference/library.md": libraryPage(root),

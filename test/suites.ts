@@ -69,6 +69,7 @@ export const SUITES: readonly Suite[] = [
       "test/integration/no-threads.test.ts",
       "test/integration/points.test.ts",
       "test/integration/profile-energy.test.ts",
+      "test/unit/camera/live/camera-configs.test.ts",
       "test/unit/camera/live/rephase.test.ts",
       "test/unit/power/nvml.test.ts",
       "test/unit/power/sampler.test.ts",

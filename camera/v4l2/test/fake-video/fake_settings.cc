@@ -12,7 +12,7 @@ namespace {
 uint32_t bytesPerPixel(uint32_t fourcc) {
   const bool one = fourcc == V4L2_PIX_FMT_GREY || fourcc == V4L2_PIX_FMT_NV12 || fourcc == V4L2_PIX_FMT_SRGGB8 ||
                    fourcc == V4L2_PIX_FMT_NV12M || fourcc == V4L2_PIX_FMT_YUV420M;
-  return one ? 1 : 2;
+  return one ? 1 : fourcc == V4L2_PIX_FMT_Y12I ? 3 : 2;
 }
 
 /// Returns the formats in the order of their first size.
@@ -149,7 +149,14 @@ int Driver::answerFormats(Camera& camera, unsigned long request, void* argument)
       auto& capture = static_cast<v4l2_streamparm*>(argument)->parm.capture;
       if (request == VIDIOC_S_PARM && capture.timeperframe.numerator != 0) {
         const double wanted = static_cast<double>(capture.timeperframe.denominator) / capture.timeperframe.numerator;
-        const auto& rates = camera.sizes.front().ratesHz;
+        const v4l2_pix_format& one = camera.format.fmt.pix;
+        const v4l2_pix_format_mplane& many = camera.format.fmt.pix_mp;
+        const bool isPlanar = (camera.capabilities & V4L2_CAP_VIDEO_CAPTURE_MPLANE) != 0;
+        const auto& rates = (isPlanar ? nearest(camera, many.pixelformat, many.width, many.height)
+                                      : nearest(camera, one.pixelformat, one.width, one.height))
+                                .ratesHz;
+        if (!rates.empty() && std::find(rates.begin(), rates.end(), camera.rateHz) == rates.end())
+          camera.rateHz = rates.front();
         for (const uint32_t rate : rates) {
           const auto distance = [&](uint32_t hertz) { return hertz > wanted ? hertz - wanted : wanted - hertz; };
           if (distance(rate) < distance(camera.rateHz)) camera.rateHz = rate;

@@ -236,8 +236,11 @@ describe.each(forms)("exponential, %s: properties", (variant) => {
   });
 });
 
+// The same calls are drawn for every variant, and the reference is slow.
+const references = new Map<string, ReturnType<typeof exponential>>();
+
 describe.each(variants)("exponential, %s: twin of the reference", (variant) => {
-  const shapes = [...AWKWARD_WIDTHS.map((width) => [width, 9] as const), [60, 80], [1, 40]] as const;
+  const shapes = [...AWKWARD_WIDTHS.map((width) => [width, 9] as const), [40, 48], [1, 40]] as const;
 
   test.each(shapes)("%i x %i: all parameters, 1 to 5 threads", (width, height) => {
     const random = new Random();
@@ -267,7 +270,8 @@ describe.each(variants)("exponential, %s: twin of the reference", (variant) => {
       );
       const { left: _, right: __, leftRgb: ___, ...reported } = call;
       const what = `seed ${random.seed}, ${JSON.stringify(reported)}`;
-      const expected = exponential("reference", call);
+      const expected = references.get(what) ?? exponential("reference", call);
+      references.set(what, expected);
       const got = exponential(variant, { ...call, threads: random.whole(1, 5) });
       for (const key of ["disparityQ4", "disparity", "rightDisparity", "confidence"] as const) {
         expectSameImage(got[key], expected[key], width, `${what}, ${key}`);

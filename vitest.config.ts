@@ -2,7 +2,7 @@
 // One project for each suite of test/suites.ts; what a suite needs of the machine is declared in its files
 // (test/doubles/needs.ts).
 import { defineConfig } from "vitest/config";
-import { chosenSuites, findSuite, testFiles } from "./test/suites.js";
+import { chosenSuites, findSuite, sharesProcesses, testFiles } from "./test/suites.js";
 
 const files = testFiles();
 
@@ -36,6 +36,7 @@ export default defineConfig({
       test: {
         name: suite.name,
         include: files.filter((path) => findSuite(path) === suite),
+        isolate: !sharesProcesses(suite),
         // Emulation and virtual machines are slow where other work shares the cores.
         testTimeout: /^(long|nightly|apart)-/.test(suite.name) ? 300_000 : 60_000,
       },

@@ -20,7 +20,22 @@ export const SUITES: readonly Suite[] = [
     budgetSeconds: 20,
     for: "the checks themselves, the suites, what npm would publish",
   },
-  { name: "unit", files: ["test/unit/"], budgetSeconds: 180, for: "one module at a time" },
+  { name: "unit", files: ["test/unit/"], budgetSeconds: 120, for: "one module at a time" },
+  {
+    name: "mocks",
+    files: [
+      "test/unit/edge/commands/doctor/cameras.test.ts",
+      "test/unit/edge/commands/published-figures.test.ts",
+      "test/unit/edge/run/duty-cycle.test.ts",
+      "test/unit/edge/run/live-effects.test.ts",
+      "test/unit/edge/run/published-figures.test.ts",
+      "test/unit/edge/run/transitions.test.ts",
+      "test/unit/image-library.test.ts",
+      "test/unit/publish/open-mqtt.test.ts",
+    ],
+    budgetSeconds: 25,
+    for: "modules replaced by vi.mock, each file in its own process",
+  },
   {
     name: "v4l2-camera",
     files: ["camera/v4l2/test/"],
@@ -227,6 +242,12 @@ export const SUITES: readonly Suite[] = [
     for: "the service's page followed line by line, from Debian packages, in a virtual machine whose init is systemd",
   },
 ];
+
+/**
+ * Returns whether the files of a suite run in the same processes, which saves the start of a process and its imports. Long
+ * suites measure memory, descriptors and times, so each of their files has its own process.
+ */
+export const sharesProcesses = ({ name }: Suite): boolean => !/^(mocks$|long-|nightly-|apart-)/.test(name);
 
 /**
  * Chooses the suites of a vitest command line. vitest accepts only one negative pattern, so nightly suites and suites apart are

@@ -8,7 +8,7 @@ import { describe, expect, test } from "vitest";
 import { packageRoot } from "../../core/index.js";
 import { isBuilt, sourcesKey } from "../../scripts/build-stamp.mjs";
 import { overBudget, repeatLine } from "../doubles/run-report.js";
-import { chosenSuites, findSuite, SUITES, testFiles } from "../suites.js";
+import { chosenSuites, findSuite, SUITES, sharesProcesses, testFiles } from "../suites.js";
 
 const files = testFiles();
 const isLong = ({ name }: { name: string }) => name.startsWith("long-");
@@ -34,6 +34,14 @@ test("the longest beginning decides", () => {
   expect(findSuite("test/integration/run.test.ts")?.name).toBe("integration");
   expect(findSuite("test/integration/cuda-engine.test.ts")?.name).toBe("long-gpu");
   expect(findSuite("test/elsewhere/x.test.ts")).toBeUndefined();
+});
+
+test("a file that replaces a module belongs to a suite whose files do not share a process: add it to the suite mocks", () => {
+  const replaces = (path: string) => /^vi\.(mock|doMock)\(/m.test(readFileSync(path, "utf8"));
+  const mocking = files.filter((path) => replaces(path));
+  expect(mocking.length).toBeGreaterThan(5);
+  expect(mocking.filter((path) => sharesProcesses(findSuite(path)!))).toEqual([]);
+  expect(files.filter((path) => findSuite(path)?.name === "mocks" && !replaces(path))).toEqual([]);
 });
 
 test("the budgets fit: two files at a time, a minute for build and checks, npm test in five minutes, both in 55", () => {

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checks that are other people's programs: the TypeScript compiler, biome (lint and format), clang-format.
-import { spawnSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join, posix } from "node:path";
 import { formattedSources, unformatted } from "../format-native.mjs";
 import { filesBelow, readText } from "./tree.mjs";
 
+/** Runs a program of node_modules. */
 function run(root, program, words) {
   const script = join(root, "node_modules", program);
-  const result = spawnSync(process.execPath, [script, ...words], { cwd: root, encoding: "utf8" });
-  if (result.status === 0) return { lines: [], output: result.stdout + result.stderr };
-  const lines = `${result.stdout}${result.stderr}`.split("\n").filter((line) => line.trim() !== "");
-  return { lines: lines.length > 0 ? lines : [`${program} ended with status ${result.status}`], output: "" };
+  const options = { cwd: root, encoding: "utf8", maxBuffer: 2 ** 26 };
+  return new Promise((resolve) => {
+    execFile(process.execPath, [script, ...words], options, (error, stdout, stderr) => {
+      if (!error) return resolve({ lines: [], output: stdout + stderr });
+      const lines = `${stdout}${stderr}`.split("\n").filter((line) => line.trim() !== "");
+      resolve({ lines: lines.length > 0 ? lines : [`${program}: ${error.message}`], output: "" });
+    });
+  });
 }
 
 /** Scripts that TypeScript imports and tsconfig.scripts.json does not list. */
@@ -31,11 +36,12 @@ function unlistedScripts(root) {
 
 export const types = {
   name: "types",
-  run(root) {
+  async run(root) {
+    const problems = [];
     // The live page has a browser's types, and JSX; the scripts that TypeScript imports are JavaScript.
-    const problems = ["tsconfig.check.json", "tsconfig.scripts.json", "clients/page"]
-      .filter((project) => existsSync(join(root, project)))
-      .flatMap((project) => run(root, "typescript/bin/tsc", ["-p", project, "--pretty", "false"]).lines);
+    for (const project of ["tsconfig.check.json", "tsconfig.scripts.json", "clients/page"])
+      if (existsSync(join(root, project)))
+        problems.push(...(await run(root, "typescript/bin/tsc", ["-p", project, "--pretty", "false"])).lines);
     return {
       found: "sources, tests, scripts that they import, and the live page",
       problems: [...problems, ...unlistedScripts(root)],
@@ -45,8 +51,8 @@ export const types = {
 
 export const lint = {
   name: "lint and format",
-  run(root) {
-    const { lines, output } = run(root, "@biomejs/biome/bin/biome", ["check", "--colors=off", "."]);
+  async run(root) {
+    const { lines, output } = await run(root, "@biomejs/biome/bin/biome", ["check", "--colors=off", "."]);
     return { found: output.match(/Checked \d+ files/)?.[0].toLowerCase() ?? "", problems: lines };
   },
 };

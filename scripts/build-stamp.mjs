@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records from which sources `npm run build` built, so that a run of tests notices an edited, new or deleted source.
-//   node scripts/build-stamp.mjs begin    before the build: reads the sources' names, times and sizes
-//   node scripts/build-stamp.mjs end      after a successful build
-// An edit during the build, a failed build and an interrupted one leave an older record, so the next run of tests builds again.
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 
 /** Files and folders of the root that the build reads. */
 const READ =
@@ -48,13 +44,13 @@ export function isBuilt(root) {
   }
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const root = dirname(dirname(fileURLToPath(import.meta.url)));
-  const building = join(root, "build/building");
-  if (process.argv[2] === "begin") {
-    mkdirSync(dirname(building), { recursive: true });
-    writeFileSync(building, sourcesKey(root));
-  } else {
-    renameSync(building, join(root, "build/built"));
-  }
+/**
+ * Records a successful build.
+ * @param {string} root
+ * @param {string} key sourcesKey from before the build, so that an edit during the build makes the next run build again
+ */
+export function recordBuild(root, key) {
+  mkdirSync(join(root, "build"), { recursive: true });
+  writeFileSync(join(root, "build/built.new"), key);
+  renameSync(join(root, "build/built.new"), join(root, "build/built"));
 }

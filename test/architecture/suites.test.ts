@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every test file belongs to one suite, the budgets keep to what `npm test` and `npm run test:all` may take, and a stale build is noticed.
-import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -167,6 +167,33 @@ describe("a stale build", () => {
     rmSync(join(root, "core/a.ts"));
     keys.push(sourcesKey(root));
     expect(new Set(keys).size).toBe(7);
+    rmSync(root, { recursive: true });
+  });
+
+  test("two builds at once follow each other; one that fails leaves the older record", async () => {
+    const root = mkdtempSync(join(tmpdir(), "depthwatt-build-"));
+    mkdirSync(join(root, "scripts"));
+    for (const name of ["build.mjs", "build-stamp.mjs"])
+      cpSync(join("scripts", name), join(root, "scripts", name));
+    symlinkSync(resolve("node_modules"), join(root, "node_modules"));
+    writeFileSync(join(root, "package.json"), JSON.stringify({ scripts: { "build:ts": "echo end >> log" } }));
+    writeFileSync(
+      join(root, "scripts/build-native.mjs"),
+      "import { appendFileSync } from 'node:fs';\nappendFileSync('log', 'begin\\n');\n",
+    );
+    writeFileSync(join(root, "scripts/facts.mjs"), "");
+    const build = () =>
+      new Promise<number | null>((done) => {
+        spawn(process.execPath, [join(root, "scripts/build.mjs")], { stdio: "ignore" }).on("close", done);
+      });
+    expect(await Promise.all([build(), build()])).toEqual([0, 0]);
+    expect(readFileSync(join(root, "log"), "utf8")).toBe("begin\nend\nbegin\nend\n");
+    expect(isBuilt(root)).toBe(true);
+    writeFileSync(join(root, "scripts/facts.mjs"), "process.exit(3);\n");
+    const before = readFileSync(join(root, "build/built"), "utf8");
+    expect(await build()).toBe(1);
+    expect(readFileSync(join(root, "build/built"), "utf8")).toBe(before);
+    expect(isBuilt(root)).toBe(false);
     rmSync(root, { recursive: true });
   });
 });

@@ -22,6 +22,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { gunzipSync } from "node:zlib";
+import { recordBuild, sourcesKey } from "../../scripts/build-stamp.mjs";
 import { copyTree, root } from "../sanitize/build.mjs";
 import { readProgramCoverage } from "./programs.mjs";
 import { lineShare, mergeLines, shortfalls, typescriptShares } from "./shares.mjs";
@@ -139,8 +140,7 @@ function buildWithCounters(copy) {
     stdio: "inherit",
   });
   if (built.status !== 0) stop("the addon did not build with counters", "read the compiler's messages above");
-  for (const when of ["begin", "end"])
-    execFileSync(process.execPath, ["scripts/build-stamp.mjs", when], { cwd: copy });
+  recordBuild(copy, sourcesKey(copy));
 }
 
 function measureNative() {

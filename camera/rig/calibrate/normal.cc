@@ -21,8 +21,8 @@ void byTurn(const double* j, const Vector3& turned, double* out, int stride) {
 
 }  // namespace
 
-bool evaluateResidual(const Solution& s, const Layout& layout, const Observation& o, double r[2], double* byGlobal,
-                      double* byPose) {
+bool evaluateResidual(const Solution& s, const Layout& layout, const Observation& o, double (&r)[2], double* byGlobal,
+                      PoseDerivatives* byPose) {
   const Pose& pose = s.poses[static_cast<size_t>(o.view)];
   const Vector3 turned = transformed(pose.R, o.object);
   const Vector3 left = {turned[0] + pose.t[0], turned[1] + pose.t[1], turned[2] + pose.t[2]};
@@ -57,9 +57,9 @@ bool evaluateResidual(const Solution& s, const Layout& layout, const Observation
   } else {
     std::copy(byPoint, byPoint + 6, byLeft);
   }
-  byTurn(byLeft, turned, byPose, kPose);
+  byTurn(byLeft, turned, byPose->data(), kPose);
   for (int row = 0; row < 2; ++row) {
-    for (int i = 0; i < 3; ++i) byPose[row * kPose + 3 + i] = byLeft[3 * row + i];
+    for (int i = 0; i < 3; ++i) (*byPose)[static_cast<size_t>(row * kPose + 3 + i)] = byLeft[3 * row + i];
   }
   return true;
 }
@@ -75,10 +75,11 @@ double huber(double distance2, double limit, double& weight) {
 bool accumulate(const Problem& problem, const Solution& s, const Layout& layout, double limit, Normal& out) {
   for (auto* part : {&out.a, &out.g, &out.w, &out.v, &out.gv}) std::fill(part->begin(), part->end(), 0.0);
   const int n = layout.size;
-  double jg[2 * kMaxGlobal], jp[2 * kPose], r[2], weight;
+  double jg[2 * kMaxGlobal], r[2], weight;
+  PoseDerivatives jp;
   for (const Observation& o : problem.observations) {
     if (!o.used) continue;
-    if (!evaluateResidual(s, layout, o, r, jg, jp)) return false;
+    if (!evaluateResidual(s, layout, o, r, jg, &jp)) return false;
     if (problem.withoutK3 && problem.model == Model::kRadtan) {
       // The fifth coefficient is the ninth number of each lens.
       for (const int first : {layout.lens0, layout.lens1}) {
@@ -93,7 +94,7 @@ bool accumulate(const Problem& problem, const Solution& s, const Layout& layout,
     double* gv = out.gv.data() + view * kPose;
     for (int row = 0; row < 2; ++row) {
       const double* g = jg + row * n;
-      const double* p = jp + row * kPose;
+      const double* p = jp.data() + row * kPose;
       for (int i = 0; i < n; ++i) {
         if (g[i] == 0) continue;
         const double x = weight * g[i];

@@ -4,6 +4,7 @@
 // at most 30 unknowns.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "bundle.h"
@@ -21,10 +22,12 @@ struct Layout {
   int lens0, lens1, rig, size;
 };
 
-/// Computes the residual of one corner and its derivatives by all globals (2 x layout.size) and by its board's pose (2
-/// x 6).
-bool evaluateResidual(const Solution& s, const Layout& layout, const Observation& o, double r[2], double* byGlobal,
-                      double* byPose);
+/// Derivatives of a corner's residual by the pose of its board: 2 x kPose. A type, so that no caller has a smaller array.
+using PoseDerivatives = std::array<double, 2 * kPose>;
+
+/// Computes the residual of one corner and its derivatives by all globals (2 x layout.size) and by its board's pose.
+bool evaluateResidual(const Solution& s, const Layout& layout, const Observation& o, double (&r)[2], double* byGlobal,
+                      PoseDerivatives* byPose);
 
 /// Returns Huber's cost of a distance, and the weight of its square.
 double huber(double distance2, double limit, double& weight);

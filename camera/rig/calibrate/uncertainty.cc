@@ -88,9 +88,10 @@ bool depthDeviation(const Solution& s, const Vector3& point, double disparityPix
   for (int camera = 0; camera < 2; ++camera) {
     Observation o;
     o.camera = camera;
-    double r[2], byPose[2 * kPose];
-    if (!evaluateResidual(here, layout, o, r, byGlobal + camera * 2 * n, byPose)) return false;
-    for (int row = 0; row < 2; ++row) std::copy_n(byPose + row * kPose + 3, 3, a + (2 * camera + row) * 3);
+    double r[2];
+    PoseDerivatives byPose;
+    if (!evaluateResidual(here, layout, o, r, byGlobal + camera * 2 * n, &byPose)) return false;
+    for (int row = 0; row < 2; ++row) std::copy_n(byPose.data() + row * kPose + 3, 3, a + (2 * camera + row) * 3);
   }
   // Point = argmin |pixels - projection|: its derivative is (A^T A)^-1 A^T by the pixels and minus that times B by the
   // globals.

@@ -47,7 +47,7 @@ needs("mosquitto").suite("the end of a run", () => {
     const periodMs = (performance.now() - began) / 10;
     mosquitto.freeze();
     // Thirty frames, at this machine's rate.
-    await sleep(Math.max(2500, 30 * periodMs));
+    await sleep(Math.max(500, 30 * periodMs));
     running.child.kill("SIGINT");
     const ran = await running.ended;
     mosquitto.thaw();

@@ -354,31 +354,28 @@ describe("files", () => {
 });
 
 needs("opencv").suite("OpenCV reads our files, and we read its files", () => {
-  const python = (script: string) => {
-    const run = spawnSync(PYTHON, ["-c", `import cv2, numpy as np\n${script}`], {
-      cwd: folder,
-      encoding: "utf8",
-    });
-    expect(run.stderr).toBe("");
-    return JSON.parse(run.stdout) as number[];
-  };
-
   test("PNG 8 and 16, PGM 8 and 16, PFM", async () => {
-    for (const deep of [false, true]) {
-      const image = { data: samples(11 * 6, deep), width: 11, height: 6 };
-      for (const ending of ["png", "pgm"]) {
-        await writeImage(join(folder, `ours.${ending}`), image);
-        const seen = python(`print(cv2.imread("ours.${ending}", -1).flatten().tolist())`);
-        expect(seen, `${ending}, 16 bit: ${deep}`).toEqual([...image.data]);
-        python(`cv2.imwrite("theirs.${ending}", cv2.imread("ours.${ending}", -1)); print([])`);
-        expect(await readGreyImage(join(folder, `theirs.${ending}`))).toEqual(image);
-      }
-    }
+    const image = (deep: boolean) => ({ data: samples(11 * 6, deep), width: 11, height: 6 });
+    const greys = [false, true].flatMap((deep) =>
+      ["png", "pgm"].map((ending) => ({ ...image(deep), name: `${deep ? 16 : 8}.${ending}` })),
+    );
+    for (const { name, ...grey } of greys) await writeImage(join(folder, `ours-${name}`), grey);
     const disparity = { data: new Float32Array([0.25, 1, 2.5, 100, 7, 8]), width: 3, height: 2 };
-    await writeDisparity(join(folder, "ours.pfm"), disparity);
-    expect(python(`print(cv2.imread("ours.pfm", -1).flatten().tolist())`)).toEqual([...disparity.data]);
-    python(`cv2.imwrite("theirs.pfm", cv2.imread("ours.pfm", -1)); print([])`);
-    expect(await readDisparity(join(folder, "theirs.pfm"))).toEqual(disparity);
+    await writeDisparity(join(folder, "ours-d.pfm"), disparity);
+    const names = [...greys.map(({ name }) => name), "d.pfm"];
+    const script = `import cv2, json
+read = {name: cv2.imread("ours-" + name, -1) for name in ${JSON.stringify(names)}}
+for name, image in read.items(): cv2.imwrite("theirs-" + name, image)
+print(json.dumps({name: image.flatten().tolist() for name, image in read.items()}))`;
+    const run = spawnSync(PYTHON, ["-c", script], { cwd: folder, encoding: "utf8" });
+    expect(run.stderr).toBe("");
+    const seen = JSON.parse(run.stdout) as Record<string, number[]>;
+    for (const { name, ...grey } of greys) {
+      expect(seen[name], name).toEqual([...grey.data]);
+      expect(await readGreyImage(join(folder, `theirs-${name}`)), name).toEqual(grey);
+    }
+    expect(seen["d.pfm"]).toEqual([...disparity.data]);
+    expect(await readDisparity(join(folder, "theirs-d.pfm"))).toEqual(disparity);
   });
 });
 

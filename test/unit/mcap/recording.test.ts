@@ -142,11 +142,11 @@ needs("lz4").suite("another program's recording in lz4", () => {
   });
 });
 
-test("cut at every 97th byte: never an error once a chunk is whole, never a wrong pair, and all bytes are accounted for", async () => {
+test("cut at every 211th byte: never an error once a chunk is whole, never a wrong pair, and all bytes are accounted for", async () => {
   const bytes = readFileSync(whole);
   const cut = place("cut.mcap");
   let before = 0;
-  for (let length = 60; length < bytes.length; length += 97) {
+  for (let length = 60; length < bytes.length; length += 211) {
     writeFileSync(cut, bytes.subarray(0, length));
     const found = await read(cut).catch((error: unknown) => error);
     if (isDepthwattError(found)) {
@@ -208,11 +208,11 @@ test.each([
   expect(loss.bytes - before).toBe(lost);
 });
 
-test("120 kinds of random damage: it never hangs, never crashes, and never gives a pair that is wrong", async () => {
+test("40 kinds of random damage: it never hangs, never crashes, and never gives a pair that is wrong", async () => {
   const bytes = readFileSync(whole);
   const random = seededRandom(21);
   const file = place("random.mcap");
-  for (let turn = 0; turn < 120; turn++) {
+  for (let turn = 0; turn < 40; turn++) {
     const damaged = Buffer.from(bytes);
     for (let hits = 1 + Math.floor(random() * 4); hits > 0; hits--) {
       const at = 8 + Math.floor(random() * (damaged.length - 8));

@@ -62,8 +62,8 @@ test.each(LENS_MODELS)(
 test("the uncertainty is what many calibrations scatter by", async () => {
   const focals: number[] = [];
   const reported: number[] = [];
-  for (let seed = 1; seed <= 12; seed++) {
-    const { pairs } = renderPairs("radtan", 10, 0.2, 5);
+  const { pairs } = renderPairs("radtan", 10, 0.2, 5);
+  for (let seed = 1; seed <= 6; seed++) {
     const random = new Random(1000 + seed);
     // The same poses, other noise.
     const noisy = pairs.map((pair) => jittered(pair, random));
@@ -73,7 +73,7 @@ test("the uncertainty is what many calibrations scatter by", async () => {
   }
   const mean = focals.reduce((sum, f) => sum + f, 0) / focals.length;
   const scatter = Math.sqrt(focals.reduce((sum, f) => sum + (f - mean) ** 2, 0) / (focals.length - 1));
-  const middle = reported.sort((a, b) => a - b)[6]!;
+  const middle = reported.sort((a, b) => a - b)[3]!;
   expect(scatter / middle).toBeGreaterThan(0.4);
   expect(scatter / middle).toBeLessThan(2.2);
 });

@@ -3,7 +3,7 @@
 import { z } from "zod";
 import type { SettingDescription, SettingValue } from "../contracts/setting.js";
 import { valueAt } from "./change.js";
-import { type Config, SETTING_BY_KEY, SETTINGS } from "./schema.js";
+import { type Config, SETTINGS } from "./schema.js";
 
 let described: SettingDescription[] | undefined;
 
@@ -24,8 +24,18 @@ export function settingDescriptions(): SettingDescription[] {
 }
 
 /**
- * Describes every live setting and its current value.
+ * Returns the value of every live setting.
  * @param paths whether to include paths of files: clients that cannot change them do not need them
+ */
+export function liveValues(config: Config, paths: boolean): Record<string, SettingValue | undefined> {
+  const live = SETTINGS.filter(({ takesEffect }) => takesEffect === "live");
+  const reported = live.filter(({ facts }) => paths || facts.isPath !== true);
+  return Object.fromEntries(reported.map(({ key }) => [key, valueAt(config, key)]));
+}
+
+/**
+ * Describes every live setting and its current value.
+ * @param paths whether to include paths of files
  */
 export function describedSettings(
   config: Config,
@@ -35,10 +45,5 @@ export function describedSettings(
   values: Record<string, SettingValue | undefined>;
 } {
   described ??= settingDescriptions();
-  const live = described.filter((setting) => setting.live);
-  const reported = live.filter(({ key }) => paths || SETTING_BY_KEY.get(key)?.facts.isPath !== true);
-  return {
-    settings: live,
-    values: Object.fromEntries(reported.map(({ key }) => [key, valueAt(config, key)])),
-  };
+  return { settings: described.filter(({ live }) => live), values: liveValues(config, paths) };
 }

@@ -11,7 +11,7 @@ export type {
 } from "../contracts/setting.js";
 export { type BoardChoice, type BoardPlaces, chooseBoard } from "./board.js";
 export { changedConfig, changedSettings, differences, valueAt } from "./change.js";
-export { describedSettings, settingDescriptions } from "./describe.js";
+export { describedSettings, liveValues, settingDescriptions } from "./describe.js";
 export { type FlagValue, type Origin, OTHER_VARIABLES, type Problem, variableName } from "./layers.js";
 export { type ConfigRequest, type LoadedConfig, loadConfig, originWords } from "./load.js";
 export { matchParameters } from "./match-parameters.js";

@@ -3,7 +3,7 @@
 import type { CaptureClock } from "../../camera/index.js";
 import { DepthwattError } from "../../core/index.js";
 import type { EngineOptions } from "../../cuda/index.js";
-import { type Config, describedSettings, type SettingsChange } from "../config/index.js";
+import { type Config, liveValues, type SettingsChange } from "../config/index.js";
 import type { ComputedFrame } from "../contracts/computed-frame.js";
 import type { EnergyRecord } from "../contracts/energy.js";
 import type { DeviceState } from "../contracts/output.js";
@@ -299,7 +299,7 @@ export class Runtime {
     const described = cameraInfo(input, source);
     if (described !== undefined) outputs.cameraInfo(described);
     this.publishInfo();
-    outputs.settings(describedSettings(this.config, false).values, "start");
+    outputs.settings(liveValues(this.config, false), "start");
     this.#state.begin(source.description.title);
     void gpu.begin().catch((error: Error) => this.notice(error.message));
     this.#startMetrics();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tools that judge the tests: which mutants they make, and how they count what ran.
+// The tools that judge the tests: which mutants they make, how they count what ran, and the page that describes them.
+import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { lineShare, mergeLines, shortfalls, typescriptShares } from "../coverage/shares.mjs";
 import { type Mutant, mutated, nativeMutants, typescriptMutants } from "../mutate/mutants.mjs";
+import { SUITES } from "../suites.js";
 
 const results = (text: string, make: (text: string) => Mutant[]) =>
   make(text).map((mutant) => mutated(text, mutant));
@@ -96,4 +98,30 @@ test("a share below its floor is named with both numbers", () => {
     "below   typescript branches: expected at least 70 %, found 69.9 %. Test what you added.",
   ]);
   expect(shortfalls({ typescript: { branches: 70 }, native: { lines: 98 } }, floor)).toEqual([]);
+});
+
+test("the page on debugging and testing names scripts, files, suites, functions and flags that exist", () => {
+  const page = readFileSync("docs/internals/debugging.md", "utf8");
+  const commands = [...page.matchAll(/^ {4}(\S.*)$/gm)].map(([, line]) => line!.replace(/ +# .*/, ""));
+  const text = commands.join("\n").replaceAll(" \\\n", " ");
+  const all = (pattern: RegExp) => [...text.matchAll(pattern)].map(([, name]) => name!);
+  expect(commands.length).toBeGreaterThan(15);
+  const { scripts } = JSON.parse(readFileSync("package.json", "utf8"));
+  expect(all(/npm run (\S+)/g).filter((name) => scripts[name] === undefined)).toEqual([]);
+  expect(all(/(?:^|[ =])((?:[a-z][\w.-]*\/)+[\w.-]*)/gm).filter((path) => !existsSync(path))).toEqual([]);
+  const suites = SUITES.map(({ name }) => name);
+  expect(all(/--project=([\w-]+)/g).filter((name) => !suites.includes(name))).toEqual([]);
+  const functions = [...all(/break depthwatt::(\w+)/g), ...all(/breakpoint set -n (\w+)/g)];
+  const source = readFileSync("cuda/refine/median/median.ref.cc", "utf8");
+  expect(functions.map((name) => source.includes(` ${name}(`))).toEqual([true, true]);
+  const [, filter] = /(?<=matchers\.test\.ts) -t '(.+)'/.exec(text)!;
+  expect(readFileSync("test/unit/matchers.test.ts", "utf8")).toContain(filter);
+  for (const tool of ["coverage/coverage", "mutate/mutate", "sanitize/sanitize"]) {
+    const code = readFileSync(`test/${tool}.mjs`, "utf8");
+    const [name] = tool.split("/");
+    const own = text.split("\n").filter((line) => new RegExp(`(test:|test/)${name}`).test(line));
+    const flags = own.flatMap((line) => line.match(/(?<= )--(?!project)[a-z]+/g) ?? []);
+    expect(flags.length, tool).toBeGreaterThan(0);
+    for (const flag of flags) expect(code, flag).toContain(flag.slice(2));
+  }
 });

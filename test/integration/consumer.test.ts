@@ -339,7 +339,9 @@ needs("mosquitto").suite("consumer against Mosquitto", () => {
       "--json",
     );
     expect(silent.code).toBe(5);
-    expect(silent.stderr).toMatch(/error: no frame on depthwatt\/nobody\/depth for 0.5 s \(connected to mqtt:/);
+    expect(silent.stderr).toMatch(
+      /error: no frame on depthwatt\/nobody\/depth for 0.5 s \(connected to mqtt:/,
+    );
     expect(silent.stderr).toMatch(/hint: Check base topic, device and stream/);
     expect(JSON.parse(silent.stdout).frames).toBe(0);
     const unreachable = await depthwatt("consume", "mqtt://127.0.0.1:9", "--timeout", "0.5");

@@ -30,9 +30,24 @@ function cameraSources(base) {
 
 export const addonPath = (addon) => join(ADDONS[addon].base, "build/Release", `${addon}.node`);
 
-/** Sources, what TypeScript made of them, the packages, and the addons as they were built: nothing is built into the project. */
+/**
+ * Copies sources, what TypeScript made of them, the packages, and the addons as they were built: nothing is built into the
+ * project. If it fails, it removes the copy and ends the process with an error.
+ */
 export function copyTree(copy) {
   rmSync(copy, { recursive: true, force: true });
+  try {
+    copyEverything(copy);
+  } catch (error) {
+    rmSync(copy, { recursive: true, force: true });
+    const isFull = /ENOSPC|No space left/.test(error.message);
+    const hint = isFull ? "Free 700 MB there, or set TMPDIR to another disk." : "Run 'npm run build' first.";
+    console.error(`error: the tree was not copied to ${copy}: ${error.message}\nhint: ${hint}`);
+    process.exit(2);
+  }
+}
+
+function copyEverything(copy) {
   const listed = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
     cwd: root,
     encoding: "utf8",

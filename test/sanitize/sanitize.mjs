@@ -35,6 +35,7 @@ if (named !== undefined && !(named in ADDONS)) {
 const addons = named === undefined ? Object.keys(ADDONS) : [named];
 const tests = words.length > 0 ? words : ["--project=!long-*"];
 const folder = kept ?? mkdtempSync(join(tmpdir(), "depthwatt-sanitize-"));
+if (kept === undefined) process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 const TIMEOUT_MS = 300_000;
 const copy = join(folder, "tree");
 const found = join(folder, "found");
@@ -119,5 +120,4 @@ const report = {
 };
 if (out !== undefined) writeFileSync(out, formatResult(report));
 console.log(JSON.stringify(report));
-if (kept === undefined) rmSync(folder, { recursive: true, force: true });
 if (ran.status !== 0 || reports.length > 0 || failed.length > 0) process.exitCode = 1;

@@ -17,10 +17,10 @@ export const SUITES: readonly Suite[] = [
   {
     name: "architecture",
     files: ["test/architecture/"],
-    budgetSeconds: 20,
+    budgetSeconds: 18,
     for: "the checks themselves, the suites, what npm would publish",
   },
-  { name: "unit", files: ["test/unit/"], budgetSeconds: 120, for: "one module at a time" },
+  { name: "unit", files: ["test/unit/"], budgetSeconds: 165, for: "one module at a time" },
   {
     name: "mocks",
     files: [
@@ -39,32 +39,32 @@ export const SUITES: readonly Suite[] = [
   {
     name: "v4l2-camera",
     files: ["camera/v4l2/test/"],
-    budgetSeconds: 15,
+    budgetSeconds: 8,
     for: "the package of cameras alone, against a driver in memory",
   },
   {
     name: "stages",
     files: ["test/stages/"],
-    budgetSeconds: 40,
+    budgetSeconds: 25,
     for: "every stage: by hand, its properties, its twins on this CPU",
   },
-  { name: "golden", files: ["test/golden/"], budgetSeconds: 15, for: "hashes that never change" },
+  { name: "golden", files: ["test/golden/"], budgetSeconds: 6, for: "hashes that never change" },
   {
     name: "integration",
     files: ["test/integration/"],
-    budgetSeconds: 165,
+    budgetSeconds: 160,
     for: "the program with real brokers, devices' doubles, browsers",
   },
   {
     name: "hostile",
     files: ["test/hostile/"],
-    budgetSeconds: 10,
+    budgetSeconds: 6,
     for: "input and callers that mean no good",
   },
   {
     name: "viewer",
     files: ["test/viewer/"],
-    budgetSeconds: 15,
+    budgetSeconds: 5,
     for: "the live page in Chromium, as a person uses it",
   },
   {

@@ -82,6 +82,14 @@ function cellsOf({ width, height, numDisparities }, { halfResolution, search }) 
   return width * height * 32 + cellsOf(halved, { search });
 }
 
+/** Names of the sets in the plot. */
+const LABELS = {
+  kitti2015: "KITTI",
+  midd_2005_2006_third: "third size",
+  midd_2006_aloe: "Aloe",
+  midd_2014: "MotorcycleQ",
+};
+
 /** The curves of the page of accuracy. */
 function draw(file) {
   const { rows } = JSON.parse(readFileSync(file, "utf8"));
@@ -94,7 +102,7 @@ function draw(file) {
     y: "% bad",
     yScale: "log",
     series: sets.map((data) => ({
-      name: data,
+      name: LABELS[data] ?? data,
       points: rows
         .filter((row) => row.data === data && !row.settings.includes("uniqueness"))
         .sort((a, b) => a.cells - b.cells)

@@ -88,7 +88,30 @@ function perturbations(root) {
   return table(["pairs", ...sets], rows);
 }
 
-const TABLES = { speeds, accuracy, perturbations };
+/** Both searches of sgm, on the sets whose ranges exceed 64 disparities. */
+function searches(root, linkTo) {
+  const [{ path, result }] = newestResults(root, "search-errors");
+  const isMeasured = ({ badPercent, settings }) => badPercent !== undefined && !settings.includes("half");
+  const measured = result.rows.filter(isMeasured);
+  const settings = [...new Set(measured.map((row) => row.settings))];
+  const find = (set, setting) => measured.find((row) => row.data === set && row.settings === setting);
+  const sets = [...new Set(measured.map(({ data }) => data))].filter(
+    (set) => Math.min(...settings.map((setting) => find(set, setting).cells)) < 1,
+  );
+  const line = (name, value) => [
+    name,
+    ...sets.map((set) => settings.map((setting) => percent(value(find(set, setting)))).join(", ")),
+  ];
+  const rows = [
+    ...Object.keys(measured[0].badPercent).map((pair) => line(pair, (found) => found.badPercent[pair])),
+    line("thin foreground", (found) => found.thinBadPercent),
+    line("area under sparsification", (found) => found.sparsificationAreaPercent),
+    line("cells, share", (found) => found.cells),
+  ];
+  return `[Result](${linkTo(path)}):\n\n${table(["% bad", ...sets], rows)}`;
+}
+
+const TABLES = { speeds, accuracy, perturbations, searches };
 
 /** The page with each of its marked tables recreated. */
 export function withResultTables(root, page) {

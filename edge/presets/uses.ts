@@ -6,6 +6,7 @@ import { REFINED } from "./refinement.js";
 import { researchFigures } from "./research-figures.js";
 
 const KEPT_RESULTS = "bench/results/amd-epyc-2-cores/2026-11-24-303cea9-kept-at-density.json";
+const FAST_RESULTS = "bench/results/intel-xeon-2-cores/2026-11-26-9325be7-presets.json";
 const RESULTS = "bench/results/amd-epyc-2-cores/2026-11-25-ce2f1d5-presets.json";
 const QUALITY_RESULTS = "bench/results/amd-epyc-2-cores/2026-11-23-777c5a6-presets.json";
 
@@ -43,7 +44,7 @@ export const USE_PRESETS: Readonly<Record<string, Preset>> = {
     summary:
       "matches at half resolution, ranges above 128 disparities from coarse to fine: about four times faster than balanced, less detail",
     source: "measured on the research data (decisions 0035 and 0042)",
-    figures: researchFigures(RESULTS, 13.415, 22.578, 14.789, 4.775),
+    figures: researchFigures(FAST_RESULTS, 13.415, 22.578, 14.789, 4.775),
     // Not auto: a preset gives the same depth on every machine.
     settings: { ...BALANCED, "match.halfResolution": true, "match.sgm.search": "coarseToFine" },
   },

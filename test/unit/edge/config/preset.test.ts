@@ -130,18 +130,27 @@ test("the pyramids have the peak ratio nearest to the table, and its figures", (
 
 test.each([
   [
-    "2026-11-25-ce2f1d5",
-    ["fast", "balanced", "dense"],
+    "amd-epyc-2-cores/2026-11-25-ce2f1d5",
+    ["balanced", "dense"],
     ["midd_v2", "midd_2005_2006_third", "midd_2014", "kitti2015"],
   ],
-  ["2026-11-23-777c5a6", ["quality"], ["midd_v2", "midd_2005_2006_third", "midd_2014", "kitti2015"]],
+  [
+    "intel-xeon-2-cores/2026-11-26-9325be7",
+    ["fast"],
+    ["midd_v2", "midd_2005_2006_third", "midd_2014", "kitti2015"],
+  ],
+  [
+    "amd-epyc-2-cores/2026-11-23-777c5a6",
+    ["quality"],
+    ["midd_v2", "midd_2005_2006_third", "midd_2014", "kitti2015"],
+  ],
   ["papers", ["sgm-2016"], ["midd_v2", "midd_2005_2006_third", "midd_2014", "kitti2015"]],
   ["papers", ["chang-half", "chang-full"], ["midd_2006_aloe"]],
 ])("what was measured at %s is in the result file: %s", (when, presets, sets) => {
   const file =
     when === "papers"
       ? "bench/results/intel-xeon-2-cores/2026-11-26-f0a56c1-paper-presets.json"
-      : `bench/results/amd-epyc-2-cores/${when}-presets.json`;
+      : `bench/results/${when}-presets.json`;
   const { rows } = JSON.parse(readFileSync(file, "utf8")) as {
     rows: { preset: string; data: string; mean: number }[];
   };

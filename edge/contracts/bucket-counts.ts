@@ -15,6 +15,12 @@ export const TIME_BUCKETS: Buckets = {
   perUnit: 1000,
 };
 
+/** Milliseconds between the two images of a pair, from triggered cameras to free-running ones. */
+export const SKEW_BUCKETS: Buckets = {
+  bounds: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50],
+  perUnit: 1000,
+};
+
 /** Joules of a frame, from a stripped board at a high rate to a workstation at a low one. */
 export const ENERGY_BUCKETS: Buckets = {
   bounds: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50],

@@ -33,6 +33,8 @@ export interface RunTotals {
   latency: BucketCountsSnapshot;
   /** Joules that the frames carried. */
   frameEnergy: BucketCountsSnapshot;
+  /** Milliseconds between the two images of the pairs. */
+  skew: BucketCountsSnapshot;
   /** By kind, those that are open. */
   outputs: Record<string, OutputTotals>;
   /** As in RunFigures. */

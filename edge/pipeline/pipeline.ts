@@ -11,7 +11,7 @@ import {
   perCause,
   STAGE_NAMES,
 } from "../../cuda/index.js";
-import { BucketCounts, ENERGY_BUCKETS } from "../contracts/bucket-counts.js";
+import { BucketCounts, ENERGY_BUCKETS, SKEW_BUCKETS } from "../contracts/bucket-counts.js";
 import { ageMs, type ComputedFrame, type Encodings, type FrameSink } from "../contracts/computed-frame.js";
 import { CountsByCause, Rate, RunValues } from "../contracts/statistics.js";
 import { SlotPool } from "./slots.js";
@@ -66,6 +66,8 @@ export class Pipeline {
   readonly latency = new RunValues();
   /** Joules that frames carried. */
   readonly energy = new BucketCounts(ENERGY_BUCKETS);
+  /** Stated skew of every pair that arrived. */
+  readonly skew = new BucketCounts(SKEW_BUCKETS);
   readonly drops: CountsByCause;
   readonly rate = new Rate();
   frames = 0;
@@ -127,6 +129,7 @@ export class Pipeline {
       this.drops.add("engineBusy");
       this.#newest.release();
     }
+    this.skew.add(Math.abs(Number(pair.left.timestampNs - pair.right.timestampNs)) / 1e6);
     this.#newest = pair;
     this.#newestArrivedNs = process.hrtime.bigint();
     this.#advance();

@@ -12,6 +12,8 @@ import type { HealthFigures } from "../rig/health/watch.js";
 export interface PairingFigures {
   skewMsMean: number | Unavailable;
   skewMsP99: number | Unavailable;
+  /** For each limit, how many pairs had a skew of at most so many milliseconds. */
+  skewMsHistogram: { upToMs: readonly number[]; pairs: readonly number[]; allPairs: number };
   driftPpm: number | Unavailable;
   unmatchedLeft: number;
   unmatchedRight: number;

@@ -4,6 +4,7 @@ import type { PairSource, SourceCounters } from "../../camera/index.js";
 import { type EngineOptions, type NativeEngine, perCause, STAGE_NAMES } from "../../cuda/index.js";
 import type { Meter, PowerFigures } from "../../power/index.js";
 import { orUnavailable } from "../contracts/availability.js";
+import type { BucketCountsSnapshot } from "../contracts/bucket-counts.js";
 import type { DutyCycleFigures } from "../contracts/duty-cycle.js";
 import type { RunTotals, StageFigures } from "../contracts/totals.js";
 import type { DutyCycle } from "../duty/index.js";
@@ -44,11 +45,13 @@ function collectDrops(pipeline: Pipeline, source: SourceCounters, outputs: Recor
   return { ...drops, ...outputs };
 }
 
-function pairingFigures(counters: SourceCounters): PairingFigures {
+function pairingFigures(counters: SourceCounters, skew: BucketCountsSnapshot): PairingFigures {
   const noPair = "no pair has arrived yet";
+  const { buckets, cumulative, count } = skew;
   return {
     skewMsMean: orUnavailable(counters.skewMsMean, noPair),
     skewMsP99: orUnavailable(counters.skewMsP99, noPair),
+    skewMsHistogram: { upToMs: buckets.bounds, pairs: cumulative, allPairs: count },
     driftPpm: orUnavailable(counters.driftPpm, "needs two free-running cameras and some seconds of frames"),
     unmatchedLeft: counters.dropsLeft.unmatched ?? 0,
     unmatchedRight: counters.dropsRight.unmatched ?? 0,
@@ -108,7 +111,7 @@ export class Reporter {
       stages,
       latencyMs: accounts.latencyMs,
       drops: accounts.drops,
-      pairing: pairingFigures(counters),
+      pairing: pairingFigures(counters, pipeline.skew.snapshot()),
       power: this.#power(window),
       governor: this.#options.governor()?.figures ?? {
         available: false,
@@ -136,6 +139,7 @@ export class Reporter {
       stages,
       latency: pipeline.latency.counts(),
       frameEnergy: pipeline.energy.snapshot(),
+      skew: pipeline.skew.snapshot(),
       outputs: byOutput,
       drops: collectDrops(pipeline, source.counters(), drops),
       power: this.#power("run"),

@@ -305,6 +305,14 @@ export const FAMILIES: readonly Family[] = [
       totals === undefined || totals.frameEnergy.count === 0 ? [] : [{ counts: totals.frameEnergy }],
   },
   {
+    name: "depthwatt_pair_skew_seconds",
+    type: "histogram",
+    unit: "seconds",
+    help: "Time between the two images of a pair, as their time stamps say.",
+    samples: ({ totals }) =>
+      totals === undefined || totals.skew.count === 0 ? [] : [{ counts: totals.skew }],
+  },
+  {
     name: "depthwatt_frames_per_second_watt",
     type: "gauge",
     help: "Frames a second for each watt over the last seconds, idle included.",

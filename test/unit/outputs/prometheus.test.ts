@@ -4,7 +4,12 @@ import { readFileSync } from "node:fs";
 import { request as ask, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test, vi } from "vitest";
-import { BucketCounts, ENERGY_BUCKETS, TIME_BUCKETS } from "../../../edge/contracts/bucket-counts.js";
+import {
+  BucketCounts,
+  ENERGY_BUCKETS,
+  SKEW_BUCKETS,
+  TIME_BUCKETS,
+} from "../../../edge/contracts/bucket-counts.js";
 import { alertRules, grafanaDashboard } from "../../../edge/outputs/prometheus/dashboard.js";
 import { exposition, formatFor } from "../../../edge/outputs/prometheus/exposition.js";
 import { FAMILIES } from "../../../edge/outputs/prometheus/families.js";
@@ -136,6 +141,7 @@ test("power, rails, idle and temperatures that are known stand with their units"
         outputs: {},
         latency: new BucketCounts(TIME_BUCKETS).snapshot(),
         frameEnergy: { buckets: ENERGY_BUCKETS, cumulative: [0, 0, 0, 0, 1], count: 1, sum: 0.2 },
+        skew: new BucketCounts(SKEW_BUCKETS).snapshot(),
         drops: { "left.late": 3 },
         power: power as never,
         dutyCycle: {

@@ -7,7 +7,12 @@ import { decodeBody } from "../../../../clients/javascript/src/decode.js";
 import { parseFrame } from "../../../../core/frame/payload.js";
 import { encodeRvl, rvlMaxBytes } from "../../../../core/frame/rvl.js";
 import { ENCODED_HEADROOM_BYTES, type FrameResult, STAGE_NAMES } from "../../../../cuda/index.js";
-import { type Buckets, ENERGY_BUCKETS, TIME_BUCKETS } from "../../../../edge/contracts/bucket-counts.js";
+import {
+  type Buckets,
+  ENERGY_BUCKETS,
+  SKEW_BUCKETS,
+  TIME_BUCKETS,
+} from "../../../../edge/contracts/bucket-counts.js";
 import { VERSION } from "../../../../edge/contracts/version.js";
 import { FAMILIES } from "../../../../edge/outputs/prometheus/families.js";
 import { OUTPUT_KINDS } from "../../../../edge/outputs/section.js";
@@ -214,6 +219,8 @@ const percentiles = (values: readonly number[]) => ({
 const near = (value: number) => expect.closeTo(value, 6);
 
 const FRAMES = 24;
+/** Skews of all pairs that arrive. Two pairs have one time for both images, and the first of these is dropped. */
+const SKEWS = [...Array.from({ length: FRAMES - 1 }, () => 2.5), 0, 0];
 
 /** Plays a run. @param clock of the captured pairs */
 async function play(clock: "monotonic" | "file", periodMs = 100) {
@@ -364,7 +371,18 @@ test("summary, metrics, info, camera_info, frames and Prometheus of a scripted r
     ),
     latencyMs: percentiles(latencies),
     drops,
-    pairing: { skewMsMean: 1.25, skewMsP99: 3.5, driftPpm: -7.5, unmatchedLeft: 2, unmatchedRight: 0 },
+    pairing: {
+      skewMsMean: 1.25,
+      skewMsP99: 3.5,
+      skewMsHistogram: {
+        upToMs: SKEW_BUCKETS.bounds,
+        pairs: SKEW_BUCKETS.bounds.map((bound) => SKEWS.filter((skewMs) => skewMs <= bound).length),
+        allPairs: SKEWS.length,
+      },
+      driftPpm: -7.5,
+      unmatchedLeft: 2,
+      unmatchedRight: 0,
+    },
     power: {
       available: true,
       reason: "main feeds all",
@@ -584,6 +602,7 @@ test("summary, metrics, info, camera_info, frames and Prometheus of a scripted r
     depthwatt_power_uncertainty_watts: [[{}, POWER.wattsUncertainty]],
     depthwatt_frame_energy_joules: [[{}, POWER.joulesPerFrame]],
     depthwatt_frame_interval_energy_joules: histogram({}, intervals, ENERGY_BUCKETS),
+    depthwatt_pair_skew_seconds: histogram({}, SKEWS, SKEW_BUCKETS),
     depthwatt_frames_per_second_watt: [[{}, POWER.fpsPerWatt]],
     depthwatt_energy_joules: [[{}, joules]],
     depthwatt_rail_energy_joules: [

@@ -153,6 +153,12 @@ export const ERROR_CATALOGUE = {
     "Check the path, the permissions and the file format.",
   ),
   SOURCE_EMPTY: entry(3, false, "A source holds no stereo pair.", "Check both folders and their file names."),
+  SYNC_UNMEASURED: entry(
+    3,
+    false,
+    "The images do not show when the cameras expose.",
+    "Let a light of the stated frequency light both images.",
+  ),
   DATASET_INVALID: entry(
     2,
     false,

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// depthwatt capture: still pairs from the cameras as files that `depthwatt run` and a calibration can read.
+// depthwatt capture: still pairs from the cameras as files that `depthwatt run` and a calibration can read, or a test of their
+// synchronisation.
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import {
+  BlinkPhase,
+  type ExposureSkew,
   encodePng,
   type FramePair,
   makeFolder,
@@ -24,7 +27,7 @@ import {
   withJson,
   withPlaces,
 } from "../../cli/options.js";
-import { note, printJson, printLine } from "../../cli/output.js";
+import { columns, note, printJson, printLine } from "../../cli/output.js";
 import { Progress } from "../../cli/progress.js";
 import { openSource } from "../../run/open-source.js";
 
@@ -36,7 +39,9 @@ interface SaveOptions {
   color?: boolean;
 }
 
-interface CaptureOptions extends ConfigOptions, PlaceOptions, SaveOptions {
+interface CaptureOptions extends ConfigOptions, PlaceOptions, Omit<SaveOptions, "save"> {
+  save?: string;
+  syncTest?: number;
   json?: boolean;
 }
 
@@ -88,10 +93,73 @@ export function savePairs(source: Pick<PairSource, "start">, options: SaveOption
 }
 
 async function run(options: CaptureOptions): Promise<void> {
+  const { save: folder, syncTest: blinkHz, ...rest } = options;
+  if ((folder === undefined) === (blinkHz === undefined))
+    throw new DepthwattError("USAGE", "expected --save or --sync-test, got neither or both");
+  if (blinkHz === undefined) await capture({ ...rest, save: folder! });
+  else await syncTest(rest, blinkHz);
+}
+
+/** Blinks are at least two rows and at most half a second long. */
+function blinkFrequency(text: string): number {
+  const hertz = Number(text);
+  if (hertz >= 1 && hertz <= 20_000) return hertz;
+  throw new InvalidArgumentError("expected Hz, from 1 to 20000");
+}
+
+/** Shows the pairs that the options ask for to the test. @throws DepthwattError of the source, SYNC_UNMEASURED */
+export async function measureSync(
+  source: Pick<PairSource, "start">,
+  { frames, skip }: Pick<SaveOptions, "frames" | "skip">,
+  blinkHz: number,
+): Promise<ExposureSkew> {
+  const phase = new BlinkPhase(blinkHz);
+  let seen = 0;
+  await new Promise<void>((resolve, reject) => {
+    source.start({
+      onPair: (pair) => {
+        if (seen >= skip && seen < skip + frames) phase.add(pair);
+        pair.release();
+        if (++seen === skip + frames) resolve();
+      },
+      onDegraded: (reason) => reason !== undefined && note(`note: ${reason}`),
+      onWarning: (message) => note(`note: ${message}`),
+      onEnd: resolve,
+      onError: reject,
+    });
+  });
+  return phase.result();
+}
+
+async function openCameras(options: ConfigOptions & PlaceOptions, colours: boolean): Promise<PairSource> {
   const kind = { flag: "capture", value: "v4l2" };
   const { config } = loadFlagConfig(options, { "source.kind": kind }, placeFlags(options));
-  const { source, warnings } = await openSource(config, { colours: options.color === true });
+  const { source, warnings } = await openSource(config, { colours });
   for (const warning of warnings) note(`note: ${warning}`);
+  return source;
+}
+
+async function syncTest(options: Omit<CaptureOptions, "save">, blinkHz: number): Promise<void> {
+  const source = await openCameras(options, false);
+  const found = await measureSync(source, options, blinkHz).finally(() => source.stop());
+  if (options.json) {
+    printJson(found);
+    return;
+  }
+  const { offsetUs, periodUs, statedUs, lineTimeUs, frames } = found;
+  const shown = ({ value, uncertainty }: ExposureSkew["offsetUs"], digits: number) =>
+    `${value.toFixed(digits)} +- ${uncertainty.toFixed(digits)} us`;
+  const rows = [
+    ["right after left", `${shown(offsetUs, 1)}, or any multiple of ${periodUs.toFixed(1)} us more`],
+    ["time stamps say", `${statedUs.toFixed(1)} us`],
+    ["row after row", `left ${shown(lineTimeUs.left, 3)}, right ${shown(lineTimeUs.right, 3)}`],
+    ["pairs", `${frames}`],
+  ];
+  for (const line of columns(rows)) printLine(line);
+}
+
+async function capture(options: Omit<CaptureOptions, "save"> & SaveOptions): Promise<void> {
+  const source = await openCameras(options, options.color === true);
   let saved: number;
   try {
     for (const side of ["left", "right"]) makeFolder(join(options.save, side));
@@ -116,13 +184,19 @@ async function run(options: CaptureOptions): Promise<void> {
 
 export function define(command: Command): void {
   withPlaces(command, "camera")
-    .requiredOption("--frames <n>", "pairs to save", wholeNumberFrom(1))
-    .requiredOption("--save <folder>", "folder for left/ and right/; files are named by capture time in ns")
+    .requiredOption("--frames <n>", "pairs to save or measure", wholeNumberFrom(1))
+    .option("--save <folder>", "folder for left/ and right/; files are named by capture time in ns")
+    .option(
+      "--sync-test <hz>",
+      "instead of saving: measure when the cameras expose, from a light that blinks at this frequency",
+      blinkFrequency,
+    )
     .option("--skip <n>", "pairs to skip first, while the exposure settles", wholeNumberFrom(0), 15)
     .option("--raw", "save the camera's bytes instead of PNG")
     .option("--color", "save colour PNG if the camera delivers colours");
   withExamples(
     withJson(withConfig(command), "print counts as JSON"),
     "depthwatt capture --left /dev/video0 --right /dev/video2 --frames 10 --save stills",
+    "depthwatt capture --left /dev/video0 --right /dev/video2 --frames 200 --sync-test 173",
   ).action(run);
 }

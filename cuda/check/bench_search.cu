@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times the full and the coarse-to-fine search of sgm in the same run: bench_search OUT.json COMMIT [sms...]. Part of
-// check.sh. From a grey pair in device memory to the median, default settings, as one graph, on the whole card and in each
-// partition; the kernels of each level; net joules per frame, by the card's own counter.
+// check.sh. From a grey pair in device memory to the median, default settings, as one graph, on the whole card, in each
+// partition, and there beside a memory stream; the kernels of each level; net joules per frame, by the card's own counter.
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -14,6 +14,7 @@
 #include "bench_frame.h"
 #include "bench_partition.h"
 #include "bench_report.h"
+#include "bench_stream.h"
 #include "twins_sgm.h"
 
 using namespace depthwatt;
@@ -132,6 +133,40 @@ void timeSearches(Report& report, const Size& size, int sms, bool kernels) {
   std::fflush(stdout);
 }
 
+/// Times both searches while the other multiprocessors copy memory continuously.
+void timeBesideStream(Report& report, const Size& size, int sms, DramStream& background) {
+  Searches searches(size, sms);
+  CopyBuffers buffers;
+  buffers.open(sms);
+  DeviceBuffer<StreamControl> unused;
+  require(unused.allocate(1));
+  const cudaStream_t stream = searches.frame().stream;
+  Replays copy(stream, [&] { buffers.copyOnce(stream); });
+  // Everything is loaded before the stream runs, because loading waits for it.
+  stopKernel<<<1, 1, 0, stream>>>(unused.get());
+  searches.full().once();
+  searches.coarseToFine().once();
+  copy.once();
+  background.begin();
+  const Timing full = searches.full().time(50), coarse = searches.coarseToFine().time(50), copied = copy.time(10);
+  const double streamed = background.end(stream),
+               rate = 2e-6 * static_cast<double>(buffers.from.bytes()) / copied.median;
+  const auto row = [&](const char* search, const Timing& t) {
+    report.row(
+        "\"what\": \"sgm, %s search, beside a memory stream\", \"width\": %d, \"height\": %d, \"numDisparities\": %d, "
+        "\"paths\": 4, \"multiprocessors\": %d, \"streamGigabytesPerSecond\": %.0f, \"copyGigabytesPerSecond\": %.0f, "
+        "\"medianMs\": %.4f, \"minMs\": %.4f",
+        search, size.width, size.height, size.num, sms, streamed, rate, t.median, t.least);
+  };
+  row("full", full);
+  row("coarse-to-fine", coarse);
+  std::printf(
+      "%4d x %4d x %3d, %3d multiprocessors beside a stream of %.0f GB/s, copy %.0f GB/s: full %.4f, "
+      "coarse-to-fine %.4f ms, ratio %.3f\n",
+      size.width, size.height, size.num, sms, streamed, rate, full.median, coarse.median, coarse.median / full.median);
+  std::fflush(stdout);
+}
+
 /// Net energy: less what the idle card takes in the same time.
 void timeEnergy(Report& report, const Size& size) {
   const Energy counter;
@@ -195,8 +230,11 @@ int main(int argc, char** argv) {
   timeEnergy(report, sizes[4]);
   for (int i = 3; i < argc; ++i) {
     const int sms = std::atoi(argv[i]);
-    enterPartition(sms);
+    CUcontext others;
+    enterPartition(sms, &others);
     for (const Size& size : sizes) timeSearches(report, size, sms, true);
+    DramStream stream(others, report.multiprocessors(0) - sms);
+    for (const Size& size : sizes) timeBesideStream(report, size, sms, stream);
   }
   return 0;
 }

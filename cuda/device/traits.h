@@ -22,6 +22,14 @@ struct CellU16 {
   // No half overflows: values are below 2^15 + 2^11.
   static __device__ __forceinline__ uint32_t add(uint32_t a, uint32_t b) { return a + b; }
   static __device__ __forceinline__ uint32_t sub(uint32_t a, uint32_t b) { return a - b; }
+  /// Returns min(least, a + b), on 9.0 in one instruction.
+  static __device__ __forceinline__ uint32_t minOfSum(uint32_t least, uint32_t a, uint32_t b) {
+#if defined(__CUDACC__) && __CUDA_ARCH__ >= 900 && CUDART_VERSION >= 12000
+    return __viaddmin_u16x2(a, b, least);
+#else
+    return min(least, add(a, b));
+#endif
+  }
   /// Returns bytes 0 and 1 (high = 0) or 2 and 3 of a word as two values.
   static __device__ __forceinline__ uint32_t fromBytes(uint32_t word, int high) {
     return __byte_perm(word, 0, high ? 0x4342 : 0x4140);
@@ -56,6 +64,9 @@ struct CellHalf2 {
 #endif
   static __device__ __forceinline__ uint32_t add(uint32_t a, uint32_t b) { return bits(__hadd2(as(a), as(b))); }
   static __device__ __forceinline__ uint32_t sub(uint32_t a, uint32_t b) { return bits(__hsub2(as(a), as(b))); }
+  static __device__ __forceinline__ uint32_t minOfSum(uint32_t least, uint32_t a, uint32_t b) {
+    return min(least, add(a, b));
+  }
   static __device__ __forceinline__ uint32_t fromBytes(uint32_t word, int high) {
     return CellU16::fromBytes(word, high);
   }

@@ -2,7 +2,7 @@
 // Coarse-to-fine search on CUDA: owns the volumes and orders the launches of each level.
 //   guidedChooseKernel   votes of the coarser level     -> blocks of the tiles
 //   guidedCostsKernel    census and grey                -> costs, adaptive P2
-//   guidedLinesKernel    rows and columns in one launch -> sums of excesses, a volume each
+//   guidedLinesKernel    rows and columns in one launch -> sums of excesses, a volume each; costs added to one of them
 //   guidedVotesKernel    coarse levels: winners and weak second best disparities
 //   guidedSelectKernel   the finest level: disparities, left-right check
 #include <new>
@@ -40,11 +40,12 @@ ChooseKernel chooseFor(int blocks) {
   return blocks <= 32 ? guidedChooseKernel<1> : blocks <= 64 ? guidedChooseKernel<2> : guidedChooseKernel<4>;
 }
 
-/// Returns whether the sums of all cells fit bytes.
+/// Returns whether the sums of all cells fit bytes, and no cell is beyond the range.
 bool sumsFitBytes(const SgmParameters& p) {
   const int bits = p.words == 2 ? kMaxMatchingCost : 32;  // of the census, at most
   const int cost = p.outsideCost > bits ? p.outsideCost : bits;
-  return p.numDisparities % kBlockDisparities == 0 && p.paths * (cost + p.p2) <= 255;
+  const int cells = p.numDisparities > kFullRange ? kBlockDisparities : kFullRange;
+  return p.numDisparities % cells == 0 && p.paths * (cost + p.p2) <= 255;
 }
 
 Status allowShared(const void* kernel, int bytes) {
@@ -160,6 +161,7 @@ Status GuidedWorkspace::compute(int index, const GuidedImages& images, const Gui
   a.minDisparity = p.minDisparity, a.numDisparities = p.numDisparities, a.paths = p.paths;
   a.p1 = p.p1, a.p2 = p.p2, a.adaptiveP2 = p.adaptiveP2, a.outsideCost = p.outsideCost;
   a.blocks = level.blocks, a.one = 1;
+  a.costPaths = sumsFitBytes(p) ? p.paths : 0;
   const auto shape = [&](dim3 grid, int threads, int sharedBytes) {
     return LaunchShape{grid, dim3(threads), static_cast<size_t>(sharedBytes), stream, d.overlaps};
   };
@@ -179,7 +181,7 @@ Status GuidedWorkspace::compute(int index, const GuidedImages& images, const Gui
   if (index > 0) {
     const SgmParameters& finer = d.levels[static_cast<size_t>(index) - 1].parameters;
     const GuidedVotes votes = {d.votes.get(), level.width, level.height, finer.minDisparity, finer.numDisparities};
-    const bool fits = sumsFitBytes(p) && (level.guided() || p.numDisparities == kFullRange);
+    const bool fits = sumsFitBytes(p);
     VotesKernel kernel = fits ? guidedVotesKernel<4, true> : guidedVotesKernel<4, false>;
     if (level.guided()) kernel = fits ? guidedVotesKernel<2, true> : guidedVotesKernel<2, false>;
     return launch("guidedVotesKernel", kernel, shape(level.height, kGuidedSelectThreads, 0), a, votes,

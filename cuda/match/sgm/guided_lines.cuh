@@ -14,7 +14,7 @@ namespace gpu {
 
 constexpr uint32_t kNothing = 0xffffffffu;  ///< four cells that the tile before did not search
 
-/// The cells next to the first and the last one of a lane's four blocks, P1 added.
+/// The cells next to the first and the last one of a lane's four blocks.
 struct GuidedEdges {
   uint32_t low0, low1;    ///< before the first and the second pair of blocks
   uint32_t high0, high1;  ///< after them
@@ -31,8 +31,8 @@ class GuidedPath {
     fromBelow_ = lane == 0 ? 0x1054 : 0x3210;
     fromAbove_ = lane == kLanes - 1 ? 0x5432 : 0x3210;
 #pragma unroll
-    for (int j = 0; j < kPairs; ++j) now_[j] = 0, stepped_[j] = p1_;
-    below_ = above_ = p1_, smallest_ = 0;
+    for (int j = 0; j < kPairs; ++j) now_[j] = 0;
+    below_ = above_ = smallest_ = 0;
     lowGap_ = middleGap_ = highGap_ = 0;
   }
 
@@ -52,8 +52,8 @@ class GuidedPath {
     GuidedEdges e;
     e.low0 = __byte_perm(below_, Cell::kInfinity, fromBelow_) | lowGap_;
     e.high1 = __byte_perm(above_, Cell::kInfinity, fromAbove_) | highGap_;
-    e.low1 = stepped_[kHalf - 1] | middleGap_;
-    e.high0 = stepped_[kHalf] | middleGap_;
+    e.low1 = now_[kHalf - 1] | middleGap_;
+    e.high0 = now_[kHalf] | middleGap_;
     return e;
   }
 
@@ -82,8 +82,8 @@ class GuidedPath {
     for (int h = 0; h < 2; ++h) {
       const int a = to[2 * h], b = to[2 * h + 1];
       const uint32_t one = field[a], other = field[b];
-      low[h] = __byte_perm(field[a - 1] >> 24, field[b - 1] >> 24, 0x5410) + p1_;
-      high[h] = __byte_perm(field[a + 1] & 255u, field[b + 1] & 255u, 0x5410) + p1_;
+      low[h] = __byte_perm(field[a - 1] >> 24, field[b - 1] >> 24, 0x5410);
+      high[h] = __byte_perm(field[a + 1] & 255u, field[b + 1] & 255u, 0x5410);
       const uint32_t early = __byte_perm(one, other, 0x5410), late = __byte_perm(one, other, 0x7632);
       now_[h * kHalf] = evenBytes(early), now_[h * kHalf + 1] = oddBytes(early);
       now_[h * kHalf + 2] = evenBytes(late), now_[h * kHalf + 3] = oddBytes(late);
@@ -91,8 +91,6 @@ class GuidedPath {
     __syncwarp();
 #pragma unroll
     for (int i = 0; i < 4; ++i) field[from[i]] = kNothing;
-#pragma unroll
-    for (int j = 0; j < kPairs; ++j) stepped_[j] = now_[j] + p1_;
     smallest_ = 0;
     return {low[0], low[1], high[0], high[1]};
   }
@@ -104,15 +102,14 @@ class GuidedPath {
     uint32_t best[kPairs], smallest = 0;
 #pragma unroll
     for (int j = 0; j < kPairs; ++j) {
-      const uint32_t low = j == 0 ? edges.low0 : j == kHalf ? edges.low1 : stepped_[(j + kPairs - 1) % kPairs];
-      const uint32_t high = j == kHalf - 1 ? edges.high0 : j == kPairs - 1 ? edges.high1 : stepped_[(j + 1) % kPairs];
-      best[j] = Cell::min(Cell::min(now_[j], Cell::min(low, high)), limit);
+      const uint32_t low = j == 0 ? edges.low0 : j == kHalf ? edges.low1 : now_[(j + kPairs - 1) % kPairs];
+      const uint32_t high = j == kHalf - 1 ? edges.high0 : j == kPairs - 1 ? edges.high1 : now_[(j + 1) % kPairs];
+      best[j] = Cell::min(Cell::minOfSum(now_[j], Cell::min(low, high), p1_), limit);
     }
 #pragma unroll
     for (int j = 0; j < kPairs; ++j) {
       now_[j] = addByMultiplying(best[j], j % 2 == 0 ? evenBytes(cost[j / 2]) : oddBytes(cost[j / 2]), one_);
       smallest = j == 0 ? now_[j] : Cell::min(smallest, now_[j]);
-      stepped_[j] = addByMultiplying(now_[j], p1_, one_);
     }
     // The bytes' excesses are the best path costs less the smallest one. Carries between bytes cancel.
     const uint32_t before = smallest_;
@@ -120,8 +117,8 @@ class GuidedPath {
       const uint32_t early = addByMultiplying(best[j], word, one_);
       return multiplyAdd(before, 0u - 257u, multiplyAdd(best[j + 1], 256, early));
     };
-    below_ = __shfl_sync(kFullWarp, stepped_[kPairs - 1], lane_ + kLanes - 1, kLanes);
-    above_ = __shfl_sync(kFullWarp, stepped_[0], lane_ + 1, kLanes);
+    below_ = __shfl_sync(kFullWarp, now_[kPairs - 1], lane_ + kLanes - 1, kLanes);
+    above_ = __shfl_sync(kFullWarp, now_[0], lane_ + 1, kLanes);
 #pragma unroll
     for (int offset = kLanes / 2; offset > 0; offset /= 2) {
       smallest = Cell::min(smallest, __shfl_xor_sync(kFullWarp, smallest, offset));
@@ -136,9 +133,7 @@ class GuidedPath {
   __device__ __forceinline__ void subtractSmallest() {
     const uint32_t less = 0u - smallest_;
 #pragma unroll
-    for (int j = 0; j < kPairs; ++j) {
-      now_[j] = addByMultiplying(now_[j], less, one_), stepped_[j] = addByMultiplying(stepped_[j], less, one_);
-    }
+    for (int j = 0; j < kPairs; ++j) now_[j] = addByMultiplying(now_[j], less, one_);
     below_ += less, above_ += less;
     smallest_ = 0;
   }
@@ -146,7 +141,7 @@ class GuidedPath {
  private:
   uint32_t p1_, one_, fromBelow_, fromAbove_, smallest_;
   int lane_;
-  uint32_t now_[kPairs], stepped_[kPairs];
+  uint32_t now_[kPairs];
   uint32_t below_, above_;
   uint32_t lowGap_, middleGap_, highGap_;
 };
@@ -166,9 +161,10 @@ __device__ __forceinline__ uint32_t gapsOf(uint2 list) {
 template <int kLanes>
 struct GuidedLinesShape : GuidedShape<kLanes> {
   using Shape = GuidedShape<kLanes>;
-  static constexpr int kBatch = 4, kSlots = 3;  ///< steps of a batch, batches of a ring
-  static constexpr int kPlaneBytes = Shape::kLines * kBatch * Shape::kCells, kSlotBytes = 2 * kPlaneBytes;
-  static constexpr int kRingBytes = kSlots * kSlotBytes;
+  static constexpr int kBatch = 4;  ///< steps of a batch
+  /// A batch is a plane of costs, and where walks join a plane of sums. A larger ring leaves room for fewer blocks.
+  static constexpr int kPlanes = 6, kPlaneBytes = Shape::kLines * kBatch * Shape::kCells;
+  static constexpr int kRingBytes = kPlanes * kPlaneBytes;
   static __host__ __device__ int fieldWords(int blocks) { return Shape::kGuided ? (blocks + 2) | 1 : 0; }
   static __host__ __device__ int warpBytes(int blocks) {
     return kRingBytes + (4 * Shape::kLines * fieldWords(blocks) + 15) / 16 * 16;
@@ -192,6 +188,12 @@ struct TileP2 {
     return kAdaptive ? __byte_perm(batch[half], 0, 0x4040 | step * 0x0101) : constant;
   }
 };
+
+/// Adds the costs times `factor` to the sums.
+__device__ __forceinline__ void addCosts(const uint4& costs, uint32_t factor, uint4& sums) {
+  sums.x = multiplyAdd(costs.x, factor, sums.x), sums.y = multiplyAdd(costs.y, factor, sums.y);
+  sums.z = multiplyAdd(costs.z, factor, sums.z), sums.w = multiplyAdd(costs.w, factor, sums.w);
+}
 
 /// @param strip the lines of the warp: those of this group of tiles. @param shared of the block
 template <int kLanes, bool kAdaptive, bool kRows>
@@ -272,12 +274,14 @@ __device__ __forceinline__ void walkTiles(const GuidedArguments& a, int strip, u
   for (int part = 0; part < (both ? 2 : 1); ++part) {
     const int begin = part == 0 ? 0 : own, end = part == 0 ? own : tiles;
     const bool joining = part != 0;
+    const uint32_t costPaths = joining || !both ? a.costPaths : 0;  // the last visit of a pixel adds its costs
     if (joining) __syncthreads();
+    const int slotBytes = joining ? 2 * Shape::kPlaneBytes : Shape::kPlaneBytes;
     int batches = 2 * (end - begin);  // to ask for
     slot = 0;
-#pragma unroll
-    for (int ahead = 0; ahead < Shape::kSlots - 1; ++ahead) {
-      if (batches > 0) ask(ahead * Shape::kSlotBytes, joining), --batches;
+#pragma unroll 1
+    for (int ahead = 0; ahead < Shape::kRingBytes - slotBytes; ahead += slotBytes) {
+      if (batches > 0) ask(ahead, joining), --batches;
       groupCopies();
     }
 #pragma unroll 1
@@ -297,10 +301,10 @@ __device__ __forceinline__ void walkTiles(const GuidedArguments& a, int strip, u
       }
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        waitForCopies<Shape::kSlots - 2>();
+        if (joining) waitForCopies<Shape::kPlanes / 2 - 2>();
+        else waitForCopies<Shape::kPlanes - 2>();
         __syncwarp();
-        int following = slot + (Shape::kSlots - 1) * Shape::kSlotBytes;
-        if (following >= Shape::kRingBytes) following -= Shape::kRingBytes;
+        const int following = slot == 0 ? Shape::kRingBytes - slotBytes : slot - slotBytes;
         if (batches > 0) ask(following, joining), --batches;
         groupCopies();
         // Columns: the pixels of a tile's lower half have their slots' third bit inverted.
@@ -327,9 +331,10 @@ __device__ __forceinline__ void walkTiles(const GuidedArguments& a, int strip, u
             edges = path.inner();
           }
           path.step(costs[s], edges, p2.pair(half, s, constantP2), found[s]);
+          if (!kRows) addCosts(costs[s], costPaths, found[s]);
           if (valid) *reinterpret_cast<uint4*>(out + (write ^ ((half * kBatch + s) * kStep))) = found[s];
         }
-        slot += Shape::kSlotBytes;
+        slot += slotBytes;
         if (slot == Shape::kRingBytes) slot = 0;
       }
       out += tileStep;

@@ -49,14 +49,16 @@ struct SmallestKey {
   }
 };
 
-/// The cells of a pixel. @param kByteSums whether all sums fit bytes, and no cell is beyond the range
+/// The cells of a pixel. @param kByteSums whether all sums fit bytes, and no cell is beyond the range. If so, the sums
+/// of columns contain the costs.
 template <int kLanes, bool kByteSums>
 class GuidedPixel {
  public:
   using Shape = GuidedShape<kLanes>;
   static constexpr int kHalf = Shape::kCells / 2, kBits = SmallestKey<kLanes>::kBits;
 
-  __device__ __forceinline__ GuidedPixel(const GuidedArguments& a, int x, int y) : paths_(a.paths) {
+  __device__ __forceinline__ GuidedPixel(const GuidedArguments& a, int x, int y)
+      : paths_(a.paths), keyFactor_(a.one << kBits) {
     const size_t tile = static_cast<size_t>(y / kTileSide) * a.tilesAcross + x / kTileSide;
     const int row = y % kTileSide, column = x % kTileSide;
     const size_t at = tile * Shape::kTileBytes + row * (kTileSide * Shape::kCells) + (column ^ row) * Shape::kCells;
@@ -66,7 +68,7 @@ class GuidedPixel {
     if (a.outsideCost >= kNeverOutside) limit_ = min(limit_, x - a.minDisparity + 1);
 #pragma unroll
     for (int l = 0; l < kLanes; ++l) {
-      const uint4 c = load(cost_, l), r = load(rows_, l), v = load(columns_, l);
+      const uint4 c = kByteSums ? make_uint4(0, 0, 0, 0) : load(cost_, l), r = load(rows_, l), v = load(columns_, l);
       addWord(4 * l, c.x, r.x, v.x);
       addWord(4 * l + 1, c.y, r.y, v.y);
       addWord(4 * l + 2, c.z, r.z, v.z);
@@ -107,7 +109,7 @@ class GuidedPixel {
   __device__ __forceinline__ int sum(int cell) const {
     const int half = cell / kHalf, pair = cell % kHalf;
     const int at = pair / 2 * 4 + pair % 2 + 2 * half;
-    return paths_ * cost_[at] + rows_[at] + columns_[at];
+    return (kByteSums ? 0 : paths_ * cost_[at]) + rows_[at] + columns_[at];
   }
 
  private:
@@ -117,14 +119,14 @@ class GuidedPixel {
   __device__ __forceinline__ void addWord(int word, uint32_t cost, uint32_t rows, uint32_t columns) {
     const auto indexOf = [](int pair) { return static_cast<uint32_t>(pair) * 0x00010001u; };
     if (kByteSums) {
-      const uint32_t sums = multiplyAdd(cost, static_cast<uint32_t>(paths_), rows) + columns;
-      keys_[2 * word] = multiplyAdd(evenBytes(sums), 1u << kBits, indexOf(2 * word));
-      keys_[2 * word + 1] = multiplyAdd(oddBytes(sums), 1u << kBits, indexOf(2 * word + 1));
+      const uint32_t sums = rows + columns;
+      keys_[2 * word] = multiplyAdd(evenBytes(sums), keyFactor_, indexOf(2 * word));
+      keys_[2 * word + 1] = multiplyAdd(oddBytes(sums), keyFactor_, indexOf(2 * word + 1));
       return;
     }
     const auto key = [&](int pair, uint32_t c, uint32_t r, uint32_t v) {
       const uint32_t index = indexOf(pair);
-      keys_[pair] = multiplyAdd(r + v, 1u << kBits, multiplyAdd(c, static_cast<uint32_t>(paths_) << kBits, index));
+      keys_[pair] = multiplyAdd(r + v, keyFactor_, multiplyAdd(c, static_cast<uint32_t>(paths_) << kBits, index));
     };
     key(2 * word, evenBytes(cost), evenBytes(rows), evenBytes(columns));
     key(2 * word + 1, oddBytes(cost), oddBytes(rows), oddBytes(columns));
@@ -153,6 +155,7 @@ class GuidedPixel {
   uint2 list_;
   int limit_;  ///< candidates have disparities below it
   int paths_;
+  uint32_t keyFactor_;  ///< 1 << kBits, but no constant: see addByMultiplying
   uint32_t keys_[kHalf];
 };
 

@@ -32,8 +32,9 @@ struct GuidedArguments {
   uint2 *p2Rows, *p2Columns;
   int width, height, tilesAcross, tilesDown;
   int minDisparity, numDisparities, paths, p1, p2, adaptiveP2, outsideCost;
-  int blocks;    ///< of the whole range
-  uint32_t one;  ///< 1: see addByMultiplying
+  int blocks;          ///< of the whole range
+  uint32_t costPaths;  ///< what multiplies the costs in the columns' sums: the paths if all sums fit bytes, else 0
+  uint32_t one;        ///< 1: see addByMultiplying
 };
 
 /// Returns the two pairs of cells of a stored word: its even bytes, or its odd ones.

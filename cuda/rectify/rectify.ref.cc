@@ -118,6 +118,7 @@ int32_t greyAt(const RectifySource& source, int32_t x, int32_t y) {
   const Raw raw{source};
   switch (source.format) {
     case PixelFormat::kGrey:
+    case PixelFormat::kGreyDisparity:
     case PixelFormat::kNv12: return raw.byte(x, y);
     case PixelFormat::kRgb8: {
       const int32_t weighted = 77 * raw.byte(3 * x, y) + 150 * raw.byte(3 * x + 1, y) + 29 * raw.byte(3 * x + 2, y);

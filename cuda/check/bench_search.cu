@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times the full and the coarse-to-fine search of sgm in the same run: bench_search OUT.json COMMIT [sms...]. Part of
 // check.sh. From a grey pair in device memory to the median, default settings, as one graph, on the whole card, in each
-// partition, and there beside a memory stream; the kernels of each level; net joules per frame, by the card's own counter.
+// partition, and there during a memory stream; the kernels of each level; net joules per frame, by the card's own counter.
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -153,7 +153,7 @@ void timeBesideStream(Report& report, const Size& size, int sms, DramStream& bac
                rate = 2e-6 * static_cast<double>(buffers.from.bytes()) / copied.median;
   const auto row = [&](const char* search, const Timing& t) {
     report.row(
-        "\"what\": \"sgm, %s search, beside a memory stream\", \"width\": %d, \"height\": %d, \"numDisparities\": %d, "
+        "\"what\": \"sgm, %s search, during a memory stream\", \"width\": %d, \"height\": %d, \"numDisparities\": %d, "
         "\"paths\": 4, \"multiprocessors\": %d, \"streamGigabytesPerSecond\": %.0f, \"copyGigabytesPerSecond\": %.0f, "
         "\"medianMs\": %.4f, \"minMs\": %.4f",
         search, size.width, size.height, size.num, sms, streamed, rate, t.median, t.least);
@@ -161,7 +161,7 @@ void timeBesideStream(Report& report, const Size& size, int sms, DramStream& bac
   row("full", full);
   row("coarse-to-fine", coarse);
   std::printf(
-      "%4d x %4d x %3d, %3d multiprocessors beside a stream of %.0f GB/s, copy %.0f GB/s: full %.4f, "
+      "%4d x %4d x %3d, %3d multiprocessors during a stream of %.0f GB/s, copy %.0f GB/s: full %.4f, "
       "coarse-to-fine %.4f ms, ratio %.3f\n",
       size.width, size.height, size.num, sms, streamed, rate, full.median, coarse.median, coarse.median / full.median);
   std::fflush(stdout);

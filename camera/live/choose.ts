@@ -15,6 +15,8 @@ export interface FormatRequest {
   /** Size of the captured image, both images of a side-by-side camera together. */
   width: number;
   height: number;
+  /** The size in words for messages; default: WIDTHxHEIGHT. */
+  words?: string;
   format: CaptureFormat | "auto";
   /** Every pixel has a sample of each image (Y8I, Y12I); default false. */
   interleaved?: boolean;
@@ -110,7 +112,7 @@ export function chooseFormat(
       candidates.reduce((best, one) => (one.fastestHz > best.fastestHz ? one : best));
     return { trait: chosen.trait, reason: chosen === first ? undefined : reasonText(chosen, candidates) };
   }
-  const size = `${width}x${height}`;
+  const size = request.words ?? `${width}x${height}`;
   const expected =
     request.format === "auto" ? `a format that depthwatt reads at ${size}` : `${request.format} at ${size}`;
   const lacking =

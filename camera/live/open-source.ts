@@ -27,7 +27,7 @@ import type { CameraImageLayout } from "./camera-image.js";
 import { chooseFormat } from "./choose.js";
 import { asDepthwattError } from "./errors.js";
 import { ExposureLoop } from "./exposure-loop.js";
-import { frameSize, isSecond, isStacked, LAYOUT_TITLES, type PairLayout } from "./pair-layout.js";
+import { frameSize, isSecond, isStacked, LAYOUT_TITLES, type PairLayout, sizeWords } from "./pair-layout.js";
 import { rawAlignmentFrom } from "./raw-alignment.js";
 import { lockRightToLeft, parseControls, type RequestedControl } from "./requested-controls.js";
 import { V4l2Source } from "./source.js";
@@ -108,6 +108,7 @@ async function openSource(settings: V4l2Settings, around: V4l2Surroundings): Pro
     descriptions,
     {
       ...size,
+      words: sizeWords(size, settings),
       format: settings.format ?? "auto",
       colours: settings.colours ?? false,
       interleaved: layout === "interleaved",
@@ -222,7 +223,7 @@ async function openCamera(
   };
   const camera = await openInBestMemory(options, settings.memory, note);
   try {
-    requireAgreed(camera.camera!, trait, size);
+    requireAgreed(camera.camera!, trait, size, sizeWords(size, settings));
     options.prepare(camera.camera!);
   } catch (error) {
     await camera.stop();
@@ -277,12 +278,13 @@ function requireAgreed(
   camera: V4l2Camera,
   trait: FormatTrait,
   size: { width: number; height: number },
+  words: string,
 ): void {
   const { fourcc, width, height } = camera.native.format;
   if (fourcc === trait.fourcc && width === size.width && height === size.height) return;
   throw new DepthwattError(
     "DEVICE_UNSUITABLE",
-    `${camera.path}: expected ${trait.fourcc.trim()} ${size.width}x${size.height}, the driver set ${fourcc.trim()} ${width}x${height}.`,
+    `${camera.path}: expected ${trait.fourcc.trim()} ${words}, the driver set ${fourcc.trim()} ${width}x${height}.`,
     {
       context: {
         device: camera.path,

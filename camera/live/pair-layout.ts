@@ -26,3 +26,13 @@ export function frameSize({ width, height }: { width: number; height: number }, 
   if (layout === "interleaved") return { width, height };
   return isStacked(layout) ? { width, height: 2 * height } : { width: 2 * width, height };
 }
+
+/** Returns the size of a frame for messages, with that of its images if it has both. */
+export function sizeWords(
+  frame: { width: number; height: number },
+  image: { width: number; height: number },
+): string {
+  const words = `${frame.width}x${frame.height}`;
+  const isOne = frame.width === image.width && frame.height === image.height;
+  return isOne ? words : `${words} (two images of ${image.width}x${image.height})`;
+}

@@ -502,6 +502,12 @@ needs("toolchain").suite("camera source", () => {
       /at 640x480, the camera offers GREY 64x48/,
     ],
     [
+      "a frame of both images that it lacks",
+      { sideBySide: LEFT, width: 640, height: 480 },
+      "DEVICE_UNSUITABLE",
+      /at 1280x480 \(two images of 640x480\), the camera offers GREY 64x48/,
+    ],
+    [
       "a format that it lacks",
       { format: "NV12" },
       "DEVICE_UNSUITABLE",

@@ -202,6 +202,20 @@ inline void storePairTotals(int32_t* out, ptrdiff_t apart, Differences a, Differ
   v = _mm256_min_epu8(v, _mm256_permute2x128_si256(v, v, 1));
   return _mm256_min_epu8(v, _mm256_shuffle_epi32(v, 0x4e));
 }
+[[gnu::always_inline]] inline Bytes lowestUnits(const Bytes (&v)[4]) {
+  const auto two = [](Bytes a, Bytes b) {
+    return _mm256_min_epu8(_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b));
+  };
+  const Bytes ab = two(v[0], v[1]), cd = two(v[2], v[3]);
+  return _mm256_min_epu8(_mm256_permute2x128_si256(ab, cd, 0x20), _mm256_permute2x128_si256(ab, cd, 0x31));
+}
+[[gnu::always_inline]] inline Bytes lowestWhereEqual(Bytes lowest, Bytes a, Bytes b, Bytes v) {
+  const __m256i unequal = _mm256_xor_si256(_mm256_cmpeq_epi8(a, b), splatBytes(0xff));
+  return _mm256_min_epu8(lowest, _mm256_or_si256(v, unequal));
+}
+[[gnu::always_inline]] inline Bytes lowestWhereAtLeast(Bytes lowest, Bytes a, Bytes b, Bytes v) {
+  return lowestWhereEqual(lowest, _mm256_max_epu8(a, b), a, v);
+}
 inline Halves lowestGroupHalves(Halves v) { return _mm256_min_epu16(v, _mm256_permute2x128_si256(v, v, 1)); }
 inline void storeFirstGroup(void* p, Halves v) {
   _mm_storeu_si128(static_cast<__m128i*>(p), _mm256_castsi256_si128(v));

@@ -202,6 +202,21 @@ inline void storePairTotals(int32_t* out, ptrdiff_t apart, Differences a, Differ
   v = _mm512_min_epu8(v, _mm512_shuffle_i64x2(v, v, 0xb1));
   return _mm512_min_epu8(v, _mm512_shuffle_epi32(v, _MM_PERM_BADC));
 }
+[[gnu::always_inline]] inline Bytes lowestUnits(const Bytes (&v)[8]) {
+  const auto two = [](Bytes a, Bytes b) {
+    return _mm512_min_epu8(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
+  };
+  const auto both = [](Bytes a, Bytes b) {
+    return _mm512_min_epu8(_mm512_shuffle_i64x2(a, b, 0x88), _mm512_shuffle_i64x2(a, b, 0xdd));
+  };
+  return both(both(two(v[0], v[1]), two(v[2], v[3])), both(two(v[4], v[5]), two(v[6], v[7])));
+}
+[[gnu::always_inline]] inline Bytes lowestWhereEqual(Bytes lowest, Bytes a, Bytes b, Bytes v) {
+  return _mm512_mask_min_epu8(lowest, _mm512_cmpeq_epi8_mask(a, b), lowest, v);
+}
+[[gnu::always_inline]] inline Bytes lowestWhereAtLeast(Bytes lowest, Bytes a, Bytes b, Bytes v) {
+  return _mm512_mask_min_epu8(lowest, _mm512_cmpge_epu8_mask(a, b), lowest, v);
+}
 inline Halves lowestGroupHalves(Halves v) {
   v = _mm512_min_epu16(v, _mm512_shuffle_i64x2(v, v, 0x4e));
   return _mm512_min_epu16(v, _mm512_shuffle_i64x2(v, v, 0xb1));

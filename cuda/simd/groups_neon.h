@@ -115,6 +115,16 @@ inline void storePairTotals(int32_t*, ptrdiff_t, Differences, Differences, Diffe
 [[gnu::always_inline]] inline Bytes shiftUpUnits(Bytes v, Bytes before) { return vextq_u8(before, v, 8); }
 [[gnu::always_inline]] inline Bytes shiftDownUnits(Bytes v, Bytes after) { return vextq_u8(v, after, 8); }
 [[gnu::always_inline]] inline Bytes lowestUnit(Bytes v) { return vminq_u8(v, vextq_u8(v, v, 8)); }
+[[gnu::always_inline]] inline Bytes lowestUnits(const Bytes (&v)[2]) {
+  const uint64x2_t a = vreinterpretq_u64_u8(v[0]), b = vreinterpretq_u64_u8(v[1]);
+  return vminq_u8(vreinterpretq_u8_u64(vzip1q_u64(a, b)), vreinterpretq_u8_u64(vzip2q_u64(a, b)));
+}
+[[gnu::always_inline]] inline Bytes lowestWhereEqual(Bytes lowest, Bytes a, Bytes b, Bytes v) {
+  return vminq_u8(lowest, vornq_u8(v, vceqq_u8(a, b)));
+}
+[[gnu::always_inline]] inline Bytes lowestWhereAtLeast(Bytes lowest, Bytes a, Bytes b, Bytes v) {
+  return vminq_u8(lowest, vornq_u8(v, vcgeq_u8(a, b)));
+}
 inline Halves lowestGroupHalves(Halves v) { return v; }
 inline void storeFirstGroup(void* p, Halves v) { storeHalves(p, v); }
 [[gnu::always_inline]] inline Bytes loadRuns(const uint8_t* base, const uint8_t* blocks, int32_t v) {

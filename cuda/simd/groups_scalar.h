@@ -222,6 +222,18 @@ inline void storePairTotals(int32_t*, ptrdiff_t, Differences, Differences, Diffe
 [[gnu::always_inline]] inline Bytes lowestUnit(Bytes v) {
   return eachByte([&](int32_t i) { return lesser(v.of[i % 8], v.of[i % 8 + 8]); });
 }
+/// Returns the bytewise minimum of the units of each v[i], in unit i.
+[[gnu::always_inline]] inline Bytes lowestUnits(const Bytes (&v)[2]) {
+  return eachByte([&](int32_t i) { return lesser(v[i / 8].of[i % 8], v[i / 8].of[i % 8 + 8]); });
+}
+/// Returns the smaller of `lowest` and v where a = b, else `lowest`.
+[[gnu::always_inline]] inline Bytes lowestWhereEqual(Bytes lowest, Bytes a, Bytes b, Bytes v) {
+  return eachByte([&](int32_t i) { return a.of[i] == b.of[i] ? lesser(lowest.of[i], v.of[i]) : lowest.of[i]; });
+}
+/// The same where a >= b.
+[[gnu::always_inline]] inline Bytes lowestWhereAtLeast(Bytes lowest, Bytes a, Bytes b, Bytes v) {
+  return eachByte([&](int32_t i) { return a.of[i] >= b.of[i] ? lesser(lowest.of[i], v.of[i]) : lowest.of[i]; });
+}
 /// Returns the minimum of all groups, in all of them.
 inline Halves lowestGroupHalves(Halves v) { return v; }
 /// Stores the first group.

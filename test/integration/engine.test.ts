@@ -252,6 +252,20 @@ describe("results", () => {
     },
   );
 
+  test("coarse-to-fine search needs a third of the full search's memory, at any range", () => {
+    const memory = (search: string, numDisparities: number) => {
+      const size = { inputWidth: 640, inputHeight: 480, width: 640, height: 480 };
+      const strides = { leftStrideBytes: 640, rightStrideBytes: 640 };
+      const match = { ...options().match, numDisparities, parameters: { search } };
+      const engine = createEngine(options({ ...size, ...strides, match }));
+      engine.close();
+      return engine.info.workspaceBytes;
+    };
+    const coarse = memory("coarseToFine", 128);
+    expect(coarse).toBeLessThan(memory("full", 128) / 3);
+    expect(memory("coarseToFine", 256)).toBeLessThan(1.2 * coarse);
+  });
+
   test("the layers come out where they are", () =>
     withEngine({}, async (engine) => {
       await frame(engine);

@@ -30,6 +30,10 @@ GuidedPlan makeGuidedPlan(const SgmParameters& parameters, int32_t width, int32_
   plan.rightUnits = width + parameters.minDisparity + blocks * kBlockDisparities;
   plan.fieldBytes = (blocks * kBlockDisparities + 2) * kUnitBytes;
   plan.coarse = coarse;
+  const int32_t wordCost = 32 * parameters.words;
+  const int32_t largestCost = parameters.outsideMayWin() ? std::max(wordCost, parameters.outsideCost) : wordCost;
+  plan.byteSums = parameters.paths * (largestCost + parameters.p2) < 255;
+  plan.invalidSum = plan.byteSums ? 255 : 65535 >> kNumberBits;
   return plan;
 }
 
@@ -37,8 +41,8 @@ class TiledSgm final : public GuidedSgm {
  public:
   TiledSgm(const GuidedPlan& plan, const GuidedKernels& kernels, Workers& workers) : plan_(plan), workers_(workers) {
     const bool two = plan.parameters.paths == 2;
-    first_ = two ? nullptr : kernels.chooseGuidedSweep(plan, GuidedPass::kStores);
-    last_ = kernels.chooseGuidedSweep(plan, two ? GuidedPass::kSelects : GuidedPass::kAddsAndSelects);
+    first_ = two ? nullptr : kernels.chooseGuidedSweep(plan, GuidedPass::kEdges);
+    last_ = kernels.chooseGuidedSweep(plan, two ? GuidedPass::kTwoPaths : GuidedPass::kFourPaths);
   }
 
   /// Returns false if there is not enough memory.
@@ -87,6 +91,7 @@ class TiledSgm final : public GuidedSgm {
     carver.take(outside_, rightUnits * kUnitBytes);
     carver.take(penalties_, 256);
     carver.take(blocks_, tiles * plan_.tileBlocks);
+    carver.take(frame_.edges, tiles * cells);
     carver.take(frame_.edge, tilesAcross * cells);
     carver.take(frame_.progress, static_cast<size_t>(plan_.tilesDown));
     for (int32_t i = 0; i < workers_.count(); ++i) {
@@ -98,15 +103,14 @@ class TiledSgm final : public GuidedSgm {
       carver.take(s.right, planes * rightUnits * kUnitBytes);
       carver.take(s.along, rowBytes * kUnitBytes);
       carver.take(s.alongRows, 8 * rowBytes);
-      carver.take(s.down, 8 * rowBytes);
-      carver.take(s.columns, 2 * 8 * cells);
-      carver.take(s.rows, 2 * 8 * cells);
+      carver.take(s.down, 9 * rowBytes);
+      carver.take(s.line, tilesAcross * 2 * 8 * cells);
+      carver.take(s.rows, 3 * 8 * cells);
       carver.take(s.field, static_cast<size_t>(plan_.fieldBytes));
       carver.take(s.tail, 8 * kWidestRegister);
       carver.take(s.picked, 5 * 8 * rowBytes);
       carver.take(s.rightBest, rowBytes);
     }
-    if (plan_.parameters.paths > 2) carver.take(frame_.sums, tiles * 8 * cells);
   }
 
   void run(const SgmImages& images) {
@@ -181,23 +185,20 @@ class BlockChoice {
 
   void convert(const int16_t* disparities, int32_t count, uint8_t* pairs) const {
     int32_t x = 0;
-    for (; x + kTogether <= count; x += kTogether) convertSome(disparities + x, pairs + x);
-    if (x == count) return;
-    int16_t rest[kTogether] = {};
-    std::memcpy(rest, disparities + x, static_cast<size_t>(count - x) * sizeof *rest);
-    convertSome(rest, pairs + x);
+    for (; x + kTogether <= count; x += kTogether) convertSome(disparities + x, kTogether, pairs + x);
+    if (x < count) convertSome(disparities + x, count - x, pairs + x);
   }
-  void convertSome(const int16_t* disparities, uint8_t* pairs) const {
-    const auto first = static_cast<int16_t>(first_), last = static_cast<int16_t>(num_ - 1);
-    int16_t wide[kTogether];
-    for (int32_t i = 0; i < kTogether; ++i) {
-      const int16_t coarse = disparities[i];
-      const auto d = static_cast<int16_t>(2 * coarse - first);
-      const int16_t low = d < 0 ? int16_t{0} : d, k = low < last ? low : last;
-      const auto pair = static_cast<int16_t>((k + 2) >> 2);
-      wide[i] = coarse < 0 ? int16_t{kNoPair} : pair;
-    }
-    for (int32_t i = 0; i < kTogether; ++i) pairs[i] = static_cast<uint8_t>(wide[i]);
+  void convertSome(const int16_t* disparities, int32_t count, uint8_t* pairs) const {
+    using Words [[gnu::vector_size(kTogether * 2)]] = int16_t;
+    using Pairs [[gnu::vector_size(kTogether)]] = uint8_t;
+    Words coarse = {};
+    std::memcpy(&coarse, disparities, static_cast<size_t>(count) * sizeof *disparities);
+    const Words last = Words{} + static_cast<int16_t>(num_ - 1);
+    const Words d = coarse + coarse - static_cast<int16_t>(first_), low = d & (d > 0);
+    const Words within = low < last, k = (low & within) | (last & ~within), isVote = coarse >= 0;
+    const Words pair = (((k + 2) >> 2) & isVote) | (~isVote & kNoPair);
+    const Pairs narrow = __builtin_convertvector(pair, Pairs);
+    std::memcpy(pairs, &narrow, sizeof narrow);
   }
 
   /// Counts the votes of each block, at most 216. Four tables, because adding to one place twice in a row is slow.
@@ -238,24 +239,30 @@ class BlockChoice {
     return mask;
   }
 
-  /// Keeps the blocks with most votes, of equal ones the lowest.
+  /// Keeps the blocks with most votes, of equal ones the lowest: those that fewer than kGuidedBlocks blocks precede.
   void keepBest(uint64_t (&taken)[kWords]) const {
-    int32_t best[kGuidedBlocks] = {};  // falling; a larger key has more votes, or as many and a lower number
-    for (uint64_t& bits : taken) {
-      const auto from = static_cast<int32_t>(64 * (&bits - taken));
-      for (; bits != 0; bits &= bits - 1) {
-        const int32_t b = from + __builtin_ctzll(bits);
-        const int32_t key = votes_[b] << 8 | (255 - b);
-#pragma GCC unroll 8
-        for (int32_t i = kGuidedBlocks - 1; i >= 0; --i) {
-          const int32_t before = i > 0 ? best[i > 0 ? i - 1 : 0] : key, inserted = before < key ? before : key;
-          best[i] = best[i] > inserted ? best[i] : inserted;
-        }
+    constexpr int32_t kKeys = 8;
+    using Keys [[gnu::vector_size(kKeys * 2)]] = int16_t;
+    int16_t keys[kMaxBlocks + kKeys];  // falling in the order of choice
+    uint8_t numbers[kMaxBlocks];
+    int32_t count = 0;
+    for (int32_t i = 0; i < kWords; ++i) {
+      for (uint64_t bits = taken[i]; bits != 0; bits &= bits - 1, ++count) {
+        const int32_t b = 64 * i + __builtin_ctzll(bits);
+        numbers[count] = static_cast<uint8_t>(b);
+        keys[count] = static_cast<int16_t>((votes_[b] << 8 | (255 - b)) - 32768);
       }
+      taken[i] = 0;
     }
-    for (const int32_t key : best) {
-      const int32_t b = 255 - (key & 255);
-      taken[b / 64] |= uint64_t{1} << (b % 64);
+    std::memset(keys + count, 0, sizeof(Keys));
+    for (int32_t i = 0; i < count; i += kKeys) {
+      Keys own, before = {};
+      std::memcpy(&own, keys + i, sizeof own);
+      for (int32_t k = 0; k < count; ++k) before -= keys[k] > own;
+      for (int32_t k = 0; k < std::min(kKeys, count - i); ++k) {
+        const int32_t b = numbers[i + k];
+        taken[b / 64] |= static_cast<uint64_t>(before[k] < kGuidedBlocks) << (b % 64);
+      }
     }
   }
 

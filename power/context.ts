@@ -2,6 +2,7 @@
 // Under which conditions a window was measured: power mode, cores, clocks, temperatures, fan and throttle counters.
 // A joule without them cannot be repeated.
 import { dirname, join } from "node:path";
+import { EMC_CAPS, GPU_FOLDERS } from "./clocks/domains.js";
 import type { Unavailable } from "./sensor.js";
 import { listFolder, optionalNumber, readValueFile, readWholeFile, type ValueReader } from "./sysfs.js";
 
@@ -35,16 +36,8 @@ export interface ContextOptions {
   emcClockPaths?: readonly string[];
 }
 
-const GPU_CLOCKS = [
-  "sys/devices/platform/17000000.gpu/devfreq_dev/cur_freq",
-  "sys/devices/17000000.ga10b/devfreq/17000000.ga10b/cur_freq",
-  "sys/devices/17000000.gv11b/devfreq/17000000.gv11b/cur_freq",
-  "sys/devices/17000000.gp10b/devfreq/17000000.gp10b/cur_freq",
-  "sys/devices/57000000.gpu/devfreq/57000000.gpu/cur_freq",
-  "sys/class/devfreq/gpu-gpc-0/cur_freq",
-];
+const GPU_CLOCKS = GPU_FOLDERS.map((folder) => `${folder}/cur_freq`);
 const EMC_CLOCKS = ["sys/kernel/debug/bpmp/debug/clk/emc/rate"];
-const EMC_CAPS = ["sys/kernel/nvpmodel_clk_cap/emc", "sys/kernel/nvpmodel_emc_cap/emc_iso_cap"];
 const TPC_MASKS = ["sys/devices/platform/gpu.0/tpc_pg_mask", "sys/devices/gpu.0/tpc_pg_mask"];
 
 /** "0-3,6" holds five CPUs. */

@@ -1,6 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // The front door of power/: edge imports from here and from nowhere deeper.
 export {
+  CLOCK_NAMES,
+  type ClockDomain,
+  type ClockName,
+  type Clocks,
+} from "./clocks/domains.js";
+export {
+  CLOCK_STATE,
+  type ClockFiles,
+  type ClockTargets,
+  clockOwner,
+  limitClocks,
+  ownClocks,
+  processName,
+  restoreClocks,
+} from "./clocks/limits.js";
+export {
   type ContextOptions,
   type ContextSnapshot,
   modeIds,

@@ -71,6 +71,15 @@ const sleepNeedsCameras: Rule = ({ source: { kind }, power: { dutyCycle } }) =>
         text: `expected to be unset, because the recording (source.kind "${kind}") would begin again after each sleep, got ${dutyCycle.frames}`,
       };
 
+/** nvpmodel sets the limits of the clocks: what one of them restores, the other would undo. */
+const clocksHaveOneOwner: Rule = ({ power: { clocks, modes } }) =>
+  clocks === "off" || modes === undefined
+    ? undefined
+    : {
+        keys: ["power.clocks", "power.modes"],
+        text: `expected to be "off", because power.modes changes the same clocks, got "${clocks}"`,
+      };
+
 /** Without this rule, only the first connection would find a name that is no topic. */
 const namesAreTopics: Rule = ({ base, device }) => {
   for (const [key, value, check] of [
@@ -114,6 +123,7 @@ const RULES: readonly Rule[] = [
   sourceIsChosen,
   sourceIsWhole,
   sleepNeedsCameras,
+  clocksHaveOneOwner,
 ];
 
 /** Every rule that a configuration of valid values breaks. */

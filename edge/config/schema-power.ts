@@ -59,6 +59,11 @@ export const powerSection = section("Power and energy figures.", {
     description:
       "Power modes by nvpmodel's names, best first, that the governor may step down to last of all; unset: it leaves the mode alone.",
   }),
+  clocks: setting(z.enum(["off", "auto", "on"]), {
+    default: "off",
+    description:
+      "Lets the governor limit the clocks of a Jetson's GPU and memory, by what power.profile has measured (depthwatt profile --clocks). auto: if the machine permits it; on: or the run stops.",
+  }),
   dutyCycle: dutyCycleSection,
   profile: setting(z.string().min(1).optional(), {
     isPath: true,

@@ -15,5 +15,7 @@ export type GovernorFigures =
       /** The last action and its reason. */
       reason: string;
       changes: number;
+      /** Limits that the kernel shows, null without one; unavailable: the governor limits no clock. */
+      clocks: { gpuMegahertz: number | null; emcMegahertz: number | null } | Unavailable;
     }
   | Unavailable;

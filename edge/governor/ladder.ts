@@ -3,6 +3,8 @@
 // disparities, because range that is lost is lost for near objects; then frames; the power mode last, because it is the whole
 // machine's.
 import { findMatcher, type MatchParameters, matcherParameters } from "../../cuda/index.js";
+import type { ClockTargets } from "../../power/index.js";
+import { clockWords } from "../profile/clock-limits.js";
 
 export interface QualityLevel {
   /** Names the level in metrics and logs. */
@@ -19,6 +21,8 @@ export interface QualityLevel {
   rateHz: number | undefined;
   /** nvpmodel's mode by name; undefined = the mode at the start. */
   mode: string | undefined;
+  /** Upper limits of clocks, hertz; {} = those at the start. */
+  clocks: ClockTargets;
 }
 
 export interface LadderOptions {
@@ -42,13 +46,14 @@ const SLOWEST_HZ = 1;
  */
 const WORK_PER_PIXEL = 256;
 
-function levelName(level: Omit<QualityLevel, "name">): string {
+export function levelName(level: Omit<QualityLevel, "name">): string {
   return [
     ...Object.entries(level.parameters).map(([key, value]) => `${value} ${key}`),
     `${level.numDisparities} disparities`,
     ...(level.halfResolution ? ["half resolution"] : []),
     ...(level.rateHz === undefined ? [] : [`at most ${level.rateHz} fps`]),
     ...(level.mode === undefined ? [] : [`power mode ${level.mode}`]),
+    ...(Object.keys(level.clocks).length === 0 ? [] : [clockWords(level.clocks)]),
   ].join(", ");
 }
 
@@ -72,6 +77,7 @@ export function qualityLadder(options: LadderOptions): QualityLevel[] {
     halfResolution,
     rateHz: undefined,
     mode: undefined,
+    clocks: {},
   };
   const add = (change: Partial<typeof last>): void => {
     last = { ...last, ...change };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The governor at work in a run: looks once a second, applies what was decided, and reports it in the metrics.
-import type { Meter } from "../../power/index.js";
+import type { ClockTargets, Meter, Unavailable } from "../../power/index.js";
 import type { AdjustableEngine } from "../pipeline/adjustable-engine.js";
+import { ClockLimits } from "../profile/clock-limits.js";
 import type { PowerModes } from "../profile/power-modes.js";
 import type { GovernorFigures } from "./figures.js";
 import type { Governor } from "./governor.js";
@@ -14,18 +15,25 @@ export interface GovernorLoopOptions {
   meter: Meter;
   /** Undefined where no level names a power mode. */
   modes?: PowerModes | undefined;
+  /** Undefined where no level limits a clock; with the reason where the settings ask for it in vain. */
+  clocks?: ClockLimits | Unavailable | undefined;
   /** Frames computed since the start. */
   frames: () => number;
   /** Returns whether frames are computed now, and how often the run has woken: seconds with a sleep are not observed. */
   activity?: () => { computing: boolean; wakes: number };
   onChange: (reason: string) => void;
-  /** A power mode that cannot be changed: the governor continues without it. */
+  /** A power mode or clock that cannot be changed: the governor continues without it. */
   onProblem?: (problem: Error) => void;
 }
 
 const INTERVAL_MS = 1000;
 /** A little more than the interval, so that a window of the meter is never too short. */
 const WINDOW_SECONDS = 1.05;
+
+const shownClocks = ({ gpu, emc }: ClockTargets) => ({
+  gpuMegahertz: gpu === undefined ? null : gpu / 1e6,
+  emcMegahertz: emc === undefined ? null : emc / 1e6,
+});
 
 export class GovernorLoop {
   readonly #options: GovernorLoopOptions;
@@ -34,10 +42,15 @@ export class GovernorLoop {
   #atMs = 0;
   #wakes = 0;
   #modes: PowerModes | undefined;
+  #clocks: ClockLimits | undefined;
+  #clockFigures: Extract<GovernorFigures, { available: true }>["clocks"];
 
   constructor(options: GovernorLoopOptions) {
     this.#options = options;
     this.#modes = options.modes;
+    const clocks = options.clocks ?? { available: false, reason: "power.clocks is off" };
+    this.#clocks = clocks instanceof ClockLimits ? clocks : undefined;
+    this.#clockFigures = clocks instanceof ClockLimits ? shownClocks({}) : clocks;
   }
 
   start(): void {
@@ -49,10 +62,12 @@ export class GovernorLoop {
     this.#timer.unref();
   }
 
-  /** Ends the looking; every frame is taken in again, and the power mode that was on at the start comes back. */
+  /** Ends the looking; every frame is taken in again, and the clocks and the power mode from the start come back. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#options.gate.limit(undefined);
+    const { clocks, onProblem } = this.#options;
+    if (clocks instanceof ClockLimits) await clocks.restore().catch((problem: Error) => onProblem?.(problem));
     await this.#modes?.settled();
     try {
       this.#options.modes?.restore();
@@ -93,14 +108,29 @@ export class GovernorLoop {
 
   #apply(): void {
     const { governor, engine, gate } = this.#options;
-    const { parameters, numDisparities, halfResolution, rateHz, mode } = governor.levels[governor.level]!;
+    const { parameters, numDisparities, halfResolution, rateHz, mode, clocks } =
+      governor.levels[governor.level]!;
     engine.adjust({ parameters, numDisparities, halfResolution });
     gate.limit(rateHz);
+    void this.#changeClocks(clocks);
     this.#modes?.change(mode).catch((problem: Error) => {
       // Once is enough: what refused this mode, mostly a missing right, refuses the next one too.
       if (this.#modes !== undefined) this.#options.onProblem?.(problem);
       this.#modes = undefined;
     });
+  }
+
+  /** A clock that cannot be changed, mostly for a missing right or because it has vanished, is not tried again. */
+  async #changeClocks(targets: ClockTargets): Promise<void> {
+    try {
+      const reached = await this.#clocks?.change(targets);
+      if (reached !== undefined && this.#clocks !== undefined) this.#clockFigures = shownClocks(reached);
+    } catch (problem) {
+      if (this.#clocks === undefined) return;
+      this.#clocks = undefined;
+      this.#clockFigures = { available: false, reason: (problem as Error).message };
+      this.#options.onProblem?.(problem as Error);
+    }
   }
 
   get figures(): GovernorFigures {
@@ -115,6 +145,7 @@ export class GovernorLoop {
       minFps: goal.minFps ?? null,
       reason,
       changes,
+      clocks: this.#clockFigures,
     };
   }
 }

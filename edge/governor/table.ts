@@ -1,8 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a profile to what the governor wants to know of each level: watts at the source's rate, and speed.
+import { CLOCK_NAMES, type ClockTargets } from "../../power/index.js";
 import { isWhole, type Profile } from "../profile/types.js";
 import type { LevelFigures } from "./knowledge.js";
 import type { QualityLevel } from "./ladder.js";
+
+export interface Camera {
+  width: number;
+  height: number;
+  /** Undefined: as many frames as can be computed. */
+  rateHz: number | undefined;
+}
+
+export const sameClocks = (a: ClockTargets, b: ClockTargets): boolean =>
+  CLOCK_NAMES.every((name) => a[name] === b[name]);
 
 /**
  * A profile measures at full speed; at a rate the machine rests between frames. Net energy per frame and idle power give
@@ -11,7 +22,7 @@ import type { QualityLevel } from "./ladder.js";
 export function buildTable(
   profile: Profile,
   levels: readonly QualityLevel[],
-  camera: { width: number; height: number; rateHz: number | undefined },
+  camera: Camera,
 ): LevelFigures[] {
   return levels.map((level) => {
     const found = profile.results.find(({ point }) => {
@@ -19,7 +30,7 @@ export function buildTable(
       const sameHalf = (point.halfResolution ?? false) === level.halfResolution;
       const samePaths = (level.parameters.paths ?? point.paths) === point.paths;
       const sameSearch = samePaths && point.numDisparities === level.numDisparities;
-      const sameMode = point.mode === level.mode;
+      const sameMode = point.mode === level.mode && sameClocks(point.clockHertz ?? {}, level.clocks);
       const whole = point.rateHz === "max" && isWhole(point);
       return sameImage && sameHalf && sameSearch && sameMode && whole;
     });

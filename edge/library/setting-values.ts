@@ -510,6 +510,8 @@ export interface SettingValues {
   "power.minFps"?: number | undefined;
   /** Power modes by nvpmodel's names, best first, that the governor may step down to last of all; unset: it leaves the mode alone. */
   "power.modes"?: string | undefined;
+  /** Lets the governor limit the clocks of a Jetson's GPU and memory, by what power.profile has measured (depthwatt profile --clocks). auto: if the machine permits it; on: or the run stops. (default off) */
+  "power.clocks"?: "off" | "auto" | "on" | undefined;
   /** Frames computed after each wake; unset: never sleeps. */
   "power.dutyCycle.frames"?: number | undefined;
   /** Time from one wake to the next. (s, default 10) */

@@ -72,6 +72,8 @@ export function saveProfile(folder: string, profile: Profile): Promise<void> {
   return writeWhole(join(folder, PROFILE_FILE), `${JSON.stringify(profile, null, 1)}\n`);
 }
 
+const megahertz = (hertz: number | undefined) => hertz && hertz / 1e6;
+
 const COLUMNS: [name: string, value: (result: PointResult) => unknown][] = [
   ["id", (r) => r.id],
   ["mode", (r) => r.point.mode],
@@ -83,6 +85,8 @@ const COLUMNS: [name: string, value: (result: PointResult) => unknown][] = [
   ["rate_hz", (r) => r.point.rateHz],
   ["half_resolution", (r) => String(r.point.halfResolution ?? false)],
   ["search", (r) => r.point.search ?? "full"],
+  ["gpu_limit_mhz", (r) => megahertz(r.point.clockHertz?.gpu)],
+  ["emc_limit_mhz", (r) => megahertz(r.point.clockHertz?.emc)],
   ["without", (r) => r.point.without],
   ["repeated", (r) => r.point.repeat && `${r.point.repeat.stage}=${r.point.repeat.times}`],
   ["backend", (r) => r.backend],

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Defines a profile: points that are measured one after the other, their results, and their provenance.
 import { type Algorithm, type BackendName, findMatcher, type StageName } from "../../cuda/index.js";
-import type { Figure, PowerFigures } from "../../power/index.js";
+import { CLOCK_NAMES, type ClockTargets, type Figure, type PowerFigures } from "../../power/index.js";
 import type { StageFigures } from "../contracts/totals.js";
 import { megaDisparities } from "../pipeline/parameters.js";
 
@@ -18,6 +18,8 @@ export interface ProfilePoint {
   paths: 2 | 4 | 8;
   /** Frames per second asked for, or as many as can be computed. */
   rateHz: number | "max";
+  /** Upper limits of clocks; absent: those that the machine has. */
+  clockHertz?: ClockTargets;
   /** Matched at half the width and height; absent: at full resolution. */
   halfResolution?: true;
   /** match.sgm.search; absent: full. */
@@ -98,6 +100,8 @@ export interface Profile {
   /** Seconds measured per point, after the warm-up. */
   seconds: number;
   warmUpSeconds: number;
+  /** The machine's own limits; absent: the clocks were left alone. */
+  clockLimitHertz?: ClockTargets;
   idleBefore: Figure;
   idleAfter: Figure;
   results: PointResult[];
@@ -122,6 +126,10 @@ export function pointId(point: ProfilePoint): string {
     ...(point.mode === undefined ? [] : [point.mode]),
     ...(point.halfResolution ? ["half"] : []),
     ...(point.search === undefined ? [] : [point.search]),
+    ...CLOCK_NAMES.flatMap((name) => {
+      const hertz = point.clockHertz?.[name];
+      return hertz === undefined ? [] : [`${name}${hertz / 1e6}`];
+    }),
     ...(point.without === undefined ? [] : [`no-${point.without}`]),
     ...(point.repeat === undefined ? [] : [`${point.repeat.stage}-x${point.repeat.times}`]),
   ];

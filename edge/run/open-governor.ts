@@ -2,15 +2,19 @@
 // Puts a governor into a run where the configuration asks for one.
 import type { PairSource } from "../../camera/index.js";
 import { DepthwattError } from "../../core/index.js";
+import type { ClockTargets } from "../../power/index.js";
 import type { Config } from "../config/index.js";
+import type { Unavailable } from "../contracts/availability.js";
 import { Governor } from "../governor/governor.js";
 import { qualityLadder } from "../governor/ladder.js";
 import { GovernorLoop } from "../governor/loop.js";
+import { type MeasuredLadder, measuredLadder, profiledClocks } from "../governor/measured.js";
 import type { RateGate } from "../governor/rate-gate.js";
-import { buildTable } from "../governor/table.js";
 import { matchParameters } from "../pipeline/parameters.js";
+import { ClockLimits } from "../profile/clock-limits.js";
 import { PowerModes } from "../profile/power-modes.js";
 import { readProfile } from "../profile/store.js";
+import type { Profile } from "../profile/types.js";
 import type { RuntimeParts } from "./parts.js";
 
 /** The parts that a governor reads and changes. */
@@ -39,10 +43,36 @@ function powerModes(names: string | undefined): { names: readonly string[]; mode
   return { names: list, modes };
 }
 
+interface Clocks {
+  /** Undefined: the settings leave the clocks alone. */
+  limits: ClockLimits | Unavailable | undefined;
+  /** Limits that the profile has visited and this machine accepts. */
+  choices: readonly ClockTargets[];
+}
+
+/** @throws DepthwattError CONFIG_INVALID, DEVICE_UNAVAILABLE where power.clocks is "on" and the clocks stay as they are */
+function openClocks({ clocks, budgetWatts }: Config["power"], profile: Profile | undefined): Clocks {
+  if (clocks === "off") return { limits: undefined, choices: [] };
+  const missing =
+    budgetWatts === undefined
+      ? "power.clocks needs power.budgetWatts"
+      : "power.clocks needs a power.profile with runs at other clocks";
+  const visited = budgetWatts === undefined || profile === undefined ? [] : profiledClocks(profile);
+  if (visited.length === 0) {
+    if (clocks === "auto") return { limits: { available: false, reason: missing }, choices: [] };
+    throw new DepthwattError("CONFIG_INVALID", `${missing}, found none.`, {
+      hint: "Make the profile: sudo depthwatt profile --clocks all -o DIR",
+    });
+  }
+  const limits = clocks === "on" ? ClockLimits.require() : ClockLimits.open();
+  if (!(limits instanceof ClockLimits)) return { limits, choices: [] };
+  return { limits, choices: visited.filter((targets) => limits.accepts(targets)) };
+}
+
 /**
  * Undefined where the configuration asks neither for a budget nor for a frame rate.
  * @throws DepthwattError SOURCE_UNREADABLE when power.profile names no profile; DEVICE_UNAVAILABLE or CONFIG_INVALID when
- *   power.modes names modes that this machine does not have
+ *   power.modes names modes that this machine does not have, or power.clocks is "on" in vain
  */
 export function openGovernor(
   config: Config,
@@ -61,12 +91,19 @@ export function openGovernor(
     ...(minFps !== undefined && { minFps }),
     modes: names,
   });
-  const table =
-    profile === undefined ? [] : buildTable(readProfile(profile), levels, { width, height, rateHz });
-  const governor = new Governor(levels, { budgetWatts, minFps }, table);
+  const goal = { budgetWatts, minFps };
+  const measured = profile === undefined ? undefined : readProfile(profile);
+  const { limits, choices } = openClocks(config.power, measured);
+  const camera = { width, height, rateHz };
+  const ladder: MeasuredLadder =
+    measured === undefined
+      ? { levels, table: [] }
+      : measuredLadder(levels, { profile: measured, camera, goal, clocks: choices });
+  const governor = new Governor(ladder.levels, goal, ladder.table);
   return new GovernorLoop({
     governor,
     modes,
+    clocks: limits,
     engine,
     gate,
     meter,

@@ -20,10 +20,20 @@ function execWord(path: string): string {
   return `"${path.replace(/["\\]/g, "\\$&").replaceAll("%", "%%").replaceAll("$", "$$$$")}"`;
 }
 
+/** A path as a word of sh within double quotes of systemd. */
+function shellWord(path: string): string {
+  if (/^[\w./@+-]+$/.test(path)) return path;
+  const quoted = `'${path.replaceAll("'", "'\\''")}'`;
+  return quoted.replace(/["\\]/g, "\\$&").replaceAll("%", "%%").replaceAll("$", "$$$$");
+}
+
 /** The shipped unit with this machine's paths. */
 export function unitFor({ unit, node, mainScript }: UnitPaths): string {
   const line = `ExecStart=${execWord(node)} ${execWord(mainScript)} run --config ${CONFIG_FILE}`;
-  return unit.replace(/^ExecStart=.*$/m, () => line);
+  const client = mainScript.replace(/cli\/main\.js$/, "service/power-mode/client.js");
+  return unit
+    .replace(/^ExecStart=.*$/m, () => line)
+    .replace(/exec \/usr\/bin\/node \S+client\.js/, () => `exec ${shellWord(node)} ${shellWord(client)}`);
 }
 
 /** depthwatt-devices.service with this machine's paths. @param script edge/service/devices/renew.js as installed */

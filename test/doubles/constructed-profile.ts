@@ -7,7 +7,7 @@ import {
   type ProfilePoint,
   pointId,
 } from "../../edge/profile/types.js";
-import type { PowerReport } from "../../power/index.js";
+import type { ClockTargets, PowerReport } from "../../power/index.js";
 
 const unavailable = (reason: string) => ({ available: false as const, reason });
 
@@ -29,17 +29,24 @@ export interface ModelMachine {
 
 export const MODEL: ModelMachine = { idleWatts: 4.6, speed: 9000, joulesPerGiga: 1.1 };
 
+export const GPU_LIMIT = 918e6;
+
 export function constructedResult(
   point: ProfilePoint,
   random: () => number,
   model: ModelMachine = MODEL,
 ): PointResult {
   const cells = megaDisparitiesPerSecond(point);
-  const maxFps = model.speed / (cells * point.paths) / 1.15;
+  // A lower clock takes longer, and less energy by its lower voltage.
+  const share = (point.clockHertz?.gpu ?? GPU_LIMIT) / GPU_LIMIT;
+  const maxFps = (share * model.speed) / (cells * point.paths) / 1.15;
   const fps =
     (point.rateHz === "max" ? maxFps : Math.min(point.rateHz, maxFps)) * (1 + 0.01 * (random() - 0.5));
   const stageSaving = point.without === undefined ? 1 : 0.97;
-  const joules = ((cells * (0.4 + 0.15 * point.paths) * model.joulesPerGiga) / 1000) * stageSaving;
+  const joules =
+    ((cells * (0.4 + 0.15 * point.paths) * model.joulesPerGiga) / 1000) *
+    stageSaving *
+    (0.4 + 0.6 * share ** 2);
   const watts = model.idleWatts + fps * joules + 0.05 * (random() - 0.5);
   const steps = Math.round(10 / 0.1);
   const power: PowerReport = {
@@ -119,7 +126,9 @@ export function constructedResult(
   };
 }
 
-export function constructedProfile(options: { model?: ModelMachine; stageRounds?: number } = {}): Profile {
+export function constructedProfile(
+  options: { model?: ModelMachine; stageRounds?: number; clocks?: readonly ClockTargets[] } = {},
+): Profile {
   const random = seeded(11);
   const model = options.model ?? MODEL;
   const points: ProfilePoint[] = [];
@@ -135,6 +144,10 @@ export function constructedProfile(options: { model?: ModelMachine; stageRounds?
       }
     }
   }
+  const small = points.filter(({ width, numDisparities }) => width === 640 && numDisparities === 128);
+  points.push(
+    ...(options.clocks ?? []).flatMap((clockHertz) => small.map((point) => ({ ...point, clockHertz }))),
+  );
   const base = points[0]!;
   for (let round = 0; round < (options.stageRounds ?? 0); round++) {
     for (const without of ["leftRight", "median", "speckle", "depth", "encode"] as const)
@@ -170,6 +183,7 @@ export function constructedProfile(options: { model?: ModelMachine; stageRounds?
     },
     seconds: 20,
     warmUpSeconds: 4,
+    ...(options.clocks !== undefined && { clockLimitHertz: { gpu: GPU_LIMIT } }),
     idleBefore: model.idleWatts,
     idleAfter: model.idleWatts + 0.1,
     results: points.map((point) => constructedResult(point, random, model)),

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// depthwatt power-modes: the board's modes, and the switch for the root helper that changes them for the service.
+// depthwatt power-modes: the board's modes and clocks, and the switch for the root helper that changes them for the service.
 import { existsSync, realpathSync } from "node:fs";
 import type { Command } from "commander";
 import { DepthwattError } from "../../../core/index.js";
+import { clockOwner, ownClocks, restoreClocks } from "../../../power/index.js";
 import { withExamples } from "../../cli/options.js";
 import { printLine } from "../../cli/output.js";
 import { performSteps, withDryRun } from "../../cli/service-steps.js";
@@ -24,6 +25,11 @@ function show(): void {
       ? "This machine has no /etc/nvpmodel.conf, so it has no power modes."
       : `Power modes: ${modes.join(", ")}`,
   );
+  for (const [name, clock] of Object.entries(ownClocks())) {
+    if ("available" in clock) continue;
+    const steps = clock.choices.map((hertz) => hertz / 1e6).join(", ");
+    printLine(`Clock of the ${name}: at most ${clock.limit / 1e6} MHz; steps: ${steps}`);
+  }
   printLine(
     existsSync(POWER_MODE_SOCKET)
       ? "The service may change them; 'depthwatt power-modes --forbid' undoes that."
@@ -46,11 +52,16 @@ function powerModes({ allow = false, forbid = false, dryRun = false }: PowerMode
   const packaged = isPackaged();
   const steps = allow ? planAllowing(node, helper, packaged) : planForbidding(packaged);
   performSteps(steps, `power-modes ${allow ? "--allow" : "--forbid"}`, dryRun);
+  // The service could no longer restore what it has lowered.
+  if (forbid && !dryRun) restoreClocks(clockOwner());
 }
 
 export function define(command: Command): void {
   withDryRun(command)
-    .option("--allow", "let the service change the power mode, by a helper that runs as root")
+    .option(
+      "--allow",
+      "let the service change the power mode and lower clocks, by a helper that runs as root",
+    )
     .option("--forbid", "undo --allow")
     .action(powerModes);
   withExamples(command, "depthwatt power-modes", "depthwatt power-modes --allow --dry-run");

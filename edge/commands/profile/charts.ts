@@ -13,6 +13,7 @@ import {
   text,
   verticalAxis,
 } from "../../plot/index.js";
+import { clockWords } from "../../profile/clock-limits.js";
 import { hasPaths, isWhole, type PointResult, TIMELINE_FRAMES } from "../../profile/types.js";
 
 export type MeasuredPoint = PointResult & { power: PowerReport };
@@ -46,7 +47,9 @@ export function shortName({ point }: PointResult): string {
   const how = hasPaths(point.algorithm) ? `p${point.paths}` : point.algorithm;
   const half = point.halfResolution ? " half" : "";
   const search = point.search === undefined ? "" : ` ${point.search}`;
-  return `${point.width}x${point.height} d${point.numDisparities} ${how}${half}${search}${rate}${mode}`;
+  const limits = clockWords(point.clockHertz ?? {});
+  const clocks = limits === "" ? "" : ` (${limits})`;
+  return `${point.width}x${point.height} d${point.numDisparities} ${how}${half}${search}${rate}${mode}${clocks}`;
 }
 
 const figures = (point: MeasuredPoint): string =>

@@ -128,6 +128,11 @@ export function define(command: Command): void {
       "profile",
     )
     .option("--modes <names>", "nvpmodel modes by name, all, or current", "current")
+    .option(
+      "--clocks <list>",
+      "upper limits of the GPU's clock in MHz, with /EMC that of the memory too; all, or current",
+      "current",
+    )
     .option("--algorithms <names>", `matchers: ${ALGORITHMS.join(", ")}`, "sgm")
     .option("--sizes <list>", "image sizes", "640x480")
     .option("--disparities <list>", "numbers of disparities", "64,128")
@@ -154,7 +159,7 @@ export function define(command: Command): void {
     )
     .option("--backend <name>", "auto, cpu or cuda", "auto")
     .option("--sensor <name>", "power sensor", "auto")
-    .option("--yes", "change power modes without asking")
+    .option("--yes", "change power modes and clocks without asking")
     .option("--contribute", "also write contribution.json, to be sent in")
     .option("--kernels <file>", "kernel times from 'check.sh --model', for contribution.json")
     .option("--report-only", "write CSV and report again from the folder's results");
@@ -164,6 +169,7 @@ export function define(command: Command): void {
     "depthwatt profile --sizes 640x480,1280x720 --paths 4,8 -o out/desk",
     "depthwatt profile --disparities 64 --paths 4 --stages",
     "sudo depthwatt profile --modes all --contribute -o out/orin",
+    "sudo depthwatt profile --clocks all --rates max,15 -o out/clocks",
     "depthwatt profile compare out/before out/after",
   );
   const compareCommand = command

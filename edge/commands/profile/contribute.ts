@@ -91,7 +91,9 @@ export function createContribution(profile: Profile, kernels: KernelTimes | null
   }
   const rows = profile.results.flatMap((result): Contribution["rows"] => {
     const { point, power, temperature } = result;
-    if (!power.available || typeof power.joulesPerFrame !== "number" || !isWhole(point)) return [];
+    const isOwnClock = point.clockHertz === undefined;
+    if (!power.available || typeof power.joulesPerFrame !== "number" || !isWhole(point) || !isOwnClock)
+      return [];
     const { context } = power;
     const mode = "powerMode" in context && typeof context.powerMode === "string" ? context.powerMode : null;
     return [

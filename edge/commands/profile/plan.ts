@@ -2,6 +2,8 @@
 // The points that a profile measures, in order: power modes are the outermost loop, because changing one takes longest.
 import { DepthwattError } from "../../../core/index.js";
 import { ALGORITHMS, type Algorithm, engineAddon, findMatcher } from "../../../cuda/index.js";
+import type { ClockName, ClockTargets } from "../../../power/index.js";
+import type { ClockLimits } from "../../profile/clock-limits.js";
 import { parseRepeatedStage } from "../../profile/repeated-stage.js";
 import { hasPaths, OPTIONAL_STAGES, type ProfilePoint, type RepeatedStage } from "../../profile/types.js";
 
@@ -13,6 +15,8 @@ const FULL_ONLY: readonly Search[] = ["full"];
 export interface PlanOptions {
   /** Undefined = the mode the machine is in. */
   modes: readonly (string | undefined)[];
+  /** Upper limits of clocks; {} = those that the machine has. */
+  clocks: readonly ClockTargets[];
   algorithms: readonly Algorithm[];
   sizes: readonly { width: number; height: number }[];
   disparities: readonly number[];
@@ -106,6 +110,35 @@ function hasSearches({
 export const parseRepeatedStages = (text: string): RepeatedStage[] =>
   parts(text).map((part) => parseRepeatedStage("--repeat-stages", part));
 
+const limited = (clocks: ClockTargets) => (Object.keys(clocks).length === 0 ? {} : { clockHertz: clocks });
+
+/**
+ * Parses limits such as "current,612,408/2133": megahertz of the GPU, and of the memory after a slash; "all" is every step of
+ * the GPU.
+ * @param limits undefined: the clocks of this machine are left alone
+ */
+export function parseClocks(text: string, limits: Pick<ClockLimits, "steps"> | undefined): ClockTargets[] {
+  const stepOf = (name: ClockName, part: string): number => {
+    const steps = limits?.steps(name) ?? [];
+    const found = steps.find((step) => Math.abs(step - Number(part)) < 1);
+    return found === undefined
+      ? refuse("--clocks", part, `steps of the ${name} in MHz (${steps.join(", ") || "none"})`)
+      : Math.round(found * 1e6);
+  };
+  const wanted =
+    text === "all"
+      ? ["current", ...(limits?.steps("gpu") ?? []).slice(0, -1).reverse().map(String)]
+      : parts(text);
+  return wanted.map((part) => {
+    if (part === "current") return {};
+    const [gpu = "", emc] = part.split("/");
+    return {
+      ...(gpu !== "" && { gpu: stepOf("gpu", gpu) }),
+      ...(emc !== undefined && { emc: stepOf("emc", emc) }),
+    };
+  });
+}
+
 /** Every point once; rounds of left-out stages are interleaved so that a drift in temperature meets all alike. */
 export function planPoints(options: PlanOptions): ProfilePoint[] {
   const points: ProfilePoint[] = [];
@@ -117,12 +150,15 @@ export function planPoints(options: PlanOptions): ProfilePoint[] {
             // A matcher without paths is measured once.
             if (!hasPaths(algorithm) && paths !== options.paths[0]) continue;
             for (const half of options.resolutions) {
+              const resolution = half ? { halfResolution: true as const } : {};
+              const work = { algorithm, ...size, numDisparities, paths, ...resolution };
               for (const rateHz of options.rates) {
-                const resolution = half ? { halfResolution: true as const } : {};
-                const point = { mode, algorithm, ...size, numDisparities, paths, rateHz, ...resolution };
+                const point = { mode, ...work, rateHz };
                 const searches = hasSearches(point) ? options.searches : FULL_ONLY;
-                for (const search of searches)
-                  points.push(search === "full" ? { ...point } : { ...point, search });
+                for (const search of searches) {
+                  const searched = search === "full" ? point : { ...point, search };
+                  for (const clocks of options.clocks) points.push({ ...searched, ...limited(clocks) });
+                }
               }
             }
           }

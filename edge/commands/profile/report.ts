@@ -15,6 +15,7 @@ import {
   stageTimeChart,
   timelineChart,
 } from "./charts.js";
+import { bestClockWords, clockChart, clockCurves } from "./charts-clocks.js";
 import { energyChart, railChart, shownRails, stageEnergyChart } from "./charts-energy.js";
 import { methodHtml, provenanceHtml } from "./report-words.js";
 import { type StageEnergies, stageEnergies } from "./stage-energy.js";
@@ -191,6 +192,13 @@ function stageCharts(profile: Profile, energies: StageEnergies | undefined): str
   return `<h2>Time of a stage</h2>${time}${energy}`;
 }
 
+function clockCharts(profile: Profile): string {
+  const curves = clockCurves(profile);
+  if (curves.length === 0) return "";
+  const words = curves.map((curve) => escapeText(bestClockWords(curve))).join(" ");
+  return `<h2>Energy against the clock</h2>${figure(clockChart(curves), words)}`;
+}
+
 const namedTotalRails = ({ provenance: { sensor } }: Profile): readonly string[] =>
   "available" in sensor ? [] : sensor.totalRails;
 
@@ -214,6 +222,7 @@ export function reportHtml(profile: Profile): string {
     notice,
     tiles(profile, points),
     points.length > 0 ? powerCharts(points, namedTotalRails(profile)) : "",
+    clockCharts(profile),
     stageCharts(profile, stageEnergies(profile.results)),
     "<h2>All runs</h2>",
     table(profile),

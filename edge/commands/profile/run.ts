@@ -15,6 +15,7 @@ import { loadNative } from "../../contracts/native.js";
 import { engineOptionsFrom } from "../../pipeline/engine-options.js";
 import { uncalibrated } from "../../pipeline/geometry.js";
 import { contextReader, openMeter, powerNative } from "../../power/open-meter.js";
+import { ClockLimits } from "../../profile/clock-limits.js";
 import { PowerModes } from "../../profile/power-modes.js";
 import { resumeProfile } from "../../profile/store.js";
 import { PROFILE_FORMAT, type Profile, type ProfilePoint } from "../../profile/types.js";
@@ -22,6 +23,7 @@ import { SceneCache } from "./frames.js";
 import { tryRepeatedStages } from "./measure.js";
 import {
   parseAlgorithms,
+  parseClocks,
   parseDisparities,
   parsePaths,
   parseRates,
@@ -40,6 +42,7 @@ const SCENE_PAIRS = 8;
 export interface ProfileOptions {
   output: string;
   modes: string;
+  clocks: string;
   algorithms: string;
   sizes: string;
   disparities: string;
@@ -79,18 +82,22 @@ function plannedModes(text: string, modes: PowerModes | undefined): (string | un
   return text === "all" ? [...modes.names] : text.split(",");
 }
 
-async function mayChangeModes(
+async function mayChangeMachine(
   options: ProfileOptions,
   wanted: readonly (string | undefined)[],
 ): Promise<void> {
   const names = wanted.filter((mode) => mode !== undefined);
-  if (names.length === 0 || options.yes) return;
+  const changes = [
+    ...(names.length === 0 ? [] : [`the power mode to ${names.join(", ")}`]),
+    ...(options.clocks === "current" ? [] : [`the clock limits to ${options.clocks}`]),
+  ];
+  if (changes.length === 0 || options.yes) return;
   if (!process.stdin.isTTY) {
-    throw new DepthwattError("USAGE", "Changing power modes needs --yes without a terminal.");
+    throw new DepthwattError("USAGE", "Changing power modes or clocks needs --yes without a terminal.");
   }
   const asking = createInterface({ input: process.stdin, output: process.stderr });
   const answer = await asking.question(
-    `Change the power mode to ${names.join(", ")} in turn, and back at the end? [y/N] `,
+    `Change ${changes.join(" and ")} in turn, and back at the end? [y/N] `,
   );
   asking.close();
   if (!/^y(es)?$/i.test(answer.trim())) throw new DepthwattError("USAGE", "Nothing was changed or measured.");
@@ -128,9 +135,14 @@ function freshProfile(
   };
 }
 
-function buildPlan(options: ProfileOptions, modes: readonly (string | undefined)[]): ProfilePoint[] {
+function buildPlan(
+  options: ProfileOptions,
+  modes: readonly (string | undefined)[],
+  clocks: ClockLimits | undefined,
+): ProfilePoint[] {
   return planPoints({
     modes,
+    clocks: parseClocks(options.clocks, clocks),
     algorithms: parseAlgorithms(options.algorithms),
     sizes: parseSizes(options.sizes),
     disparities: parseDisparities(options.disparities),
@@ -162,11 +174,12 @@ export async function runProfile(folder: string, options: ProfileOptions): Promi
   const idleSeconds = numberBetween("--idle", options.idle, 2, 600);
   const modes = PowerModes.open();
   const wanted = plannedModes(options.modes, modes);
-  const points = buildPlan(options, wanted);
+  const clocks = options.clocks === "current" ? undefined : ClockLimits.require();
+  const points = buildPlan(options, wanted, clocks);
   const native = loadNative();
   const detection = detectBoard(loadBoards());
   const totalRule = boardTotalRule(detection);
-  await mayChangeModes(options, wanted);
+  await mayChangeMachine(options, wanted);
   const meter = openMeter({ sensor, rateHz: 100, native, ...(totalRule && { totalRule }) });
   const stop = new AbortController();
   const progress = new Progress();
@@ -185,6 +198,7 @@ export async function runProfile(folder: string, options: ProfileOptions): Promi
     const missing = "rails" in meter.sensor ? meter.sensor.total : meter.sensor;
     if (!("rails" in missing)) note(`no watts and no joules will be measured: ${missing.reason}`);
     const { seconds, warmUpSeconds } = profile;
+    if (clocks !== undefined) profile.clockLimitHertz = clocks.limits;
     const conditions = contextReader(meter.sensor, powerNative(native));
     const run = {
       scenes: new SceneCache(native, SCENE_PAIRS),
@@ -204,6 +218,7 @@ export async function runProfile(folder: string, options: ProfileOptions): Promi
       profile,
       points,
       modes,
+      clocks,
       onProgress: ({ done, total, secondsLeft, step }) => {
         if (!process.stderr.isTTY) note(`${done} of ${total} points measured; ${step}`);
         progress.show(done, total, step, secondsLeft);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Visits every point of a plan, keeps each result at once, and leaves the machine as it found it.
+import { DepthwattError } from "../../../core/index.js";
+import { CLOCK_NAMES } from "../../../power/index.js";
+import type { ClockLimits } from "../../profile/clock-limits.js";
 import type { PowerModes } from "../../profile/power-modes.js";
 import { saveProfile } from "../../profile/store.js";
 import { type PointResult, type Profile, type ProfilePoint, pointId } from "../../profile/types.js";
@@ -19,6 +22,7 @@ export interface SweepOptions extends MeasureOptions {
   profile: Profile;
   points: readonly ProfilePoint[];
   modes: PowerModes | undefined;
+  clocks: ClockLimits | undefined;
   idleSeconds: number;
   onProgress: (progress: SweepProgress) => void;
   /** Ends after the point that is being measured. */
@@ -43,7 +47,22 @@ export function missingPoints(
   });
 }
 
-/** @throws errors of opening the engine or changing the mode; earlier measurements are on disk then */
+/** A point at another clock than its own would be wrong: heat ends the profile, which continues later. */
+async function limitClocks(
+  { clockHertz = {} }: ProfilePoint,
+  limits: ClockLimits | undefined,
+): Promise<void> {
+  const reached = (await limits?.change(clockHertz)) ?? {};
+  const name = CLOCK_NAMES.find((one) => (reached[one] ?? 0) < (clockHertz[one] ?? 0));
+  if (name === undefined) return;
+  throw new DepthwattError(
+    "DEVICE_UNAVAILABLE",
+    `The ${name} clock was limited to ${clockHertz[name]} Hz, and the kernel limits it to ${reached[name]} Hz.`,
+    { hint: "Let the board cool down; the same command continues with this point." },
+  );
+}
+
+/** @throws errors of opening the engine or changing the mode or a clock; earlier measurements are on disk then */
 export async function sweep(options: SweepOptions): Promise<void> {
   const { profile, folder, meter, modes, idleSeconds, seconds, warmUpSeconds } = options;
   const todo = missingPoints(options.points, profile.results);
@@ -64,6 +83,7 @@ export async function sweep(options: SweepOptions): Promise<void> {
       report(todo.length - index, pointId(point));
       const begin = performance.now();
       if (point.mode !== undefined) modes?.set(point.mode);
+      await limitClocks(point, options.clocks);
       const result = await measurePoint(point, options);
       profile.results.push(result);
       await saveProfile(folder, profile);
@@ -80,6 +100,7 @@ export async function sweep(options: SweepOptions): Promise<void> {
     report(0, "done");
     await saveProfile(folder, profile);
   } finally {
+    await options.clocks?.restore();
     modes?.restore();
   }
 }

@@ -3,7 +3,8 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, readSync, statSync, writeSync } from "node:fs";
 import { systemAddon } from "../../../core/index.js";
-import { answerTo, MAX_REQUEST_BYTES } from "./request.js";
+import { limitClocks, processName, restoreClocks } from "../../../power/index.js";
+import { answerTo, answerToClocks, type ClockBoard, MAX_REQUEST_BYTES } from "./request.js";
 
 const CONF = "/etc/nvpmodel.conf";
 /** Not by PATH: changing PATH would choose what runs as root. */
@@ -38,27 +39,33 @@ function readConf(): string {
   return readFileSync(CONF, "utf8");
 }
 
+const clocks: ClockBoard = {
+  process: (pid) => {
+    const name = processName(pid);
+    return name === undefined ? undefined : { name, uid: statSync(`/proc/${pid}`).uid };
+  },
+  limit: limitClocks,
+  restore: restoreClocks,
+};
+
 function answer(): string {
   // First of all: a connection that is closed with something unread takes the answer with it.
   const request = readRequest();
+  const asker = { uid: systemAddon().peerCredentials(CONNECTION).uid, allowed: userNumbers(USER) };
+  if (request.startsWith("clocks ")) return answerToClocks(request, asker, clocks);
   const program = PROGRAMS.find((path) => existsSync(path));
   if (program === undefined) return "refused this machine has no nvpmodel\n";
-  const { uid } = systemAddon().peerCredentials(CONNECTION);
-  return answerTo(
-    request,
-    { uid, allowed: userNumbers(USER) },
-    {
-      conf: readConf(),
-      nvpmodel: (words) =>
-        spawnSync(program, words, {
-          encoding: "utf8",
-          // It may ask whether to restart the board now.
-          input: "no\n",
-          timeout: 30_000,
-          env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", LANG: "C" },
-        }),
-    },
-  );
+  return answerTo(request, asker, {
+    conf: readConf(),
+    nvpmodel: (words) =>
+      spawnSync(program, words, {
+        encoding: "utf8",
+        // It may ask whether to restart the board now.
+        input: "no\n",
+        timeout: 30_000,
+        env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", LANG: "C" },
+      }),
+  });
 }
 
 let text: string;

@@ -383,6 +383,35 @@ set -- MAXN 15W 30W; shift "$id"; printf 'NV Power Mode: %s\\n%s\\n' "$1" "$id"
     sh("systemctl", "disable", "--now", "depthwatt-power-mode.socket");
   },
 
+  "a clock that the hardened service lowers by way of the helper is restored after a crash": async () => {
+    // The kernel has no Jetson's clock: a file system of plain files stands for it.
+    sh("mount", "-t", "tmpfs", "tmpfs", "/sys/class/devfreq");
+    const folder = "/sys/class/devfreq/17000000.gpu";
+    mkdirSync(folder);
+    writeFileSync(`${folder}/available_frequencies`, "306000000 408000000 918000000\n");
+    writeFileSync(`${folder}/max_freq`, "918000000\n");
+    sh(NODE, MAIN, "power-modes", "--allow");
+    const dropIn = `/run/systemd/system/${UNIT}.d/clocks.conf`;
+    mkdirSync(dirname(dropIn), { recursive: true });
+    writeFileSync(
+      dropIn,
+      `[Service]\nType=oneshot\nRestart=no\nWatchdogSec=0\nExecStart=\nExecStart=${NODE} /opt/cases/lower-clock.mjs\n`,
+    );
+    sh("systemctl", "daemon-reload");
+    try {
+      assert.notEqual(tried("systemctl", "start", UNIT).status, 0);
+    } finally {
+      rmSync(dropIn);
+      sh("systemctl", "daemon-reload");
+    }
+    const answers = sh("journalctl", "-t", "depthwatt-power-mode", "--no-pager", "-o", "cat");
+    assert.match(answers, /^ok 408000000 -$[\s\S]*^ok - -$/m);
+    assert.equal(readFileSync(`${folder}/max_freq`, "utf8").trim(), "918000000");
+    assert(!existsSync("/run/depthwatt-clocks/limits.json"));
+    sh("systemctl", "disable", "--now", "depthwatt-power-mode.socket");
+    sh("umount", "/sys/class/devfreq");
+  },
+
   "a wrong configuration ends in one start and one sentence, no loop": async () => {
     configure("match: {numDisparities: 5000}", { match: "" });
     writeFileSync(CONFIG, readFileSync(CONFIG, "utf8").replace("match: {}\n", ""));

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The governor's loop and table on a clock that the test moves: observations, levels applied, limits taken back.
+import { readFileSync, rmSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { EngineOptions, NativeEngine } from "../../../cuda/index.js";
 import { Governor } from "../../../edge/governor/governor.js";
 import { qualityLadder } from "../../../edge/governor/ladder.js";
-import type { Observation } from "../../../edge/governor/limits.js";
-import { GovernorLoop } from "../../../edge/governor/loop.js";
+import type { GovernorGoal, Observation } from "../../../edge/governor/limits.js";
+import { GovernorLoop, type GovernorLoopOptions } from "../../../edge/governor/loop.js";
+import { measuredLadder, profiledClocks } from "../../../edge/governor/measured.js";
 import { RateGate } from "../../../edge/governor/rate-gate.js";
 import { buildTable } from "../../../edge/governor/table.js";
 import { AdjustableEngine } from "../../../edge/pipeline/adjustable-engine.js";
-import { Meter } from "../../../power/index.js";
+import { ClockLimits } from "../../../edge/profile/clock-limits.js";
+import { type ClockTargets, Meter } from "../../../power/index.js";
 import { constructedProfile, MODEL } from "../../doubles/constructed-profile.js";
 import { HandEngine, HandSource } from "../../doubles/pipeline.js";
+import { SysfsTree } from "../../doubles/sysfs-tree.js";
 
 const MATCH = {
   algorithm: "sgm",
@@ -30,7 +34,11 @@ afterEach(() => {
 });
 
 /** A loop whose governor decides as scripted, on a source that delivers by hand. */
-function scripted(levels: ReturnType<typeof ladder>, stageMilliseconds: number[]) {
+function scripted(
+  levels: ReturnType<typeof ladder>,
+  stageMilliseconds: number[],
+  more: Partial<GovernorLoopOptions> = {},
+) {
   const observations: Observation[] = [];
   const governor = {
     levels,
@@ -73,6 +81,7 @@ function scripted(levels: ReturnType<typeof ladder>, stageMilliseconds: number[]
     meter,
     frames: () => frames.count,
     onChange: () => {},
+    ...more,
   });
   /** Delivers ten pairs a second for a second. @returns how many the gate lets through */
   const second = () => {
@@ -143,6 +152,126 @@ describe("the table of a profile", () => {
     for (const [index, rateHz] of rates.entries())
       expect(table[index]!.watts, `${rateHz} fps`).toBeCloseTo(MODEL.idleWatts + net * (rateHz ?? 15), 9);
     expect(table.map(({ capacityFps }) => capacityFps)).toEqual(rates.map(() => measured.fps));
+  });
+});
+
+describe("the ladder of a profile with clocks", () => {
+  const clocks = [{ gpu: 714e6 }, { gpu: 510e6 }, { gpu: 204e6 }];
+  const profile = constructedProfile({ clocks: [...clocks].reverse() });
+  const camera = { width: 640, height: 480, rateHz: 15 };
+  const build = (
+    goal: GovernorGoal,
+    allowed: readonly ClockTargets[] = profiledClocks(profile),
+    measured = profile,
+  ) => measuredLadder(ladder(15), { profile: measured, camera, goal, clocks: allowed });
+
+  test("lowers clocks before quality, as far as every frame is computed; every level draws less than the one before", () => {
+    expect(profiledClocks(profile)).toEqual(clocks);
+    const { levels, table } = build({ budgetWatts: 10 });
+    expect(levels.slice(0, 8).map(({ name }) => name)).toEqual([
+      "8 paths, 128 disparities",
+      "8 paths, 128 disparities, gpu 714 MHz",
+      "4 paths, 128 disparities",
+      "4 paths, 128 disparities, gpu 714 MHz",
+      "4 paths, 128 disparities, gpu 510 MHz",
+      "2 paths, 128 disparities, gpu 510 MHz",
+      "2 paths, 128 disparities, gpu 204 MHz",
+      // Not measured at these clocks: less work, at the same ones.
+      "2 paths, 64 disparities, gpu 204 MHz",
+    ]);
+    const watts = table.map((figures) => figures.watts).filter((one) => one !== undefined);
+    expect(watts).toEqual(watts.toSorted((a, b) => b - a));
+    for (const [index, { clocks: limits }] of levels.entries()) {
+      const capacity = table[index]!.capacityFps;
+      if (limits.gpu !== undefined && capacity !== undefined) expect(capacity).toBeGreaterThan(15);
+    }
+  });
+
+  test("without permission or a budget it has no clocks, and a step that saves nothing is left out", () => {
+    for (const { levels } of [
+      build({ budgetWatts: 10 }, []),
+      build({ budgetWatts: 10 }, [], constructedProfile()),
+    ])
+      expect(levels.map(({ name }) => name)).toEqual(ladder(15).map(({ name }) => name));
+    const flat = structuredClone(constructedProfile());
+    for (const { point, power } of flat.results)
+      if (power.available && point.paths === 2) power.joulesPerFrameNet = 1;
+    const names = (goal: GovernorGoal) => build(goal, [], flat).levels.map(({ name }) => name);
+    expect(names({ budgetWatts: 10 })).not.toContain("2 paths, 128 disparities");
+    // For a frame rate, speed counts.
+    expect(names({ minFps: 12 })).toContain("2 paths, 128 disparities");
+  });
+
+  test("lets the governor keep the quality at a lower clock", () => {
+    const { levels, table } = build({ budgetWatts: 10 });
+    const [first, second] = table;
+    const budgetWatts = (first!.watts! + second!.watts!) / 2 / 0.97;
+    expect(levels[new Governor(levels, { budgetWatts }, table).level]!.name).toBe(levels[1]!.name);
+  });
+});
+
+describe("clocks in the loop", () => {
+  const levels = ladder(30)
+    .slice(0, 2)
+    .map((level, index) => ({ ...level, clocks: index === 0 ? {} : { gpu: 612e6 } }));
+  const GPU = "sys/class/devfreq/17000000.gpu";
+  let tree: SysfsTree;
+  beforeEach(() => {
+    tree = new SysfsTree().write({
+      [`${GPU}/max_freq`]: 918e6,
+      [`${GPU}/available_frequencies`]: "306000000 612000000 918000000\n",
+    });
+  });
+  afterEach(() => rmSync(tree.root, { recursive: true }));
+  const limit = () => Number(readFileSync(tree.path(`${GPU}/max_freq`), "utf8")) / 1e6;
+
+  test("are limited at their level, reported, and restored at another level and at the end", async () => {
+    const clocks = ClockLimits.require({ root: tree.root, isRoot: true });
+    const { loop, governor } = scripted(levels, [1], { clocks });
+    const settle = () => vi.waitFor(() => clocks.settled());
+    loop.start();
+    for (const [next, megahertz] of [
+      [1, 612],
+      [0, 918],
+      [1, 612],
+    ] as const) {
+      governor.next = next;
+      vi.advanceTimersByTime(1000);
+      await settle();
+      expect(limit()).toBe(megahertz);
+      expect(loop.figures).toMatchObject({
+        clocks: { gpuMegahertz: megahertz === 918 ? null : megahertz, emcMegahertz: null },
+      });
+    }
+    await loop.stop();
+    expect(limit()).toBe(918);
+  });
+
+  test("that vanish are reported once, and the governor continues without", async () => {
+    const clocks = ClockLimits.require({ root: tree.root, isRoot: true });
+    const problems: string[] = [];
+    const { loop, governor } = scripted(levels, [1], {
+      clocks,
+      onProblem: ({ message }) => problems.push(message),
+    });
+    loop.start();
+    rmSync(tree.path(`${GPU}/max_freq`));
+    for (const next of [1, 0, 1]) {
+      governor.next = next;
+      vi.advanceTimersByTime(1000);
+      await clocks.settled();
+    }
+    await vi.waitFor(() => expect(problems).toHaveLength(1));
+    expect(problems[0]).toContain("gpu clock cannot be limited");
+    expect(loop.figures).toMatchObject({ level: 1, clocks: { available: false, reason: problems[0] } });
+    await loop.stop();
+    expect(problems).toHaveLength(1);
+  });
+
+  test("without permission the reason is a figure", () => {
+    const reason = "only root may limit the clocks";
+    const { loop } = scripted(levels, [1], { clocks: { available: false, reason } });
+    expect(loop.figures).toMatchObject({ clocks: { available: false, reason } });
   });
 });
 

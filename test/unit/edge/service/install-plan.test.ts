@@ -77,6 +77,9 @@ describe("the plan", () => {
   );
 });
 
+const RESTORE =
+  'ExecStopPost=-/bin/sh -c "[ ! -e /run/depthwatt-clocks/limits.json ] || exec /usr/bin/node /opt/depthwatt/dist/edge/service/power-mode/client.js clocks"';
+
 describe("the unit", () => {
   test("gets this machine's paths and nothing else", () => {
     const changed = unitFor(machine).split("\n");
@@ -85,6 +88,7 @@ describe("the unit", () => {
       .flatMap((line, index) => (line === changed[index] ? [] : [changed[index]]));
     expect(differing).toEqual([
       "ExecStart=/usr/bin/node /opt/depthwatt/dist/edge/cli/main.js run --config /etc/depthwatt/config.yaml",
+      RESTORE,
     ]);
   });
 
@@ -94,8 +98,9 @@ describe("the unit", () => {
   });
 
   test("quotes what systemd would read as its own", () => {
-    const odd = unitFor({ ...machine, mainScript: "/opt/100 % $HOME/main.js" });
-    expect(odd).toContain('ExecStart=/usr/bin/node "/opt/100 %% $$HOME/main.js" run');
+    const odd = unitFor({ ...machine, mainScript: "/opt/100 % $HOME/cli/main.js" });
+    expect(odd).toContain('ExecStart=/usr/bin/node "/opt/100 %% $$HOME/cli/main.js" run');
+    expect(odd).toContain(`exec /usr/bin/node '/opt/100 %% $$HOME/service/power-mode/client.js' clocks"`);
   });
 });
 
@@ -109,6 +114,7 @@ describe("the unit of several pairs", () => {
       "# ExecStart; the settings are in /etc/depthwatt/%i.yaml.",
       "Description=depthwatt: stereo depth over MQTT, with its cost in joules per frame (%i)",
       "ExecStart=/usr/bin/node /opt/depthwatt/dist/edge/cli/main.js run --config /etc/depthwatt/%i.yaml",
+      RESTORE,
       "StateDirectory=depthwatt/%i",
       "RuntimeDirectory=depthwatt/%i",
       "WorkingDirectory=/var/lib/depthwatt/%i",

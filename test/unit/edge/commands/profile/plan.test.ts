@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { isDepthwattError } from "../../../../../core/index.js";
 import {
   parseAlgorithms,
+  parseClocks,
   parsePaths,
   parseRates,
   parseRepeatedStages,
@@ -43,6 +44,7 @@ function refusal(action: () => unknown): { code: string; message: string } {
 describe("plan", () => {
   const options = {
     modes: ["7W", "15W"],
+    clocks: [{}],
     algorithms: ["sgm" as const],
     sizes: parseSizes("640x480,1280x720"),
     disparities: [64],
@@ -151,6 +153,45 @@ describe("continuing after an interruption", () => {
     expect(other.message).toContain('"seconds":20');
     writeFileSync(join(folder, "profile.json"), '{"format":"x"}');
     expect(refusal(() => readProfile(folder)).code).toBe("SOURCE_UNREADABLE");
+  });
+});
+
+describe("clocks", () => {
+  const limits = { steps: (name: string) => (name === "gpu" ? [306, 612, 624.75, 918] : [2133, 3199]) };
+
+  test("are steps of the board, all of them below its limit or those that are named", () => {
+    const gpu = (...megahertz: number[]) => megahertz.map((one) => ({ gpu: one * 1e6 }));
+    expect(parseClocks("all", limits)).toEqual([{}, ...gpu(624.75, 612, 306)]);
+    expect(parseClocks("current,306,624/2133,/2133", limits)).toEqual([
+      {},
+      { gpu: 306e6 },
+      { gpu: 624.75e6, emc: 2133e6 },
+      { emc: 2133e6 },
+    ]);
+    expect(parseClocks("current", undefined)).toEqual([{}]);
+    expect(() => parseClocks("500", limits)).toThrow(
+      'expected steps of the gpu in MHz (306, 612, 624.75, 918), got "500"',
+    );
+    expect(() => parseClocks("306/9", limits)).toThrow(/steps of the emc/);
+  });
+
+  test("are the innermost loop, and part of a point's name", () => {
+    const points = planPoints({
+      modes: [undefined],
+      clocks: parseClocks("current,306/2133", limits),
+      algorithms: ["sgm"],
+      sizes: parseSizes("640x480"),
+      disparities: [64],
+      paths: [4],
+      rates: [15],
+      resolutions: [false],
+      stageRounds: 0,
+      repeated: [],
+    });
+    expect(points.map(pointId)).toEqual([
+      "sgm-640x480-d64-p4-15hz",
+      "sgm-640x480-d64-p4-15hz-gpu306-emc2133",
+    ]);
   });
 });
 

@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { isDepthwattError } from "../../../../../core/index.js";
 import { STAGE_NAMES } from "../../../../../cuda/index.js";
 import { measuredPoints, paretoFront } from "../../../../../edge/commands/profile/charts.js";
+import { bestClockWords, clockCurves } from "../../../../../edge/commands/profile/charts-clocks.js";
 import { shownRails } from "../../../../../edge/commands/profile/charts-energy.js";
 import { compareProfiles } from "../../../../../edge/commands/profile/compare.js";
 import { contributionSchema, createContribution } from "../../../../../edge/commands/profile/contribute.js";
@@ -323,6 +324,26 @@ describe("the page", () => {
     expect(linearScale(0, 10, 100, 200).at(5)).toBeCloseTo(150);
     expect([0.01234, 1.5, 123.4, 0].map(shortNumber)).toEqual(["0.0123", "1.50", "123", "0"]);
   });
+});
+
+test("joules against the clock: a line per point, and which of race to idle and slow and steady takes fewer", () => {
+  const profile = constructedProfile({ clocks: [{ gpu: 612e6 }, { gpu: 306e6 }] });
+  const curves = clockCurves(profile);
+  expect(curves).toHaveLength(6);
+  const steady = curves.find(({ name }) => name === "640x480 d128 p2 @15")!;
+  expect(steady.runs.map(({ megahertz }) => megahertz)).toEqual([306, 612, 918]);
+  expect(bestClockWords(steady)).toMatch(
+    /^640x480 d128 p2 @15: slow and steady .* J at 306 MHz, .* J at 918 MHz\)\.$/,
+  );
+  // At full speed, idle power divides by fewer frames.
+  expect(bestClockWords(curves.find(({ name }) => name === "640x480 d128 p2")!)).toContain("racing to idle");
+  // A clock that does not reach the rate is no choice.
+  for (const run of steady.runs.slice(0, 2)) run.point.fps = 9;
+  expect(bestClockWords(steady)).toContain("racing to idle takes the fewest joules");
+  const page = reportHtml(profile);
+  expect(page).toContain("Energy against the clock");
+  expect(page).toContain("J at 306 MHz, ");
+  expect(reportHtml(constructedProfile())).not.toContain("Energy against the clock");
 });
 
 test("every stage has its own colour in the report", () => {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a profile to what the governor wants to know of each level: watts at the source's rate, and speed.
+
+import type { Algorithm } from "../../cuda/index.js";
 import { CLOCK_NAMES, type ClockTargets } from "../../power/index.js";
 import { isWhole, type Profile } from "../profile/types.js";
 import type { LevelFigures } from "./knowledge.js";
@@ -10,6 +12,10 @@ export interface Camera {
   height: number;
   /** Undefined: as many frames as can be computed. */
   rateHz: number | undefined;
+  /** Default: any. */
+  algorithm?: Algorithm;
+  /** match.sgm.search; default: the faster one, as auto. */
+  search?: string;
 }
 
 export const sameClocks = (a: ClockTargets, b: ClockTargets): boolean =>
@@ -25,15 +31,19 @@ export function buildTable(
   camera: Camera,
 ): LevelFigures[] {
   return levels.map((level) => {
-    const found = profile.results.find(({ point }) => {
+    const matches = profile.results.filter(({ point }) => {
       const sameImage = point.width === camera.width && point.height === camera.height;
       const sameHalf = (point.halfResolution ?? false) === level.halfResolution;
       const samePaths = (level.parameters.paths ?? point.paths) === point.paths;
-      const sameSearch = samePaths && point.numDisparities === level.numDisparities;
+      const sameMatcher = (camera.algorithm ?? point.algorithm) === point.algorithm;
+      const isAuto = camera.search === undefined || camera.search === "auto";
+      const sameSearch = (isAuto || (point.search ?? "full") === camera.search) && sameMatcher;
+      const sameWork = sameSearch && samePaths && point.numDisparities === level.numDisparities;
       const sameMode = point.mode === level.mode && sameClocks(point.clockHertz ?? {}, level.clocks);
       const whole = point.rateHz === "max" && isWhole(point);
-      return sameImage && sameHalf && sameSearch && sameMode && whole;
+      return sameImage && sameHalf && sameWork && sameMode && whole;
     });
+    const found = matches.toSorted((a, b) => b.fps - a.fps)[0];
     if (found === undefined) return {};
     const { power, fps: capacityFps } = found;
     if (

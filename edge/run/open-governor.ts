@@ -94,7 +94,14 @@ export function openGovernor(
   const goal = { budgetWatts, minFps };
   const measured = profile === undefined ? undefined : readProfile(profile);
   const { limits, choices } = openClocks(config.power, measured);
-  const camera = { width, height, rateHz };
+  const { search } = match.parameters;
+  const camera = {
+    width,
+    height,
+    rateHz,
+    algorithm: match.algorithm,
+    ...(typeof search === "string" && { search }),
+  };
   const ladder: MeasuredLadder =
     measured === undefined
       ? { levels, table: [] }

@@ -275,6 +275,24 @@ describe("clocks in the loop", () => {
   });
 });
 
+test("the table takes the matcher's own runs: of the faster search for auto, of a named one otherwise", () => {
+  const profile = constructedProfile();
+  const level = ladder(15).slice(0, 1);
+  const full = profile.results.find(({ id }) => id === "sgm-640x480-d128-p8-max")!;
+  const point = { ...full.point, search: "coarseToFine" as const };
+  profile.results.push({ ...full, point, fps: 3 * full.fps });
+  profile.results.unshift({ ...full, point: { ...full.point, algorithm: "cbca" }, fps: 9 * full.fps });
+  const speed = (search?: string) =>
+    buildTable(profile, level, {
+      width: 640,
+      height: 480,
+      rateHz: 15,
+      algorithm: "sgm",
+      ...(search !== undefined && { search }),
+    })[0]!.capacityFps! / full.fps;
+  expect([speed(), speed("auto"), speed("coarseToFine"), speed("full")]).toEqual([3, 3, 3, 1]);
+});
+
 test("a level that cools before a peak gets no credit for it: heat is only ever added to a prediction", () => {
   const levels = ladder(30);
   const governor = new Governor(levels, { budgetWatts: 10 }, [{ watts: 9.6 }, { watts: 7 }]);

@@ -185,6 +185,7 @@ describe("clocks", () => {
       paths: [4],
       rates: [15],
       resolutions: [false],
+      searches: ["full"],
       stageRounds: 0,
       repeated: [],
     });

@@ -783,7 +783,8 @@ describe("checks", () => {
     timeout: 240_000,
   }, async () => {
     const check = await loadCheck("pages.mjs generatedPages");
-    for (const path of ["scripts", "packaging", "bench/shared", "package.json", "package-lock.json"])
+    const paths = ["scripts", "packaging", "bench/shared", "camera-configs", "docs/guides/cameras.md"];
+    for (const path of [...paths, "package.json", "package-lock.json"])
       cpSync(join(repository, path), join(root, path), { recursive: true });
     symlinkSync(join(repository, "dist"), join(root, "dist"));
     symlinkSync(join(repository, "node_modules"), join(root, "node_modules"));

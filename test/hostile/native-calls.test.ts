@@ -373,13 +373,24 @@ test("boards that are looked for, and calibrations that are solved", async () =>
 
 test("everything that the addon offers is called by a test that means no good", () => {
   const here =
-    "Session openEngine encodedBound PairAligner turnMap Scene detectBoard solveCalibration power sdNotify peerCredentials lockFile";
+    "Session openEngine encodedBound PairAligner turnMap Scene detectBoard solveCalibration power sdNotify peerCredentials lockFile chooseSearch";
   // Without arguments, and the stages by programme.test.ts.
   const elsewhere = "clocks wallClock giveMemoryBack cpuFeatures cudaUnavailable facts brokenRule stages";
   expect(Object.keys(native).sort()).toEqual(`${here} ${elsewhere}`.split(" ").sort());
 });
 
 test("matchers, clocks and the service manager", () => {
+  const search = () => [
+    goodOptions().match,
+    { width: 640, height: 480 },
+    { instructionSet: "avx2", multiprocessors: 0 },
+  ];
+  for (let i = 0; i < COUNT; i++) {
+    const words: unknown[] = search();
+    const place = random.whole(0, 2);
+    words[place] = random.whole(0, 2) > 0 ? bent(words[place]) : odd();
+    attempt("searches", () => (native.chooseSearch as (...words: unknown[]) => unknown)(...words));
+  }
   for (let i = 0; i < COUNT / 3; i++)
     attempt("datagrams", () => native.sdNotify(odd() as never, odd() as never));
   for (let i = 0; i < COUNT / 3; i++) attempt("peers", () => native.peerCredentials(odd() as never));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A page behind a slow network: what waits at its socket must not cost it the head of a set of frames, nor an answer.
 import { EventEmitter } from "node:events";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { WebSocket } from "ws";
 import type { PictureStream } from "../../../core/frame/frame-format.js";
 import { Hub } from "../../../edge/outputs/viewer/hub.js";
@@ -39,6 +39,8 @@ function opened() {
   });
   const socket = new SlowSocket();
   hub.join(socket as unknown as WebSocket, "a test");
+  // Ends the hub's beat, which would go on in the tests behind this one.
+  onTestFinished(() => void socket.emit("close"));
   const hear = (message: FromPage) => socket.emit("message", JSON.stringify(message), false);
   const kinds = () => socket.sent.map((one) => (one instanceof Uint8Array ? one.length : one.type));
   return { hub, socket, hear, kinds };
@@ -72,5 +74,4 @@ test("a page that asks and never reads is cut off", async () => {
   socket.bufferedAmount = 100 << 20;
   hear({ type: "ask", id: 7, command: "get", payload: "{}" });
   await vi.waitFor(() => expect(socket.terminate).toHaveBeenCalled());
-  socket.emit("close");
 });

@@ -123,6 +123,10 @@ class Recording:
             return
         assert data[:4] == b"\x00\x01\x00\x00", "the encapsulation of little-endian CDR"
         c = Cdr(data, 4)
+        if schema["name"] == "tf2_msgs/msg/TFMessage":
+            self.transforms(topic, c)
+            assert c.at == len(data)
+            return
         seconds, nanoseconds = c.number("i"), c.number("I")
         topic["stamps"].append(str(seconds * 10**9 + nanoseconds))
         topic["frame"] = c.string()
@@ -155,6 +159,17 @@ class Recording:
             rest = [c.number("I") for _ in range(6)]
             assert rest == [0] * 6 and c.take("B") == 0 and c.at == len(data)
             topic.update(width=width, height=height, model=model, d=d, k=matrices[0], r=matrices[1], p=matrices[2])
+
+    @staticmethod
+    def transforms(topic, c):
+        found, stamps = {}, set()
+        for _ in range(c.number("I")):
+            stamps.add(c.number("i") * 10**9 + c.number("I"))
+            parent, child = c.string(), c.string()
+            found[child] = {"parent": parent, "place": [c.number("d") for _ in range(7)]}
+        assert len(stamps) == 1, "one stamp in all transforms of a message"
+        topic["stamps"].append(str(stamps.pop()))
+        topic["transforms"] = found
 
 
 def main(path, with_summary):

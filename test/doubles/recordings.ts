@@ -29,6 +29,8 @@ export interface ReadTopic {
   fields?: { name: string; offset: number; type: number; count: number }[];
   dense?: number;
   places?: number[][];
+  /** By the child's frame: x, y, z, and a quaternion. */
+  transforms?: Record<string, { parent: string; place: number[] }>;
 }
 
 export interface ReadRecording {

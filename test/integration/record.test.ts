@@ -118,6 +118,9 @@ needs("zstandard").suite("a recording read by a reader that is not ours", () => 
     const right = findTopic(read, "right/camera_info");
     const baseline = Math.hypot(...calibration.T);
     expect(right.p![3]! / -right.p![0]!).toBeCloseTo(baseline, 9);
+    const transforms = findTopic(read, "/tf");
+    expect(transforms).toMatchObject({ count: 20, schema: "tf2_msgs/msg/TFMessage", stamps: left.stamps });
+    expect(transforms.transforms!.right!.place[0]).toBeCloseTo(baseline, 9);
     const attached = parseStereoCalibration(read.attachments["calibration.json"]!, "attached");
     expect(attached.calibration.hash).toBe(calibration.hash);
   });

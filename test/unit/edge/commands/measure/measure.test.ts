@@ -4,7 +4,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { baselineMetres, loadStereoCalibration, writeScene } from "../../../../../camera/index.js";
+import {
+  baselineMetres,
+  loadStereoCalibration,
+  sceneCalibration,
+  stringifyCalibration,
+  writeScene,
+} from "../../../../../camera/index.js";
 import { tare, undoTare } from "../../../../../edge/commands/measure/tare.js";
 import { Target } from "../../../../../edge/commands/measure/target.js";
 import { loadNative } from "../../../../../edge/contracts/native.js";
@@ -108,8 +114,9 @@ test("depthwatt measure --tare scales the baseline in the file, and --undo resto
 });
 
 test("a tare of more than 10 %, of another format or without a distance changes nothing", async () => {
-  const file = join(folder, "scene", "calibration.json");
-  const text = readFileSync(file, "utf8");
+  const file = join(folder, "unchanged.json");
+  const text = stringifyCalibration(sceneCalibration({ width: 160, height: 120 }));
+  writeFileSync(file, text);
   await expect(tare(file, { measuredMetres: 2, trueMetres: 2.5, lengthUnitMetres: 1 })).rejects.toMatchObject(
     {
       code: "USAGE",

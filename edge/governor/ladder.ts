@@ -9,8 +9,8 @@ import { clockWords } from "../profile/clock-limits.js";
 export interface QualityLevel {
   /** Names the level in metrics and logs. */
   name: string;
-  /** Parameters of the matcher that its ladder lowers. */
-  parameters: Readonly<Record<string, number>>;
+  /** Parameters of the matcher that the ladder changes. */
+  parameters: Readonly<Record<string, number | string>>;
   /** In cells and paths of sgm. */
   workPerCell: number;
   /** Disparities of the full image, also at half resolution. */
@@ -32,6 +32,8 @@ export interface LadderOptions {
   sourceHz: number | undefined;
   /** True if half resolution can be computed. */
   half: boolean;
+  /** Returns whether `search: auto` takes coarse-to-fine search with these parameters; undefined = never. */
+  takesCoarseToFine?: (parameters: QualityLevel["parameters"]) => boolean;
   /** Levels that take in fewer frames than this are left out; undefined = none is. */
   minFps?: number;
   /** Power modes to step down to, best first. */
@@ -45,10 +47,14 @@ const SLOWEST_HZ = 1;
  * search.
  */
 const WORK_PER_PIXEL = 256;
+/** `search: auto` takes coarse-to-fine search only where it is measured to be this much faster. */
+export const LEAST_SEARCH_GAIN = 1.25;
 
 export function levelName(level: Omit<QualityLevel, "name">): string {
   return [
-    ...Object.entries(level.parameters).map(([key, value]) => `${value} ${key}`),
+    ...Object.entries(level.parameters).map(([key, value]) =>
+      typeof value === "number" ? `${value} ${key}` : `${key} ${value}`,
+    ),
     `${level.numDisparities} disparities`,
     ...(level.halfResolution ? ["half resolution"] : []),
     ...(level.rateHz === undefined ? [] : [`at most ${level.rateHz} fps`]),
@@ -79,23 +85,34 @@ export function qualityLadder(options: LadderOptions): QualityLevel[] {
     mode: undefined,
     clocks: {},
   };
-  const add = (change: Partial<typeof last>): void => {
+  const add = (change: Partial<typeof last>, gain = 1): void => {
     last = { ...last, ...change };
     const work = ladder.workPerCell;
     const workPerCell = typeof work === "number" ? work : Number(last.parameters[work] ?? values[work]);
-    const level = { ...last, workPerCell };
+    const level = { ...last, workPerCell: workPerCell / gain };
     levels.push({ ...level, name: levelName(level) });
   };
+  let search: { search?: string } = {};
   /** The configured values with the first steps of the ladder taken. */
-  const lowered = (steps: number): Record<string, number> => {
+  const lowered = (steps: number): QualityLevel["parameters"] => {
     const parameters = { ...configured };
     for (const { key, value } of ladder.steps.slice(0, steps))
       parameters[key] = Math.min(parameters[key]!, value);
-    return parameters;
+    return { ...parameters, ...search };
+  };
+  const addSearch = (): void => {
+    if (values.search !== "full" || search.search !== undefined) return;
+    if (options.takesCoarseToFine?.(last.parameters) !== true) return;
+    search = { search: "auto" };
+    add({ parameters: { ...last.parameters, ...search } }, LEAST_SEARCH_GAIN);
   };
   add({});
-  for (const [taken, { key, value }] of ladder.steps.entries())
-    if (value < last.parameters[key]!) add({ parameters: lowered(taken + 1) });
+  addSearch();
+  for (const [taken, { key, value }] of ladder.steps.entries()) {
+    if (value >= Number(last.parameters[key])) continue;
+    add({ parameters: lowered(taken + 1) });
+    addSearch();
+  }
   if (options.half && !halfResolution) add({ halfResolution: true, parameters: lowered(ladder.atHalf) });
   while (last.numDisparities / 2 >= FEWEST_DISPARITIES) {
     add({ numDisparities: Math.floor(last.numDisparities / 2) });

@@ -6,6 +6,7 @@ import { ClockLimits } from "../profile/clock-limits.js";
 import type { PowerModes } from "../profile/power-modes.js";
 import type { GovernorFigures } from "./figures.js";
 import type { Governor } from "./governor.js";
+import type { QualityLevel } from "./ladder.js";
 import type { RateGate } from "./rate-gate.js";
 
 export interface GovernorLoopOptions {
@@ -131,6 +132,11 @@ export class GovernorLoop {
       this.#clockFigures = { available: false, reason: (problem as Error).message };
       this.#options.onProblem?.(problem as Error);
     }
+  }
+
+  /** The ladder in use. */
+  get levels(): readonly QualityLevel[] {
+    return this.#options.governor.levels;
   }
 
   get figures(): GovernorFigures {

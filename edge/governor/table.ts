@@ -36,8 +36,8 @@ export function buildTable(
       const sameHalf = (point.halfResolution ?? false) === level.halfResolution;
       const samePaths = (level.parameters.paths ?? point.paths) === point.paths;
       const sameMatcher = (camera.algorithm ?? point.algorithm) === point.algorithm;
-      const isAuto = camera.search === undefined || camera.search === "auto";
-      const sameSearch = (isAuto || (point.search ?? "full") === camera.search) && sameMatcher;
+      const search = level.parameters.search ?? camera.search ?? "auto";
+      const sameSearch = (search === "auto" || (point.search ?? "full") === search) && sameMatcher;
       const sameWork = sameSearch && samePaths && point.numDisparities === level.numDisparities;
       const sameMode = point.mode === level.mode && sameClocks(point.clockHertz ?? {}, level.clocks);
       const whole = point.rateHz === "max" && isWhole(point);

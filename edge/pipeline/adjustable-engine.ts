@@ -4,6 +4,7 @@
 import { DepthwattError } from "../../core/index.js";
 import {
   createEngine,
+  type EngineInfo,
   type EngineOptions,
   type FrameResult,
   type MatchParameters,
@@ -96,15 +97,16 @@ export class AdjustableEngine implements NativeEngine {
     return this.#computed;
   }
 
-  /** Returns whether the backend can compute this; tries it, because only the backend knows. */
-  supports(match: MatchParameters): boolean {
+  /** Opens an engine for a moment, because only the backend knows what it can compute. @returns undefined: not this */
+  tryOut(match: MatchParameters): EngineInfo | undefined {
     try {
       const engine = this.#openNow(this.#likeNow({ ...this.#asked, match }));
+      const { info } = engine;
       engine.close();
       this.#checkBackend(engine);
-      return true;
+      return info;
     } catch {
-      return false;
+      return undefined;
     }
   }
 

@@ -2,14 +2,16 @@
 // Puts a governor into a run where the configuration asks for one.
 import type { PairSource } from "../../camera/index.js";
 import { DepthwattError } from "../../core/index.js";
+import type { MatchParameters } from "../../cuda/index.js";
 import type { ClockTargets } from "../../power/index.js";
 import type { Config } from "../config/index.js";
 import type { Unavailable } from "../contracts/availability.js";
 import { Governor } from "../governor/governor.js";
-import { qualityLadder } from "../governor/ladder.js";
+import { type QualityLevel, qualityLadder } from "../governor/ladder.js";
 import { GovernorLoop } from "../governor/loop.js";
 import { type MeasuredLadder, measuredLadder, profiledClocks } from "../governor/measured.js";
 import type { RateGate } from "../governor/rate-gate.js";
+import type { AdjustableEngine } from "../pipeline/adjustable-engine.js";
 import { matchParameters } from "../pipeline/parameters.js";
 import { ClockLimits } from "../profile/clock-limits.js";
 import { PowerModes } from "../profile/power-modes.js";
@@ -69,6 +71,17 @@ function openClocks({ clocks, budgetWatts }: Config["power"], profile: Profile |
   return { limits, choices: visited.filter((targets) => limits.accepts(targets)) };
 }
 
+/** Returns whether the measured times of this device make `search: auto` take coarse-to-fine search. */
+function choosesCoarseToFine(
+  engine: AdjustableEngine,
+  match: MatchParameters,
+  lowered: QualityLevel["parameters"],
+): boolean {
+  const parameters = { ...match.parameters, ...lowered, search: "auto" };
+  const search = engine.tryOut({ ...match, parameters })?.search;
+  return search !== undefined && "chosen" in search && search.chosen === "coarseToFine";
+}
+
 /**
  * Undefined where the configuration asks neither for a budget nor for a frame rate.
  * @throws DepthwattError SOURCE_UNREADABLE when power.profile names no profile; DEVICE_UNAVAILABLE or CONFIG_INVALID when
@@ -87,7 +100,8 @@ export function openGovernor(
   const levels = qualityLadder({
     match,
     sourceHz: rateHz,
-    half: engine.supports({ ...match, halfResolution: true }),
+    half: engine.tryOut({ ...match, halfResolution: true }) !== undefined,
+    takesCoarseToFine: (lowered) => choosesCoarseToFine(engine, match, lowered),
     ...(minFps !== undefined && { minFps }),
     modes: names,
   });

@@ -2,11 +2,19 @@
 // The governor against modelled boards (constructed, fitted to none): the bounds that docs/guides/governor.md states.
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { PairSource } from "../../../camera/index.js";
+import { engineAddon, type MatchParameters } from "../../../cuda/index.js";
+import { loadConfig } from "../../../edge/config/index.js";
 import { Governor } from "../../../edge/governor/governor.js";
-import { qualityLadder, relativeWork } from "../../../edge/governor/ladder.js";
+import { LEAST_SEARCH_GAIN, qualityLadder, relativeWork } from "../../../edge/governor/ladder.js";
 import type { Observation } from "../../../edge/governor/limits.js";
+import { measuredLadder } from "../../../edge/governor/measured.js";
+import { buildTable } from "../../../edge/governor/table.js";
+import { matchParameters } from "../../../edge/pipeline/parameters.js";
+import { openGovernor } from "../../../edge/run/open-governor.js";
+import { measuredSearches, searchResults } from "../../../scripts/search-gains.mjs";
 import type { BoardModelOptions } from "../../doubles/board-model.js";
-import { seeded } from "../../doubles/constructed-profile.js";
+import { constructedProfile, MODEL, seeded } from "../../doubles/constructed-profile.js";
 import {
   drawRun,
   govern,
@@ -107,6 +115,104 @@ describe("ladder", () => {
       "2 paths, 32 disparities, at most 1 fps, power mode 10W",
     ]);
     expect(LEVELS.some((level) => level.mode !== undefined)).toBe(false);
+  });
+});
+
+const configWith = (...set: string[]) => loadConfig({ environment: {}, set: ["board=none", ...set] }).config;
+
+describe("a step to coarse-to-fine search", () => {
+  const root = join(import.meta.dirname, "../../..");
+  const { chooseSearch } = engineAddon();
+  const cases = measuredSearches(root, searchResults(root));
+  type Case = (typeof cases)[number];
+
+  /** The run's engine on the machine of a measured case, by the measured table. */
+  const engineOn = (device: Case) => ({
+    tryOut: (match: MatchParameters) => ({
+      search: chooseSearch(match, device, device) ?? { available: false },
+    }),
+  });
+  const levelsOn = (device: Case, ...settings: string[]) => {
+    const match = matchParameters(
+      configWith(`match.numDisparities=${device.numDisparities}`, ...settings).match,
+    );
+    const parts = { engine: engineOn(device) } as unknown as Parameters<typeof openGovernor>[1];
+    const config = configWith(
+      `match.numDisparities=${device.numDisparities}`,
+      ...settings,
+      "power.budgetWatts=5",
+    );
+    const source = { description: { ...device, rateHz: 30 } } as unknown as PairSource;
+    const loop = openGovernor(config, parts, { source, onChange: () => {}, onProblem: () => {} })!;
+    const plain = qualityLadder({ match, sourceHz: 30, half: true });
+    return { levels: loop.levels, plain };
+  };
+
+  test("comes first, exactly where the table says that it gains, and holds for all lower levels", () => {
+    let taken = 0;
+    for (const one of cases) {
+      const { levels, plain } = levelsOn(one, `match.sgm.paths=${one.paths}`);
+      const gains = one.gain >= LEAST_SEARCH_GAIN;
+      const searches = levels.map(({ parameters }) => parameters.search);
+      expect(searches, JSON.stringify(one)).toEqual(
+        gains ? [undefined, ...plain.map(() => "auto")] : plain.map(() => undefined),
+      );
+      const names = levels.map(({ name }) => name.replace(", search auto", ""));
+      expect(names).toEqual(
+        gains ? [plain[0]!.name, ...plain.map(({ name }) => name)] : plain.map(({ name }) => name),
+      );
+      const work = levels.map((level) => relativeWork(level) * (level.rateHz ?? 30));
+      expect(work).toEqual(work.toSorted((a, b) => b - a));
+      expect(new Set(work).size).toBe(work.length);
+      if (gains) taken++;
+    }
+    expect(taken).toBeGreaterThan(0);
+    expect(taken).toBeLessThan(cases.length);
+  });
+
+  test("waits for 4 paths if 8 are set, and is not added to a search that is already auto or coarseToFine", () => {
+    const best = cases.toSorted((a, b) => b.gain - a.gain)[0]!;
+    const names = levelsOn(best, "match.sgm.paths=8").levels.map(({ name }) => name);
+    const range = `${best.numDisparities} disparities`;
+    expect(names.slice(0, 4)).toEqual([
+      `8 paths, ${range}`,
+      `4 paths, ${range}`,
+      `4 paths, search auto, ${range}`,
+      `2 paths, search auto, ${range}`,
+    ]);
+    for (const search of ["auto", "coarseToFine"]) {
+      const { levels, plain } = levelsOn(best, `match.sgm.search=${search}`);
+      expect(levels).toEqual(plain);
+    }
+  });
+
+  test("takes its watts from runs of either search, the level above from those of the full one", () => {
+    const profile = constructedProfile();
+    const size = { width: 640, height: 480, rateHz: 15, search: "full" };
+    const match = { ...SGM, parameters: { paths: 4 } };
+    const levels = qualityLadder({ match, sourceHz: 15, half: false, takesCoarseToFine: () => true }).slice(
+      0,
+      2,
+    );
+    const full = profile.results.find(({ id }) => id === "sgm-640x480-d128-p4-max")!;
+    const faster = structuredClone(full);
+    faster.point.search = "coarseToFine";
+    faster.fps *= 2;
+    if (faster.power.available) faster.power.joulesPerFrameNet = 0.01;
+    profile.results.push(faster);
+    const [above, step] = buildTable(profile, levels, size);
+    expect([above!.capacityFps, step!.capacityFps]).toEqual([full.fps, faster.fps]);
+    expect(step!.watts!).toBeCloseTo(MODEL.idleWatts + 0.01 * 15, 9);
+    expect(above!.watts!).toBeGreaterThan(step!.watts!);
+    // A profile in which the step saves nothing leaves it out.
+    profile.results.splice(-1, 1, { ...structuredClone(full), point: faster.point });
+    const { levels: kept } = measuredLadder(levels, {
+      profile,
+      camera: size,
+      goal: { budgetWatts: 10 },
+      clocks: [],
+    });
+    expect(kept.map(({ name }) => name)).toEqual([levels[0]!.name]);
   });
 });
 

@@ -178,7 +178,7 @@ describe("an engine whose parameters change", () => {
     const onProblem = (problem: Error) => problems.push(problem.message);
     const engine = new AdjustableEngine(options, { onProblem }, shop.open);
     shop.backend = "cpu";
-    expect(engine.supports({ ...MATCH, halfResolution: true })).toBe(false);
+    expect(engine.tryOut({ ...MATCH, halfResolution: true })).toBeUndefined();
     engine.adjust({ parameters: { paths: 2 } });
     await prepared();
     engine.submit(0, none, none, () => {});
@@ -206,10 +206,10 @@ describe("an engine whose parameters change", () => {
   test("whether a change can be computed is tried on its own engine", async () => {
     const shop = new Workshop();
     const engine = new AdjustableEngine(options, { onProblem: () => {} }, shop.open);
-    expect(engine.supports({ ...MATCH, halfResolution: true })).toBe(true);
+    expect(engine.tryOut({ ...MATCH, halfResolution: true })).toBeDefined();
     expect(shop.log).toEqual(["open p8d64", "open p8d64h", "close p8d64h"]);
     shop.halves = false;
-    expect(engine.supports({ ...MATCH, halfResolution: true })).toBe(false);
+    expect(engine.tryOut({ ...MATCH, halfResolution: true })).toBeUndefined();
     expect(engine.match.halfResolution).toBe(false);
   });
 });

@@ -42,6 +42,18 @@ export interface GivenRectification {
   readonly P2: Matrix34;
 }
 
+/** A rotation of the right camera that a run measured after the calibration was made, and that was added to it. */
+export interface CalibrationCorrection {
+  /** ISO 8601. */
+  readonly date: string;
+  /** The file or files, joined by a comma, that the correction was added to. */
+  readonly from: string;
+  /** Degrees about x, y and z of the rectified right camera. */
+  readonly pitch: number;
+  readonly yaw: number;
+  readonly roll: number;
+}
+
 export interface StereoCalibration {
   readonly imageSize: ImageSize;
   readonly left: CameraCalibration;
@@ -51,9 +63,11 @@ export interface StereoCalibration {
   /** Metres. T[0] < 0: the right camera stands to the right of the left one. */
   readonly T: Vector3;
   readonly given?: GivenRectification;
+  /** Corrections that R and T contain, the oldest first. */
+  readonly corrections?: readonly CalibrationCorrection[];
   /** Where it was read from; empty for a calibration made in memory. */
   readonly files: readonly string[];
-  /** sha256, hexadecimal, over every number above (not over names and files): equal hash = equal geometry. */
+  /** sha256, hexadecimal, over every number of the geometry (not over names, files and corrections): equal hash = equal geometry. */
   readonly hash: string;
 }
 

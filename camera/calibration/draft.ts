@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A calibration as a reader returns it, before it is checked: numbers, each with the file and the key it was read from.
 import { DepthwattError, type ErrorCode } from "../../core/index.js";
+import type { CalibrationCorrection } from "./calibration.js";
 
 /** Where a value stands. */
 export interface Place {
@@ -42,6 +43,7 @@ export interface CalibrationDraft {
   given:
     | { R1: Located<number[]>; R2: Located<number[]>; P1: Located<number[]>; P2: Located<number[]> }
     | undefined;
+  corrections?: readonly CalibrationCorrection[] | undefined;
   /** Hint for the user when left and right are swapped in this format. */
   swapHint: string;
 }

@@ -2,6 +2,7 @@
 // Calibration files in, rectification and maps out.
 export {
   baselineMetres,
+  type CalibrationCorrection,
   type CameraCalibration,
   type Distortion,
   type DistortionModel,
@@ -9,6 +10,7 @@ export {
   type StereoCalibration,
   withHash,
 } from "./calibration.js";
+export { correctedCalibration } from "./corrected.js";
 export type { Rectangle } from "./framing.js";
 export {
   type LoadCalibrationOptions,
@@ -18,6 +20,7 @@ export {
   parseStereoCalibration,
 } from "./load.js";
 export { buildMap, buildMaps, MAP_STEPS_PER_PIXEL, type RectificationMaps } from "./maps.js";
+export { rotationMatrix } from "./matrix.js";
 export { stringifyCalibration } from "./read-json.js";
 export { type Rectification, type RectifyOptions, rectify } from "./rectification.js";
 export { stringifyKalibr, stringifyOpenCv, stringifyRos } from "./write-foreign.js";

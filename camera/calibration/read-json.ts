@@ -35,6 +35,17 @@ const schema = z.strictObject({
   rectification: z
     .strictObject({ R1: numbers(9), R2: numbers(9), P1: numbers(12), P2: numbers(12) })
     .optional(),
+  corrections: z
+    .array(
+      z.strictObject({
+        date: z.string(),
+        from: z.string(),
+        pitch: z.number(),
+        yaw: z.number(),
+        roll: z.number(),
+      }),
+    )
+    .optional(),
 });
 
 export function isOwnJson({ root }: ParsedFile): boolean {
@@ -101,6 +112,7 @@ export function readOwnJson({ file, root }: ParsedFile): CalibrationDraft {
       P1: at("rectification.P1", given.P1),
       P2: at("rectification.P2", given.P2),
     },
+    corrections: content.corrections,
     swapHint: "Exchange 'left' and 'right', and invert rotation and translationMetres.",
   };
 }
@@ -108,7 +120,7 @@ export function readOwnJson({ file, root }: ParsedFile): CalibrationDraft {
 /** The text of depthwatt's own calibration file; loadStereoCalibration reads back the same hash. */
 export function stringifyCalibration(calibration: StereoCalibration): string {
   const written = ({ name, K, distortion }: CameraCalibration) => ({ name, cameraMatrix: K, distortion });
-  const { imageSize, left, right, R, T, given } = calibration;
+  const { imageSize, left, right, R, T, given, corrections } = calibration;
   const content = {
     format: CALIBRATION_FORMAT,
     version: CALIBRATION_VERSION,
@@ -118,6 +130,7 @@ export function stringifyCalibration(calibration: StereoCalibration): string {
     rotation: R,
     translationMetres: T,
     ...(given ? { rectification: given } : {}),
+    ...(corrections ? { corrections } : {}),
   };
   return `${JSON.stringify(content, undefined, 2)}\n`;
 }

@@ -175,6 +175,7 @@ export function validate(
     R,
     T,
     ...(given ? { given } : {}),
+    ...(draft.corrections ? { corrections: draft.corrections } : {}),
     files,
   });
   const warnings = unitWarnings(draft, T);

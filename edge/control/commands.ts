@@ -39,6 +39,9 @@ export const COMMANDS = {
       .optional()
       .meta({ description: "Ends the recording after so long." }),
   }),
+  recalibrate: z.strictObject({
+    undo: z.boolean().optional().meta({ description: "true returns to the calibration before it." }),
+  }),
   restart: z.strictObject({}),
 } as const;
 

@@ -44,6 +44,11 @@ export interface ControlledRun {
   snapshot(): Promise<Snapshot>;
   /** Ends the sleep of power.dutyCycle. @returns false if the run never sleeps */
   wake?: (() => boolean) | undefined;
+  /**
+   * @returns the file of the calibration with the present correction, or with `undo` of the one that it corrects
+   * @throws DepthwattError CONTROL_UNSUPPORTED, OUTPUT_UNWRITABLE
+   */
+  calibrationFile?: (undo: boolean) => string;
   /** Restarts with the configuration that its files have then. @throws DepthwattError CONFIG_* */
   restart?: ((from: string) => void) | undefined;
   /** Writes values into the configuration file. @throws DepthwattError OUTPUT_UNWRITABLE, CONTROL_UNSUPPORTED */
@@ -144,6 +149,8 @@ export class Control implements RunControl {
         return this.#snapshot();
       case "wake":
         return this.#wake(from);
+      case "recalibrate":
+        return this.#recalibrate(body, from);
       case "restart":
         return this.#restart(from);
       case "record":
@@ -210,6 +217,18 @@ export class Control implements RunControl {
       throw unsupported("power.dutyCycle.frames is not set, so this run never sleeps");
     this.#run.notice(`wake asked for by ${from}`);
     return { ok: true, waking: true };
+  }
+
+  async #recalibrate({ undo }: CommandBody<"recalibrate">, from: string): Promise<ControlResult> {
+    const key = "calibration.file";
+    this.#admit(key);
+    const before = this.#run.config.calibration.file;
+    if (before === undefined || this.#run.calibrationFile === undefined)
+      throw unsupported("calibration.file is not set, so there is no calibration to correct");
+    const file = this.#run.calibrationFile(undo === true);
+    await this.#run.apply({ [key]: file }, from);
+    this.#run.notice(`calibration changed by ${from}: ${file}, before it ${before}`);
+    return { ok: true, file, before, saved: this.#run.save?.({ [key]: file }) ?? null };
   }
 
   #restart(from: string): ControlResult {

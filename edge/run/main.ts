@@ -127,6 +127,7 @@ function openRigWatch(runtime: Runtime, input: LiveInput, engine: AdjustableEngi
   const health = new RigWatch({
     onProblem: (problem) => runtime.rigProblem(problem),
     onCorrection: (sentence) => runtime.rigCorrection(sentence),
+    onReset: () => runtime.rigReset(),
     setRightMap: (map) => engine.setRightMap(map),
   });
   runtime.owns(health).open(runtime.config, input.source.description, input.geometry);

@@ -216,6 +216,11 @@ export class Runtime {
     this.#state.update(RIG_WELL);
   }
 
+  /** The problem that was reported belonged to another calibration or other settings. */
+  rigReset(): void {
+    this.#state.update("the cameras are compared with their calibration anew");
+  }
+
   /** The right image is rectified by another map from now on, or the measured rotation cannot be corrected. */
   rigCorrection(sentence: string): void {
     this.notice(sentence);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // An engine whose right map is exchanged between frames computes what one computes that was opened with that map, and back again.
 import { expect, test } from "vitest";
-import { SceneRenderer, sceneCalibration, turnMap } from "../../camera/index.js";
+import { rotationMatrix, SceneRenderer, sceneCalibration, turnMap } from "../../camera/index.js";
 import { createEngine, type EngineOptions } from "../../cuda/index.js";
 import { loadNative } from "../../edge/contracts/native.js";
 import { rectifiedGeometry } from "../../edge/pipeline/geometry.js";
-import { rotationFromAngles } from "../../edge/rig/health/correction.js";
 
+const DEGREES = 180 / Math.PI;
 const SIZE = { width: 240, height: 160 };
 
 test.each(["auto", 0, 0.5] as const)("with a vertical offset of %s", async (verticalOffset) => {
@@ -23,7 +23,7 @@ test.each(["auto", 0, 0.5] as const)("with a vertical offset of %s", async (vert
     focalPixels,
     cx,
     cy,
-    rotation: rotationFromAngles([0.2, 0, 0.4]),
+    rotation: Float64Array.from(rotationMatrix([0.2 / DEGREES, 0, 0.4 / DEGREES])),
   });
   const options: EngineOptions = {
     ...SIZE,

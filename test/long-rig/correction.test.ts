@@ -6,6 +6,8 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import {
   greyPairLayout,
+  loadStereoCalibration,
+  rotationMatrix,
   type SceneOptions,
   SceneRenderer,
   sceneCalibration,
@@ -14,11 +16,12 @@ import {
 } from "../../camera/index.js";
 import { loadConfig } from "../../edge/config/index.js";
 import { loadNative } from "../../edge/contracts/native.js";
+import { Snapshots } from "../../edge/control/snapshot.js";
 import { type PipelineGeometry, rectifiedGeometry } from "../../edge/pipeline/geometry.js";
-import { rotationFromAngles } from "../../edge/rig/health/correction.js";
 import { type CapturedPair, Examiner } from "../../edge/rig/health/examine.js";
 import { lookGeometryFrom } from "../../edge/rig/health/look-options.js";
 import { openRuntime } from "../../edge/run/main.js";
+import { openControl } from "../../edge/run/open-control.js";
 import { until } from "../doubles/frames.js";
 
 const SIZE = { width: 640, height: 480 };
@@ -44,7 +47,9 @@ const turned = (angles: readonly [number, number, number]) => {
   const { focalPixels, cx, cy } = geometry.rig!.rectification;
   const map = geometry.maps!.rightMap;
   const shape = { ...SIZE, inputWidth: SIZE.width, inputHeight: SIZE.height };
-  return turnMap({ ...shape, map, focalPixels, cx, cy, rotation: rotationFromAngles(angles) });
+  const [pitch, yaw, roll] = angles.map((angle) => (angle * Math.PI) / 180) as [number, number, number];
+  const rotation = Float64Array.from(rotationMatrix([pitch, yaw, roll]));
+  return turnMap({ ...shape, map, focalPixels, cx, cy, rotation });
 };
 
 test("a map that is turned by nothing is the same map", async () => {
@@ -111,6 +116,38 @@ test("a run takes a rotation off, and reports it in log, state, metrics and info
     // The measurement stays that of the rig against its calibration.
     alignment: { rotationDegrees: { total: expect.closeTo(0.4, 1) } },
   });
+});
+
+test("recalibrate keeps the correction as a calibration, and undo returns to the one before", async () => {
+  const { runtime, ended, states, correction } = await run([0.2, 0, 0.4], "health.correct=true");
+  const before = runtime.config.calibration.file as string;
+  const control = openControl(runtime, new Snapshots(() => ({}) as never), {});
+  const refused = await control.perform("recalibrate", {}, "a test");
+  expect(refused).toMatchObject({ ok: false, code: "CONTROL_UNSUPPORTED" });
+  expect(await control.perform("recalibrate", { undo: true }, "a test")).toMatchObject({
+    ok: false,
+    message: "the present calibration is no corrected one",
+  });
+  try {
+    const corrected = () => (correction() as { changes: number }).changes > 0;
+    await until("a correction", corrected, 60_000);
+    await until("the alarm", () => states.at(-1)?.code === "RIG_MOVED", 30_000);
+    const kept = await control.perform("recalibrate", {}, "a test");
+    expect(kept).toMatchObject({ ok: true, before, saved: null });
+    const { file } = kept as unknown as { file: string };
+    expect(runtime.config.calibration.file).toBe(file);
+    await until("no alarm", () => states.at(-1)?.state === "online", 30_000);
+    // The new calibration agrees with the images: nothing is left to correct.
+    expect(correction()).toMatchObject({ pitch: 0, yaw: 0, roll: 0, changes: 0 });
+    const { calibration } = loadStereoCalibration(file, { imageSize: SIZE });
+    expect(calibration.corrections).toMatchObject([{ from: before, roll: expect.closeTo(0.4, 1) }]);
+    const undone = await control.perform("recalibrate", { undo: true }, "a test");
+    expect(undone).toMatchObject({ ok: true, file: before, before: file });
+    await until("the correction of the former calibration", corrected, 60_000);
+  } finally {
+    runtime.stop();
+  }
+  await ended;
 });
 
 test("a rotation beyond the bound is reported, not corrected", async () => {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { apply, multiply, rotationMatrix, type Vector3 } from "../../camera/calibration/matrix.js";
 import {
+  correctedCalibration,
   greyPairLayout,
   loadStereoCalibration,
   readEnginePicture,
@@ -13,11 +14,11 @@ import {
   withHash,
 } from "../../camera/index.js";
 import { type PipelineGeometry, rectifiedGeometry } from "../../edge/pipeline/geometry.js";
-import { rotationFromAngles } from "../../edge/rig/health/correction.js";
 import { type CapturedPair, Examiner } from "../../edge/rig/health/examine.js";
 import { lookGeometryFrom } from "../../edge/rig/health/look-options.js";
 import { needsData } from "../doubles/needs.js";
 
+const DEGREES = 180 / Math.PI;
 const SIZE = { width: 752, height: 480 };
 const LIMITS = { maxRows: 0.75, maxDegrees: 0.08 };
 
@@ -78,8 +79,25 @@ needsData("seq/euroc_raw").suite("euroc_raw", (folder) => {
       focalPixels,
       cx,
       cy,
-      rotation: rotationFromAngles(found),
+      rotation: Float64Array.from(
+        rotationMatrix([found[0] / DEGREES, found[1] / DEGREES, found[2] / DEGREES]),
+      ),
     });
+    const correction = {
+      date: "2026-11-26",
+      from: "rig.json",
+      pitch: found[0],
+      yaw: found[1],
+      roll: found[2],
+    };
+    const corrected = correctedCalibration(
+      geometry.rig!.calibration,
+      geometry.rig!.rectification,
+      correction,
+    );
+    const kept = await examine(rectifiedGeometry(corrected, 0));
+    expect(kept.problem).toBeUndefined();
+    expect(kept.figures!.rows.p95).toBeLessThan(0.4);
     const after = await examine({ ...geometry, maps: { ...geometry.maps!, rightMap } });
     expect(after.problem).toBeUndefined();
     expect(after.figures!.rows.p95).toBeLessThan(0.4);

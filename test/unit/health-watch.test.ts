@@ -15,7 +15,12 @@ test("health.* of a running watch", async () => {
   const renderer = new SceneRenderer(loadNative(), SIZE);
   const images = await renderer.frame(0);
   renderer.close();
-  const watch = new RigWatch({ onProblem: () => {}, onCorrection: () => {}, setRightMap: () => {} });
+  const watch = new RigWatch({
+    onProblem: () => {},
+    onCorrection: () => {},
+    onReset: () => {},
+    setRightMap: () => {},
+  });
   const geometry = rectifiedGeometry(sceneCalibration(SIZE), 0);
   // Before it is opened there is nothing to change.
   watch.configure({ health: HEALTH });

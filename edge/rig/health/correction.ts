@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes the measured rotation of the right camera off, where health.correct asks for it: when it is steady, within a bound, by a map
 // that is turned between frames. The calibration on disk stays as it is.
-import { type MapTurn, turnMap } from "../../../camera/index.js";
+import { type MapTurn, rotationMatrix, turnMap } from "../../../camera/index.js";
 import { median } from "../../../core/index.js";
 import type { Unavailable } from "../../contracts/availability.js";
 import type { Alignment, AlignmentView } from "./estimate.js";
@@ -45,21 +45,6 @@ type Angles = readonly [pitch: number, yaw: number, roll: number];
 const NONE: Angles = [0, 0, 0];
 
 const length = (angles: readonly number[]) => Math.hypot(...angles);
-
-/** Rodrigues' formula: row-major, of angles in degrees about x, y and z. */
-export function rotationFromAngles(angles: Angles): Float64Array {
-  const angle = length(angles) / DEGREES;
-  if (angle === 0) return Float64Array.of(1, 0, 0, 0, 1, 0, 0, 0, 1);
-  const [x, y, z] = angles.map((one) => one / DEGREES / angle) as unknown as Angles;
-  const [c, s] = [Math.cos(angle), Math.sin(angle)];
-  const t = 1 - c;
-  // biome-ignore format: one row of the matrix per line
-  return Float64Array.of(
-    t * x * x + c, t * x * y - s * z, t * x * z + s * y,
-    t * x * y + s * z, t * y * y + c, t * y * z - s * x,
-    t * x * z - s * y, t * y * z + s * x, t * z * z + c,
-  );
-}
 
 export class RigCorrection {
   readonly #rig: CorrectedRig;
@@ -145,7 +130,9 @@ export class RigCorrection {
   async #turned(angles: Angles): Promise<Int32Array> {
     const { view, inputWidth, inputHeight, rightMap: map } = this.#rig;
     if (length(angles) === 0) return map;
-    return this.#turn({ ...view, inputWidth, inputHeight, map, rotation: rotationFromAngles(angles) });
+    const [pitch, yaw, roll] = angles.map((angle) => angle / DEGREES) as unknown as Angles;
+    const rotation = Float64Array.from(rotationMatrix([pitch, yaw, roll]));
+    return this.#turn({ ...view, inputWidth, inputHeight, map, rotation });
   }
 
   #apply(angles: Angles, map: Int32Array): void {

@@ -15,6 +15,8 @@ export type HealthFigures = (HealthReport & { correction: CorrectionReport }) | 
 export interface WatchEvents extends Pick<MonitorEvents, "onProblem"> {
   /** Called in one sentence when the right map has changed, or a rotation cannot be corrected. */
   onCorrection(sentence: string): void;
+  /** Called when the watch begins anew although it had reported a problem. */
+  onReset(): void;
   /** Sets the map by which the engine reads the right image from the next frame on. */
   setRightMap(map: Int32Array): void;
 }
@@ -41,7 +43,13 @@ export class RigWatch {
    * From the next frame on. Where health.enabled is off it ends.
    * @throws DepthwattError MEMORY_EXHAUSTED
    */
-  open({ health }: { health: HealthSettings }, layout: InputLayout, geometry: PipelineGeometry): void {
+  open(config: { health: HealthSettings }, layout: InputLayout, geometry: PipelineGeometry): void {
+    const reported = this.problem;
+    this.#begin(config, layout, geometry);
+    if (reported !== undefined) this.#events.onReset();
+  }
+
+  #begin({ health }: { health: HealthSettings }, layout: InputLayout, geometry: PipelineGeometry): void {
     this.close();
     this.#opened = { health, layout, geometry };
     if (!health.enabled) return;
@@ -70,8 +78,8 @@ export class RigWatch {
     if (health.enabled !== before.enabled || health.correct !== before.correct) {
       const reported = this.problem;
       this.#correction?.undo();
-      this.open(config, layout, geometry);
-      if (reported !== undefined) this.#events.onProblem(undefined);
+      this.#begin(config, layout, geometry);
+      if (reported !== undefined) this.#events.onReset();
       return;
     }
     this.#monitor?.setLimits(health);

@@ -344,6 +344,7 @@ test("schema lists every live setting and the form of every command", async () =
     "snapshot",
     "wake",
     "record",
+    "recalibrate",
     "restart",
   ]);
 });

@@ -300,6 +300,13 @@ export const S = {
     hint: (file: string) => `Records to ${file} on the device`,
     needsFile: "Start the program with outputs.mcap.file to record.",
   },
+  recalibrate: {
+    button: "Keep correction",
+    hint: (degrees: number) =>
+      `Saves the corrected rotation of ${degrees.toFixed(2)} degrees as the calibration`,
+    undo: "Undo correction",
+    undoHint: (file: string) => `Returns to ${file}`,
+  },
   commands: {
     snapshot: "Device snapshot",
     snapshotHint: "The device packs its next frame, at full resolution, as a zip file",

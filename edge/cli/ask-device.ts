@@ -67,12 +67,17 @@ export function show({ values = {} }: ControlResult, options: ControlOptions): v
   for (const line of columns(rows)) printLine(line);
 }
 
-export function withAccess(command: Command): Command {
+/** The flags of a request to a device, except its name. */
+export function withControl(command: Command): Command {
   command
-    .requiredOption("--device <name>", "device to ask")
     .option("--broker <url>", "mqtt://, mqtts://, ws:// or wss:// URL", "mqtt://127.0.0.1:1883")
     .option("--secret-file <file>", "file whose first line is the device's control secret")
     .option("--client <name>", "your name in the device's log (default: user@host)")
     .option("--timeout <seconds>", "seconds to wait for the device's answer", secondsUpTo(3600), 20);
-  return withJson(withBrokerAccess(command), "print the values as one line of JSON");
+  return withBrokerAccess(command);
+}
+
+export function withAccess(command: Command): Command {
+  command.requiredOption("--device <name>", "device to ask");
+  return withJson(withControl(command), "print the values as one line of JSON");
 }

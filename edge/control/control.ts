@@ -14,6 +14,7 @@ import {
 } from "../config/index.js";
 import type { ControlAnswer, ControlResult, RunControl } from "../contracts/control.js";
 import { findPreset, PRESET_CHOICES } from "../presets/index.js";
+import type { OtherCalibration } from "../rig/health/index.js";
 import { refusalFrom } from "./answer.js";
 import {
   COMMAND_NAMES,
@@ -45,10 +46,10 @@ export interface ControlledRun {
   /** Ends the sleep of power.dutyCycle. @returns false if the run never sleeps */
   wake?: (() => boolean) | undefined;
   /**
-   * @returns the file of the calibration with the present correction, or with `undo` of the one that it corrects
+   * @returns the corrected calibration, or with `undo` the previous one
    * @throws DepthwattError CONTROL_UNSUPPORTED, OUTPUT_UNWRITABLE
    */
-  calibrationFile?: (undo: boolean) => string;
+  otherCalibration?: (undo: boolean) => OtherCalibration;
   /** Restarts with the configuration that its files have then. @throws DepthwattError CONFIG_* */
   restart?: ((from: string) => void) | undefined;
   /** Writes values into the configuration file. @throws DepthwattError OUTPUT_UNWRITABLE, CONTROL_UNSUPPORTED */
@@ -223,12 +224,12 @@ export class Control implements RunControl {
     const key = "calibration.file";
     this.#admit(key);
     const before = this.#run.config.calibration.file;
-    if (before === undefined || this.#run.calibrationFile === undefined)
+    if (before === undefined || this.#run.otherCalibration === undefined)
       throw unsupported("calibration.file is not set, so there is no calibration to correct");
-    const file = this.#run.calibrationFile(undo === true);
+    const { file, corrections } = this.#run.otherCalibration(undo === true);
     await this.#run.apply({ [key]: file }, from);
     this.#run.notice(`calibration changed by ${from}: ${file}, before it ${before}`);
-    return { ok: true, file, before, saved: this.#run.save?.({ [key]: file }) ?? null };
+    return { ok: true, file, before, corrections, saved: this.#run.save?.({ [key]: file }) ?? null };
   }
 
   #restart(from: string): ControlResult {

@@ -5,7 +5,7 @@ import { Control } from "../control/control.js";
 import { readControlSecret } from "../control/secret.js";
 import type { Snapshots } from "../control/snapshot.js";
 import { isLoopback } from "../http/index.js";
-import { correctedFile, keepCorrection } from "../rig/health/index.js";
+import { calibrationBefore, keepCorrection } from "../rig/health/index.js";
 import type { Runtime, RuntimeHost } from "./runtime.js";
 
 /** Returns whether no other machine reaches this run, and its user has set no proof of permission. */
@@ -38,10 +38,12 @@ export function openControl(
       notice: (text) => runtime.notice(text),
       snapshot: () => snapshots.take(),
       wake: () => runtime.parts.duty.request(),
-      calibrationFile: (undo) => {
+      otherCalibration: (undo) => {
         const { health, input } = runtime.parts;
         const { rig } = input.geometry;
-        return undo ? correctedFile(rig) : keepCorrection(runtime.config.calibration, rig, health.correction);
+        return undo
+          ? calibrationBefore(rig)
+          : keepCorrection(runtime.config.calibration, rig, health.correction);
       },
       restart,
       save,

@@ -16,13 +16,14 @@ import {
 } from "../../camera/index.js";
 import { loadConfig } from "../../edge/config/index.js";
 import { loadNative } from "../../edge/contracts/native.js";
-import { Snapshots } from "../../edge/control/snapshot.js";
 import { type PipelineGeometry, rectifiedGeometry } from "../../edge/pipeline/geometry.js";
 import { type CapturedPair, Examiner } from "../../edge/rig/health/examine.js";
 import { lookGeometryFrom } from "../../edge/rig/health/look-options.js";
 import { openRuntime } from "../../edge/run/main.js";
-import { openControl } from "../../edge/run/open-control.js";
 import { until } from "../doubles/frames.js";
+import { startMosquitto } from "../doubles/mosquitto.js";
+import { needs } from "../doubles/needs.js";
+import { runProgram } from "../doubles/program.js";
 
 const SIZE = { width: 640, height: 480 };
 const LIMITS = { maxRows: 0.75, maxDegrees: 0.08 };
@@ -118,36 +119,45 @@ test("a run takes a rotation off, and reports it in log, state, metrics and info
   });
 });
 
-test("recalibrate keeps the correction as a calibration, and undo returns to the one before", async () => {
-  const { runtime, ended, states, correction } = await run([0.2, 0, 0.4], "health.correct=true");
-  const before = runtime.config.calibration.file as string;
-  const control = openControl(runtime, new Snapshots(() => ({}) as never), {});
-  const refused = await control.perform("recalibrate", {}, "a test");
-  expect(refused).toMatchObject({ ok: false, code: "CONTROL_UNSUPPORTED" });
-  expect(await control.perform("recalibrate", { undo: true }, "a test")).toMatchObject({
-    ok: false,
-    message: "the present calibration is no corrected one",
+needs("mosquitto").suite("depthwatt calibrate --from-run", () => {
+  test("keeps the correction as a calibration, and --undo returns to the one before", async () => {
+    const mosquitto = await startMosquitto();
+    const { runtime, ended, states, correction } = await run(
+      [0.2, 0, 0.4],
+      "health.correct=true",
+      "device=rig",
+      `outputs.mqtt.broker=${mosquitto.url}`,
+      "control.enabled=true",
+      "control.authentication=broker",
+    );
+    const calibrate = (...more: string[]) =>
+      runProgram(["calibrate", "--from-run", "rig", "--broker", mosquitto.url, ...more]);
+    const before = runtime.config.calibration.file as string;
+    try {
+      await until("a frame", () => runtime.parts.pipeline.frames > 0, 30_000);
+      expect((await calibrate("--undo")).stderr).toContain("the present calibration is no corrected one");
+      const corrected = () => (correction() as { changes: number }).changes > 0;
+      await until("a correction", corrected, 60_000);
+      await until("the alarm", () => states.at(-1)?.code === "RIG_MOVED", 30_000);
+      const { code, stdout, stderr } = await calibrate();
+      expect(stderr).toContain("rig has no configuration file: start it next time with calibration.file=");
+      expect(code).toBe(0);
+      const file = runtime.config.calibration.file as string;
+      expect(stdout).toMatch(new RegExp(`^calibration +${file}\nbefore +${before}\n.* roll 0\\.(39|40)`));
+      await until("no alarm", () => states.at(-1)?.state === "online", 30_000);
+      // The new calibration agrees with the images: nothing is left to correct.
+      expect(correction()).toMatchObject({ pitch: 0, yaw: 0, roll: 0, changes: 0 });
+      const { calibration } = loadStereoCalibration(file, { imageSize: SIZE });
+      expect(calibration.corrections).toMatchObject([{ from: before, roll: expect.closeTo(0.4, 1) }]);
+      const undone = await calibrate("--undo", "--json");
+      expect(JSON.parse(undone.stdout)).toEqual({ file: before, before: file, saved: null, corrections: [] });
+      await until("the correction of the former calibration", corrected, 60_000);
+    } finally {
+      runtime.stop();
+    }
+    await ended;
+    await mosquitto.stop();
   });
-  try {
-    const corrected = () => (correction() as { changes: number }).changes > 0;
-    await until("a correction", corrected, 60_000);
-    await until("the alarm", () => states.at(-1)?.code === "RIG_MOVED", 30_000);
-    const kept = await control.perform("recalibrate", {}, "a test");
-    expect(kept).toMatchObject({ ok: true, before, saved: null });
-    const { file } = kept as unknown as { file: string };
-    expect(runtime.config.calibration.file).toBe(file);
-    await until("no alarm", () => states.at(-1)?.state === "online", 30_000);
-    // The new calibration agrees with the images: nothing is left to correct.
-    expect(correction()).toMatchObject({ pitch: 0, yaw: 0, roll: 0, changes: 0 });
-    const { calibration } = loadStereoCalibration(file, { imageSize: SIZE });
-    expect(calibration.corrections).toMatchObject([{ from: before, roll: expect.closeTo(0.4, 1) }]);
-    const undone = await control.perform("recalibrate", { undo: true }, "a test");
-    expect(undone).toMatchObject({ ok: true, file: before, before: file });
-    await until("the correction of the former calibration", corrected, 60_000);
-  } finally {
-    runtime.stop();
-  }
-  await ended;
 });
 
 test("a rotation beyond the bound is reported, not corrected", async () => {

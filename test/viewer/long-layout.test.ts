@@ -195,12 +195,12 @@ needs("chromium").suite("the looks of the live page", () => {
     message: "expected 4 or 8",
     hint: "Choose one.",
   };
-  const metrics = (recorder: object) =>
+  const metrics = (recorder: object, correction = { pitch: 0, yaw: 0, roll: 0 }) =>
     feed.hub.document("bench", "metrics", {
       fps: 30,
       latencyMs: { p50: 21.5 },
       stages: { match: { p50Ms: 1, p95Ms: 2, p99Ms: 3 } },
-      health: { alignment: { rotationDegrees: { pitch: -0.05, yaw: 0.04, roll: 0 } } },
+      health: { alignment: { rotationDegrees: { pitch: -0.05, yaw: 0.04, roll: 0 } }, correction },
       power: { available: false, reason: "no power sensor" },
       outputs: { mcap: recorder, derived: { available: false, reason: "off" } },
     });
@@ -423,6 +423,27 @@ needs("chromium").suite("the looks of the live page", () => {
     await record.click();
     await page.getByText("The disk is full. Delete files.").waitFor();
     expect(asked.at(-1)).toMatchObject({ command: "record", body: { recording: false } });
+  });
+
+  test("a correction is kept as the calibration, and undone", async () => {
+    const keep = page.getByRole("button", { name: "Keep correction" });
+    expect(await keep.count()).toBe(0);
+    metrics({ recording: false, file: "/data/run.mcap" }, { pitch: 0.3, yaw: 0, roll: 0.4 });
+    await expect
+      .poll(() => keep.getAttribute("title"))
+      .toBe("Saves the corrected rotation of 0.50 degrees as the calibration");
+    answer = { ok: false, code: "OUTPUT_UNWRITABLE", message: "no place to write", hint: "Make one." };
+    await keep.click();
+    await page.getByText("No place to write. Make one.").waitFor();
+    answer = { ok: true, file: "/etc/rig-2.json", before: "/etc/rig.json" };
+    await keep.click();
+    await expect.poll(() => asked.at(-1)).toMatchObject({ command: "recalibrate", body: { undo: false } });
+    metrics({ recording: false, file: "/data/run.mcap" });
+    const undo = page.getByRole("button", { name: "Undo correction" });
+    await expect.poll(() => undo.getAttribute("title")).toBe("Returns to /etc/rig.json");
+    await undo.click();
+    await expect.poll(() => asked.at(-1)).toMatchObject({ command: "recalibrate", body: { undo: true } });
+    await undo.waitFor({ state: "detached" });
     expect(browser.complaints).toEqual([]);
   });
 });

@@ -8,6 +8,7 @@ import { controlNow, useStore } from "../store.js";
 import { S } from "../strings.js";
 import { COLOUR_MAPS } from "./colour-maps.js";
 import type { Painter } from "./painter.js";
+import { RecalibrateButton } from "./recalibrate-button.js";
 import { RecordButton } from "./record-button.js";
 import { screenshot, snapshot } from "./save.js";
 
@@ -107,6 +108,7 @@ export function PictureTools({ stage, painter, tool, hasZones, onTool }: Picture
           {T.snapshot}
         </button>
         <RecordButton />
+        <RecalibrateButton />
         {tools.map((name) => (
           <button
             key={name}

@@ -13,6 +13,7 @@ import {
   parseOrientation,
 } from "../../../camera/index.js";
 import { DepthwattError } from "../../../core/index.js";
+import { withControl } from "../../cli/ask-device.js";
 import { loadFlagConfig, withConfig, withExamples, withJson, withPlaces } from "../../cli/options.js";
 import { note, printJson } from "../../cli/output.js";
 import { Progress } from "../../cli/progress.js";
@@ -30,6 +31,7 @@ import {
 } from "../../rig/calibrate/index.js";
 import { openSource } from "../../run/open-source.js";
 import { type CalibrateFlags, checkFlags, parseBoard, parseMetres, parseSeconds } from "./flags.js";
+import { recalibrate } from "./from-run.js";
 import { isLive, type LiveRun, runLive } from "./live-run.js";
 import { printResult } from "./print-result.js";
 
@@ -145,6 +147,7 @@ async function make(flags: CalibrateFlags, { pairs, looked }: Material, beganMs:
 }
 
 async function run(flags: CalibrateFlags): Promise<void> {
+  if (flags.fromRun !== undefined || flags.undo === true) return recalibrate(flags);
   const begin = performance.now();
   const wanted = parseBoard(flags);
   checkFlags(flags);
@@ -210,11 +213,14 @@ export function define(command: Command): void {
       "--report <file>",
       "a page with errors, coverage, a rectified pair and the expected depth error, HTML",
     )
-    .option("--force", "overwrite existing files");
+    .option("--force", "overwrite existing files")
+    .option("--from-run <device>", "keep what health.correct of a running device corrects as its calibration")
+    .option("--undo", "with --from-run: return to the calibration before");
   withExamples(
-    withJson(withConfig(command), "print one JSON object"),
+    withJson(withControl(withConfig(command)), "print one JSON object"),
     "depthwatt calibrate --left stills/left --right stills/right --square 25mm --report report.html",
     "depthwatt calibrate --left stills/left --right stills/right --board 9x6 --square 0.025 --lens fisheye -o rig.json --opencv rig.yaml",
+    "depthwatt calibrate --from-run robot-1 --secret-file control.secret",
     "depthwatt calibrate --left /dev/video0 --right /dev/video2 --square 25mm --report report.html",
   ).action(run);
 }

@@ -3,10 +3,11 @@
 import { InvalidArgumentError } from "commander";
 import { DICTIONARIES, type Dictionary, type LensModel, type Pattern } from "../../../camera/index.js";
 import { DepthwattError } from "../../../core/index.js";
+import type { ControlOptions } from "../../cli/ask-device.js";
 import type { ConfigOptions, PlaceOptions } from "../../cli/options.js";
 import type { WantedBoard } from "../../rig/calibrate/index.js";
 
-export interface CalibrateFlags extends ConfigOptions, PlaceOptions {
+export interface CalibrateFlags extends ConfigOptions, PlaceOptions, Omit<ControlOptions, "device"> {
   source?: string;
   live?: boolean;
   save?: string;
@@ -25,6 +26,8 @@ export interface CalibrateFlags extends ConfigOptions, PlaceOptions {
   kalibr?: string;
   report?: string;
   force?: boolean;
+  fromRun?: string;
+  undo?: boolean;
   json?: boolean;
 }
 

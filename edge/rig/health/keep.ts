@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Saves the correction of a run as a calibration file of its own, next to the one that it corrects.
+// Saves the correction of a run as another calibration file.
 import { accessSync, constants, writeFileSync } from "node:fs";
 import { basename, dirname, extname, join } from "node:path";
-import { correctedCalibration, stringifyCalibration } from "../../../camera/index.js";
+import {
+  type CalibrationCorrection,
+  correctedCalibration,
+  stringifyCalibration,
+} from "../../../camera/index.js";
 import { DepthwattError } from "../../../core/index.js";
-import type { Config } from "../../config/index.js";
 import type { Rig } from "../../contracts/rig.js";
 import type { CorrectionReport } from "./correction.js";
 
@@ -33,17 +36,22 @@ function place(file: string, date: Date): string {
   return join(folder, `${stem}-${time}.json`);
 }
 
+/** A calibration to change to, and the corrections in it, the oldest first. */
+export interface OtherCalibration {
+  file: string;
+  corrections: readonly CalibrationCorrection[];
+}
+
 /**
  * Writes the calibration of `rig` with the correction that is applied now.
- * @returns the new file
  * @throws DepthwattError CONTROL_UNSUPPORTED, OUTPUT_UNWRITABLE
  */
 export function keepCorrection(
-  { file, crop }: Config["calibration"],
+  { file, crop }: { file?: string | undefined; crop: number | "given" },
   rig: Rig | undefined,
   correction: CorrectionReport,
   date = new Date(),
-): string {
+): OtherCalibration {
   if (file === undefined || rig === undefined)
     throw unsupported("calibration.file is not set, so there is no calibration to correct");
   if (crop === "given")
@@ -69,12 +77,13 @@ export function keepCorrection(
       cause,
     });
   }
-  return target;
+  return { file: target, corrections: corrected.corrections ?? [] };
 }
 
-/** @returns the calibration that the present one corrects @throws DepthwattError CONTROL_UNSUPPORTED */
-export function correctedFile(rig: Rig | undefined): string {
-  const last = rig?.calibration.corrections?.at(-1);
+/** Returns the calibration that the present one corrects. @throws DepthwattError CONTROL_UNSUPPORTED */
+export function calibrationBefore(rig: Rig | undefined): OtherCalibration {
+  const corrections = rig?.calibration.corrections ?? [];
+  const last = corrections.at(-1);
   if (last === undefined) throw unsupported("the present calibration is no corrected one");
-  return last.from;
+  return { file: last.from, corrections: corrections.slice(0, -1) };
 }

@@ -15,7 +15,7 @@ export type HealthFigures = (HealthReport & { correction: CorrectionReport }) | 
 export interface WatchEvents extends Pick<MonitorEvents, "onProblem"> {
   /** Called in one sentence when the right map has changed, or a rotation cannot be corrected. */
   onCorrection(sentence: string): void;
-  /** Called when the watch begins anew although it had reported a problem. */
+  /** Called when a reported problem belongs to a previous calibration or to previous settings. */
   onReset(): void;
   /** Sets the map by which the engine reads the right image from the next frame on. */
   setRightMap(map: Int32Array): void;

@@ -32,7 +32,7 @@ describe.each([
 ] as const)("%s", (_, before) => {
   test("points that the turned rig sees are on one row again, at their true depth", () => {
     const { R2 } = rectify(before);
-    // What happened: the rectified right camera turned, about x, then y, then z where the angles are small.
+    // The rectified right camera turned.
     const { pitch, yaw, roll } = CORRECTION;
     const turn = rotationMatrix([pitch / DEGREES, yaw / DEGREES, roll / DEGREES]);
     const happened = multiply(transpose(R2), multiply(turn, R2)) as Matrix3;

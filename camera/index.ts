@@ -46,8 +46,12 @@ export * from "./rig/calibrate/index.js";
 export { type BoardPicture, readFrameIndex } from "./scene/frame-index.js";
 export type { SceneExports } from "./scene/native.js";
 export {
+  DEFAULT_POSE,
   SCENE_BASELINE_METRES,
+  SCENE_ROOMS,
   type SceneOptions,
+  type ScenePose,
+  type SceneRoom,
   type SceneView,
   sceneCalibration,
   sceneSetup,

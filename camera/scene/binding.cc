@@ -47,6 +47,19 @@ class JobRing {
   int first_ = 0, count_ = 0;
 };
 
+/// Reads a list of `count` numbers. @param name of the object, for messages
+void readNumbers(const Napi::Object& object, const char* name, const char* key, double* out, uint32_t count) {
+  const Napi::Value value = object.Get(key);
+  if (!value.IsArray() || value.As<Napi::Array>().Length() != count) {
+    throwUnlessOk(object.Env(),
+                  Status::error(Code::kParameter, "Scene: expected %u numbers in %s.%s", count, name, key));
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    const Napi::Value number = value.As<Napi::Array>().Get(i);
+    out[i] = number.IsNumber() ? number.As<Napi::Number>().DoubleValue() : NAN;
+  }
+}
+
 scene::Camera readCamera(const Napi::Object& options, const char* name) {
   if (!options.Get(name).IsObject()) {
     throwUnlessOk(options.Env(), Status::error(Code::kParameter, "Scene: expected an object %s", name));
@@ -61,19 +74,8 @@ scene::Camera readCamera(const Napi::Object& options, const char* name) {
   camera.gain = readNumber(object, "gain");
   camera.offsetGrey = readNumber(object, "offsetGrey");
   camera.vignetting = readNumber(object, "vignetting");
-  const auto list = [&](const char* key, double* out, uint32_t count) {
-    const Napi::Value value = object.Get(key);
-    if (!value.IsArray() || value.As<Napi::Array>().Length() != count) {
-      throwUnlessOk(options.Env(),
-                    Status::error(Code::kParameter, "Scene: expected %u numbers in %s.%s", count, name, key));
-    }
-    for (uint32_t i = 0; i < count; ++i) {
-      const Napi::Value number = value.As<Napi::Array>().Get(i);
-      out[i] = number.IsNumber() ? number.As<Napi::Number>().DoubleValue() : NAN;
-    }
-  };
-  list("distortion", camera.distortion, 5);
-  list("rotation", camera.rotation, 9);
+  readNumbers(object, name, "distortion", camera.distortion, 5);
+  readNumbers(object, name, "rotation", camera.rotation, 9);
   return camera;
 }
 
@@ -119,7 +121,12 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
     wanted.baselineMetres = readNumber(options, "baselineMetres");
     wanted.cameras[0] = readCamera(options, "left");
     wanted.cameras[1] = readCamera(options, "right");
-    if (options.Get("bareRoom").ToBoolean()) wanted.room = scene::RoomKind::kBare;
+    wanted.room = static_cast<scene::RoomKind>(readInteger(options, "room", 0, 2, 0));
+    if (options.Get("pose").IsObject()) {
+      const auto pose = options.Get("pose").As<Napi::Object>();
+      wanted.pose.heightMetres = readNumber(pose, "heightMetres");
+      readNumbers(pose, "pose", "rotation", wanted.pose.rotation, 9);
+    }
     wanted.colours = options.Get("colours").ToBoolean().Value();
     throwUnlessOk(info.Env(), scene::Scene::check(wanted));
     const int32_t count = readInteger(options, "buffers", 1, kMaxBuffers);

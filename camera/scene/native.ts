@@ -33,8 +33,10 @@ export interface NativeSceneOptions {
   /** Focal length of the ideal view. */
   focalPixels: number;
   baselineMetres: number;
-  /** The room without texture; absent: the furnished one. */
-  bareRoom?: boolean;
+  /** 0 furnished (default), 1 bare, 2 stairs. */
+  room?: number;
+  /** Where the pair is; absent: 1.3 m above the floor, looking down by 11.3 degrees. */
+  pose?: { heightMetres: number; rotation: readonly number[] };
   /** RGB8 in place of grey; absent: grey. */
   colours?: boolean;
   /** Image pairs that can be drawn or held at once, 1 to 16. */

@@ -60,7 +60,7 @@ void Scene::drawShadows(const CameraState& state, const Vec& origin, const Objec
     const Direction* d = c + width + 1;
     uint16_t* row = band + static_cast<size_t>(y - y0) * width * channels();
     for (int32_t x = x0; x < x1; ++x) {
-      const Vec direction = pixelRay(0.5 * (c[x].u + d[x + 1].u), 0.5 * (c[x].v + d[x + 1].v));
+      const Vec direction = options_.pose.ray(0.5 * (c[x].u + d[x + 1].u), 0.5 * (c[x].v + d[x + 1].v));
       const Vec point = origin + direction * state.depth[static_cast<size_t>(y) * width + x];
       double light = 1;
       for (int m = 0; m < movers.count; ++m) {
@@ -91,12 +91,12 @@ void Scene::drawMovers(int side, const ObjectList& movers, uint32_t mask, int32_
   for (int32_t j = 0; j <= rows; ++j) {
     for (int32_t i = 0; i <= columns; ++i) {
       const Direction& ray = state.corners[static_cast<size_t>(y0 + j) * (width + 1) + x0 + i];
-      const Hit hit = near.trace(origin, pixelRay(ray.u, ray.v), 1e9);
+      const Hit hit = near.trace(origin, options_.pose.ray(ray.u, ray.v), 1e9);
       seen[j][i] = static_cast<int16_t>(hit.object * 8 + hit.face);
     }
   }
   const auto greyAt = [&](const Hit& hit, double u, double v) {
-    const Vec direction = pixelRay(u, v);
+    const Vec direction = options_.pose.ray(u, v);
     return surfaceGrey(*textures_, near.items[hit.object], hit.face, origin + direction * hit.depth, direction,
                        hit.depth, tangent, 1);
   };
@@ -115,7 +115,7 @@ void Scene::drawMovers(int side, const ObjectList& movers, uint32_t mask, int32_
         const double a = plain ? 0.5 : k & 1 ? 0.75 : 0.25, b = plain ? 0.5 : k & 2 ? 0.75 : 0.25;
         const double u = (c[0].u * (1 - a) + c[1].u * a) * (1 - b) + (d[0].u * (1 - a) + d[1].u * a) * b;
         const double v = (c[0].v * (1 - a) + c[1].v * a) * (1 - b) + (d[0].v * (1 - a) + d[1].v * a) * b;
-        const Hit hit = near.trace(origin, pixelRay(u, v), behind);
+        const Hit hit = near.trace(origin, options_.pose.ray(u, v), behind);
         const double grey = hit.object < 0 ? 0 : greyAt(hit, u, v);
         for (int channel = 0; channel < channels(); ++channel) {
           sum[channel] +=
@@ -135,7 +135,7 @@ void Scene::render(uint32_t frame, int side, uint8_t* out) {
   const int32_t samples = channels() * width;  ///< per row
   const Vec origin = cameraOrigin(side);
   ObjectList movers;
-  moveTo(frame, &movers);
+  moveTo(options_.room, frame, &movers);
   writeBoard(frame, side);
   const auto low = static_cast<int32_t>(options_.noiseGrey * kGreyUnits + 0.5);
   size_t tileIndex = 0;
@@ -179,12 +179,12 @@ void Scene::render(uint32_t frame, int side, uint8_t* out) {
 void Scene::truth(uint32_t frame, int side, const IdealView& view, float* disparity, uint8_t* visible) const {
   ObjectList all = room_;
   ObjectList movers;
-  moveTo(frame, &movers);
+  moveTo(options_.room, frame, &movers);
   for (int m = 0; m < movers.count; ++m) all.items[all.count++] = movers.items[m];
   const Board sign = board();
   const double baseline = options_.baselineMetres, f = view.focalPixels;
   const auto nearest = [&](double offset, double u, double v) {
-    const double depth = all.trace({offset, 0, 0}, pixelRay(u, v), 1e9).depth;
+    const double depth = all.trace(options_.pose.origin(offset), options_.pose.ray(u, v), 1e9).depth;
     return sign.cellAt(offset + u * sign.depth, v * sign.depth) >= 0 && sign.depth < depth ? sign.depth : depth;
   };
   const double own = side == 0 ? 0 : baseline, other = side == 0 ? baseline : 0;

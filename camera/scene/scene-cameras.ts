@@ -14,14 +14,36 @@ import {
 } from "../calibration/matrix.js";
 import type { NativeSceneCamera, NativeSceneOptions } from "./native.js";
 
+export const SCENE_ROOMS = ["furnished", "bare", "stairs"] as const;
+export type SceneRoom = (typeof SCENE_ROOMS)[number];
+
+/** The truth that an estimate of the floor is compared with. */
+export interface ScenePose {
+  /** Of the left camera above the floor. */
+  heightMetres: number;
+  /** Positive where the cameras look down. */
+  pitchDegrees: number;
+  /** Positive where the right side is lower. */
+  rollDegrees: number;
+}
+
+/** tan = 1/5. */
+export const DEFAULT_POSE: ScenePose = {
+  heightMetres: 1.3,
+  pitchDegrees: (Math.atan(0.2) * 180) / Math.PI,
+  rollDegrees: 0,
+};
+
 export interface SceneOptions {
   /** 16 to 16384 pixels; default 640x480. */
   width?: number;
   height?: number;
   /** Changes textures and noise, not the room; 0 to 1000000, default 1. */
   seed?: number;
-  /** furnished (default), or bare: walls and a pane of one grey value, and a blind whose slats repeat. */
-  room?: "furnished" | "bare";
+  /** Default furnished. bare: walls of one grey value, and a blind whose slats repeat. stairs: stairs down, and an edge. */
+  room?: SceneRoom;
+  /** Where the pair is above the floor; default 1.3 m, looking down by 11.31 degrees. */
+  pose?: ScenePose;
   /**
    * raw (default): lenses that bend, cameras turned against each other, noise, a right camera that is darker.
    * rectified: the same sensors behind pinholes without rotation: what a perfect rectification would give.
@@ -66,6 +88,15 @@ function cayleyRotation(x: number, y: number, z: number): Matrix3 {
     (2 * (y * z + x)) / n,
     (1 - x * x - y * y + z * z) / n,
   ];
+}
+
+/** The pair's axes in the room: x_room = R x_pair; the roll is about the optical axis, the pitch about the room's x axis. */
+function poseRotation({ pitchDegrees, rollDegrees }: ScenePose): Matrix3 {
+  const radians = Math.PI / 180;
+  return multiply(
+    rotationMatrix([-pitchDegrees * radians, 0, 0]),
+    rotationMatrix([0, 0, rollDegrees * radians]),
+  );
 }
 
 /** The ideal view of a size: what rectification without cropping or zoom would give. */
@@ -139,7 +170,10 @@ export function sceneSetup(options: SceneOptions = {}): Omit<NativeSceneOptions,
     width,
     height,
     seed,
-    ...(options.room === "bare" && { bareRoom: true }),
+    room: SCENE_ROOMS.indexOf(options.room ?? "furnished"),
+    ...(options.pose && {
+      pose: { heightMetres: options.pose.heightMetres, rotation: poseRotation(options.pose) },
+    }),
     ...(options.colours && { colours: true }),
     noiseGrey: options.noiseGrey ?? (view === "ideal" ? 0 : 1.2),
     cellPixels: boardCellPixels(width),

@@ -51,6 +51,10 @@ Status Scene::check(const SceneOptions& options) {
   if (!within(options.noiseGrey, 0, 8)) {
     return Status::error(Code::kParameter, "Expected noiseGrey from 0 to 8 grey levels, got %g.", options.noiseGrey);
   }
+  if (!within(options.pose.heightMetres, 0.05, 2.5)) {
+    return Status::error(Code::kParameter, "Expected a camera 0.05 to 2.5 m above the floor, got %g.",
+                         options.pose.heightMetres);
+  }
   for (const Camera& camera : options.cameras) {
     if (!(camera.fx > 0) || !(camera.fy > 0)) {
       return Status::error(Code::kParameter, "Expected focal lengths above 0 pixels, got %g and %g.", camera.fx,
@@ -58,7 +62,8 @@ Status Scene::check(const SceneOptions& options) {
     }
     const auto finite = [](double number) { return std::isfinite(number); };
     if (!std::all_of(std::begin(camera.distortion), std::end(camera.distortion), finite) ||
-        !std::all_of(std::begin(camera.rotation), std::end(camera.rotation), finite)) {
+        !std::all_of(std::begin(camera.rotation), std::end(camera.rotation), finite) ||
+        !std::all_of(std::begin(options.pose.rotation), std::end(options.pose.rotation), finite)) {
       return Status::error(Code::kParameter, "Expected finite numbers in distortion and rotation of each camera.");
     }
   }
@@ -115,7 +120,7 @@ std::vector<ObjectSet> Scene::visibleInTiles(int side) const {
       const int32_t x1 = std::min(x0 + kTile, width), y1 = std::min(y0 + kTile, height);
       const auto unitAt = [&](int32_t x, int32_t y) {
         const Direction& ray = state.corners[static_cast<size_t>(y) * (width + 1) + x];
-        const Vec direction = pixelRay(ray.u, ray.v);
+        const Vec direction = options_.pose.ray(ray.u, ray.v);
         return direction * (1 / std::sqrt(dot(direction, direction)));
       };
       Cone cone{unitAt((x0 + x1) / 2, (y0 + y1) / 2)};
@@ -153,13 +158,13 @@ void Scene::bake(int side) {
   const auto look = [&](int32_t y, std::vector<int32_t>* row) {
     for (int32_t x = 0; x <= width; ++x) {
       const Direction& ray = state.corners[static_cast<size_t>(y) * (width + 1) + x];
-      const Hit hit = room_.trace(origin, pixelRay(ray.u, ray.v), 1e9, among(x, y));
+      const Hit hit = room_.trace(origin, options_.pose.ray(ray.u, ray.v), 1e9, among(x, y));
       (*row)[x] = hit.object * 8 + hit.face;
     }
   };
   // Shadows are sampled at four places around the sun's middle, which softens them; at two where these agree.
   const auto greyAt = [&](const Hit& hit, double u, double v) {
-    const Vec direction = pixelRay(u, v);
+    const Vec direction = options_.pose.ray(u, v);
     const Vec point = origin + direction * hit.depth;
     const Object& object = room_.items[hit.object];
     const Vec above = point + surfaceNormal(object, hit.face, point) * 1e-3;
@@ -181,8 +186,8 @@ void Scene::bake(int side) {
       const double v = 0.25 * (double{c[0].v} + c[1].v + d[0].v + d[1].v);
       const int32_t id = upper[x];
       const bool plain = id == upper[x + 1] && id == lower[x] && id == lower[x + 1];
-      const Hit hit = plain ? room_.traceOne(id / 8, origin, pixelRay(u, v))
-                            : room_.trace(origin, pixelRay(u, v), 1e9, among(x, y));
+      const Hit hit = plain ? room_.traceOne(id / 8, origin, options_.pose.ray(u, v))
+                            : room_.trace(origin, options_.pose.ray(u, v), 1e9, among(x, y));
       const size_t at = static_cast<size_t>(y) * width + x;
       state.depth[at] = static_cast<float>(hit.depth);
       double sum[3] = {};
@@ -194,7 +199,7 @@ void Scene::bake(int side) {
           const double a = ((k & 3) + 0.5) * 0.25, b = ((k >> 2) + 0.5) * 0.25;
           const double su = (c[0].u * (1 - a) + c[1].u * a) * (1 - b) + (d[0].u * (1 - a) + d[1].u * a) * b;
           const double sv = (c[0].v * (1 - a) + c[1].v * a) * (1 - b) + (d[0].v * (1 - a) + d[1].v * a) * b;
-          const Hit part = room_.trace(origin, pixelRay(su, sv), 1e9, among(x, y));
+          const Hit part = room_.trace(origin, options_.pose.ray(su, sv), 1e9, among(x, y));
           const double grey = greyAt(part, su, sv);
           for (int32_t c = 0; c < channels; ++c) sum[c] += grey * tintAt(room_.items[part.object], c) * 0.0625;
         }
@@ -214,7 +219,7 @@ void Scene::layTiles(int side) {
       const int32_t x1 = x0 + kTile < width ? x0 + kTile : width, y1 = y0 + kTile < height ? y0 + kTile : height;
       const auto unitAt = [&](int32_t x, int32_t y) {
         const Direction& ray = state.corners[static_cast<size_t>(y) * (width + 1) + x];
-        const Vec direction = pixelRay(ray.u, ray.v);
+        const Vec direction = options_.pose.ray(ray.u, ray.v);
         return direction * (1 / std::sqrt(dot(direction, direction)));
       };
       Tile tile;
@@ -228,7 +233,7 @@ void Scene::layTiles(int side) {
       for (int32_t y = y0; y < y1; ++y) {
         for (int32_t x = x0; x < x1; ++x) {
           const Direction& ray = state.corners[static_cast<size_t>(y) * (width + 1) + x];
-          const Vec p = origin + pixelRay(ray.u, ray.v) * state.depth[static_cast<size_t>(y) * width + x];
+          const Vec p = origin + options_.pose.ray(ray.u, ray.v) * state.depth[static_cast<size_t>(y) * width + x];
           low = {p.x < low.x ? p.x : low.x, p.y < low.y ? p.y : low.y, p.z < low.z ? p.z : low.z};
           high = {p.x > high.x ? p.x : high.x, p.y > high.y ? p.y : high.y, p.z > high.z ? p.z : high.z};
         }

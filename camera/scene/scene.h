@@ -34,6 +34,7 @@ struct SceneOptions {
   double focalPixels = 520;  ///< of the ideal view that the board is laid out in
   double baselineMetres = 0.12;
   RoomKind room = RoomKind::kFurnished;
+  Pose pose;
   bool colours = false;  ///< three bytes a pixel, red first, instead of one grey byte
   Camera cameras[2];
 };
@@ -105,7 +106,7 @@ class Scene {
   int channels() const { return options_.colours ? 3 : 1; }
   /// Returns the share of an object's light in a channel: 1 in grey.
   double tintAt(const Object& object, int channel) const { return options_.colours ? object.tint[channel] : 1; }
-  Vec cameraOrigin(int side) const { return {options_.cameras[side].offsetMetres, 0, 0}; }
+  Vec cameraOrigin(int side) const { return options_.pose.origin(options_.cameras[side].offsetMetres); }
 
   Board board() const;
 

@@ -7,10 +7,6 @@
 namespace depthwatt::scene {
 namespace {
 
-// The cameras look down by 11.3 degrees: tan = 1/5, so sin = 1/sqrt(26) and cos = 5/sqrt(26).
-constexpr double kSinPitch = 0.19611613513818404;
-constexpr double kCosPitch = 0.98058067569092022;
-constexpr double kFloorY = 1.3;
 constexpr double kNearest = 0.05;
 /// A surface does not shade itself: a hit nearer than this along the light is the surface.
 constexpr double kClear = 1e-4;
@@ -127,8 +123,6 @@ double enter(const Object& object, Vec origin, Vec direction, int16_t* face) {
 // (-0.48, -0.80, -0.36): from the upper left, behind the cameras. Already of length 1.
 const Vec kToLight{-0.48, -0.80, -0.36};
 
-Vec pixelRay(double u, double v) { return {u, kCosPitch * v + kSinPitch, kCosPitch - kSinPitch * v}; }
-
 Hit ObjectList::trace(Vec origin, Vec direction, double limit, ObjectSet among) const {
   Hit hit;
   hit.depth = limit;
@@ -160,6 +154,23 @@ void furnish(RoomKind kind, ObjectList* room) {
   room->count = 0;
   const auto add = [room](const Object& object) { room->items[room->count++] = object; };
   const auto onFloor = [](double halfHeight) { return kFloorY - halfHeight; };
+  if (kind == RoomKind::kStairs) {
+    // A platform that ends 0.9 m to the left (0.45 m above the lower floor) and 2.6 m ahead, at three steps of 0.15 m.
+    constexpr double kLow = kFloorY + 0.45;
+    add(plane(Paint::kPatches, 1.3, {0, kLow, 0}, {0, -1, 0}, 1.0));
+    add(plane(Paint::kPlaster, 2.2, {0, 0, 6.5}, {0, 0, -1}, 1.0));
+    add(plane(Paint::kPlaster, 2.2, {-3.4, 0, 0}, {1, 0, 0}, 0.9));
+    add(plane(Paint::kPlaster, 2.2, {2.2, 0, 0}, {-1, 0, 0}, 1.1));
+    add(box(Paint::kPlanks, 1.6, {0.65, 0.5 * (kFloorY + kLow), 0.8}, {1.55, 0.225, 1.8}, 0, 1.15));
+    for (int step = 1; step <= 2; ++step) {
+      const double top = kFloorY + 0.15 * step;
+      add(box(Paint::kCrate, 0.6, {0.65, 0.5 * (top + kLow), 2.45 + 0.3 * step}, {1.55, 0.5 * (kLow - top), 0.15}, 0));
+    }
+    add(box(Paint::kCrate, 0, {1.2, onFloor(0.2), 2.1}, {0.2, 0.2, 0.2}, 0.07));
+    add(box(Paint::kBooks, 0, {-0.2, onFloor(0.06), 1.9}, {0.06, 0.06, 0.06}, 0.03));
+    dye(room, 0);
+    return;
+  }
   if (kind == RoomKind::kBare) {
     add(plane(Paint::kPlanks, 1.6, {0, kFloorY, 0}, {0, -1, 0}, 1.15));
     add(plane(Paint::kBare, 1, {0, 0, 5.7}, {0, 0, -1}, 1.0));
@@ -211,8 +222,9 @@ void furnish(RoomKind kind, ObjectList* room) {
   dye(room, 0);
 }
 
-void moveTo(uint32_t frame, ObjectList* movers) {
-  movers->count = kMoverCount;
+void moveTo(RoomKind kind, uint32_t frame, ObjectList* movers) {
+  movers->count = kind == RoomKind::kStairs ? 0 : kMoverCount;
+  if (movers->count == 0) return;
   // A ball rolls around the rug: a circle of 0.75 m is 5 turns of a ball of 0.15 m.
   const double round = phase(frame, 240);
   const Vec rolling{-0.10 + 0.75 * sine(round), kFloorY - 0.012 - 0.15, 2.85 + 0.75 * cosine(round)};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The room: walls, floor, static furniture, and four moving objects. Metres; x right, y down, z forward, origin between
-// floor and ceiling at the left camera; the cameras look slightly down.
+// The room: walls, floor, static furniture, and four moving objects. Metres; x right, y down, z forward; the floor is
+// kFloorY below the origin.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,27 @@ inline Vec operator-(Vec a, Vec b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
 inline Vec operator*(Vec a, double k) { return {a.x * k, a.y * k, a.z * k}; }
 inline double dot(Vec a, Vec b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 
-/// Returns the direction of the ray through normalised image point (u, v) of an unrotated camera, scaled so that the
-/// ray parameter of a point is its depth Z along the optical axis.
-Vec pixelRay(double u, double v);
+constexpr double kFloorY = 1.3;
+
+/// Where the pair is: the left camera is `heightMetres` above the floor at x = z = 0, and x_room = rotation x_pair. By
+/// default both look down by 11.3 degrees: tan = 1/5, so sin = 1/sqrt(26) and cos = 5/sqrt(26).
+struct Pose {
+  double heightMetres = kFloorY;
+  double rotation[9] = {1, 0,                    0,
+                        0, 0.98058067569092022,  0.19611613513818404,
+                        0, -0.19611613513818404, 0.98058067569092022};
+
+  /// Returns the direction of the ray through normalised image point (u, v) of an unrotated camera, scaled so that the
+  /// ray parameter of a point is its depth Z along the optical axis.
+  Vec ray(double u, double v) const {
+    const double* r = rotation;
+    return {r[0] * u + r[1] * v + r[2], r[3] * u + r[4] * v + r[5], r[6] * u + r[7] * v + r[8]};
+  }
+  /// Returns the place of a camera `offset` metres to the right of the left one.
+  Vec origin(double offset) const {
+    return {rotation[0] * offset, kFloorY - heightMetres + rotation[3] * offset, rotation[6] * offset};
+  }
+};
 
 enum class Shape : uint8_t { kPlane, kBox, kSphere };
 
@@ -64,12 +82,13 @@ struct ObjectList {
   bool shadowed(Vec point, Vec toLight, ObjectSet among) const;
 };
 
-/// Which room: textured everywhere, or one whose walls, pane and blind give no depth cue.
-enum class RoomKind : uint8_t { kFurnished, kBare };
+/// Which room: textured everywhere; one whose walls, pane and blind give no depth cue; or a platform with stairs down
+/// and an edge, where nothing moves.
+enum class RoomKind : uint8_t { kFurnished, kBare, kStairs };
 /// Adds everything static.
 void furnish(RoomKind kind, ObjectList* room);
 /// Places the moving objects of a frame. 30 frames are one second, and every motion repeats.
-void moveTo(uint32_t frame, ObjectList* movers);
+void moveTo(RoomKind kind, uint32_t frame, ObjectList* movers);
 
 /// Returns the light and paint at a hit, grey 0 to 255. @param pixelTangent size of a pixel at depth 1. @param shade 0
 /// in full shadow, 1 in full light

@@ -6,7 +6,13 @@ import { DepthwattError, writeBeside } from "../../core/index.js";
 import { baselineMetres, rectify, stringifyCalibration } from "../calibration/index.js";
 import { makeFolder, writeDisparity, writeImage } from "../recordings/images/index.js";
 import type { SceneExports } from "./native.js";
-import { type SceneOptions, type SceneView, sceneCalibration, sceneView } from "./scene-cameras.js";
+import {
+  DEFAULT_POSE,
+  type SceneOptions,
+  type SceneView,
+  sceneCalibration,
+  sceneView,
+} from "./scene-cameras.js";
 import { SceneRenderer } from "./scene-renderer.js";
 
 export interface WriteSceneOptions extends SceneOptions {
@@ -97,7 +103,8 @@ export async function writeScene(native: SceneExports, options: WriteSceneOption
       width,
       height,
       seed,
-      ...(options.room === "bare" && { room: "bare" }),
+      ...(options.room && options.room !== "furnished" && { room: options.room }),
+      floor: options.pose ?? DEFAULT_POSE,
       firstFrame,
       frames,
       images: raw ? "raw" : "rectified",

@@ -28,15 +28,15 @@ int main(int count, char** words) {
   for (int k = 0; k < 4000; ++k) {
     const Vec origin{between(-0.1, 0.3), between(-0.1, 0.1), between(-0.1, 0.1)};
     const double u = between(-1.5, 1.5), v = between(-1, 1), size = between(0.001, 0.2);
-    const Vec corners[] = {pixelRay(u, v), pixelRay(u + size, v), pixelRay(u, v + size), pixelRay(u + size, v + size)};
-    Cone cone{unitVector(pixelRay(u + 0.5 * size, v + 0.5 * size))};
+    const Vec corners[] = {Pose{}.ray(u, v), Pose{}.ray(u + size, v), Pose{}.ray(u, v + size), Pose{}.ray(u + size, v + size)};
+    Cone cone{unitVector(Pose{}.ray(u + 0.5 * size, v + 0.5 * size))};
     for (const Vec& corner : corners) {
       const Vec off = unitVector(corner) - cone.axis;
       cone.spread = std::fmax(cone.spread, std::sqrt(dot(off, off)));
     }
     const ObjectSet seen = visible(seenThrough(cone, origin, room));
     for (int i = 0; i < 16; ++i) {
-      const Vec ray = pixelRay(u + between(0, size), v + between(0, size));
+      const Vec ray = Pose{}.ray(u + between(0, size), v + between(0, size));
       const Hit all = room.trace(origin, ray, 1e9), some = room.trace(origin, ray, 1e9, seen);
       ++rays;
       if (all.depth != some.depth || all.object != some.object || all.face != some.face) ++differentRays;

@@ -3,9 +3,15 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Command, Option } from "commander";
-import { writeScene } from "../../../camera/index.js";
+import {
+  DEFAULT_POSE,
+  SCENE_ROOMS,
+  type ScenePose,
+  type SceneRoom,
+  writeScene,
+} from "../../../camera/index.js";
 import { DepthwattError } from "../../../core/index.js";
-import { wholeNumber } from "../../cli/numbers.js";
+import { numberBetween, wholeNumber } from "../../cli/numbers.js";
 import { withExamples, withJson } from "../../cli/options.js";
 import { note, printJson } from "../../cli/output.js";
 import { Progress } from "../../cli/progress.js";
@@ -17,7 +23,10 @@ interface SceneFlags {
   raw?: boolean;
   ideal?: boolean;
   color?: boolean;
-  room: "furnished" | "bare";
+  room: SceneRoom;
+  cameraHeight: string;
+  pitch: string;
+  roll: string;
   width: string;
   height: string;
   seed: string;
@@ -38,6 +47,20 @@ function checkFolder(folder: string): void {
     );
 }
 
+const POSE_PITCH = DEFAULT_POSE.pitchDegrees.toFixed(2);
+
+/** Returns nothing for the default pose, whose images are the same bytes on every machine. */
+function poseFrom({ cameraHeight, pitch, roll }: SceneFlags): { pose?: ScenePose } {
+  if (Number(cameraHeight) === 1.3 && pitch === POSE_PITCH && Number(roll) === 0) return {};
+  return {
+    pose: {
+      heightMetres: numberBetween("--camera-height", cameraHeight, 0.1, 2.5),
+      pitchDegrees: numberBetween("--pitch", pitch, -45, 80),
+      rollDegrees: numberBetween("--roll", roll, -45, 45),
+    },
+  };
+}
+
 async function run(flags: SceneFlags): Promise<void> {
   if (flags.raw && flags.ideal) throw new DepthwattError("USAGE", "expected --raw or --ideal, got both");
   const frames = wholeNumber("--frames", flags.frames, 1, 1_000_000);
@@ -55,6 +78,7 @@ async function run(flags: SceneFlags): Promise<void> {
     truth: flags.truth,
     colours: flags.color === true,
     room: flags.room,
+    ...poseFrom(flags),
     view,
     onFrame: (done: number) => progress.show(done, frames, "drawing frames"),
   } as const;
@@ -81,10 +105,13 @@ export function define(command: Command): void {
     .option("--ideal", "without noise and with equal cameras")
     .option("--color", "colour images, for matchers that use colour")
     .addOption(
-      new Option("--room <which>", "bare: walls without texture, a window and a blind")
-        .choices(["furnished", "bare"])
+      new Option("--room <which>", "bare: walls without texture and a blind; stairs: stairs down and an edge")
+        .choices([...SCENE_ROOMS])
         .default("furnished"),
     )
+    .option("--camera-height <m>", "height of the left camera above the floor, 0.1 to 2.5", "1.3")
+    .option("--pitch <degrees>", "how far the cameras look down, -45 to 80", POSE_PITCH)
+    .option("--roll <degrees>", "rotation about the optical axis, right side down, -45 to 45", "0")
     .option("--width <pixels>", "image width", "640")
     .option("--height <pixels>", "image height", "480")
     .option("--seed <n>", "seed of textures and noise", "1")

@@ -18,7 +18,7 @@ export interface CpuFeatures {
   best: InstructionSet;
 }
 
-/** Stages one by one, for tests and benchmarks; unstable. The file x.node.inl.h of each stage's folder adds its functions. */
+/** Stages one by one, for tests, benchmarks and derived outputs; unstable. The file x.node.inl.h of each stage's folder adds its functions. */
 export type NativeStages = Record<string, (...parameters: never[]) => unknown>;
 
 /** EngineOptions as the addon reads them: settings of stages as SECTION.NAME, the repeated stage as its index in STAGE_NAMES. */

@@ -19,7 +19,7 @@ export type SceneRoom = (typeof SCENE_ROOMS)[number];
 
 /** The truth that an estimate of the floor is compared with. */
 export interface ScenePose {
-  /** Of the left camera above the floor. */
+  /** Height of the left camera above the floor. */
   heightMetres: number;
   /** Positive where the cameras look down. */
   pitchDegrees: number;

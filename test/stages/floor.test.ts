@@ -34,7 +34,7 @@ function find(variant: string, call: Call): Found {
 
 const view: View = { width: 320, height: 240, focalPixels: 250, baselineMetres: 0.2, cx: 160, cy: 120 };
 
-/** The disparity of a floor, and of what stands in front of a wall at 6 m. */
+/** The disparity of a floor, and of a wall 6 m ahead. */
 function plane(pose: ScenePose, { width, height, focalPixels, baselineMetres, cx, cy }: View = view): Call {
   const [pitch, roll] = [pose.pitchDegrees, pose.rollDegrees].map((angle) => (angle * Math.PI) / 180);
   const [nx, ny, nz] = [

@@ -34,7 +34,7 @@ struct FloorPlane {
   int64_t a = 0, b = 0, c = 0;
 };
 
-/// Limits of what is a floor: roll within 26.6 degrees, pitch from -26.6 to 63.4, height from 0.05 to about 5 m.
+/// Limits of a floor: roll within 26.6 degrees, pitch from -26.6 to 63.4, height from 0.05 to about 5 m.
 struct FloorParameters {
   int32_t focalPixels = 0;               ///< rounded, 1 or more
   int32_t centreX = 0, centreY = 0;      ///< principal point, rounded, from the same origin as x and y

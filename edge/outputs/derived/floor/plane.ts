@@ -19,7 +19,7 @@ export interface FloorGeometry {
 }
 
 export interface FloorFigures {
-  /** Of the left camera above the floor. */
+  /** Height of the left camera above the floor. */
   heightMetres: number;
   /** Positive where the cameras look down. */
   pitchDegrees: number;

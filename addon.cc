@@ -13,12 +13,14 @@
 #include "camera/rig/alignment/binding.cc"
 #include "camera/rig/calibrate/binding.cc"
 #include "camera/scene/binding.cc"
+#include "clients/cpp/ring_reader.cc"
 #include "core/napi/arguments.cc"
 #include "core/napi/call.cc"
 #include "core/napi/captured_pair.cc"
 #include "core/napi/errors.cc"
 #include "core/napi/notify.cc"
 #include "core/napi/system.cc"
+#include "core/ring/binding.cc"
 #include "cuda/engine/binding/binding.cc"
 #include "cuda/engine/binding/facts.cc"
 #include "cuda/engine/binding/session.cc"
@@ -44,6 +46,8 @@ Napi::Object initialise(Napi::Env env, Napi::Object exports) {
   addAlignment(env, exports, rectifyForAlignment);
   addCalibrate(env, exports);
   addPower(env, exports);
+  addRingWriter(env, exports);
+  addRingReader(env, exports);
   return exports;
 }
 

@@ -22,6 +22,13 @@ export {
   withFileTimeout,
 } from "./read-file.js";
 export { HIDDEN, printable, redactBrokenUrl, redactUrl } from "./redact.js";
+export {
+  type RingExports,
+  type RingFrame,
+  type RingReader,
+  type RingWriter,
+  ringAddon,
+} from "./ring/ring.js";
 export { quoteShellWord } from "./shell.js";
 export { mean, median, quantile } from "./statistics.js";
 export { isSameFile, writeBeside } from "./write-beside.js";

@@ -14,4 +14,5 @@ export {
 } from "./library/pictures.js";
 export { type Run, type RunFrame, type RunHandlers, type RunOptions, run } from "./library/run.js";
 export type { SettingValues } from "./library/setting-values.js";
+export { readSharedFrames, type SharedFrame, type SharedFrameOptions } from "./library/shared-frames.js";
 export type { RunFigures } from "./run/figures.js";

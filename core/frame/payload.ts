@@ -108,8 +108,6 @@ export function writeFrame(
   identity: FrameIdentity,
 ): Uint8Array {
   const needed = bytesBeforeBody(frame);
-  const headerBytes = headerBytesOf(frame.energy);
-  const prefixBytes = needed - headerBytes;
   const start = bodyOffset - needed;
   if (start < 0 || bodyOffset + bodyBytes > buffer.length) {
     throw new DepthwattError(
@@ -119,10 +117,41 @@ export function writeFrame(
   }
   const message = buffer.subarray(start, bodyOffset + bodyBytes);
   const view = new DataView(message.buffer, message.byteOffset, message.byteLength);
+  const headerBytes = headerBytesOf(frame.energy);
+  const prefixBytes = needed - headerBytes;
+  writeFields(view, prefixBytes + bodyBytes, frame, identity);
+  if (prefixBytes > 0) writeCompressedDepthHeader(view, headerBytes, frame.width, frame.height);
+  view.setUint32(CRC_OFFSET, frameCrc(message), true);
+  return message;
+}
+
+/**
+ * Writes a header whose CRC is 0, for a message in shared memory, whose readers check its sequence number instead.
+ * @returns the header's bytes, at the beginning of `buffer`
+ */
+export function writeHeaderWithoutCrc(
+  buffer: Uint8Array,
+  bodyBytes: number,
+  frame: FrameDescription,
+  identity: FrameIdentity,
+): Uint8Array {
+  const view = new DataView(buffer.buffer, buffer.byteOffset, buffer.byteLength);
+  writeFields(view, bodyBytes, frame, identity);
+  view.setUint32(CRC_OFFSET, 0, true);
+  return buffer.subarray(0, headerBytesOf(frame.energy));
+}
+
+/** Writes every field but the CRC. */
+function writeFields(
+  view: DataView,
+  bodyBytes: number,
+  frame: FrameDescription,
+  identity: FrameIdentity,
+): void {
   const meaning = valueMeaning(frame.stream, frame.element);
   view.setUint32(at("magic"), FRAME_MAGIC, true);
   view.setUint16(at("version"), FRAME_VERSION, true);
-  view.setUint16(at("headerBytes"), headerBytes, true);
+  view.setUint16(at("headerBytes"), headerBytesOf(frame.energy), true);
   view.setUint8(at("stream"), STREAM_CODES[frame.stream]);
   view.setUint8(at("encoding"), ENCODING_CODES[frame.encoding]);
   view.setUint8(at("element"), ELEMENT_CODES[frame.element]);
@@ -132,7 +161,7 @@ export function writeFrame(
   view.setUint8(at("invalidRule"), INVALID_CODES[meaning.invalidRule]);
   view.setUint32(at("width"), frame.width, true);
   view.setUint32(at("height"), frame.height, true);
-  view.setUint32(at("bodyBytes"), prefixBytes + bodyBytes, true);
+  view.setUint32(at("bodyBytes"), bodyBytes, true);
   view.setUint32(at("frameNumber"), identity.frameNumber, true);
   view.setBigUint64(at("leftTimestampNs"), frame.leftTimestampNs, true);
   view.setBigUint64(at("rightTimestampNs"), frame.rightTimestampNs, true);
@@ -152,9 +181,6 @@ export function writeFrame(
   view.setUint8(at("pointFrame"), points === undefined ? 0 : POINT_FRAME_CODES[points.frame]);
   view.setUint8(at("pointColour"), points === undefined ? 0 : POINT_COLOUR_CODES[points.colour]);
   if (frame.energy?.available) writeEnergy(view, frame.energy);
-  if (prefixBytes > 0) writeCompressedDepthHeader(view, headerBytes, frame.width, frame.height);
-  view.setUint32(CRC_OFFSET, frameCrc(message), true);
-  return message;
 }
 
 function encodeFlags({ realtimeOffsetNs, timestampPoint, reduction = 1 }: FrameDescription): number {
@@ -228,9 +254,10 @@ function decodePoints(
 
 /**
  * Parses a message; the body stays packed (see decode.ts) and is a view of `message`.
+ * @param checks sequence: the message is in shared memory, has no CRC, and the caller checks its sequence number
  * @throws DepthwattError PAYLOAD_INVALID; context says field, offset, expected and found; field "crc32" = damaged on the way
  */
-export function parseFrame(message: Uint8Array): ParsedFrame {
+export function parseFrame(message: Uint8Array, checks: "crc" | "sequence" = "crc"): ParsedFrame {
   if (message.length < FRAME_HEADER_BYTES) {
     refuse("magic", `at least ${FRAME_HEADER_BYTES} bytes of message`, `${message.length} bytes`);
   }
@@ -247,7 +274,7 @@ export function parseFrame(message: Uint8Array): ParsedFrame {
   const bodyBytes = u32("bodyBytes");
   const bodyThere = message.length - headerBytes;
   if (bodyBytes !== bodyThere) refuse("bodyBytes", `${bodyThere} as the message is long`, bodyBytes);
-  const crc = frameCrc(message);
+  const crc = checks === "crc" ? frameCrc(message) : u32("crc32");
   if (u32("crc32") !== crc) refuse("crc32", `${hex(crc)} as computed`, hex(u32("crc32")));
   const width = u32("width");
   const height = u32("height");

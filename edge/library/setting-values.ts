@@ -468,6 +468,18 @@ export interface SettingValues {
   "outputs.video.leftColours"?: boolean | undefined;
   /** Frames a second that this output gets at most; the others are its drops by rateLimit. max is all of them. (Hz, default max) */
   "outputs.video.rateHz"?: "max" | number | undefined;
+  /** The socket, such as /run/depthwatt/frames.sock; switches this output on. */
+  "outputs.sharedMemory.path"?: string | undefined;
+  /** Group whose members may read too; without it only this user and root may. */
+  "outputs.sharedMemory.group"?: string | undefined;
+  /** Frames that a stream's ring holds. A reader may use a frame until all others are newer. (default 4) */
+  "outputs.sharedMemory.slots"?: number | undefined;
+  /** Offers points too; needs a calibration. (default false) */
+  "outputs.sharedMemory.points"?: boolean | undefined;
+  /** Offers the left image in colours where the source has them. (default false) */
+  "outputs.sharedMemory.leftColours"?: boolean | undefined;
+  /** Frames a second that this output gets at most; the others are its drops by rateLimit. max is all of them. (Hz, default max) */
+  "outputs.sharedMemory.rateHz"?: "max" | number | undefined;
   /** Address that it listens on. Beyond loopback (0.0.0.0 is every network) a password or client certificates are needed. (default 127.0.0.1) */
   "http.address"?: string | undefined;
   /** Its port; auto takes 8990, or a free one where that is taken. (default auto) */

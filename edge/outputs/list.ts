@@ -9,6 +9,7 @@ import { mcap } from "./mcap/open.js";
 import { mqtt } from "./mqtt/open.js";
 import { prometheus } from "./prometheus/open.js";
 import { ros } from "./ros/open.js";
+import { sharedMemory } from "./sharedMemory/open.js";
 import { video } from "./video/open.js";
 import { viewer } from "./viewer/open.js";
 
@@ -23,4 +24,5 @@ export const OUTPUTS = {
   energy,
   foxglove,
   video,
+  sharedMemory,
 };

@@ -186,6 +186,7 @@ export const CHANGES: Record<string, Change> = {
   ...one("outputs.mcap.rateHz", 20, { sameImages: true }),
   ...one("outputs.foxglove.rateHz", 20, { sameImages: true }),
   ...one("outputs.video.rateHz", 20, { sameImages: true }),
+  ...one("outputs.sharedMemory.rateHz", 20, { sameImages: true }),
   ...sameImages(
     ofSection("outputs.derived", {
       rateHz: 20,

@@ -373,10 +373,33 @@ test("boards that are looked for, and calibrations that are solved", async () =>
 
 test("everything that the addon offers is called by a test that means no good", () => {
   const here =
-    "Session openEngine encodedBound PairAligner turnMap Scene detectBoard solveCalibration power sdNotify peerCredentials lockFile chooseSearch";
+    "Session openEngine encodedBound PairAligner turnMap Scene detectBoard solveCalibration power sdNotify peerCredentials lockFile chooseSearch RingWriter RingReader";
   // Without arguments, and the stages by programme.test.ts.
   const elsewhere = "clocks wallClock giveMemoryBack cpuFeatures cudaUnavailable facts brokenRule stages";
   expect(Object.keys(native).sort()).toEqual(`${here} ${elsewhere}`.split(" ").sort());
+});
+
+test("rings of frames in shared memory: writers and readers", () => {
+  for (let i = 0; i < COUNT / 3; i++) {
+    const options = random.pick([() => bent({ slots: 2, bodyBytes: 5000 }), odd])();
+    attempt("rings", () => new native.RingWriter(options as never))?.close();
+    attempt("readers", () => {
+      const words: unknown[] = [join(folder, "none.sock"), 1, 100, () => {}];
+      words[random.whole(0, 3)] = odd();
+      return new (native.RingReader as new (...words: unknown[]) => object)(...words);
+    });
+  }
+  const ring = new native.RingWriter({ slots: 2, bodyBytes: 5000 });
+  for (let i = 0; i < COUNT; i++) {
+    const words = [new Uint8Array(96), new Uint8Array(5000), true] as unknown[];
+    words[random.whole(0, 2)] = odd();
+    attempt("publishes", () => (ring.publish as (...words: unknown[]) => void)(...words));
+    attempt("offers", () => ring.offer(odd() as never, random.pick([new Uint8Array(16), odd()]) as never));
+  }
+  ring.close();
+  ring.close();
+  expect(() => ring.publish(new Uint8Array(96), new Uint8Array(8))).toThrow(/closed/);
+  expect(() => ring.offer(1, new Uint8Array(16))).toThrow(/closed/);
 });
 
 test("matchers, clocks and the service manager", () => {

@@ -72,7 +72,7 @@ export function streamSinks(settings: MqttSettings, hasDepth: boolean, options: 
 
 type Describe = (frame: ComputedFrame) => FrameDescription;
 
-const describer =
+export const describer =
   (stream: StreamName, encoding: Encoding, element: Element, offset: RealtimeOffset): Describe =>
   (frame) => ({
     stream,

@@ -601,6 +601,17 @@ export const STAGE_FACTS = [
         description:
           "Vertical offset between the images, in rows, to correct. auto: estimated from the images, as a line over the columns if a camera is rotated.",
       },
+      {
+        key: "rectify.blackLevel",
+        kind: "whole",
+        low: 0,
+        high: 255,
+        default: 0,
+        unit: "grey levels",
+        takesEffect: "restart",
+        description:
+          "Subtracts a raw sensor's value of black from grey and each colour. 255 is white: 64 of 1023 is 16.",
+      },
     ],
   },
   {

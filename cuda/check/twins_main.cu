@@ -277,6 +277,7 @@ void checkRectify(Random& random, const Case& c) {
     source.height = 2 * random.whole(1, 30);
     source.strideBytes = static_cast<size_t>(4 * source.width + 2 * random.whole(0, 9));
     source.format = format;
+    source.blackLevel = random.whole(0, 3) == 0 ? random.whole(1, 255) : 0;
     std::vector<uint8_t> bytes(source.strideBytes * source.height * 2);
     random.fill(bytes, 0, 255);
     std::vector<int32_t> map(static_cast<size_t>(2) * c.width * c.height);

@@ -15,6 +15,7 @@ struct Source {
   size_t strideBytes;
   int shift;       ///< of 16-bit samples; packed: log2 of a group's samples
   int redX, redY;  ///< the parity of red's place in the 2 x 2 tile
+  int blackLevel;
 };
 
 enum class Samples { kByte, kWord, kRgb, kPacked, kTriple };
@@ -76,7 +77,7 @@ __global__ void __launch_bounds__(256)
   if (x >= width || y >= height) return;
   const size_t index = static_cast<size_t>(y) * width + x;
   if (map == nullptr) {
-    out[index] = static_cast<uint8_t>(greyAt<kSamples, kBayer>(source, x, y));
+    out[index] = static_cast<uint8_t>(max(greyAt<kSamples, kBayer>(source, x, y) - source.blackLevel, 0));
     return;
   }
   const int2 from = reinterpret_cast<const int2*>(map)[index];
@@ -88,7 +89,7 @@ __global__ void __launch_bounds__(256)
                   fx * (32 - fy) * greyAt<kSamples, kBayer>(source, right, top) +
                   (32 - fx) * fy * greyAt<kSamples, kBayer>(source, left, bottom) +
                   fx * fy * greyAt<kSamples, kBayer>(source, right, bottom);
-  out[index] = static_cast<uint8_t>((sum + 512) >> 10);
+  out[index] = static_cast<uint8_t>(max(((sum + 512) >> 10) - source.blackLevel, 0));
 }
 
 using RectifyKernel = void (*)(Source, const int32_t*, uint8_t*, int, int);
@@ -111,7 +112,8 @@ Status rectify(const RectifySource& source, const int32_t* map, uint8_t* out, in
                        source.strideBytes,
                        packed ? layout.groupLog2 : layout.shift,
                        redX(source.format),
-                       redY(source.format)};
+                       redY(source.format),
+                       source.blackLevel};
   const RectifyKernel kernel = packed                                ? chooseMosaic<Samples::kPacked>(bayer)
                                : layout.bytesPerPixel == 1           ? chooseMosaic<Samples::kByte>(bayer)
                                : layout.bytesPerPixel == 2           ? chooseMosaic<Samples::kWord>(bayer)

@@ -2,6 +2,7 @@
 // Rectification fused with conversion to grey: reads the camera's bytes once and writes the rectified grey image.
 //   out(x, y) = floor((sum_{i,j in 0..1} w_i(fx) w_j(fy) grey(x0 + i, y0 + j) + 512) / 1024),  w_0(f) = 32 - f, w_1(f) = f,
 //   (32 x0 + fx, 32 y0 + fy) = map(x, y), 0 <= fx, fy < 32;      no map: out(x, y) = grey(x, y)
+//   then the black level is subtracted: out(x, y) = max(0, out(x, y) - blackLevel), each colour alike
 // in   source: one camera image of any PixelFormat; map [height][width][2] int32, source x then y, 1/32 px, -2^30 to 2^30
 // out  [height][width] uint8
 // edge border pixels are replicated (of the grey image; the mosaic under it is mirrored).
@@ -19,6 +20,7 @@ struct RectifySource {
   int32_t height = 0;  ///< pixels
   size_t strideBytes = 0;
   PixelFormat format = PixelFormat::kGrey;
+  int32_t blackLevel = 0;  ///< 0 to 255
 };
 
 /// The definition. map = nullptr: only converts, and out must have the source's size.

@@ -401,12 +401,18 @@ void remapBayerRows(const RectifySource& source, const int32_t* map, ImageView<u
             [&](const int32_t* from, uint8_t* to) { return remapBayerGroup<Samples>(source, from, to); });
 }
 
+/// Subtracts the black level from bytes of a row that was just written.
+void subtractBlack(const RectifySource& source, uint8_t* row, int32_t bytes) {
+  const int32_t black = source.blackLevel;
+  for (int32_t i = 0; i < bytes; ++i) row[i] = static_cast<uint8_t>(row[i] > black ? row[i] - black : 0);
+}
+
 /// Defined in rectify_rgb.inl.h.
 void rgbToGreyRows(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out, int32_t firstRow,
                    int32_t endRow);
 
-void rectifyRows(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out, int32_t firstRow,
-                 int32_t endRow) {
+void greyRows(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out, int32_t firstRow,
+              int32_t endRow) {
   if (source.format == PixelFormat::kRgb8) return rgbToGreyRows(source, map, out, firstRow, endRow);
   if (map == nullptr) return convertRows(source, out, firstRow, endRow);
   const SampleLayout layout = sampleLayout(source.format);
@@ -428,6 +434,16 @@ void rectifyRows(const RectifySource& source, const int32_t* map, ImageView<uint
     case 2: return run(WordSamples<2>{});
     case 4: return run(WordSamples<4>{});
     default: return run(WordSamples<8>{});
+  }
+}
+
+void rectifyRows(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out, int32_t firstRow,
+                 int32_t endRow) {
+  if (source.blackLevel == 0) return greyRows(source, map, out, firstRow, endRow);
+  // Row by row, so that the row is still in the cache.
+  for (int32_t y = firstRow; y < endRow; ++y) {
+    greyRows(source, map, out, y, y + 1);
+    subtractBlack(source, out.row(y), out.width);
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // native.stages.rectify({variant, format, inputWidth, inputHeight, strideBytes, image: Uint8Array, width, height, map?: Int32Array,
-//   grey?: Uint8Array, rgb?: Uint8Array, edge?: "start" | "end"}): width and height are those of `grey`. With `edge`, the image is copied
+//   grey?: Uint8Array, rgb?: Uint8Array, blackLevel?: number, edge?: "start" | "end"}): width and height are those of `grey`. With `edge`, the image is copied
 //   to the start or the end of pages without neighbours, so that a load outside it ends the process.
 #include "rectify.h"
 
@@ -27,6 +27,7 @@ RectifySource readSource(const Napi::Object& call) {
     throw errorFrom(call.Env(),
                     Status::error(Code::kParameter, "Expected a pixel format of frame.ts, got '%s'.", format.c_str()));
   }
+  if (!call.Get("blackLevel").IsUndefined()) source.blackLevel = readInteger(call, "blackLevel", 0, 255);
   const size_t bytes = callBytes(call, source);
   if (bytes == 0) {
     throw errorFrom(call.Env(),

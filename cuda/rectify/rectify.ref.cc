@@ -157,6 +157,11 @@ uint8_t sampled(const RectifySource& source, const int32_t* from, ValueAt&& valu
   return static_cast<uint8_t>((sum + 512) / 1024);
 }
 
+/// Subtracts the black level.
+uint8_t aboveBlack(int32_t value, const RectifySource& source) {
+  return static_cast<uint8_t>(value > source.blackLevel ? value - source.blackLevel : 0);
+}
+
 const int32_t* mapEntry(const int32_t* map, int32_t width, int32_t x, int32_t y) {
   return map + 2 * (static_cast<size_t>(y) * static_cast<size_t>(width) + static_cast<size_t>(x));
 }
@@ -168,7 +173,7 @@ void rectifyReference(const RectifySource& source, const int32_t* map, ImageView
   for (int32_t y = 0; y < out.height; ++y) {
     for (int32_t x = 0; x < out.width; ++x) {
       out.row(y)[x] =
-          map == nullptr ? static_cast<uint8_t>(grey(x, y)) : sampled(source, mapEntry(map, out.width, x, y), grey);
+          aboveBlack(map == nullptr ? grey(x, y) : sampled(source, mapEntry(map, out.width, x, y), grey), source);
     }
   }
 }
@@ -183,7 +188,7 @@ void rectifyRgbReference(const RectifySource& source, const int32_t* map, ImageV
           return colour == 0 ? rgb.red : colour == 1 ? rgb.green : rgb.blue;
         };
         values[colour] =
-            map == nullptr ? static_cast<uint8_t>(own(x, y)) : sampled(source, mapEntry(map, out.width, x, y), own);
+            aboveBlack(map == nullptr ? own(x, y) : sampled(source, mapEntry(map, out.width, x, y), own), source);
       }
       out.row(y)[x] = {values[0], values[1], values[2]};
     }

@@ -16,6 +16,9 @@ constexpr Setting kSettings[] = {
         "columns if a camera is rotated.")
         .orAuto()
         .restart(),
+    wholeNumber("rectify.blackLevel", 0, 255, 0, "grey levels",
+                "Subtracts a raw sensor's value of black from grey and each colour. 255 is white: 64 of 1023 is 16.")
+        .restart(),
 };
 
 class RectifyOnCpu final : public CpuStage {
@@ -25,8 +28,11 @@ class RectifyOnCpu final : public CpuStage {
         workers_(cpu.workers) {}
 
   Status run(const StageImages& images) override {
-    const RectifySource left{images.captured[0], p_.inputWidth, p_.inputHeight, p_.leftStrideBytes, p_.leftFormat};
-    const RectifySource right{images.captured[1], p_.inputWidth, p_.inputHeight, p_.rightStrideBytes, p_.rightFormat};
+    const int32_t black = p_.at("rectify.blackLevel");
+    const RectifySource left{images.captured[0], p_.inputWidth, p_.inputHeight,
+                             p_.leftStrideBytes, p_.leftFormat, black};
+    const RectifySource right{images.captured[1],  p_.inputWidth,  p_.inputHeight,
+                              p_.rightStrideBytes, p_.rightFormat, black};
     const int32_t *leftMap = sideMap(0, p_.leftMap), *rightMap = sideMap(1, p_.rightMap);
     const ImageView<uint8_t>&leftGrey = images.whole.grey[0], &rightGrey = images.whole.grey[1];
     // The right image, and colours that only the matcher reads, are computed only in the window's rows.

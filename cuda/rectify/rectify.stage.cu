@@ -32,9 +32,12 @@ class RectifyOnGpu final : public GpuStage {
 
   Status run(const StageImages& images, cudaStream_t stream) override {
     for (int side = 0; side < 2; ++side) {
-      const RectifySource source = {images.captured[side], p_.inputWidth, p_.inputHeight,
+      const RectifySource source = {images.captured[side],
+                                    p_.inputWidth,
+                                    p_.inputHeight,
                                     side == 0 ? p_.leftStrideBytes : p_.rightStrideBytes,
-                                    side == 0 ? p_.leftFormat : p_.rightFormat};
+                                    side == 0 ? p_.leftFormat : p_.rightFormat,
+                                    p_.at("rectify.blackLevel")};
       const bool reads = side == 0 ? readsLeftMap_ : map_[1].bytes() > 0;
       const int32_t* const map = reads ? map_[side].get() : nullptr;
       uint8_t* const grey = images.whole.grey[side].data;

@@ -19,6 +19,7 @@ struct Source {
   int lumaAt;      ///< 4:2:2: 0 luma first, 1 chroma first
   int shift;       ///< mosaic of words: the eight bits are the low byte of (word >> shift); packed: log2 of a group
   int redX, redY;  ///< mosaic: added to x and y so that a red pixel has both even
+  int blackLevel;
 };
 
 struct Colours {
@@ -140,9 +141,9 @@ __global__ void __launch_bounds__(256)
          between(a.blue, b.blue, d.blue, e.blue)};
   }
   Rgb8& pixel = out[index];
-  pixel.red = static_cast<uint8_t>(c.red);
-  pixel.green = static_cast<uint8_t>(c.green);
-  pixel.blue = static_cast<uint8_t>(c.blue);
+  pixel.red = static_cast<uint8_t>(max(c.red - source.blackLevel, 0));
+  pixel.green = static_cast<uint8_t>(max(c.green - source.blackLevel, 0));
+  pixel.blue = static_cast<uint8_t>(max(c.blue - source.blackLevel, 0));
 }
 
 __global__ void __launch_bounds__(256) greyAsRgbKernel(const uint8_t* grey, Rgb8* out, int pixels) {
@@ -178,7 +179,8 @@ Status rectifyRgb(const RectifySource& source, const int32_t* map, Rgb8* out, in
                        source.format == PixelFormat::kUyvy ? 1 : 0,
                        layout.groupLog2 == SampleLayout::kUnpacked ? layout.shift : layout.groupLog2,
                        bayer ? redX(source.format) : 0,
-                       bayer ? redY(source.format) : 0};
+                       bayer ? redY(source.format) : 0,
+                       source.blackLevel};
   const dim3 grid((width + 31) / 32, (height + 7) / 8);
   chooseKernel(source)<<<grid, dim3(32, 8), 0, stream>>>(view, map, out, width, height);
   return launched("rectifyRgbKernel");

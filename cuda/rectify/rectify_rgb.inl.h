@@ -311,11 +311,11 @@ void remapRgb(const RectifySource& source, const int32_t* map, ImageView<Rgb8> o
     return remapRgbRows<Pairs, true>(source, map, out, grey, firstRow, endRow);
   remapRgbRows<Pairs, false>(source, map, out, {}, firstRow, endRow);
   // Converting without a map has shorter ways to grey.
-  if (grey.data != nullptr) rectifyRows(source, map, grey, firstRow, endRow);
+  if (grey.data != nullptr) greyRows(source, map, grey, firstRow, endRow);
 }
 
-void rectifyRgbRows(const RectifySource& source, const int32_t* map, ImageView<Rgb8> out, ImageView<uint8_t> grey,
-                    int32_t firstRow, int32_t endRow) {
+void rgbRows(const RectifySource& source, const int32_t* map, ImageView<Rgb8> out, ImageView<uint8_t> grey,
+             int32_t firstRow, int32_t endRow) {
   const auto remap = [&](auto pairs) {
     remapRgb<typename decltype(pairs)::Type>(source, map, out, grey, firstRow, endRow);
   };
@@ -325,7 +325,7 @@ void rectifyRgbRows(const RectifySource& source, const int32_t* map, ImageView<R
       for (int32_t y = firstRow; y < endRow; ++y)
         std::memcpy(out.row(y), source.data + static_cast<size_t>(y) * source.strideBytes,
                     3 * static_cast<size_t>(out.width));
-      if (grey.data != nullptr) rectifyRows(source, map, grey, firstRow, endRow);
+      if (grey.data != nullptr) greyRows(source, map, grey, firstRow, endRow);
       return;
     case PixelFormat::kYuyv: return remap(PairUnpacker<PackedPairs<0>>{});
     case PixelFormat::kUyvy: return remap(PairUnpacker<PackedPairs<8>>{});
@@ -339,6 +339,16 @@ void rectifyRgbRows(const RectifySource& source, const int32_t* map, ImageView<R
     case 3: return remap(PairUnpacker<MosaicPairs<WordSamples<8>>>{});
     case 4: return remap(PairUnpacker<MosaicPairs<PackedSamples<10>>>{});
     default: return remap(PairUnpacker<MosaicPairs<PackedSamples<12>>>{});
+  }
+}
+
+void rectifyRgbRows(const RectifySource& source, const int32_t* map, ImageView<Rgb8> out, ImageView<uint8_t> grey,
+                    int32_t firstRow, int32_t endRow) {
+  if (source.blackLevel == 0) return rgbRows(source, map, out, grey, firstRow, endRow);
+  for (int32_t y = firstRow; y < endRow; ++y) {
+    rgbRows(source, map, out, grey, y, y + 1);
+    subtractBlack(source, &out.row(y)->red, 3 * out.width);
+    if (grey.data != nullptr) subtractBlack(source, grey.row(y), grey.width);
   }
 }
 

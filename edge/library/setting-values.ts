@@ -100,6 +100,8 @@ export interface SettingValues {
   "source.v4l2.rawAlignment"?: "auto" | "low" | "high" | undefined;
   /** The sensors have no colour filter although their driver lists Bayer formats, as Tegra's does: reads samples as grey, without demosaicing. (default false) */
   "source.v4l2.mono"?: boolean | undefined;
+  /** JSON file of defective pixels, as 'depthwatt capture --find-defects' writes it: each takes the value of its nearest working neighbour of the same colour. */
+  "source.v4l2.defects"?: string | undefined;
   /** Where cameras write their images: mmap is the driver's memory; userptr is this process's, which CUDA reads in place or copies from at full speed; dmabuf is the driver's, which a board's GPU imports; auto tries userptr, dmabuf, mmap. Board configs of coherent boards set auto. (default mmap) */
   "source.v4l2.memory"?: "mmap" | "userptr" | "dmabuf" | "auto" | undefined;
   /** Frame buffers requested from each camera; buffers that the engine holds are not free for the camera. (default 8) */

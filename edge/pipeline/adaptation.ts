@@ -29,8 +29,9 @@ export interface AdaptationFigures {
 export const adaptationOptions = ({
   rectify,
   match,
-}: Pick<Config, "rectify" | "match">): Pick<EngineOptions, "verticalOffset" | "denoise"> => ({
+}: Pick<Config, "rectify" | "match">): Pick<EngineOptions, "verticalOffset" | "blackLevel" | "denoise"> => ({
   verticalOffset: rectify.verticalOffset,
+  blackLevel: rectify.blackLevel,
   denoise: match.denoise,
 });
 

@@ -139,6 +139,7 @@ export const engineCases = {
   "half resolution": engineCase(121, 51, { halfResolution: true, minDisparity: 1, numDisparities: 75 }),
   "rows moved, smoothed": engineCase(97, 41, {}, {}, { verticalOffset: 0.75, denoise: "on" }),
   "rows moved in the maps": engineCase(90, 38, {}, {}, { ...YUYV, maps: true, verticalOffset: -1.5 }),
+  "black level": engineCase(90, 38, {}, {}, { ...YUYV, maps: true, blackLevel: 60 }),
   "rows and noise watched": engineCase(97, 41, {}, {}, { verticalOffset: "auto", denoise: "on" }),
   "a region": engineCase(97, 41, {}, {}, REGION),
   "a region at half resolution": engineCase(97, 41, { halfResolution: true }, {}, REGION),

@@ -33,7 +33,7 @@ function caseText(folder: string, name: string, index: number, { options, pair }
     writeFileSync(path, new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
     return path;
   };
-  const { match, refine, region, geometry, verticalOffset, denoise } = options;
+  const { match, refine, region, geometry, verticalOffset, blackLevel, denoise } = options;
   const lines = [
     `case ${name}`,
     `size ${options.inputWidth} ${options.inputHeight} ${options.width} ${options.height}`,
@@ -58,6 +58,7 @@ function caseText(folder: string, name: string, index: number, { options, pair }
     );
   if (verticalOffset === "auto") lines.push("watchesRows 1");
   else if (verticalOffset !== undefined) lines.push(`quarterRows ${4 * verticalOffset}`);
+  if (blackLevel !== undefined) lines.push(`setting rectify.blackLevel number ${blackLevel}`);
   if (denoise !== undefined) lines.push(`denoise ${denoise}`);
   return `${lines.join("\n")}\nrun\n`;
 }

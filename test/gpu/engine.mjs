@@ -89,6 +89,7 @@ const cases = {
   "maps, speckle": { leftMap: map, rightMap: map, refine: { ...refine, speckleSize: 30 } },
   "rows watched, 4 paths": { verticalOffset: "auto" },
   "rows apart, 4 paths": { verticalOffset: 1.5 },
+  "black level": { leftMap: map, rightMap: map, blackLevel: 40 },
   "maps, rows apart": { leftMap: map, rightMap: map, verticalOffset: -2 },
   "8 paths, adaptive P2": { match: sgm({ paths: 8, p2: 100, adaptiveP2: 20 }) },
   "wide sums, 97 disparities from 7": { match: sgm({ p2: 700 }, { minDisparity: 7, numDisparities: 97 }) },

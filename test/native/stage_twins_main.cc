@@ -264,6 +264,7 @@ void rectification(InstructionSet set, Random& random, int32_t width, int32_t he
   for (int32_t format = 0; format <= static_cast<int32_t>(PixelFormat::kBayerBggr12P); ++format) {
     RectifySource source;
     source.format = static_cast<PixelFormat>(format);
+    source.blackLevel = random.whole(0, 3) == 0 ? random.whole(1, 255) : 0;
     source.width = random.whole(1, 90), source.height = random.whole(1, 20);
     // Rows of kGreyDisparity are contiguous.
     source.strideBytes = source.format == PixelFormat::kGreyDisparity

@@ -12,6 +12,7 @@ interface Call {
   width: number;
   height: number;
   map?: Int32Array;
+  blackLevel?: number;
   /** Copies the image next to memory that may not be touched: a load next to it ends the process. */
   edge?: "start" | "end";
 }
@@ -127,6 +128,17 @@ describe.each(forms)("colours, %s: properties", (variant) => {
     expectSameImage(colours(variant, { format, ...size, image }), tripled, 3 * width, `seed ${random.seed}`);
   });
 
+  test("the black level is subtracted from each colour and from grey, down to 0", () => {
+    const [width, height] = [7, 1];
+    const image = Uint8Array.from({ length: 21 }, (_, i) => 10 * i);
+    const size = { width, height, inputWidth: width, inputHeight: height, strideBytes: 21 };
+    const call = { format: "RGB8", ...size, image };
+    const [rgb, grey] = withGrey(variant, call);
+    const [darker, darkerGrey] = withGrey(variant, { ...call, blackLevel: 45 });
+    expect([...darker]).toEqual([...rgb].map((value) => Math.max(0, value - 45)));
+    expect([...darkerGrey]).toEqual([...grey].map((value) => Math.max(0, value - 45)));
+  });
+
   test.each(["RGGB", "GRBG", "GBRG", "BGGR"])("%s of one colour is that colour everywhere", (order) => {
     const [width, height] = [7, 6];
     const sample = { R: 200, G: 90, B: 30 };
@@ -189,5 +201,6 @@ describe.each(variants)("colours, %s: twin of the reference", (variant) => {
       return Math.floor(32 * place);
     });
     expectTwins({ ...call, width, height, map }, `seed ${random.seed}`);
+    expectTwins({ ...call, width, height, map, blackLevel: 40 }, `seed ${random.seed}, black level`);
   });
 });

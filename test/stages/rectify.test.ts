@@ -13,6 +13,7 @@ interface Call {
   width: number;
   height: number;
   map?: Int32Array;
+  blackLevel?: number;
   /** Copies the image next to memory that may not be touched: a load next to it ends the process. */
   edge?: "start" | "end";
 }
@@ -173,6 +174,19 @@ describe.each(forms)("rectify, %s: by hand", (variant) => {
     ]);
   });
 
+  test("the black level is subtracted last, down to 0", () => {
+    const image = Uint8Array.of(0, 15, 16, 17, 255);
+    const call = { ...convert("GREY", 5, 1, image), blackLevel: 16 };
+    expect([...rectify(variant, call)]).toEqual([0, 0, 0, 1, 239]);
+    // Half-way between 17 and 255: 136, then 120. Subtracting it from the samples gives the same: (1 + 239) / 2.
+    const map = Int32Array.of(32 * 3 + 16, 0);
+    expect([...rectify(variant, { ...call, width: 1, map })]).toEqual([120]);
+    const lit = new Uint8Array(25);
+    lit[12] = 200;
+    const mosaic = { ...convert("BAYER_RGGB8", 5, 5, lit), blackLevel: 16 };
+    expect([...rectify(variant, mosaic)].slice(5, 15)).toEqual([0, 0, 14, 0, 0, 0, 14, 44, 14, 0]);
+  });
+
   test("Bayer of 10, 12 and 16 bits uses its eight highest bits, independent of the other bits", () => {
     const random = new Random();
     expect(BAYER_DEEP).toHaveLength(12);
@@ -319,6 +333,17 @@ describe.each(forms)("rectify, %s: properties", (variant) => {
       map,
     };
     for (const value of rectify(variant, call)) expect(value >= 90 && value <= 140).toBe(true);
+  });
+
+  test.each(FORMATS)("%s: the black level of any image is that of its grey", (format) => {
+    const random = new Random();
+    const [width, height, blackLevel] = [67, 9, random.whole(1, 255)];
+    const image = random.fill(new Uint8Array(rowBytes(width, format) * height), 0, 255);
+    for (const map of [undefined, createMap(width, height, (x, y) => [33 * x - 9, 31 * y + 7])]) {
+      const call = { ...convert(format, width, height, image), ...(map && { map }) };
+      const expected = rectify(variant, call).map((grey) => Math.max(0, grey - blackLevel));
+      expectSameImage(rectify(variant, { ...call, blackLevel }), expected, width, `seed ${random.seed}`);
+    }
   });
 
   test("mirroring image and map mirrors the result", () => {

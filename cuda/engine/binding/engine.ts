@@ -72,11 +72,11 @@ function createViews(memory: SlotMemory): EngineSlot {
 
 /** The options as the addon reads them: settings of stages by section, a repeated stage by its index. */
 function toNative(options: EngineOptions): NativeOptions {
-  const { denoise = "off", verticalOffset = 0, points, repeatStage, ...rest } = options;
+  const { denoise = "off", verticalOffset = 0, blackLevel = 0, points, repeatStage, ...rest } = options;
   return {
     ...rest,
     match: { ...options.match, denoise },
-    rectify: { verticalOffset },
+    rectify: { verticalOffset, blackLevel },
     ...(points && { points: { ...points, colour: points.colours ? "rgb" : "grey" } }),
     ...(repeatStage && { repeatStage: { ...repeatStage, stage: STAGE_NAMES.indexOf(repeatStage.stage) } }),
   };

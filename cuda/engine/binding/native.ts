@@ -89,6 +89,8 @@ export interface EngineOptions {
   region?: Region;
   /** Rows by which the right image lies lower, quarters of a row; auto: estimated from the pairs. Absent: 0. */
   verticalOffset?: "auto" | number;
+  /** Subtracted from grey and each colour, grey levels, 0 to 255. Absent: 0. */
+  blackLevel?: number;
   /** Denoises pairs before they are matched; auto: while they are noisy. Absent: off. */
   denoise?: "auto" | "off" | "on";
   match: MatchParameters;

@@ -276,6 +276,7 @@ Napi::Value CameraHandle::statistics(Napi::Env env) const {
   statistics.Set("errorFlagged", counters.errorFlagged.load());
   statistics.Set("empty", counters.empty.load());
   statistics.Set("decodeFailed", counters.decodeFailed.load());
+  statistics.Set("oversized", counters.oversized.load());
   statistics.Set("decodeRepaired", counters.decodeRepaired.load());
   statistics.Set("noFreeBuffer", counters.noFreeBuffer.load());
   statistics.Set("queueFailed", counters.queueFailed.load());

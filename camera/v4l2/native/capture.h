@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "buffers.h"
+#include "controls.h"
 #include "formats.h"
 #include "jpeg.h"
 #include "user_memory.h"
@@ -24,6 +25,8 @@ enum class Decoding { kGrey, kColours, kNone };
 struct CaptureOptions {
   std::string path;
   FormatRequest format;
+  /// Controls that change the formats, set before the format.
+  std::vector<std::pair<std::string, int64_t>> formatControls;
   int bufferCount = 8;
   /// Where images are stored, if not empty: USERPTR, or the target of JPEG decoding.
   std::vector<Buffer> userBuffers;
@@ -69,7 +72,8 @@ constexpr uint32_t kMaxEvents = 64;
 struct CaptureCounters {
   std::atomic<uint32_t> frames{0};          ///< announced
   std::atomic<uint32_t> errorFlagged{0};    ///< V4L2_BUF_FLAG_ERROR: returned unread
-  std::atomic<uint32_t> empty{0};           ///< fewer bytes than the image has, or more than its buffer
+  std::atomic<uint32_t> empty{0};           ///< fewer bytes than the image has
+  std::atomic<uint32_t> oversized{0};       ///< more bytes than the buffer has, by the driver's count
   std::atomic<uint32_t> decodeFailed{0};    ///< not a JPEG of the agreed size
   std::atomic<uint32_t> decodeRepaired{0};  ///< JPEG with warnings, accepted
   std::atomic<uint32_t> noFreeBuffer{0};    ///< JPEG dropped because the reader holds every decoded image
@@ -153,6 +157,7 @@ class Capture {
   bool takeAll(bool* any);
   bool take(const FilledBuffer& filled);
   bool takeEvents();
+  bool isWithin(const FilledBuffer& filled) const;
   bool isWhole(const FilledBuffer& filled) const;
   bool decode(const FilledBuffer& filled, uint32_t image);
   void announce(const FilledBuffer& filled, uint32_t image);

@@ -181,11 +181,19 @@ bool Capture::takeAll(bool* any) {
   return true;
 }
 
-/// Returns whether the image is complete and within its memory.
+/// Returns whether the image ends within its memory.
+bool Capture::isWithin(const FilledBuffer& filled) const {
+  for (uint32_t i = 0; i < queue_.planes(); ++i) {
+    if (filled.planes[i].bytesUsed > queue_.plane(filled.index, i).bytes) return false;
+  }
+  return true;
+}
+
+/// Returns whether the image is complete.
 bool Capture::isWhole(const FilledBuffer& filled) const {
   for (uint32_t i = 0; i < queue_.planes(); ++i) {
     const auto [bytesUsed, offsetBytes] = filled.planes[i];
-    if (bytesUsed > queue_.plane(filled.index, i).bytes || offsetBytes > bytesUsed) return false;
+    if (offsetBytes > bytesUsed) return false;
     // A JPEG contains its own end.
     if (!decoder_ && bytesUsed - offsetBytes < fewestBytes_[i]) return false;
   }
@@ -211,6 +219,8 @@ bool Capture::take(const FilledBuffer& filled) {
   std::atomic<uint32_t>* lost = nullptr;
   if ((filled.flags & V4L2_BUF_FLAG_ERROR) != 0) {
     lost = &counters_.errorFlagged;
+  } else if (!isWithin(filled)) {
+    lost = &counters_.oversized;
   } else if (!isWhole(filled)) {
     lost = &counters_.empty;
   } else if (decoder_) {

@@ -8,11 +8,13 @@ import type { V4l2Camera } from "./camera.js";
  */
 export function addDrops(drops: Record<string, number>, camera: V4l2Camera): void {
   const counts = camera.native.statistics();
-  const ownDrops = counts.errorFlagged + counts.empty + counts.decodeFailed + counts.noFreeBuffer;
+  const ownDrops =
+    counts.errorFlagged + counts.empty + counts.oversized + counts.decodeFailed + counts.noFreeBuffer;
   const lost = {
     driver: Math.max(0, camera.sequenceGaps - ownDrops),
     errorFlag: counts.errorFlagged,
     incomplete: counts.empty,
+    oversized: counts.oversized,
     decode: counts.decodeFailed,
     noBuffer: counts.noFreeBuffer,
   };

@@ -42,7 +42,7 @@ export interface CameraStatistics {
   frames: number;
   /**
    * Frames lost, by cause. `driver`: made and never handed over; `errorFlag`: marked as broken; `incomplete`: fewer bytes than
-   * the image has, or more than its buffer; `decode`: no whole JPEG of this size; `noBuffer`: every decoded image was held;
+   * the image has; `oversized`: more bytes than its buffer has; `decode`: no whole JPEG of this size; `noBuffer`: every decoded image was held;
    * `replaced`: a newer one came before this was read; `unread`: no reader. A cause that did not occur is absent.
    */
   drops: Record<string, number>;

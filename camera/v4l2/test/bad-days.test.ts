@@ -256,7 +256,7 @@ describe("a driver that lies", () => {
     deliver(counted(0), { bytesUsed: 50_000_000 });
     deliver();
     await until(() => seen.length === 1, "the honest one");
-    expect(camera.statistics().drops).toEqual({ incomplete: 1 });
+    expect(camera.statistics().drops).toEqual({ oversized: 1 });
   });
 
   needs("turbojpeg").suite("a driver that lies, Motion JPEG", () => {
@@ -269,7 +269,7 @@ describe("a driver that lies", () => {
       deliver(jpeg, { bytesUsed: 50_000_000 });
       deliver(jpeg);
       await until(() => seen.length === 1, "the honest one");
-      expect(camera.statistics().drops).toEqual({ incomplete: 1 });
+      expect(camera.statistics().drops).toEqual({ oversized: 1 });
     });
   });
 
@@ -279,8 +279,8 @@ describe("a driver that lies", () => {
   test.each<[string, Uint8Array, object, Record<string, number>]>([
     ["no bytes", new Uint8Array(), {}, { incomplete: 1 }],
     ["one row", row, {}, { incomplete: 1 }],
-    ["a buffer and a byte", counted(7), { bytesUsed: 64 * 48 * 3 + 1 }, { incomplete: 1 }],
-    ["4 GB", counted(7), { bytesUsed: 2 ** 32 - 1 }, { incomplete: 1 }],
+    ["a buffer and a byte", counted(7), { bytesUsed: 64 * 48 * 3 + 1 }, { oversized: 1 }],
+    ["4 GB", counted(7), { bytesUsed: 2 ** 32 - 1 }, { oversized: 1 }],
     ["an error", counted(7), { flags: ERROR_FLAG }, { errorFlag: 1 }],
     ["the number before", counted(7), { sequence: 0 }, { driver: 1 }],
     ["a number far back", counted(7), { sequence: 2 ** 32 - 500 }, { driver: 501 }],
@@ -300,7 +300,7 @@ describe("a driver that lies", () => {
     deliver(counted(9));
     await until(() => seen.at(-1)?.data[0] === 9, "the honest one");
     expect(camera.statistics().drops).toEqual(drops);
-    const lost = drops.incomplete ?? drops.errorFlag ?? 0;
+    const lost = drops.incomplete ?? drops.oversized ?? drops.errorFlag ?? 0;
     expect(seen.map(({ data }) => data[0])).toEqual(lost === 1 ? [5, 9] : [5, 7, 9]);
     // Microseconds are what a driver reports.
     expect(seen.at(-1)!.timestampNs).toBeGreaterThanOrEqual(afterNs - 1000n);

@@ -63,6 +63,19 @@ std::string withoutZero(Napi::Env env, std::string path) {
   return path;
 }
 
+std::vector<std::pair<std::string, int64_t>> readFormatControls(const Napi::Object& options) {
+  std::vector<std::pair<std::string, int64_t>> controls;
+  const Napi::Value value = options.Get("formatControls");
+  if (!value.IsObject()) return controls;
+  const auto object = value.As<Napi::Object>();
+  const Napi::Array names = object.GetPropertyNames();
+  for (uint32_t i = 0; i < names.Length(); ++i) {
+    const std::string name = names.Get(i).ToString().Utf8Value();
+    controls.emplace_back(name, static_cast<int64_t>(readNumber(object, name.c_str())));
+  }
+  return controls;
+}
+
 CaptureOptions readOptions(const Napi::Object& object) {
   CaptureOptions options;
   options.path = withoutZero(object.Env(), readString(object, "path"));
@@ -70,6 +83,7 @@ CaptureOptions readOptions(const Napi::Object& object) {
   options.format.width = static_cast<uint32_t>(readInteger(object, "width", 1, 32768, 0));
   options.format.height = static_cast<uint32_t>(readInteger(object, "height", 1, 32768, 0));
   options.format.rateHz = readRate(object);
+  options.formatControls = readFormatControls(object);
   options.bufferCount = readInteger(object, "buffers", kFewestBuffers, kMaxBuffers, 8);
   options.ownMemory = object.Get("ownMemory").ToBoolean().Value();
   options.separatePlanes = object.Get("separatePlanes").ToBoolean().Value();

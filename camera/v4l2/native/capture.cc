@@ -45,6 +45,9 @@ Status Capture::open(const VideoSystem& system, const CaptureOptions& options) {
     return Status::error(Code::kDeviceUnsuitable, "%s: expected a camera that streams, got %s, which does not.",
                          options.path.c_str(), device_.identity().card.c_str());
   }
+  for (const auto& [name, value] : options.formatControls) {
+    if (Status status = writeNamedControl(device_, name, value); !status.ok()) return status;
+  }
   if (Status status = agreeOnFormat(device_, options.format, &format_); !status.ok()) return status;
   std::vector<Buffer> user = options.userBuffers;
   if (format_.width == 0 || format_.height == 0 || format_.width > kMaxPixels || format_.height > kMaxPixels) {

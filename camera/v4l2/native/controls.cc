@@ -11,6 +11,19 @@ namespace {
 constexpr int kMaxControls = 1024;
 constexpr int64_t kMaxMenuEntries = 256;
 
+/// "Sensor Mode" -> "sensor_mode".
+std::string plainName(const std::string& name) {
+  std::string plain;
+  for (const char letter : name) {
+    const bool upper = letter >= 'A' && letter <= 'Z';
+    const bool kept = upper || (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9');
+    if (kept) plain += static_cast<char>(upper ? letter - 'A' + 'a' : letter);
+    else if (!plain.empty() && plain.back() != '_') plain += '_';
+  }
+  while (!plain.empty() && plain.back() == '_') plain.pop_back();
+  return plain;
+}
+
 bool hasOneNumber(const v4l2_query_ext_ctrl& query) {
   if (query.nr_of_dims != 0) return false;
   switch (query.type) {
@@ -98,6 +111,17 @@ Status writeControl(const Device& device, uint32_t id, bool wide, int64_t value)
   }
   const int result = exchange(device, VIDIOC_S_EXT_CTRLS, &control);
   return result < 0 ? device.failure("setting a control (VIDIOC_S_EXT_CTRLS)", result) : Status{};
+}
+
+Status writeNamedControl(const Device& device, const std::string& name, int64_t value) {
+  for (const Control& control : enumerateControls(device)) {
+    if (plainName(control.name) != name) continue;
+    const Status status = writeControl(device, control.id, control.type == V4L2_CTRL_TYPE_INTEGER64, value);
+    if (status.ok()) return status;
+    return Status::error(status.code, "%s (%s=%lld)", status.message, name.c_str(), static_cast<long long>(value));
+  }
+  return Status::error(Code::kDeviceUnsuitable, "%s: the camera has no control \"%s\".", device.path().c_str(),
+                       name.c_str());
 }
 
 }  // namespace v4l2camera

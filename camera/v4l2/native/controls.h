@@ -34,4 +34,7 @@ std::vector<Control> enumerateControls(const Device& device);
 Status readControl(const Device& device, uint32_t id, bool wide, int64_t* value);
 Status writeControl(const Device& device, uint32_t id, bool wide, int64_t value);
 
+/// Writes the control with this name, as controlName of src/controls.ts writes it. kDeviceUnsuitable if it is absent.
+Status writeNamedControl(const Device& device, const std::string& name, int64_t value);
+
 }  // namespace v4l2camera

@@ -10,6 +10,38 @@ export const controlName = (name: string): string =>
     .replace(/[^a-z0-9]+/g, "_")
     .replace(/^_+|_+$/g, "");
 
+/**
+ * Controls of NVIDIA's capture driver that change the format or its rows: they are set before the format, because the driver
+ * refuses them or resets the format once buffers exist.
+ */
+const FORMAT_CONTROLS: ReadonlySet<string> = new Set([
+  "sensor_mode",
+  "preferred_stride",
+  "height_align",
+  "size_align",
+]);
+
+export const isFormatControl = (name: string): boolean => FORMAT_CONTROLS.has(name);
+
+/** Returns the requested controls that are set before the format. @throws CameraError for a value that is no whole number */
+export function formatControls(
+  path: string,
+  requested: Iterable<readonly [name: string, value: number | boolean | string]>,
+): Record<string, number> {
+  const values: Record<string, number> = {};
+  for (const [name, value] of requested) {
+    if (!isFormatControl(name)) continue;
+    const number = typeof value === "string" && value.trim() === "" ? Number.NaN : Number(value);
+    if (!Number.isSafeInteger(number))
+      throw new CameraError(
+        "DEVICE_UNSUITABLE",
+        `${path}: expected a whole number for ${name}, got ${value}.`,
+      );
+    values[name] = number;
+  }
+  return values;
+}
+
 /** A requested control value and the value that the driver keeps. */
 export interface AppliedControl {
   name: string;

@@ -77,6 +77,7 @@ export interface NativeStatistics {
   frames: number;
   errorFlagged: number;
   empty: number;
+  oversized: number;
   decodeFailed: number;
   decodeRepaired: number;
   noFreeBuffer: number;
@@ -150,6 +151,8 @@ export interface NativeOpenOptions {
   width?: number;
   height?: number;
   rateHz?: number;
+  /** Controls by name that change the formats: set before the format. */
+  formatControls?: Readonly<Record<string, number>>;
   /** 4 to 32, default 8. */
   buffers?: number;
   /** Take formats whose memory planes lie apart (NV12M); else they are refused. */

@@ -2,7 +2,7 @@
 // Opens a camera with requested settings and reports the settings that the driver chose.
 import { loadAddon } from "./addon.js";
 import { V4l2Camera } from "./camera.js";
-import { CameraControls } from "./controls.js";
+import { CameraControls, formatControls, isFormatControl } from "./controls.js";
 import type { DeviceFolders } from "./devices.js";
 import { CameraError, cameraError } from "./errors.js";
 import type { FrameLayout } from "./frame.js";
@@ -37,7 +37,10 @@ export interface CameraRequest {
   memory?: "mmap" | "userptr";
   /** Also export every buffer as a DMA buffer: camera.dmaBuffers. */
   dmaBuffers?: boolean;
-  /** Controls set before the first frame, and again when the camera comes back after an unplug. */
+  /**
+   * Controls set before the first frame, and again when the camera comes back after an unplug. Controls that change the format
+   * (NVIDIA's sensor_mode, preferred_stride, height_align, size_align) are set before it.
+   */
   controls?: Readonly<Record<string, number | boolean | string>>;
   /** Look for a camera that was unplugged or failed, and continue with it. Default true. */
   reconnect?: boolean;
@@ -77,6 +80,7 @@ function nativeOptions(path: string, request: CameraRequest, system: unknown): N
     ...(width !== undefined && { width }),
     ...(height !== undefined && { height }),
     ...(rateHz !== undefined && { rateHz }),
+    formatControls: formatControls(path, Object.entries(request.controls ?? {})),
     ...(buffers !== undefined && { buffers }),
     decode,
     separatePlanes: true,
@@ -145,7 +149,7 @@ export async function open(
   const prepare = (camera: V4l2Camera) => {
     const controls = new CameraControls(camera.native);
     for (const [name, value] of Object.entries(request.controls ?? {}))
-      controls.apply(name, typeof value === "boolean" ? Number(value) : value);
+      if (!isFormatControl(name)) controls.apply(name, typeof value === "boolean" ? Number(value) : value);
     for (const name of watched) controls.watch(name);
   };
   const camera = await openFirst(addon, options);

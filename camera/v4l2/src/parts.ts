@@ -9,7 +9,7 @@ export {
   type TimestampPoint,
   V4l2Camera,
 } from "./camera.js";
-export { type AppliedControl, CameraControls } from "./controls.js";
+export { type AppliedControl, CameraControls, formatControls, isFormatControl } from "./controls.js";
 export {
   type DeviceFolders,
   findCamera,

@@ -119,6 +119,18 @@ describe("requested settings and the settings that the camera keeps", () => {
     expect([fake.control(PATH, GAIN.id), fake.control(PATH, EXPOSURE.id)]).toEqual([50, 80]);
   });
 
+  test("controls that change the format are set before it, also after an unplug", async () => {
+    const stride = { id: 0x9a206e, name: "Preferred Stride", minimum: 0, maximum: 65535, value: 0 };
+    const camera = await opened({ controls: { preferred_stride: 256 } }, { controls: [stride] });
+    expect(camera.format.strideBytes).toBe(256);
+    looped(camera);
+    await streaming();
+    fake.unplug(PATH);
+    fake.plugIn({ path: PATH, controls: [stride] });
+    await streaming();
+    expect(fake.control(PATH, stride.id)).toBe(256);
+  });
+
   test("frames can arrive in the process's own memory, and buffers can be exported", async () => {
     const own = await opened({ memory: "userptr", buffers: 5 });
     looped(own);

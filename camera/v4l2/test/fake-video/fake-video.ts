@@ -30,7 +30,14 @@ export interface FakeCamera {
   driver?: string;
   multiPlanar?: boolean;
   metadataOnly?: boolean;
-  formats?: { fourcc: string; width: number; height: number; ratesHz: number[] }[];
+  formats?: {
+    fourcc: string;
+    width: number;
+    height: number;
+    ratesHz: number[];
+    /** Offered only while the control "Sensor Mode" has this value. */
+    sensorMode?: number;
+  }[];
   controls?: FakeControl[];
   /** REQBUFS gives at most so many. */
   maxBuffers?: number;

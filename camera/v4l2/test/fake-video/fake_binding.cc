@@ -47,7 +47,11 @@ std::shared_ptr<Camera> readCamera(const Napi::Object& options) {
   const auto formats = options.Get("formats").As<Napi::Array>();
   for (uint32_t i = 0; i < formats.Length(); ++i) {
     const auto format = formats.Get(i).As<Napi::Object>();
-    Size size{fourccFrom(text(format, "fourcc")), number(format, "width"), number(format, "height"), {}};
+    Size size{fourccFrom(text(format, "fourcc")),
+              number(format, "width"),
+              number(format, "height"),
+              {},
+              number(format, "sensorMode", UINT32_MAX)};
     const auto rates = format.Get("ratesHz").As<Napi::Array>();
     for (uint32_t r = 0; r < rates.Length(); ++r) size.ratesHz.push_back(rates.Get(r).As<Napi::Number>().Uint32Value());
     camera->sizes.push_back(std::move(size));

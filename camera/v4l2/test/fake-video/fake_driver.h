@@ -20,6 +20,7 @@ namespace v4l2camera::fake {
 struct Size {
   uint32_t fourcc, width, height;
   std::vector<uint32_t> ratesHz;
+  uint32_t sensorMode = UINT32_MAX;  ///< offered only in this mode of the control "Sensor Mode"; UINT32_MAX: always
 };
 
 struct Control {
@@ -74,6 +75,8 @@ struct Camera {
   std::deque<v4l2_event> events;
   std::vector<Slot> slots;
   std::deque<uint32_t> queued, done;
+  /// Value of a control by its name, or `fallback`.
+  int64_t valueOf(const char* name, int64_t fallback) const;
   int owner = -1;  ///< descriptor that streams
   int opens = 0, mappings = 0, streamOns = 0;
   int64_t streamOnNs = 0;     ///< CLOCK_MONOTONIC of the last stream start

@@ -38,6 +38,7 @@ const Size& nearest(const Camera& camera, uint32_t fourcc, uint32_t width, uint3
   const Size* found = nullptr;
   for (const Size& size : camera.sizes) {
     if (size.fourcc != fourcc) continue;
+    if (size.sensorMode != UINT32_MAX && size.sensorMode != camera.valueOf("Sensor Mode", 0)) continue;
     if (found == nullptr || (size.width == width && size.height == height)) found = &size;
   }
   return found != nullptr ? *found : camera.sizes.front();
@@ -49,7 +50,8 @@ void setFormat(Camera& camera, v4l2_format& format) {
   v4l2_pix_format_mplane& many = format.fmt.pix_mp;
   const Size& size = planar ? nearest(camera, many.pixelformat, many.width, many.height)
                             : nearest(camera, one.pixelformat, one.width, one.height);
-  const uint32_t stride = size.width * bytesPerPixel(size.fourcc) + camera.strideExtra;
+  const uint32_t stride = std::max(size.width * bytesPerPixel(size.fourcc) + camera.strideExtra,
+                                   static_cast<uint32_t>(camera.valueOf("Preferred Stride", 0)));
   // A compressed image has any size: drivers give its buffers more than the pixels would need.
   const uint32_t bytes = size.fourcc == V4L2_PIX_FMT_MJPEG
                              ? std::max(65536u, size.width * size.height)
@@ -99,6 +101,10 @@ int exchangeControl(Camera& camera, const v4l2_ext_controls& list, bool write) {
     }
     if ((control.query.flags & V4L2_CTRL_FLAG_READ_ONLY) != 0) return -EACCES;
     const int64_t value = wide ? list.controls[i].value64 : list.controls[i].value;
+    // As in NVIDIA's driver: these change the format, which buffers have already.
+    const bool changesFormat =
+        std::strcmp(control.query.name, "Sensor Mode") == 0 || std::strcmp(control.query.name, "Preferred Stride") == 0;
+    if (changesFormat && !camera.slots.empty()) return -EBUSY;
     if (value < control.lowest || value > control.highest) return -ERANGE;
     const auto step = static_cast<int64_t>(control.query.step);
     // Drivers round to their steps silently, which is why values are read back.
@@ -108,6 +114,13 @@ int exchangeControl(Camera& camera, const v4l2_ext_controls& list, bool write) {
 }
 
 }  // namespace
+
+int64_t Camera::valueOf(const char* name, int64_t fallback) const {
+  for (const auto& [id, control] : controls) {
+    if (std::strcmp(control.query.name, name) == 0) return control.value;
+  }
+  return fallback;
+}
 
 int Driver::answerFormats(Camera& camera, unsigned long request, void* argument) {
   switch (request) {

@@ -16,6 +16,8 @@ export { splitCommand } from "./command/words.js";
 export type * from "./frame.js";
 export { greyPairLayout, rgbPairLayout } from "./grey-pair.js";
 export { BlinkPhase, type ExposureSkew } from "./live/blink-phase.js";
+export { DefectFinder } from "./live/defect-finder.js";
+export { type DefectivePixels, parseDefects } from "./live/defects.js";
 export { listDevices, loadVideo } from "./live/devices.js";
 export { sampleGreys } from "./live/histogram.js";
 export { openV4l2Source, type V4l2Settings, type V4l2Surroundings } from "./live/open-source.js";

@@ -3,6 +3,7 @@
 import type { CameraFrame, V4l2Camera } from "v4l2-camera/parts";
 import { DepthwattError } from "../../core/index.js";
 import type { ClockName, FramePair, PixelFormat, RawImage, TimestampPoint } from "../frame.js";
+import { DefectRepair, type Position } from "./defects.js";
 
 /** How an image is in its camera's buffer. */
 export interface CameraImageLayout {
@@ -46,11 +47,14 @@ export class CameraImage implements RawImage {
 /** The left or the right images, one per buffer of the camera that is open now. */
 export class CameraImages {
   readonly #layout: CameraImageLayout;
+  readonly #repair: DefectRepair | undefined;
   #camera: V4l2Camera | undefined;
   #images: CameraImage[] = [];
 
-  constructor(layout: CameraImageLayout) {
+  /** @param defects pixels that are replaced in every image */
+  constructor(layout: CameraImageLayout, defects: readonly Position[] = []) {
     this.#layout = layout;
+    this.#repair = defects.length === 0 ? undefined : new DefectRepair(defects, layout);
   }
 
   of(camera: V4l2Camera, frame: CameraFrame): CameraImage {
@@ -64,6 +68,7 @@ export class CameraImages {
       image = new CameraImage(camera, frame, this.#layout);
       this.#images[frame.image] = image;
     }
+    this.#repair?.apply(image.data);
     image.timestampNs = frame.timestampNs;
     image.sequence = frame.sequence;
     return image;

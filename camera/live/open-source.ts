@@ -9,8 +9,10 @@ import {
   type DeviceFolders,
   delivered,
   type FormatTrait,
+  formatControls,
   formatTrait,
   hostClocks,
+  isFormatControl,
   isInterleaved,
   isSameDevice,
   type NativeAddon,
@@ -25,6 +27,7 @@ import { DepthwattError, hasCode } from "../../core/index.js";
 import type { CaptureMemory } from "../frame.js";
 import type { CameraImageLayout } from "./camera-image.js";
 import { chooseFormat } from "./choose.js";
+import { type DefectivePixels, readDefects } from "./defects.js";
 import { asDepthwattError } from "./errors.js";
 import { ExposureLoop } from "./exposure-loop.js";
 import { frameSize, isSecond, isStacked, LAYOUT_TITLES, type PairLayout, sizeWords } from "./pair-layout.js";
@@ -58,6 +61,8 @@ export interface V4l2Settings {
   rawAlignment?: RawAlignment | "auto";
   /** Bayer formats are read as grey, because the sensors have no colour filter. Default false. */
   mono?: boolean;
+  /** File of defective pixels. */
+  defects?: string;
   /** 4 to 32, default 8. */
   buffers?: number;
   /**
@@ -92,6 +97,7 @@ export async function openV4l2Source(settings: V4l2Settings, around: V4l2Surroun
 async function openSource(settings: V4l2Settings, around: V4l2Surroundings): Promise<V4l2Source> {
   const paths = devicePaths(settings);
   const requested = parseControls(settings.controls ?? "");
+  const defects = settings.defects === undefined ? undefined : readDefects(settings.defects, settings);
   const sideBySide = paths.length === 1;
   const descriptions: NativeDescription[] = [];
   for (const path of paths) descriptions.push(await describe(path, around));
@@ -140,7 +146,7 @@ async function openSource(settings: V4l2Settings, around: V4l2Surroundings): Pro
     await Promise.all(cameras.map(({ camera }) => camera.stop()));
     throw error;
   }
-  return assemble(cameras, trait, settings, around);
+  return assemble(cameras, trait, settings, defects, around);
 }
 
 function devicePaths({ left, right, sideBySide }: V4l2Settings): string[] {
@@ -189,6 +195,7 @@ async function openCamera(
 ): Promise<OpenedCamera> {
   const side = others.length === 0 ? "left" : "right";
   const note = around.onNote ?? (() => {});
+  const own = requested.filter((control) => control.side === undefined || control.side === side);
   let tegraRateHz: number | undefined;
   const options: SupervisorOptions = {
     addon: around.video,
@@ -200,6 +207,10 @@ async function openCamera(
       fourcc: trait.fourcc,
       ...size,
       ...(settings.rateHz !== undefined && { rateHz: settings.rateHz }),
+      formatControls: formatControls(
+        path,
+        own.map(({ name, value }) => [name, value]),
+      ),
       ...(settings.buffers !== undefined && { buffers: settings.buffers }),
       ...(settings.colours === true && { decode: "rgb" as const }),
       ...(around.system !== undefined && { system: around.system }),
@@ -209,7 +220,7 @@ async function openCamera(
       const tegra = prepareTegra(camera.native.identity.driver, controls, settings.rateHz);
       tegraRateHz = tegra.rateHz;
       for (const text of tegra.notes) note(text);
-      for (const { name, value } of requested.filter((one) => one.side === undefined || one.side === side)) {
+      for (const { name, value } of own.filter((control) => !isFormatControl(control.name))) {
         const { asked, got } = controls.apply(name, value);
         if (got !== undefined && got !== asked)
           note(`${path}: asked for ${name}=${asked}, the camera set ${got}.`);
@@ -307,6 +318,7 @@ function assemble(
   opened: readonly OpenedCamera[],
   trait: FormatTrait,
   settings: V4l2Settings,
+  defects: DefectivePixels | undefined,
   around: V4l2Surroundings,
 ): V4l2Source {
   const cameras = opened.map(({ camera }) => camera);
@@ -360,6 +372,7 @@ function assemble(
     cameras: { left, right },
     reportedHz: { left: rateHz, right: opened[1]?.rateHz ?? rateHz },
     layouts,
+    defects,
     maxSkewMs: settings.maxSkewMs,
     rephase: settings.rephase ?? false,
     makeExposure: () => {

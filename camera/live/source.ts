@@ -15,6 +15,7 @@ import {
 import { DepthwattError } from "../../core/index.js";
 import type { CaptureMemory, PairSource, SourceCounters, SourceDescription, SourceEvents } from "../frame.js";
 import { type CameraImage, type CameraImageLayout, CameraImages, PairPool } from "./camera-image.js";
+import type { DefectivePixels } from "./defects.js";
 import { asDepthwattError } from "./errors.js";
 import type { ExposureLoop } from "./exposure-loop.js";
 import { RateWatch } from "./rate-watch.js";
@@ -28,6 +29,7 @@ export interface V4l2Parts {
   /** Rates that the drivers report, Hz; 0 if they report none. */
   reportedHz: Record<Side, number>;
   layouts: { left: CameraImageLayout; right: CameraImageLayout };
+  defects: DefectivePixels | undefined;
   maxSkewMs: number | undefined;
   rephase: boolean;
   /** Created again when a camera came back, since its controls begin at their defaults. */
@@ -56,8 +58,8 @@ export class V4l2Source implements PairSource {
     this.#parts = parts;
     this.description = parts.description;
     this.#sides = {
-      left: new CameraImages(parts.layouts.left),
-      right: new CameraImages(parts.layouts.right),
+      left: new CameraImages(parts.layouts.left, parts.defects?.left),
+      right: new CameraImages(parts.layouts.right, parts.defects?.right),
     };
     this.#watch = new SkewWatch({ maxSkewMs: parts.maxSkewMs, rephase: parts.rephase });
     this.#rephaser = parts.rephase && parts.cameras.right ? new Rephaser() : undefined;

@@ -120,6 +120,8 @@ export interface SettingValues {
   "calibration.allowScaling"?: boolean | undefined;
   /** Vertical offset between the images, in rows, to correct. auto: estimated from the images, as a line over the columns if a camera is rotated. (rows, default auto) */
   "rectify.verticalOffset"?: "auto" | number | undefined;
+  /** Subtracts a raw sensor's value of black from grey and each colour. 255 is white: 64 of 1023 is 16. (grey levels, default 0) */
+  "rectify.blackLevel"?: number | undefined;
   /** Compares features of some pairs while frames are computed, at under 1 % of one core; does not change frames. (default true) */
   "health.enabled"?: boolean | undefined;
   /** Vertical offset between the images above which RIG_MOVED is reported. (rows, default 0.75) */

@@ -2,6 +2,7 @@
 // Cameras as a live source, with the real capture code and a driver in memory: every setting of source.v4l2 changed on the running
 // system, with the results of a run that was started with it; a hundred changes under load; cameras that cannot be used.
 import { constants } from "node:os";
+import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { V4l2Settings } from "../../camera/index.js";
 import { type FakeVideo, fakeVideo } from "../../camera/v4l2/test/fake-video/fake-video.js";
@@ -94,6 +95,7 @@ const keyed = (place: Place): Values => ({
 });
 const pairValues = ([left, right]: readonly string[]): Values => keyed({ left: left!, right: right! });
 
+const DEFECTS = fileURLToPath(new URL("../data/defects.json", import.meta.url));
 const SMALL: Values = { "source.v4l2.width": 64, "source.v4l2.height": 48 };
 
 /** Each with what it is changed to, and how the cameras' images lie then. */
@@ -114,6 +116,7 @@ const CHANGES: Record<
   rephase: { to: { "source.v4l2.rephase": true } },
   controls: { to: { "source.v4l2.controls": "gain=7" } },
   autoExposure: { to: { "source.v4l2.autoExposure": "off" } },
+  defects: { to: { "source.v4l2.defects": DEFECTS } },
   memory: { to: { "source.v4l2.memory": "userptr" } },
   buffers: { to: { "source.v4l2.buffers": 5 } },
 };

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt capture: still pairs from the cameras as files that `depthwatt run` and a calibration can read, or a test of their
-// synchronisation.
+// synchronisation, or their defective pixels.
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
 import {
   BlinkPhase,
+  DefectFinder,
+  type DefectivePixels,
   type ExposureSkew,
   encodePng,
   type FramePair,
@@ -42,6 +44,7 @@ interface SaveOptions {
 interface CaptureOptions extends ConfigOptions, PlaceOptions, Omit<SaveOptions, "save"> {
   save?: string;
   syncTest?: number;
+  findDefects?: string;
   json?: boolean;
 }
 
@@ -93,11 +96,12 @@ export function savePairs(source: Pick<PairSource, "start">, options: SaveOption
 }
 
 async function run(options: CaptureOptions): Promise<void> {
-  const { save: folder, syncTest: blinkHz, ...rest } = options;
-  if ((folder === undefined) === (blinkHz === undefined))
-    throw new DepthwattError("USAGE", "expected --save or --sync-test, got neither or both");
-  if (blinkHz === undefined) await capture({ ...rest, save: folder! });
-  else await syncTest(rest, blinkHz);
+  const { save: folder, syncTest: blinkHz, findDefects: file, ...rest } = options;
+  if ([folder, blinkHz, file].filter((value) => value !== undefined).length !== 1)
+    throw new DepthwattError("USAGE", "expected one of --save, --sync-test and --find-defects");
+  if (folder !== undefined) await capture({ ...rest, save: folder });
+  else if (blinkHz !== undefined) await syncTest(rest, blinkHz);
+  else await findDefects(rest, file!);
 }
 
 /** Blinks are at least two rows and at most half a second long. */
@@ -107,18 +111,17 @@ function blinkFrequency(text: string): number {
   throw new InvalidArgumentError("expected Hz, from 1 to 20000");
 }
 
-/** Shows the pairs that the options ask for to the test. @throws DepthwattError of the source, SYNC_UNMEASURED */
-export async function measureSync(
+/** Calls `look` with the pairs that the options ask for. @throws DepthwattError of the source */
+async function lookAtPairs(
   source: Pick<PairSource, "start">,
   { frames, skip }: Pick<SaveOptions, "frames" | "skip">,
-  blinkHz: number,
-): Promise<ExposureSkew> {
-  const phase = new BlinkPhase(blinkHz);
+  look: (pair: FramePair) => void,
+): Promise<void> {
   let seen = 0;
   await new Promise<void>((resolve, reject) => {
     source.start({
       onPair: (pair) => {
-        if (seen >= skip && seen < skip + frames) phase.add(pair);
+        if (seen >= skip && seen < skip + frames) look(pair);
         pair.release();
         if (++seen === skip + frames) resolve();
       },
@@ -128,13 +131,43 @@ export async function measureSync(
       onError: reject,
     });
   });
+}
+
+/** Shows the pairs that the options ask for to the test. @throws DepthwattError of the source, SYNC_UNMEASURED */
+export async function measureSync(
+  source: Pick<PairSource, "start">,
+  options: Pick<SaveOptions, "frames" | "skip">,
+  blinkHz: number,
+): Promise<ExposureSkew> {
+  const phase = new BlinkPhase(blinkHz);
+  await lookAtPairs(source, options, (pair) => phase.add(pair));
   return phase.result();
 }
 
-async function openCameras(options: ConfigOptions & PlaceOptions, colours: boolean): Promise<PairSource> {
+/** Finds the defective pixels of both images. @throws DepthwattError of the source, DEVICE_UNSUITABLE */
+export async function measureDefects(
+  source: Pick<PairSource, "start">,
+  options: Pick<SaveOptions, "frames" | "skip">,
+): Promise<DefectivePixels> {
+  const finders = { left: new DefectFinder(), right: new DefectFinder() };
+  await lookAtPairs(source, options, ({ left, right }) => {
+    finders.left.add(left);
+    finders.right.add(right);
+  });
+  return { left: finders.left.result(), right: finders.right.result() };
+}
+
+async function openCameras(
+  options: ConfigOptions & PlaceOptions,
+  colours: boolean,
+  findsDefects = false,
+): Promise<PairSource> {
   const kind = { flag: "capture", value: "v4l2" };
   const { config } = loadFlagConfig(options, { "source.kind": kind }, placeFlags(options));
-  const { source, warnings } = await openSource(config, { colours });
+  // Known defects are found again, so that the new file has all of them.
+  const { defects: _, ...v4l2 } = config.source.v4l2;
+  const asCaptured = { ...config, source: { ...config.source, v4l2 } };
+  const { source, warnings } = await openSource(findsDefects ? asCaptured : config, { colours });
   for (const warning of warnings) note(`note: ${warning}`);
   return source;
 }
@@ -156,6 +189,18 @@ async function syncTest(options: Omit<CaptureOptions, "save">, blinkHz: number):
     ["pairs", `${frames}`],
   ];
   for (const line of columns(rows)) printLine(line);
+}
+
+async function findDefects(options: Omit<CaptureOptions, "save">, file: string): Promise<void> {
+  const source = await openCameras(options, false, true);
+  const found = await measureDefects(source, options).finally(() => source.stop());
+  await writeBeside(file, `${JSON.stringify(found)}\n`);
+  const counts = { left: found.left.length, right: found.right.length };
+  if (options.json) printJson({ file, ...counts });
+  else
+    printLine(
+      `${counts.left} defective pixels of the left image and ${counts.right} of the right one in ${file}`,
+    );
 }
 
 async function capture(options: Omit<CaptureOptions, "save"> & SaveOptions): Promise<void> {
@@ -191,6 +236,10 @@ export function define(command: Command): void {
       "instead of saving: measure when the cameras expose, from a light that blinks at this frequency",
       blinkFrequency,
     )
+    .option(
+      "--find-defects <file>",
+      "instead of saving: write the pixels that differ from their neighbours in every image; cover the lenses first",
+    )
     .option("--skip <n>", "pairs to skip first, while the exposure settles", wholeNumberFrom(0), 15)
     .option("--raw", "save the camera's bytes instead of PNG")
     .option("--color", "save colour PNG if the camera delivers colours");
@@ -198,5 +247,6 @@ export function define(command: Command): void {
     withJson(withConfig(command), "print counts as JSON"),
     "depthwatt capture --left /dev/video0 --right /dev/video2 --frames 10 --save stills",
     "depthwatt capture --left /dev/video0 --right /dev/video2 --frames 200 --sync-test 173",
+    "depthwatt capture --left /dev/video0 --right /dev/video2 --frames 30 --find-defects defects.json",
   ).action(run);
 }

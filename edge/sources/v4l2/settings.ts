@@ -74,6 +74,11 @@ export const v4l2Settings = section(
       description:
         "The sensors have no colour filter although their driver lists Bayer formats, as Tegra's does: reads samples as grey, without demosaicing.",
     }),
+    defects: setting(z.string().min(1).optional(), {
+      isPath: true,
+      description:
+        "JSON file of defective pixels, as 'depthwatt capture --find-defects' writes it: each takes the value of its nearest working neighbour of the same colour.",
+    }),
     memory: setting(z.enum(["mmap", "userptr", "dmabuf", "auto"]), {
       default: "mmap",
       description:

@@ -105,6 +105,41 @@ needs("toolchain").suite("before the first image", () => {
     expect(notes).toEqual([]);
   });
 
+  test("NVIDIA's sensors: sensor_mode and preferred_stride are set before the format, which they change", async () => {
+    const mode = { id: 0x9a2008, name: "Sensor Mode", type: 5, minimum: 0, maximum: 0, step: 0, value: 0 };
+    const stride = { id: 0x9a206e, name: "Preferred Stride", minimum: 0, maximum: 65535, value: 0 };
+    const controls = [{ ...mode, accepts: [0, 3] as [number, number] }, stride];
+    const formats = [60, 120].map((rate, sensorMode) => ({
+      fourcc: "RG10",
+      width: 64,
+      height: 48,
+      ratesHz: [rate],
+      sensorMode,
+    }));
+    plugBoth({ driver: "tegra-video", controls, formats });
+    const request = { controls: "sensor_mode=1,preferred_stride=256", rateHz: 120 };
+    const { description } = await open(request);
+    expect(description).toMatchObject({ rateHz: 120, leftStrideBytes: 256, rightStrideBytes: 256 });
+    expect([fake.control(LEFT, mode.id), fake.control(RIGHT, mode.id)]).toEqual([1, 1]);
+  });
+
+  test("a control before the format: refused values, and cameras without it", async () => {
+    plugBoth({
+      controls: [{ id: 0x9a206e, name: "Preferred Stride", minimum: 0, maximum: 65535, value: 0 }],
+    });
+    await expect(open({ controls: "preferred_stride=wide" })).rejects.toMatchObject({
+      code: "DEVICE_UNSUITABLE",
+      message: `${LEFT}: expected a whole number for preferred_stride, got wide.`,
+    });
+    await expect(open({ controls: "preferred_stride=70000" })).rejects.toThrow(
+      /Numerical result out of range.*\(preferred_stride=70000\)/,
+    );
+    await expect(open({ controls: "sensor_mode=1" })).rejects.toMatchObject({
+      code: "DEVICE_UNSUITABLE",
+      message: `${LEFT}: the camera has no control "sensor_mode".`,
+    });
+  });
+
   test("NVIDIA's sensors: a refused bypass_mode is reported, a rate out of range is the nearest, other drivers are left alone", async () => {
     const frameRate = { id: 0x9a206b, name: "Frame Rate", minimum: 2e6, maximum: 60e6, value: 30e6 };
     const bypass = { id: 0x9a2064, name: "Bypass Mode", minimum: 0, maximum: 1, value: 1 };
@@ -190,6 +225,31 @@ needs("toolchain").suite("before the first image", () => {
       message: `${LEFT}: expected GREY 64x48, the driver set GREY 48x48.`,
     });
     expect(fake.state(LEFT)).toMatchObject({ opens: 0, mappings: 0 });
+  });
+
+  test("defective pixels of each side are replaced in what the cameras deliver", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "depthwatt-defects-"));
+    cleanups.push(() => rmSync(folder, { recursive: true }));
+    const defects = join(folder, "defects.json");
+    plugBoth({});
+    const write = (pixels: object) => writeFileSync(defects, JSON.stringify(pixels));
+    write({ left: [[64, 0]], right: [] });
+    await expect(open({ defects })).rejects.toThrow(/expected pixels of one image of 64x48, got \(64, 0\)/);
+    await expect(open({ defects: `${defects}.gone` })).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+    expect(fake.state(LEFT).opens).toBe(0);
+
+    write({ left: [[10, 0]], right: [[5, 1]] });
+    const source = await open({ defects, format: "GREY" });
+    const { events, held } = recording(true);
+    source.start(events);
+    for (const path of [LEFT, RIGHT]) await until(() => fake.state(path).streaming, "stream on");
+    const bytes = Uint8Array.from({ length: 64 * 48 }, (_, i) => i % 251);
+    const timestampNs = now();
+    for (const path of [LEFT, RIGHT]) fake.deliver(path, { timestampNs, sequence: 0, bytes });
+    await until(() => held.length === 1, "a pair");
+    const { left, right } = held[0]!;
+    expect([left.data[10], left.data[69], right.data[10], right.data[69]]).toEqual([9, 69, 10, 68]);
+    held[0]!.release();
   });
 
   test("the rate is the one the driver keeps, also where it answers with what was asked", async () => {

@@ -3,6 +3,7 @@
 // return promises.
 #include "binding.h"
 
+#include <cmath>
 #include <ctime>
 #include <memory>
 #include <string>
@@ -71,7 +72,12 @@ std::vector<std::pair<std::string, int64_t>> readFormatControls(const Napi::Obje
   const Napi::Array names = object.GetPropertyNames();
   for (uint32_t i = 0; i < names.Length(); ++i) {
     const std::string name = names.Get(i).ToString().Utf8Value();
-    controls.emplace_back(name, static_cast<int64_t>(readNumber(object, name.c_str())));
+    const double number = readNumber(object, name.c_str());
+    if (std::fabs(number) > 9007199254740991.0 || number != std::floor(number)) {
+      throwUnlessOk(object.Env(), Status::error(Code::kParameter, "Expected a whole number for %.60s, got %g.",
+                                                name.c_str(), number));
+    }
+    controls.emplace_back(name, static_cast<int64_t>(number));
   }
   return controls;
 }

@@ -84,6 +84,7 @@ test("opening, describing and naming of anything", async () => {
     ];
     // One in ten is valid, so that some cameras are opened with every seed.
     for (let bent = i % 10 === 4 ? 0 : 1 + random(2); bent > 0; bent--) options[pick(names)] = odd();
+    if (i % 20 === 7) options.formatControls = { sensor_mode: odd(), [String(i)]: odd() };
     const camera = (await attempt("open", () => video.open((i % 9 === 0 ? odd() : options) as never))) as
       | Awaited<ReturnType<typeof video.open>>
       | undefined;

@@ -150,6 +150,34 @@ needs("mosquitto").suite("depthwatt get and set", () => {
     const { values } = await client.ask("get", { keys: ["match.numDisparities"] });
     expect(values).toEqual({ "match.numDisparities": 73 });
 
+    // It sleeps after two frames, and a request wakes it for two more.
+    let frames = 0;
+    const cycles: { state?: string; wakes: number; usefulFrames: number }[] = [];
+    client.client.on("message", (topic, payload) => {
+      if (topic.endsWith("/depth")) frames++;
+      if (topic.endsWith("/metrics")) cycles.push(JSON.parse(payload.toString()).dutyCycle);
+    });
+    await client.client.subscribeAsync(["depth", "metrics"].map((name) => `depthwatt/cli/${name}`));
+    const cycle = { "power.dutyCycle.wake": "request", "power.dutyCycle.everySeconds": 3600 };
+    await client.ask("set", { values: { ...cycle, "power.dutyCycle.frames": 2 } });
+    await until("it sleeps", () => cycles.at(-1)?.state === "asleep", 30_000);
+    const { wakes, usefulFrames } = cycles.at(-1)!;
+    const reports = cycles.length;
+    await until("two reports of the sleep", () => cycles.length === reports + 2, 30_000);
+    expect(cycles.at(-1)).toMatchObject({ state: "asleep", wakes, usefulFrames });
+    const before = frames;
+    expect(await client.ask("wake", {})).toMatchObject({ ok: true, waking: true });
+    await until(
+      "it sleeps again",
+      () => cycles.at(-1)!.wakes > wakes && cycles.at(-1)!.state === "asleep",
+      30_000,
+    );
+    await until("the frames of the request", () => frames >= before + 2, 30_000);
+    expect(frames).toBe(before + 2);
+    expect(cycles.at(-1)).toMatchObject({ wakes: wakes + 1, usefulFrames: usefulFrames + 2 });
+    await client.ask("set", { values: { "power.dutyCycle.frames": null } });
+    await until("frames come without requests", () => frames > before + 4, 30_000);
+
     writeFileSync(config, "match: [\n");
     expect(await client.ask("restart", {})).toMatchObject({ ok: false, code: "CONFIG_UNREADABLE" });
     writeFileSync(config, `${saved}engine: {threads: 1}\n`);

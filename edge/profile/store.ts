@@ -89,6 +89,8 @@ const COLUMNS: [name: string, value: (result: PointResult) => unknown][] = [
   ["emc_limit_mhz", (r) => megahertz(r.point.clockHertz?.emc)],
   ["without", (r) => r.point.without],
   ["repeated", (r) => r.point.repeat && `${r.point.repeat.stage}=${r.point.repeat.times}`],
+  ["added", (r) => r.point.added],
+  ["added_per_frame", (r) => r.addedPerFrame],
   ["backend", (r) => r.backend],
   ["frames", (r) => r.frames],
   ["seconds", (r) => r.seconds],

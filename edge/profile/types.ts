@@ -28,7 +28,13 @@ export interface ProfilePoint {
   without?: OptionalStage;
   /** A stage that runs more than once in every frame, to find what it costs. */
   repeat?: RepeatedStage;
+  /** Work that is done next to the frames, to find what it costs. */
+  added?: AddedWork;
 }
+
+/** capture: a camera pair delivers images. publish: every frame goes to the broker. */
+export const ADDED_WORK = ["capture", "publish"] as const;
+export type AddedWork = (typeof ADDED_WORK)[number];
 
 export interface RepeatedStage {
   stage: StageName;
@@ -60,6 +66,8 @@ export interface PointResult {
   seconds: number;
   fps: number;
   validPercent: number;
+  /** Pairs captured or frames published for each computed frame; absent without added work. */
+  addedPerFrame?: number;
   stages: Partial<Record<StageName, StageFigures>>;
   power: PowerFigures;
   temperature: TemperatureFigures;
@@ -107,9 +115,9 @@ export interface Profile {
   results: PointResult[];
 }
 
-/** A frame as it is computed in earnest: no stage left out, none repeated. */
-export const isWhole = ({ without, repeat }: ProfilePoint): boolean =>
-  without === undefined && repeat === undefined;
+/** A frame as it is computed in earnest: no stage left out, none repeated, no work added. */
+export const isWhole = ({ without, repeat, added }: ProfilePoint): boolean =>
+  without === undefined && repeat === undefined && added === undefined;
 
 export const hasPaths = (algorithm: ProfilePoint["algorithm"]): boolean =>
   algorithm !== "foreign" && findMatcher(algorithm).parameters.some(({ key }) => key === "paths");
@@ -132,6 +140,7 @@ export function pointId(point: ProfilePoint): string {
     }),
     ...(point.without === undefined ? [] : [`no-${point.without}`]),
     ...(point.repeat === undefined ? [] : [`${point.repeat.stage}-x${point.repeat.times}`]),
+    ...(point.added === undefined ? [] : [point.added]),
   ];
   return parts.join("-");
 }

@@ -2,7 +2,7 @@
 // The joules of single stages from end to end: `depthwatt profile` with repeated stages, on a sensor of the test's own that
 // charges for CPU time, down to the figures and the page.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -35,7 +35,10 @@ needs("toolchain").suite("stage energy of a profile", () => {
       expect(bad.code, "a stage that does not run is refused, not measured as nothing").not.toBe(0);
       expect(bad.stderr).toContain("half does not run");
 
-      const stages = ["--stage-rounds", "2", "--repeat-stages", "match=4,rectify=200"];
+      const cameras = join(folder, "cameras.yaml");
+      writeFileSync(cameras, "source: {synthetic: {width: 160, height: 120, rateHz: 200}}\n");
+      const stages = ["--stages", "--stage-rounds", "2", "--repeat-stages", "match=4,rectify=200"];
+      stages.push("--config", cameras);
       const times = ["--seconds", "2", "--warm-up", "0.5", "--idle", "2", "--backend", "cpu"];
       const ran = await startProgram(
         ["profile", "-o", out, ...size, ...stages, ...times, "--sensor", "nvml"],
@@ -47,7 +50,7 @@ needs("toolchain").suite("stage energy of a profile", () => {
       expect(ran.code, ran.stderr).toBe(0);
       const { results } = readProfile(out);
       const energies = stageEnergies(results)!;
-      expect(energies.runs).toBe(17);
+      expect(energies.runs).toBe(21);
       const joules = (select: (point: ProfilePoint) => boolean): number => {
         const runs = results.filter(({ point }) => select(point)).map(({ power }) => power);
         const values = runs.map((power) => (power.available ? (power.joulesPerFrame as number) : Number.NaN));
@@ -60,7 +63,17 @@ needs("toolchain").suite("stage energy of a profile", () => {
       ] as const) {
         const found = energies.stages.find((item) => item.stage === stage)!;
         const difference = joules(({ repeat }) => repeat?.stage === stage) - joules(isWhole);
-        expect(found.joulesPerFrame).toBeCloseTo(difference / (times - 1), 9);
+        // Only runs of added work, which captures more or fewer pairs for each frame, move the base a little.
+        expect((found.joulesPerFrame * (times - 1)) / difference).toBeCloseTo(1, 1);
+        expect(found.halfWidth).toBeGreaterThan(0);
+      }
+      for (const added of ["capture", "publish"] as const) {
+        const found = energies.stages.find((item) => item.stage === added)!;
+        const runs = results.filter(({ point }) => point.added === added);
+        const perFrame = runs.map(({ addedPerFrame }) => addedPerFrame!);
+        for (const share of perFrame) expect(share).toBeGreaterThan(0);
+        // Every frame is published.
+        if (added === "publish") for (const share of perFrame) expect(share).toBeCloseTo(1, 1);
         expect(found.halfWidth).toBeGreaterThan(0);
       }
       // Four times the most expensive stage needs more CPU time than once, at any load of the machine.
@@ -70,6 +83,15 @@ needs("toolchain").suite("stage energy of a profile", () => {
       expect(page).toContain(">rectify</text>");
       const csv = readFileSync(join(out, "profile.csv"), "utf8");
       expect(csv).toContain(",match=4,");
+      const { stdout: table } = await startProgram(["profile", "-o", out, "--report-only"]).ended;
+      const sizes = (name: string) =>
+        Number(new RegExp(`^${name} .* (-?[\\d.e-]+) \\+- `, "m").exec(table)?.[1]);
+      const named = [...energies.stages.map(({ stage }) => stage), "everything else"];
+      expect(named).toEqual(expect.arrayContaining(["capture", "match", "publish"]));
+      const added = sizes("capture") + sizes("publish");
+      const sum = named.reduce((total, name) => total + sizes(name), 0) - added;
+      expect(sum / 1000 / joules(isWhole), "the rows are the whole within 5 %").toBeCloseTo(1, 1);
+      expect(table).toMatch(/^of it idle +[\d.e-]+$/m);
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }

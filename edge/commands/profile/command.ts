@@ -10,12 +10,12 @@ import type { Unavailable } from "../../contracts/availability.js";
 import { shortNumber } from "../../plot/index.js";
 import { type KernelTimes, readKernelTimes } from "../../profile/kernel-times.js";
 import { profileCsv, readProfile, writeWhole } from "../../profile/store.js";
-import type { Profile } from "../../profile/types.js";
+import type { AddedWork, Profile } from "../../profile/types.js";
 import { compareProfiles } from "./compare.js";
 import { createContribution } from "./contribute.js";
 import { reportHtml } from "./report.js";
 import { type ProfileOptions, runProfile } from "./run.js";
-import { type StageCosts, type StageEnergy, stageCosts } from "./stage-energy.js";
+import { STEPS, type StageCosts, type StageEnergy, stageCosts } from "./stage-energy.js";
 
 async function writeOutputs(folder: string, profile: Profile): Promise<string[]> {
   const files = [join(folder, "profile.csv"), join(folder, "report.html")];
@@ -62,17 +62,24 @@ async function profile(
 
 function printStageCosts(costs: StageCosts | undefined): void {
   if (costs === undefined) return;
-  const { joules, milliseconds } = costs;
+  const { joules, milliseconds, idleJoulesPerFrame, notAdded } = costs;
   const measured = "stages" in joules ? joules.stages : [];
   const cost = ({ joulesPerFrame, halfWidth }: Omit<StageEnergy, "stage">) =>
     `${shortNumber(1000 * joulesPerFrame)} +- ${shortNumber(1000 * halfWidth)}`;
-  const names = [...new Set<string>([...Object.keys(milliseconds), ...measured.map(({ stage }) => stage)])];
+  const known: string[] = [...Object.keys(milliseconds), ...measured.map(({ stage }) => stage)];
+  const names = STEPS.filter((name) => known.includes(name) || name in notAdded);
   const rows = names.map((name) => {
     const found = measured.find(({ stage }) => stage === name);
     const time = milliseconds[name as StageName];
-    return [name, time === undefined ? "" : time.toFixed(3), found === undefined ? "" : cost(found)];
+    const missing = notAdded[name as AddedWork];
+    const joulesCell = found === undefined ? (missing ? `unavailable: ${missing.reason}` : "") : cost(found);
+    return [name, time === undefined ? "" : time.toFixed(3), joulesCell];
   });
-  const rest = "stages" in joules ? [["everything else", "", cost(joules.remainder)]] : [];
+  const idle =
+    typeof idleJoulesPerFrame === "number"
+      ? [["of it idle", "", shortNumber(1000 * idleJoulesPerFrame)]]
+      : [["of it idle", "", `unavailable: ${idleJoulesPerFrame.reason}`]];
+  const rest = "stages" in joules ? [["everything else", "", cost(joules.remainder)], ...idle] : [];
   const head = ["stage", "ms", "mJ per frame, 95 %"];
   for (const [index, line] of columns([head, ...rows, ...rest]).entries())
     printLine(index === 0 ? paint("dim", line) : line);
@@ -149,10 +156,11 @@ export function define(command: Command): void {
     .option("--idle <n>", "seconds of idle power before and after, at least 2", "10")
     .option(
       "--stages",
-      "measure what each stage costs: --stage-rounds 4 --repeat-stages rectify=40,match=3,median=40",
+      "measure what each stage and publishing cost: --stage-rounds 4 --repeat-stages rectify=40,match=3,median=40",
     )
     .option("--stage-rounds <n>", "rounds that leave out or repeat each stage, to measure its cost", "0")
     .option("--repeat-stages <list>", "stages that those rounds repeat, such as match=3,median=40")
+    .option("--config <file>", "also measure capture in those rounds, with the source of this configuration")
     .option(
       "--foreign <command>",
       "also measure the engine of a helper (source.foreign) on the images {left} and {right}, with {disparities}",

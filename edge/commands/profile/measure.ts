@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { greyPairLayout } from "../../../camera/index.js";
 import { createEngine, type NativeEngine, STAGE_NAMES } from "../../../cuda/index.js";
 import type { ContextSnapshot, Figure, Meter } from "../../../power/index.js";
-import { loadConfig, matchParameters } from "../../config/index.js";
+import { type Config, loadConfig, matchParameters } from "../../config/index.js";
 import { RecentValues } from "../../contracts/statistics.js";
 import { Helper } from "../../match/helper.js";
 import { engineOptionsFrom, type ImageLayout } from "../../pipeline/engine-options.js";
@@ -19,6 +19,7 @@ import {
   type TemperatureFigures,
   TIMELINE_FRAMES,
 } from "../../profile/types.js";
+import { type OpenedWork, openAddedWork } from "./added-work.js";
 import type { DrawnPair, DrawnScene, SceneCache } from "./frames.js";
 import { runFrames } from "./run-frames.js";
 
@@ -26,6 +27,8 @@ export interface MeasureOptions {
   scenes: SceneCache;
   meter: Meter;
   backend: "auto" | "cpu" | "cuda";
+  /** Its source captures for points with added capture; default: the synthetic one. */
+  cameras?: Config;
   /** The helper's command for points of the algorithm "foreign". */
   foreign?: string | undefined;
   threads: number;
@@ -37,6 +40,8 @@ export interface MeasureOptions {
 /** A profile measures what the default settings compute. */
 const { config } = loadConfig({ environment: {}, set: ["board=none"] });
 
+/** The encoding of the default outputs. */
+const ENCODED = { encodeDepth: "rvl" } as const;
 const TIMELINE_SECONDS = 10;
 const BIN_SECONDS = 0.1;
 const STEADY_DEGREES = 1;
@@ -55,7 +60,7 @@ function openEngine(
     { description },
     { width, height, maps: undefined, depth: without === "depth" ? undefined : depth, rig: undefined },
     {
-      ...(encoded && { encodeDepth: "rvl" as const }),
+      ...(encoded && ENCODED),
       ...(point.repeat !== undefined && { repeatStage: point.repeat }),
     },
   );
@@ -123,6 +128,7 @@ type OnFrame = (takenNs: bigint, validPixels: number) => void;
 
 interface OpenedPoint {
   engine: NativeEngine;
+  work?: OpenedWork | undefined;
   run(seconds: number, onFrame: OnFrame): Promise<void>;
   close(): Promise<void>;
 }
@@ -130,11 +136,28 @@ interface OpenedPoint {
 async function openPoint(point: ProfilePoint, options: MeasureOptions): Promise<OpenedPoint> {
   const { pairs, calibration } = await options.scenes.get(point);
   if (point.algorithm === "foreign") return openForeignPoint(point, options, { ...pairs[0]!, calibration });
-  const engine = openEngine(point, options, calibration);
+  const { width, height, added, rateHz } = point;
+  const frames = { width, height, encodings: ENCODED, input: greyPairLayout(width, height) };
+  const { cameras = config } = options;
+  const work = added && (await openAddedWork(added, { defaults: config, cameras, frames }));
+  let engine: NativeEngine;
+  try {
+    engine = openEngine(point, options, calibration);
+  } catch (error) {
+    await work?.close();
+    throw error;
+  }
   return {
     engine,
-    run: (seconds, onFrame) => runFrames(engine, pairs, point.rateHz, seconds, onFrame),
-    close: async () => engine.close(),
+    work,
+    async run(seconds, onFrame) {
+      await runFrames(engine, pairs, rateHz, seconds, onFrame, work?.lend);
+      if (work?.failure !== undefined) throw work.failure;
+    },
+    async close() {
+      await work?.close();
+      engine.close();
+    },
   };
 }
 
@@ -175,7 +198,7 @@ async function openForeignPoint(
 
 export async function measurePoint(point: ProfilePoint, options: MeasureOptions): Promise<PointResult> {
   const { meter, seconds, warmUpSeconds, readContext } = options;
-  const { engine, run, close } = await openPoint(point, options);
+  const { engine, work, run, close } = await openPoint(point, options);
   try {
     const ignore = (): void => {};
     await run(warmUpSeconds / 2, ignore);
@@ -187,6 +210,7 @@ export async function measurePoint(point: ProfilePoint, options: MeasureOptions)
     let count = 0;
     let validPixels = 0;
     const date = new Date().toISOString();
+    const worked = work?.count ?? 0;
     const fromNs = process.hrtime.bigint();
     await run(seconds, (takenNs, valid) => {
       meter.frame(takenNs);
@@ -217,6 +241,7 @@ export async function measurePoint(point: ProfilePoint, options: MeasureOptions)
       seconds: measuredSeconds,
       fps: count / measuredSeconds,
       validPercent: count === 0 ? 0 : (100 * validPixels) / (count * point.width * point.height),
+      ...(work !== undefined && { addedPerFrame: count === 0 ? 0 : (work.count - worked) / count }),
       stages: stageFigures(stages),
       power: meter.report({ fromNs, toNs, megaDisparitiesPerFrame: megaDisparitiesPerSecond(point) }),
       temperature: temperatureFigures(halfway, start, end),

@@ -5,7 +5,13 @@ import { ALGORITHMS, type Algorithm, engineAddon, findMatcher } from "../../../c
 import type { ClockName, ClockTargets } from "../../../power/index.js";
 import type { ClockLimits } from "../../profile/clock-limits.js";
 import { parseRepeatedStage } from "../../profile/repeated-stage.js";
-import { hasPaths, OPTIONAL_STAGES, type ProfilePoint, type RepeatedStage } from "../../profile/types.js";
+import {
+  type AddedWork,
+  hasPaths,
+  OPTIONAL_STAGES,
+  type ProfilePoint,
+  type RepeatedStage,
+} from "../../profile/types.js";
 
 /** The searches of sgm that a profile compares. */
 export const SEARCHES = ["full", "coarseToFine"] as const;
@@ -30,6 +36,8 @@ export interface PlanOptions {
   /** Adds runs with each optional stage left out and each of `repeated` repeated, this many rounds of them; 0 = none. */
   stageRounds: number;
   repeated: readonly RepeatedStage[];
+  /** Work that those rounds add, one run each. */
+  added?: readonly AddedWork[];
 }
 
 function refuse(option: string, found: string, expected: string): never {
@@ -172,6 +180,7 @@ export function planPoints(options: PlanOptions): ProfilePoint[] {
   for (let round = 0; round < options.stageRounds; round++) {
     for (const without of OPTIONAL_STAGES) points.push({ ...base, without });
     for (const repeat of options.repeated) points.push({ ...base, repeat });
+    for (const added of options.added ?? []) points.push({ ...base, added });
     points.push({ ...base });
   }
   return points;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Feeds an engine from memory for a given time: as fast as it can, or paced like a camera that does not wait.
 import type { NativeEngine } from "../../../cuda/index.js";
+import type { LendFrame } from "./added-work.js";
 import type { DrawnPair } from "./frames.js";
 
 /** Frames handed to the engine at once where it runs as fast as it can: one computed, one waiting. */
@@ -19,20 +20,26 @@ export class FrameLoop {
   readonly #rateHz: number | "max";
   readonly #seconds: number;
   readonly #onFrame: (takenNs: bigint, validPixels: number) => void;
+  readonly #lend: LendFrame | undefined;
 
-  /** @param onFrame called for each finished frame with the moment it was taken in, CLOCK_MONOTONIC nanoseconds */
+  /**
+   * @param onFrame called for each finished frame with the moment it was taken in, CLOCK_MONOTONIC nanoseconds
+   * @param lend gets every finished frame; the next one waits until it is released
+   */
   constructor(
     engine: NativeEngine,
     pairs: readonly DrawnPair[],
     rateHz: number | "max",
     seconds: number,
     onFrame: (takenNs: bigint, validPixels: number) => void,
+    lend?: LendFrame,
   ) {
     this.#engine = engine;
     this.#pairs = pairs;
     this.#rateHz = rateHz;
     this.#seconds = seconds;
     this.#onFrame = onFrame;
+    this.#lend = lend;
     this.#free = engine.slots.map((_, slot) => slot);
   }
 
@@ -70,14 +77,18 @@ export class FrameLoop {
     const takenNs = process.hrtime.bigint();
     this.#flying++;
     this.#engine.submit(slot, pair.left, pair.right, (error, result) => {
-      this.#flying--;
-      this.#free.push(slot);
+      const release = () => {
+        this.#flying--;
+        this.#free.push(slot);
+        this.#advance();
+      };
       if (error !== null) {
         this.#settle?.reject(error);
         return;
       }
       this.#onFrame(takenNs, result.validPixels);
-      this.#advance();
+      if (this.#lend === undefined) release();
+      else this.#lend(this.#engine.slots[slot]!, { ...result }, takenNs, release);
     });
   }
 }

@@ -18,7 +18,7 @@ import { contextReader, openMeter, powerNative } from "../../power/open-meter.js
 import { ClockLimits } from "../../profile/clock-limits.js";
 import { PowerModes } from "../../profile/power-modes.js";
 import { resumeProfile } from "../../profile/store.js";
-import { PROFILE_FORMAT, type Profile, type ProfilePoint } from "../../profile/types.js";
+import { ADDED_WORK, PROFILE_FORMAT, type Profile, type ProfilePoint } from "../../profile/types.js";
 import { SceneCache } from "./frames.js";
 import { tryRepeatedStages } from "./measure.js";
 import {
@@ -56,6 +56,7 @@ export interface ProfileOptions {
   stages?: boolean;
   stageRounds: string;
   repeatStages?: string;
+  config?: string;
   foreign?: string;
   backend: string;
   sensor: string;
@@ -155,15 +156,19 @@ function buildPlan(
   });
 }
 
-/** --stages: as many rounds as the intervals need, with the essential stages and the shortest ones repeated. */
+/**
+ * --stages: as many rounds as the intervals need, with the essential stages and the shortest ones repeated, and with
+ * publishing. --config has the cameras whose capture is measured.
+ */
 const STAGES_ROUNDS = 4;
 const STAGES_REPEATED = "rectify=40,match=3,median=40";
 
-export function stageRounds({ stages, stageRounds: rounds, repeatStages }: ProfileOptions) {
+export function stageRounds({ stages, stageRounds: rounds, repeatStages, config }: ProfileOptions) {
   const asked = numberBetween("--stage-rounds", rounds, 0, 20);
   return {
     stageRounds: stages && asked === 0 ? STAGES_ROUNDS : asked,
     repeated: parseRepeatedStages(repeatStages ?? (stages ? STAGES_REPEATED : "")),
+    added: ADDED_WORK.filter((work) => (work === "capture" ? config !== undefined : stages === true)),
   };
 }
 
@@ -205,6 +210,7 @@ export async function runProfile(folder: string, options: ProfileOptions): Promi
       meter,
       backend,
       foreign: options.foreign,
+      cameras: loadConfig({ environment: {}, file: options.config, set: ["board=none"] }).config,
       threads: 0,
       seconds,
       warmUpSeconds,

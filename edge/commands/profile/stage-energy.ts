@@ -4,7 +4,14 @@
 import { median } from "../../../core/index.js";
 import { STAGE_NAMES, type StageName } from "../../../cuda/index.js";
 import type { Unavailable } from "../../contracts/availability.js";
-import { isWhole, type OptionalStage, type PointResult, type ProfilePoint } from "../../profile/types.js";
+import {
+  ADDED_WORK,
+  type AddedWork,
+  isWhole,
+  type OptionalStage,
+  type PointResult,
+  type ProfilePoint,
+} from "../../profile/types.js";
 
 export interface StageEnergy {
   stage: Step;
@@ -52,19 +59,23 @@ function invert(matrix: readonly (readonly number[])[]): number[][] | undefined 
   return rows.map((row) => row.slice(n));
 }
 
-/** One run: its joules per frame, and the stage that was left out or repeated in it. */
-export interface StageRun extends Pick<ProfilePoint, "without" | "repeat"> {
+/** One run: its joules per frame, and the stage that was left out or repeated or the work that was added in it. */
+export interface StageRun extends Pick<ProfilePoint, "without" | "repeat" | "added"> {
   joulesPerFrame: number;
+  addedPerFrame?: number;
 }
 
 /** The check that a matcher calls for can be left out, though its time is part of the matcher's. */
-export type Step = StageName | OptionalStage;
-const STEPS: readonly Step[] = STAGE_NAMES.flatMap((stage) =>
-  stage === "match" ? [stage, "leftRight"] : [stage],
-);
+export type Step = StageName | OptionalStage | AddedWork;
+export const STEPS: readonly Step[] = [
+  "capture",
+  ...STAGE_NAMES.flatMap((stage) => (stage === "match" ? [stage, "leftRight" as const] : [stage])),
+  "publish",
+];
 
 /** How often a stage ran in every frame. depth carries encode with it: without depth there is nothing to encode. */
-function stageRepeats(stage: Step, { without, repeat }: StageRun): number {
+function stageRepeats(stage: Step, { without, repeat, added, addedPerFrame = 0 }: StageRun): number {
+  if (ADDED_WORK.some((work) => work === stage)) return stage === added ? addedPerFrame : 0;
   if (stage === without || (stage === "encode" && without === "depth")) return 0;
   return stage === repeat?.stage ? repeat.times : 1;
 }
@@ -75,7 +86,9 @@ function stageRepeats(stage: Step, { without, repeat }: StageRun): number {
  */
 export function regress(observations: readonly StageRun[]): StageEnergies | undefined {
   const stages = STEPS.filter((stage) =>
-    observations.some(({ without, repeat }) => without === stage || repeat?.stage === stage),
+    observations.some(
+      ({ without, repeat, added }) => without === stage || repeat?.stage === stage || added === stage,
+    ),
   );
   const unknowns = stages.length + 1;
   const degreesOfFreedom = observations.length - unknowns;
@@ -107,7 +120,7 @@ export function regress(observations: readonly StageRun[]): StageEnergies | unde
   };
 }
 
-const wholeKey = ({ without: _left, repeat: _repeated, ...same }: ProfilePoint): string =>
+const wholeKey = ({ without: _left, repeat: _repeated, added: _added, ...same }: ProfilePoint): string =>
   JSON.stringify(same);
 
 /** Stage energies of a profile: of the runs that differ only in the stage left out or repeated. */
@@ -115,11 +128,18 @@ export function stageEnergies(results: readonly PointResult[]): StageEnergies | 
   const base = results.find(({ point }) => !isWhole(point))?.point;
   if (base === undefined) return undefined;
   const key = wholeKey(base);
-  const observations = results.flatMap(({ point, power }): StageRun[] => {
+  const observations = results.flatMap(({ point, power, addedPerFrame }): StageRun[] => {
     if (wholeKey(point) !== key || !power.available || typeof power.joulesPerFrame !== "number") return [];
-    const { without, repeat } = point;
+    const { without, repeat, added } = point;
     const { joulesPerFrame } = power;
-    return [{ joulesPerFrame, ...(without && { without }), ...(repeat && { repeat }) }];
+    return [
+      {
+        joulesPerFrame,
+        ...(without && { without }),
+        ...(repeat && { repeat }),
+        ...(added && { added, addedPerFrame: addedPerFrame ?? 0 }),
+      },
+    ];
   });
   return regress(observations);
 }
@@ -127,8 +147,24 @@ export function stageEnergies(results: readonly PointResult[]): StageEnergies | 
 /** Costs of each stage; joules are unavailable without a sensor or with too few runs. */
 export interface StageCosts {
   joules: StageEnergies | Unavailable;
+  /** Idle power over the frame rate: the part of the remainder that the idle machine takes, of the whole frames. */
+  idleJoulesPerFrame: number | Unavailable;
+  /** Work that no run has added, and why. */
+  notAdded: Partial<Record<AddedWork, Unavailable>>;
   /** Median milliseconds of each stage that ran, of the whole frames. */
   milliseconds: Partial<Record<StageName, number>>;
+}
+
+const HOW_TO_ADD: Record<AddedWork, string> = {
+  capture: "name the cameras' configuration with --config",
+  publish: "measure it with --stages",
+};
+
+function idleJoules(whole: readonly PointResult[], reason: string): number | Unavailable {
+  const joules = whole.flatMap(({ power, fps }) =>
+    power.available && typeof power.idleWatts === "number" ? power.idleWatts / fps : [],
+  );
+  return joules.length === 0 ? { available: false, reason } : median(joules);
 }
 
 /** Returns undefined for a profile without rounds of stages. */
@@ -143,8 +179,13 @@ export function stageCosts(results: readonly PointResult[]): StageCosts | undefi
     withoutPower !== undefined && !withoutPower.available
       ? withoutPower.reason
       : "too few runs: add rounds (--stage-rounds)";
+  const missing = ADDED_WORK.filter((work) => !results.some(({ point }) => point.added === work));
   return {
     joules: stageEnergies(results) ?? { available: false, reason },
+    idleJoulesPerFrame: idleJoules(whole, withoutPower === undefined ? "no idle power was measured" : reason),
+    notAdded: Object.fromEntries(
+      missing.map((work) => [work, { available: false, reason: HOW_TO_ADD[work] }]),
+    ),
     milliseconds: Object.fromEntries(
       names.map((name) => [name, median(whole.flatMap(({ stages }) => stages[name]?.p50Ms ?? []))]),
     ),

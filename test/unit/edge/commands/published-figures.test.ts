@@ -11,7 +11,7 @@ import { runCommandLine } from "../../../../edge/cli/program.js";
 import { measurePoint } from "../../../../edge/commands/profile/measure.js";
 import { SETTINGS } from "../../../../edge/config/index.js";
 import { Meter } from "../../../../power/index.js";
-import { constructedProfile } from "../../../doubles/constructed-profile.js";
+import { constructedProfile, MODEL } from "../../../doubles/constructed-profile.js";
 import {
   CONTEXT,
   ENGINE_INFO,
@@ -453,7 +453,12 @@ test("profile --json: what a stage costs is the slope over its runs, and its tim
   }));
   writeFileSync(join(folder, "profile.json"), JSON.stringify({ ...profile, results: points }));
   const { stageCosts } = (await printed("profile", "--report-only", "-o", folder, "--json")) as {
-    stageCosts: { joules: { stages: unknown[]; remainder: unknown; runs: number }; milliseconds: unknown };
+    stageCosts: {
+      joules: { stages: unknown[]; remainder: unknown; runs: number };
+      idleJoulesPerFrame: number;
+      notAdded: Record<string, { reason: string }>;
+      milliseconds: unknown;
+    };
   };
   expect(stageCosts.joules).toEqual({
     stages: [{ stage: "match", joulesPerFrame: near(0.004), halfWidth: expect.closeTo(0, 9) }],
@@ -462,6 +467,11 @@ test("profile --json: what a stage costs is the slope over its runs, and its tim
     degreesOfFreedom: 5,
   });
   expect(stageCosts.milliseconds).toEqual({ match: 7 });
+  expect(stageCosts.idleJoulesPerFrame).toBeCloseTo(MODEL.idleWatts / runs[0]!.fps, 12);
+  expect(stageCosts.notAdded).toEqual({
+    capture: { available: false, reason: "name the cameras' configuration with --config" },
+    publish: { available: false, reason: "measure it with --stages" },
+  });
 });
 
 test("profile --json prints the results that are stored, without their timelines", async () => {

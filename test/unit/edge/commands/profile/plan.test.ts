@@ -87,6 +87,17 @@ describe("plan", () => {
       expect(refusal(() => parseRepeatedStages(bad)).message).toContain(`got "${bad}"`);
   });
 
+  test("the rounds add publishing with --stages, and capture where a configuration names cameras", () => {
+    const asked = { stageRounds: "1", stages: true, config: "rig.yaml" } as never;
+    expect(stageRounds(asked).added).toEqual(["capture", "publish"]);
+    expect(stageRounds({ stageRounds: "1", stages: true } as never).added).toEqual(["publish"]);
+    expect(stageRounds({ stageRounds: "1" } as never).added).toEqual([]);
+    const points = planPoints({ ...options, ...stageRounds(asked) }).slice(-3);
+    expect(points.map(pointId)).toEqual(
+      ["-capture", "-publish", ""].map((end) => `sgm-640x480-d64-p4-max-7W${end}`),
+    );
+  });
+
   test("half resolution next to full, and cbca once for all paths", () => {
     const points = planPoints({
       ...options,
@@ -334,6 +345,7 @@ test("--stages chooses rounds and repeated stages, which the two other flags ove
   expect(asked({ stages: true, stageRounds: "2", repeatStages: "match=5" })).toEqual({
     stageRounds: 2,
     repeated: [{ stage: "match", times: 5 }],
+    added: ["publish"],
   });
-  expect(asked({})).toEqual({ stageRounds: 0, repeated: [] });
+  expect(asked({})).toEqual({ stageRounds: 0, repeated: [], added: [] });
 });

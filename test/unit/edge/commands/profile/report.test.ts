@@ -113,6 +113,24 @@ describe("stage energy by regression", () => {
     expect(share).toBeLessThan(0.97);
   });
 
+  test("added work costs by how often it was done for each frame, and is no part of the whole", () => {
+    const [capture, publish] = [0.003, 0.007];
+    const runs = [0.5, 1, 2].flatMap((addedPerFrame) => [
+      { joulesPerFrame: 0.05 },
+      { joulesPerFrame: 0.05 - 0.002, without: "median" as const },
+      { joulesPerFrame: 0.05 + capture * addedPerFrame, added: "capture" as const, addedPerFrame },
+      { joulesPerFrame: 0.05 + publish * addedPerFrame, added: "publish" as const, addedPerFrame },
+    ]);
+    const { stages, remainder } = regress(runs)!;
+    const near = (joules: number) => expect.closeTo(joules, 9);
+    expect(stages).toMatchObject([
+      { stage: "capture", joulesPerFrame: near(capture) },
+      { stage: "median", joulesPerFrame: near(0.002) },
+      { stage: "publish", joulesPerFrame: near(publish) },
+    ]);
+    expect(remainder.joulesPerFrame).toBeCloseTo(0.048, 9);
+  });
+
   test("left out in one run and repeated in another is one stage", () => {
     const runs = [
       ...observe(2, 0, 1),

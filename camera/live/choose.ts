@@ -10,6 +10,7 @@ import {
   type NativeSize,
 } from "v4l2-camera/parts";
 import { DepthwattError, hasColours } from "../../core/index.js";
+import { isPairOfBytes } from "./pair-layout.js";
 
 export interface FormatRequest {
   /** Size of the captured image, both images of a side-by-side camera together. */
@@ -82,7 +83,7 @@ export function chooseFormat(
   const wanted = FORMAT_TRAITS.filter(
     (trait) =>
       (request.format === "auto" || trait.format === request.format) &&
-      isInterleaved(trait.format) === (request.interleaved ?? false),
+      (request.interleaved ? canInterleave(trait.format, request.format) : !isInterleaved(trait.format)),
   );
   const candidates: Candidate[] = wanted
     .filter((trait) =>
@@ -129,6 +130,10 @@ export function chooseFormat(
     },
   );
 }
+
+/** Some cameras list a pair's bytes under another format of two bytes a pixel: read as a pair if the user names it. */
+const canInterleave = (format: CaptureFormat, requested: CaptureFormat | "auto"): boolean =>
+  isInterleaved(format) || (format === requested && isPairOfBytes(format));
 
 const formatRank = ({ format, preference }: FormatTrait, { colours }: FormatRequest): number =>
   colours && format !== "MJPEG" && !isInterleaved(format) && !hasColours(format)

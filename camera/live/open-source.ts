@@ -30,7 +30,15 @@ import { chooseFormat } from "./choose.js";
 import { type DefectivePixels, readDefects } from "./defects.js";
 import { asDepthwattError } from "./errors.js";
 import { ExposureLoop } from "./exposure-loop.js";
-import { frameSize, isSecond, isStacked, LAYOUT_TITLES, type PairLayout, sizeWords } from "./pair-layout.js";
+import {
+  frameSize,
+  isPairOfBytes,
+  isSecond,
+  isStacked,
+  LAYOUT_TITLES,
+  type PairLayout,
+  sizeWords,
+} from "./pair-layout.js";
 import { rawAlignmentFrom } from "./raw-alignment.js";
 import { lockRightToLeft, parseControls, type RequestedControl } from "./requested-controls.js";
 import { V4l2Source } from "./source.js";
@@ -336,7 +344,8 @@ function assemble(
       alignment === "auto" ? rawAlignmentFrom(identity.driver, around.folders?.compatible) : alignment,
       settings.colours,
     );
-    const pixels = settings.mono === true ? withoutMosaic(aligned) : aligned;
+    const grey = settings.mono === true ? withoutMosaic(aligned) : aligned;
+    const pixels = layout === "interleaved" && isPairOfBytes(grey) ? "Y8I" : grey;
     const acrossBytes = settings.width * (isJpeg ? decodedBytes : formatTrait(trait.format).bytesPerPixel);
     const downBytes = settings.height * strideBytes;
     return {

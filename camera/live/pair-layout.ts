@@ -13,6 +13,9 @@ export const LAYOUT_TITLES: Record<PairLayout, string> = {
   interleaved: "both images in every pixel",
 };
 
+/** Formats under which drivers also list interleaved pairs of 8 bits, as the MYNT EYE S does. */
+export const isPairOfBytes = (format: string) => format === "YUYV" || format === "Y16";
+
 export const isStacked = (layout: PairLayout) => layout === "topBottom" || layout === "bottomTop";
 
 /** Returns whether this side's image comes second in the frame. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests depthwatt compare like a user: the sheet, the metrics, and refusals.
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -91,6 +91,28 @@ test("one preset against itself differs nowhere; an unknown one is reported with
   ]);
   expect(unknown.code).toBe(2);
   expect(unknown.stderr).toMatch(/expected --b to be .*did you mean "chang-half"\?/);
+}, 30_000);
+
+test("another engine's disparity is one side; its helper needs the name foreign and the other way round", async () => {
+  const stream = join(folder, "stream");
+  const frame = Buffer.alloc(120 * 80 * 5, 7);
+  // A disparity of 32 / 16 px everywhere, of full confidence.
+  for (let at = 2 * 120 * 80; at < 4 * 120 * 80; at += 2) frame.writeInt16LE(32, at);
+  frame.fill(255, 4 * 120 * 80);
+  const frames = [0, 1, 2].flatMap(() => [Buffer.from("FRAME\n"), frame]);
+  writeFileSync(stream, Buffer.concat([Buffer.from("DEPTHWATT-PAIRS W120 H80 F30:1\n"), ...frames]));
+  const words = ["compare", ...pair, "--a", "sad-3", "-o", out, "--json", ...QUIET];
+  const ran = await runProgram([...words, "--b", "foreign", "--foreign", `cat ${stream}`]);
+  expect(ran.code, ran.stderr).toBe(0);
+  const { b } = lastJson<Record<"b", { preset: string; validPercent: number; milliseconds: number }>>(ran);
+  expect(b).toMatchObject({ preset: "foreign", validPercent: 100 });
+  expect(b.milliseconds).toBeGreaterThan(0);
+  const alone = [
+    ["--b", "foreign"],
+    ["--b", "sad-5", "--foreign", "cat"],
+  ].map((more) => runProgram([...words, ...more]));
+  for (const { code, stderr } of await Promise.all(alone))
+    expect([code, stderr]).toEqual([2, expect.stringContaining("expected --foreign COMMAND and foreign")]);
 }, 30_000);
 
 test("no picture is overwritten by what was made of it", async () => {

@@ -45,6 +45,17 @@ needs("opencv").suite("a helper with OpenCV", () => {
     expect(bad(other)).toBeLessThan(10);
   });
 
+  test("compare shows it next to a preset", async () => {
+    const [left, right] = ["left", "right"].map((side) => join(folder, `scene/${side}/000000.png`));
+    const words = ["--a", "sgm-2016", "--b", "foreign", "--num-disparities", "64", "--json"];
+    const helper = ["--foreign", `${command} {left} {right} {disparities}`];
+    const output = ["-o", join(folder, "both.png"), "--set", "board=none"];
+    const ran = ok(await runProgram(["compare", left!, right!, ...words, ...helper, ...output]));
+    const { b } = lastJson<{ b: { preset: string; validPercent: number } }>(ran);
+    expect(b.preset).toBe("foreign");
+    expect(b.validPercent).toBeGreaterThan(50);
+  });
+
   test("profile measures its frames next to the default matcher's", async () => {
     const points = ["--sizes", "320x240", "--disparities", "64", "--paths", "4", "--sensor", "none"];
     const times = ["--seconds", "2", "--warm-up", "0.5", "--idle", "2", "--backend", "cpu", "--json"];

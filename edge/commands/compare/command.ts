@@ -25,7 +25,8 @@ import { columns, note, printJson, printLine } from "../../cli/output.js";
 import { type SettingOptions, settingFlags, withSettingFlags } from "../../cli/setting-flags.js";
 import { nearestName } from "../../config/index.js";
 import { score } from "../../eval/index.js";
-import { computePair, type Matched, openPair, readPair } from "../../match/match-pair.js";
+import { type ForeignMatched, matchForeign } from "../../match/match-foreign.js";
+import { computePair, openPair, readPair } from "../../match/match-pair.js";
 import { findPreset } from "../../presets/index.js";
 
 const SETTINGS = ["calibration", "numDisparities", "backend"] as const;
@@ -34,6 +35,7 @@ interface CompareOptions extends ConfigOptions, SettingOptions<(typeof SETTINGS)
   a: string;
   b: string;
   output: string;
+  foreign?: string;
   truth?: string;
   truthScale?: string;
   threshold: string;
@@ -80,6 +82,9 @@ function sheet(images: readonly (readonly [RgbImage, RgbImage])[]): RgbImage {
 
 const sides = ["a", "b"] as const;
 
+/** Stands for another engine, in place of a preset. */
+const FOREIGN = "foreign";
+
 async function compare(left: string, right: string, options: CompareOptions): Promise<void> {
   checkColourName(options.output);
   checkOutputs(
@@ -91,15 +96,23 @@ async function compare(left: string, right: string, options: CompareOptions): Pr
   const threshold = positiveNumber("--threshold", options.threshold);
   const scale =
     options.truthScale === undefined ? undefined : positiveNumber("--truth-scale", options.truthScale);
-  const results: { matched: Matched; map: FloatImage; min: number; max: number }[] = [];
+  if ((options.a === FOREIGN || options.b === FOREIGN) !== (options.foreign !== undefined))
+    throw new DepthwattError("USAGE", "expected --foreign COMMAND and foreign as --a or --b, got one alone");
+  const results: { matched: ForeignMatched; map: FloatImage; min: number; max: number }[] = [];
   // Both presets are known before the first is matched.
-  for (const side of sides) findPreset(options[side], nearestName, { what: `--${side}`, code: "USAGE" });
-  const configs = sides.map(
-    (side) => loadFlagConfig({ ...options, preset: options[side] }, settingFlags(options)).config,
-  );
-  for (const config of configs) {
+  for (const side of sides)
+    if (options[side] !== FOREIGN)
+      findPreset(options[side], nearestName, { what: `--${side}`, code: "USAGE" });
+  const configs = sides.map((side) => {
+    const preset = options[side] === FOREIGN ? {} : { preset: options[side] };
+    return loadFlagConfig({ ...options, ...preset }, settingFlags(options)).config;
+  });
+  for (const [at, config] of configs.entries()) {
     const pictures = await readPair(left, right, config.match.algorithm, note);
-    const matched = await computePair(await openPair(config, pictures, note));
+    const matched =
+      options[sides[at]!] === FOREIGN
+        ? await matchForeign(config, pictures, options.foreign!)
+        : await computePair(await openPair(config, pictures, note));
     const { minDisparity: min, numDisparities } = config.match;
     const map = disparityFromQ4(matched.disparityQ4, matched.width, matched.height);
     results.push({ matched, map, min, max: min + numDisparities });
@@ -169,9 +182,13 @@ export function define(command: Command): void {
     right: "right image of the same size",
   });
   command
-    .requiredOption("--a <preset>", "the left half of the picture (depthwatt presets lists them)")
+    .requiredOption("--a <preset>", "the left half of the picture (depthwatt presets lists them), or foreign")
     .requiredOption("--b <preset>", "the right half")
     .requiredOption("-o, --output <file>", "the picture, .png: both maps above, their errors below")
+    .option(
+      "--foreign <command>",
+      "for foreign: a helper that matches the images {left} and {right} with {disparities}",
+    )
     .option("--truth <file>", "ground truth, .pfm or .png; without it the maps are compared with each other")
     .option("--truth-scale <units>", "stored units per pixel (default: 256 for 16-bit images, else 1)")
     .option("--threshold <px>", "errors above it are bad", "1");
@@ -180,5 +197,6 @@ export function define(command: Command): void {
     withJson(withConfig(command, { preset: false }), "print one JSON object"),
     "depthwatt compare left.png right.png --a sgm-2016 --b quality -o both.png",
     "depthwatt compare left.png right.png --a chang-half --b chang-full --truth disp.pfm -o both.png",
+    "depthwatt compare left.png right.png --a quality --b foreign --foreign 'python3 sgbm.py {left} {right} {disparities}' -o both.png",
   ).action((left: string, right: string, options: CompareOptions) => compare(left, right, options));
 }

@@ -2,6 +2,7 @@
 // From command lines to a source: starts the commands and waits for a whole frame of each.
 import { basename } from "node:path";
 import { DepthwattError } from "../../core/index.js";
+import { frameSize, titleSize } from "../live/pair-layout.js";
 import { CommandCamera } from "./command-camera.js";
 import { rawLayout, type StreamFormat, widthOfOne } from "./layout.js";
 import { CommandSource } from "./source.js";
@@ -90,9 +91,11 @@ function assemble(
   const width = widthOfOne(layout, more.sideBySide);
   const rate = rateHz === undefined ? "" : ` at ${Number(rateHz.toFixed(2))} Hz`;
   const kind = more.live ? "live" : "recorded";
+  const one = { width, height };
+  const size = titleSize(one, right ? undefined : frameSize(one, "leftRight"));
   return new CommandSource({
     description: {
-      title: `commands ${names.join(" and ")}, ${kind}, ${more.format} ${width}x${height}${rate}`,
+      title: `commands ${names.join(" and ")}, ${kind}, ${more.format} ${size}${rate}`,
       width,
       height,
       leftFormat: format,

@@ -38,6 +38,7 @@ import {
   LAYOUT_TITLES,
   type PairLayout,
   sizeWords,
+  titleSize,
 } from "./pair-layout.js";
 import { rawAlignmentFrom } from "./raw-alignment.js";
 import { lockRightToLeft, parseControls, type RequestedControl } from "./requested-controls.js";
@@ -368,7 +369,7 @@ function assemble(
   const rate = rateHz > 0 ? ` at ${Number(rateHz.toFixed(2))} Hz` : "";
   return new V4l2Source({
     description: {
-      title: `cameras ${names}, ${trait.format} ${settings.width}x${settings.height}${rate}`,
+      title: `cameras ${names}, ${trait.format} ${titleSize(settings, layout && frameSize(settings, layout))}${rate}`,
       width: settings.width,
       height: settings.height,
       leftFormat: layouts.left.format,

@@ -30,6 +30,12 @@ export function frameSize({ width, height }: { width: number; height: number }, 
   return isStacked(layout) ? { width, height: 2 * height } : { width: 2 * width, height };
 }
 
+/** Returns the sizes for a source's title: of each of two frames, or of one frame and its images. @param frame undefined: two */
+export const titleSize = (
+  image: { width: number; height: number },
+  frame: { width: number; height: number } | undefined,
+): string => (frame ? sizeWords(frame, image) : `${image.width}x${image.height} each`);
+
 /** Returns the size of a frame for messages, with that of its images if it has both. */
 export function sizeWords(
   frame: { width: number; height: number },

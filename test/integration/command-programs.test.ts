@@ -77,7 +77,7 @@ needs("ffmpeg").suite("ffmpeg", () => {
     await until("the end", () => played.ended, 60_000);
     await source.stop();
     expect(played.pairs).toEqual(expected);
-    expect(source.description.title).toBe("commands ffmpeg and ffmpeg, recorded, y4m 64x48 at 10 Hz");
+    expect(source.description.title).toBe("commands ffmpeg and ffmpeg, recorded, y4m 64x48 each at 10 Hz");
   }, 90_000);
 
   test("depthwatt run: side by side in, frames out, then the end", async () => {
@@ -209,7 +209,9 @@ needs("gstreamer").suite("GStreamer", () => {
     const played = play(source);
     await until("pairs", () => played.pairs.length >= 5, 60_000);
     await source.stop();
-    expect(source.description.title).toBe("commands gst-launch-1.0, live, y4m 64x48 at 20 Hz");
+    expect(source.description.title).toBe(
+      "commands gst-launch-1.0, live, y4m 128x48 (two images of 64x48) at 20 Hz",
+    );
     expect(played.states).toEqual([]);
   }, 90_000);
 });

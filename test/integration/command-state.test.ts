@@ -48,7 +48,7 @@ test("degraded with the last line, its password hidden, then online again", asyn
   });
   const figures = await runtime.run();
   expect(states.slice(0, 3)).toEqual([
-    ["online", "commands sh, live, y4m 64x48 at 20 Hz"],
+    ["online", "commands sh, live, y4m 128x48 (two images of 64x48) at 20 Hz"],
     [
       "degraded",
       'side by side command "sh": ended with exit code 1; its last line: rtsp://anna:(hidden)@cam: timed out. ' +

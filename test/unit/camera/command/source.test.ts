@@ -160,7 +160,7 @@ describe("recordings", () => {
     const right = `cat ${file("right.y4m", y4m(count(40), 1))}`;
     const { source, seen } = await play({ ...RECORDED, left, right });
     expect(source.description).toMatchObject({
-      title: "commands cat and cat, recorded, y4m 32x16 at 25 Hz",
+      title: "commands cat and cat, recorded, y4m 32x16 each at 25 Hz",
       width: 32,
       height: 16,
       leftFormat: "GREY",

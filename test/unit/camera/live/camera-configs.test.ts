@@ -68,7 +68,15 @@ needs("toolchain").suite("cameras", () => {
     cleanups.push(() => source.stop());
     expect(notes).toEqual([]);
     const { description } = source;
-    expect(description.title).toContain(`, ${delivers} ${v4l2.width}x${v4l2.height}`);
+    expect(description.title).toContain(`, ${delivers} `);
+    const size = `${v4l2.width}x${v4l2.height}`;
+    const words =
+      v4l2.layout === "interleaved"
+        ? `${size} at`
+        : v4l2.sideBySide
+          ? `(two images of ${size})`
+          : `${size} each`;
+    expect(description.title).toContain(words.replace(" at", rateHz === "max" ? "" : " at"));
     if (rateHz !== "max") expect(description.rateHz).toBe(rateHz);
     const pairs: FramePair[] = [];
     source.start({

@@ -13,7 +13,7 @@ export const LAYOUT_TITLES: Record<PairLayout, string> = {
   interleaved: "both images in every pixel",
 };
 
-/** Formats under which drivers also list interleaved pairs of 8 bits, as the MYNT EYE S does. */
+/** Formats under which drivers also list interleaved pairs of 8 bits, as the MYNT S does. */
 export const isPairOfBytes = (format: string) => format === "YUYV" || format === "Y16";
 
 export const isStacked = (layout: PairLayout) => layout === "topBottom" || layout === "bottomTop";

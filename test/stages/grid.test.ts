@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// The grid: by hand, a rendered edge, twins of the definition.
+import { describe, expect, test } from "vitest";
+import { SCENE_BASELINE_METRES, SceneRenderer, sceneView } from "../../camera/index.js";
+import { planeOf } from "../../edge/outputs/derived/floor/plane.js";
+import { expectSameImage, native, Random, variants } from "../doubles/stages.js";
+
+const stage = native.stages.grid as unknown as (call: object) => string;
+const SIGNS = "?.#v";
+const HEIGHTS = { obstacleMetres: 0.05, tallMetres: 2, dropMetres: 0.08, errorPixels: 0.5 };
+const FORM = { cellMetres: 0.1, aheadCells: 50, leftCells: 41, minPixels: 3, stepX: 1 };
+
+/** Returns the cells of a map, [ahead][left]. */
+function grid(variant: string, call: object & { aheadCells: number; leftCells: number }): Uint8Array {
+  const cells = new Uint8Array(call.aheadCells * call.leftCells);
+  expect(stage({ variant, ...call, cells })).toBe(variant);
+  return cells;
+}
+
+/** A camera 1 m above the floor that looks ahead: 0.1 px of disparity a row. */
+const [width, height] = [200, 220];
+const view = {
+  width,
+  height,
+  focalPixels: 100,
+  baselineMetres: 0.1,
+  disparityOffsetPixels: 0,
+  cx: 100,
+  cy: 20,
+};
+const level = planeOf({ heightMetres: 1, pitchDegrees: 0, rollDegrees: 0 }, view);
+const floor = Float64Array.of(level.a, level.b, level.c);
+const map = () => ({
+  ...view,
+  ...HEIGHTS,
+  ...FORM,
+  floor,
+  disparityQ4: Int16Array.from({ length: width * height }, (_, i) =>
+    Math.max(0, Math.round(1.6 * (Math.floor(i / width) - 20))),
+  ),
+  confidence: new Uint8Array(width * height).fill(200),
+});
+
+const forms = ["reference", variants[0]!];
+describe.each(forms)("grid, %s: by hand", (variant) => {
+  /** The cell at so many metres ahead, and to the left of the pair's middle. */
+  const at = (cells: Uint8Array, ahead: number, left: number) =>
+    SIGNS[cells[Math.floor(ahead / 0.1) * FORM.leftCells + Math.floor(left / 0.1 + 20)]!];
+
+  test("a floor is free where it was seen; under the cameras and beside the view it is unknown", () => {
+    const cells = grid(variant, map());
+    // Row 220 sees the floor at f h / 200 = 0.5 m, row 70 at 2 m.
+    expect([at(cells, 0.3, 0), at(cells, 0.75, 0), at(cells, 2.05, 0)]).toEqual(["?", ".", "."]);
+    expect([at(cells, 0.75, 1.5), at(cells, 1.55, 1.3)]).toEqual(["?", "."]);
+  });
+
+  test("a box 2 m ahead is occupied at its place; filled pixels and a hole hide the floor: unknown", () => {
+    const call = map();
+    // 2.05 m is 78 sixteenths; columns 100 to 120 are 0 to 0.4 m to the right of the left camera, 0.05 m less from the middle.
+    for (let y = 20; y < 70; y++) call.disparityQ4.fill(78, y * width + 100, y * width + 120);
+    for (let y = 120; y < 132; y++) call.confidence.fill(0, y * width, (y + 1) * width);
+    const cells = grid(variant, call);
+    expect([at(cells, 2.05, -0.15), at(cells, 2.05, 0.15), at(cells, 3.05, -0.3)]).toEqual(["#", ".", "?"]);
+    // Rows 120 to 132: 0.9 to 1 m.
+    expect(at(cells, 0.95, 0)).toBe("?");
+  });
+
+  test("a floor that is 0.2 m lower beyond 1.5 m is a drop-off from there on, and one above 2 m no obstacle", () => {
+    const call = map();
+    // The edge is at row 20 + 100 / 1.5; behind it D = B (y - cy) / 1.2.
+    for (let y = 20; y < 86; y++)
+      for (let x = 0; x < width; x++) call.disparityQ4[y * width + x] = Math.round((1.6 * (y - 20)) / 1.2);
+    const cells = grid(variant, call);
+    expect([at(cells, 1.35, 0), at(cells, 1.65, 0), at(cells, 2.05, 0.4)]).toEqual([".", "v", "v"]);
+    const high = map();
+    for (let y = 0; y < 5; y++) high.disparityQ4.fill(16, y * width, (y + 1) * width);
+    // 1 px is 10 m; 15 rows above the axis there is 1.5 m, 2.5 m above the floor.
+    expect(Math.max(...grid(variant, { ...high, aheadCells: 120 }))).toBe(1);
+  });
+});
+
+test("no cell of a rendered drop-off within 3 m is free, none of the platform is one, from any pose", () => {
+  const size = sceneView(320, 240);
+  for (const pose of [
+    { heightMetres: 0.6, pitchDegrees: 20, rollDegrees: 5 },
+    { heightMetres: 1.3, pitchDegrees: 11.3, rollDegrees: 0 },
+  ]) {
+    const renderer = new SceneRenderer(native, {
+      width: 320,
+      height: 240,
+      view: "ideal",
+      room: "stairs",
+      pose,
+    });
+    const geometry = { ...size, baselineMetres: SCENE_BASELINE_METRES, disparityOffsetPixels: 0 };
+    const { disparity } = renderer.truth(0, "left", size);
+    renderer.close();
+    const { a, b, c } = planeOf(pose, geometry);
+    const cells = grid(variants[0]!, {
+      ...geometry,
+      ...HEIGHTS,
+      ...FORM,
+      floor: Float64Array.of(a, b, c),
+      disparityQ4: Int16Array.from(disparity.data, (d) => Math.round(16 * d)),
+      confidence: new Uint8Array(320 * 240).fill(200),
+    });
+    let drops = 0;
+    for (let ahead = 0; ahead < 30; ahead++)
+      for (let left = 0; left < FORM.leftCells; left++) {
+        // The platform ends 2.6 m ahead and 0.9 m to the left of the left camera, 0.96 m of the middle.
+        const [x, y] = [(ahead + 0.5) / 10, (left + 0.5 - 20) / 10];
+        const state = SIGNS[cells[ahead * FORM.leftCells + left]!];
+        const [inside, outside] = [x < 2.5 && y < 0.8, x > 2.7 || y > 1.1];
+        if (outside) expect(state, `${x} m ahead, ${y} m left`).not.toBe(".");
+        if (inside) expect(state, `${x} m ahead, ${y} m left`).not.toBe("v");
+        if (outside && state === "v") drops++;
+      }
+    expect(drops).toBeGreaterThan(50);
+  }
+});
+
+test.each([
+  [1, 1],
+  [33, 7],
+  [201, 111],
+])("grid: twin of the reference, %i x %i", (wide, high) => {
+  const random = new Random();
+  for (let round = 0; round < 30; round++) {
+    const call = {
+      width: wide,
+      height: high,
+      focalPixels: random.whole(20, 400),
+      baselineMetres: random.whole(1, 100) / 100,
+      disparityOffsetPixels: random.pick([0, -20.3, 31]),
+      cx: random.whole(-10, wide),
+      cy: random.whole(-10, high),
+      floor: Float64Array.of(
+        random.whole(-99_999, 99_999),
+        random.whole(-9999, 299_999),
+        random.whole(-1e9, 1e9),
+      ),
+      obstacleMetres: random.whole(0, 30) / 100,
+      tallMetres: random.whole(1, 3),
+      dropMetres: random.whole(0, 30) / 100,
+      errorPixels: random.whole(0, 8) / 4,
+      cellMetres: random.whole(1, 20) / 20,
+      aheadCells: random.whole(1, 90),
+      leftCells: random.whole(1, 90),
+      minPixels: random.whole(1, 9),
+      stepX: random.whole(1, 3),
+      threads: random.whole(1, 3),
+      disparityQ4: random.fill(
+        new Int16Array(wide * high),
+        random.pick([-32_768, -10]),
+        random.pick([300, 32_767]),
+      ),
+      confidence: random.fill(new Uint8Array(wide * high), 0, 9),
+    };
+    const what = `seed ${random.seed}, round ${round}`;
+    expectSameImage(grid(variants[0]!, call), grid("reference", call), call.leftCells, what);
+  }
+});
+
+test("numbers outside their ranges are refused by name", () => {
+  const bad = { ...map(), cells: new Uint8Array(50 * 41), variant: "reference" };
+  for (const [name, value] of [
+    ["cellMetres", 0],
+    ["errorPixels", Number.NaN],
+    ["focalPixels", -1],
+  ] as const)
+    expect(() => stage({ ...bad, [name]: value })).toThrow(name);
+  expect(() => stage({ ...bad, floor: new Float64Array(3) })).toThrow("not a wall");
+});

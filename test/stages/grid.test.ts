@@ -47,7 +47,7 @@ describe.each(forms)("grid, %s: by hand", (variant) => {
   const at = (cells: Uint8Array, ahead: number, left: number) =>
     SIGNS[cells[Math.floor(ahead / 0.1) * FORM.leftCells + Math.floor(left / 0.1 + 20)]!];
 
-  test("a floor is free where it was seen; under the cameras and beside the view it is unknown", () => {
+  test("a floor is free where it was seen; under the cameras and outside the view it is unknown", () => {
     const cells = grid(variant, map());
     // Row 220 sees the floor at f h / 200 = 0.5 m, row 70 at 2 m.
     expect([at(cells, 0.3, 0), at(cells, 0.75, 0), at(cells, 2.05, 0)]).toEqual(["?", ".", "."]);

@@ -90,7 +90,7 @@ inline GridPlan makeGridPlan(const GridParameters& p, int32_t width, int32_t hei
   return plan;
 }
 
-/// The definition. @param cells [aheadCells][leftCells] GridCell, the farthest left first
+/// The definition. @param cells [aheadCells][leftCells] GridCell, the nearest and the farthest right first
 void gridReference(const GridPlan& plan, ImageView<const int16_t> disparityQ4, ImageView<const uint8_t> confidence,
                    uint8_t* cells);
 

@@ -18,7 +18,7 @@ import { fetchNode } from "./node-runtime.mjs";
  */
 export const COMPILERS = { amd64: "g++-10", arm64: "aarch64-linux-gnu-g++-10" };
 
-const FOLDERS = ["addon.cc", "core", "cuda", "camera", "power"];
+const FOLDERS = ["addon.cc", "clients/cpp", "core", "cuda", "camera", "power"];
 
 /**
  * The compiler's flags for one addon: those of its binding.gyp, for x86 or g++ alone where they stand there, and those that

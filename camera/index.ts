@@ -12,7 +12,8 @@ export {
   openCommandSource,
   openForeignSource,
 } from "./command/open-source.js";
-export { splitCommand } from "./command/words.js";
+export { type CommandEnd, CommandProcess } from "./command/process.js";
+export { commandWords, splitCommand } from "./command/words.js";
 export type * from "./frame.js";
 export { greyPairLayout, rgbPairLayout } from "./grey-pair.js";
 export { BlinkPhase, type ExposureSkew } from "./live/blink-phase.js";

@@ -228,7 +228,7 @@ export const ERROR_CATALOGUE = {
   COMMAND_FAILED: entry(
     3,
     true,
-    "A command that delivers images could not be started, ended, fell silent or wrote something else.",
+    "A command that delivers or takes images could not be started, ended, fell silent or wrote something else.",
     "Run the command alone in a terminal; the message has its last line.",
   ),
   SENSOR_UNAVAILABLE: entry(3, true, "A power sensor cannot be read.", "Run 'depthwatt doctor'."),

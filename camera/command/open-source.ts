@@ -6,7 +6,7 @@ import { frameSize, titleSize } from "../live/pair-layout.js";
 import { CommandCamera } from "./command-camera.js";
 import { rawLayout, type StreamFormat, widthOfOne } from "./layout.js";
 import { CommandSource } from "./source.js";
-import { splitCommand } from "./words.js";
+import { commandWords } from "./words.js";
 
 export interface CommandSettings {
   /** Command lines: left and right, or sideBySide alone. */
@@ -36,10 +36,6 @@ export interface CommandSettings {
 export type ForeignSettings = Pick<CommandSettings, "shell" | "live" | "timeoutMs" | "clean"> & {
   command: string;
 };
-
-function commandWords(command: string, shell: boolean): [string, ...string[]] {
-  return shell ? ["/bin/sh", "-c", command] : splitCommand(command);
-}
 
 /** @throws DepthwattError CONFIG_INVALID, COMMAND_FAILED, DEVICE_UNSUITABLE; commands that were started are ended again */
 export async function openCommandSource(settings: CommandSettings): Promise<CommandSource> {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A command in its own process group: its output in pieces, its last line on stderr, and an end that leaves nothing running.
+// A command in its own process group: its output or input, its last line on stderr, and an end that leaves nothing running.
 import { type ChildProcess, spawn } from "node:child_process";
+import type { Readable, Writable } from "node:stream";
 
 /** Time from SIGTERM to SIGKILL, and from a closed output to SIGTERM. */
 const GRACE_MS = 1000;
 const LONGEST_LAST_LINE = 300;
+/** Pause after each piece of stderr, so that a command that floods it waits and does not keep this process busy. */
+const STDERR_PAUSE_MS = 10;
 
 export interface CommandEnd {
   /** Exit code; undefined where a signal ended it or it never started. */
@@ -16,7 +19,10 @@ export interface CommandEnd {
 }
 
 export interface CommandEvents {
-  onData(bytes: Buffer): void;
+  /** Takes the command's output. Absent: the command gets an input, and its output is discarded. */
+  onData?(bytes: Buffer): void;
+  /** The process runs. */
+  onStart?(): void;
   /** The process is gone and its output is read. Called once, not after stop(). */
   onEnd(end: CommandEnd): void;
 }
@@ -67,7 +73,10 @@ export class CommandProcess {
       this.#finish({ code: undefined, how: `cannot be started: ${startProblem(error)}` });
     try {
       // Its own group: what a command starts ends with it. No stdin: ffmpeg would read commands from the terminal.
-      this.#child = spawn(program, rest, { detached: true, stdio: ["ignore", "pipe", "pipe"] });
+      const stdio = events.onData
+        ? (["ignore", "pipe", "pipe"] as const)
+        : (["pipe", "ignore", "pipe"] as const);
+      this.#child = spawn(program, rest, { detached: true, stdio: [...stdio] });
     } catch (error) {
       // Node throws some of the kernel's refusals and reports others by an event.
       this.#closed = Promise.resolve();
@@ -77,7 +86,10 @@ export class CommandProcess {
     const child = this.#child;
     if (child.pid !== undefined) remember(child.pid);
     // Without a process there may be no pipes either.
-    child.stdout?.on("data", (bytes: Buffer) => events.onData(bytes));
+    if (events.onStart) child.once("spawn", () => events.onStart!());
+    child.stdout?.on("data", (bytes: Buffer) => events.onData!(bytes));
+    // EPIPE: the end of the command is reported by its own event.
+    child.stdin?.on("error", () => {});
     // One that closes its output and runs on delivers no more.
     child.stdout?.once("end", () =>
       this.#later(() => {
@@ -85,7 +97,7 @@ export class CommandProcess {
         this.end();
       }),
     );
-    child.stderr?.on("data", (bytes: Buffer) => this.#lastLine.add(bytes));
+    if (child.stderr) readSlowly(child.stderr, (bytes) => this.#lastLine.add(bytes));
     child.once("exit", () => this.#signal("SIGTERM"));
     this.#closed = new Promise((resolve) => {
       child.on("error", (error: NodeJS.ErrnoException) => {
@@ -105,6 +117,11 @@ export class CommandProcess {
     });
   }
 
+  /** The command's input; undefined if it has none. */
+  get input(): Writable | undefined {
+    return this.#child?.stdin ?? undefined;
+  }
+
   /** Bytes stop coming, and the command stands still once the pipe is full. */
   pause(): void {
     this.#child?.stdout?.pause();
@@ -118,12 +135,21 @@ export class CommandProcess {
   end(): void {
     if (this.#ended) return;
     this.#child?.stdout?.destroy();
+    this.#child?.stdin?.destroy();
     this.#signal("SIGTERM");
     this.#later(() => {
       this.#signal("SIGKILL");
       // A process that left the group could hold this end open for ever.
       this.#child?.stderr?.destroy();
     });
+  }
+
+  /** Closes its input, so that it can finish its work, and ends it after GRACE_MS; resolves when it is gone. */
+  async finish(): Promise<void> {
+    this.#stopped = true;
+    this.#child?.stdin?.end();
+    this.#later(() => this.end());
+    await this.#closed;
   }
 
   /** Ends it without onEnd; resolves when it is gone. */
@@ -157,6 +183,14 @@ function startProblem({ code, message }: NodeJS.ErrnoException): string {
   if (code === "EACCES") return "it may not be executed";
   if (code === "ENOTDIR") return "there is no such folder";
   return code ?? message;
+}
+
+function readSlowly(stream: Readable, take: (bytes: Buffer) => void): void {
+  stream.on("data", (bytes: Buffer) => {
+    take(bytes);
+    stream.pause();
+    setTimeout(() => stream.resume(), STDERR_PAUSE_MS);
+  });
 }
 
 /** Keeps the last line on stderr that has text; a progress line ends with a return. */

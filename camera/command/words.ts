@@ -58,3 +58,8 @@ function closing(command: string, from: number): number {
   }
   return -1;
 }
+
+/** @throws DepthwattError CONFIG_INVALID */
+export function commandWords(command: string, shell: boolean): [program: string, ...words: string[]] {
+  return shell ? ["/bin/sh", "-c", command] : splitCommand(command);
+}

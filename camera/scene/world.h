@@ -23,9 +23,8 @@ constexpr double kFloorY = 1.3;
 /// default both look down by 11.3 degrees: tan = 1/5, so sin = 1/sqrt(26) and cos = 5/sqrt(26).
 struct Pose {
   double heightMetres = kFloorY;
-  double rotation[9] = {1, 0,                    0,
-                        0, 0.98058067569092022,  0.19611613513818404,
-                        0, -0.19611613513818404, 0.98058067569092022};
+  double rotation[9] = {
+      1, 0, 0, 0, 0.98058067569092022, 0.19611613513818404, 0, -0.19611613513818404, 0.98058067569092022};
 
   /// Returns the direction of the ray through normalised image point (u, v) of an unrotated camera, scaled so that the
   /// ray parameter of a point is its depth Z along the optical axis.

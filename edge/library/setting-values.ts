@@ -484,6 +484,18 @@ export interface SettingValues {
   "outputs.sharedMemory.leftColours"?: boolean | undefined;
   /** Frames a second that this output gets at most; the others are its drops by rateLimit. max is all of them. (Hz, default max) */
   "outputs.sharedMemory.rateHz"?: "max" | number | undefined;
+  /** The program, such as ffmpeg -i - -f rtsp rtsp://127.0.0.1:8554/left; switches this output on. */
+  "outputs.command.command"?: string | undefined;
+  /** Hands the command to /bin/sh; else it is split at blanks, and quotes group. (default false) */
+  "outputs.command.shell"?: boolean | undefined;
+  /** left is the left image, depth is in millimetres, colours is the coloured disparity. (default left) */
+  "outputs.command.picture"?: "left" | "depth" | "colours" | undefined;
+  /** y4m has size and rate in a header (depth: mono16); raw has pixels only: gray, gray16le for depth, rgb24 for colours. (default y4m) */
+  "outputs.command.format"?: "y4m" | "raw" | undefined;
+  /** A program that reads nothing for so long is ended and started again. (ms, default 10000) */
+  "outputs.command.timeoutMs"?: number | undefined;
+  /** Frames a second that this output gets at most; the others are its drops by rateLimit. max is all of them. (Hz, default max) */
+  "outputs.command.rateHz"?: "max" | number | undefined;
   /** Address that it listens on. Beyond loopback (0.0.0.0 is every network) a password or client certificates are needed. (default 127.0.0.1) */
   "http.address"?: string | undefined;
   /** Its port; auto takes 8990, or a free one where that is taken. (default auto) */

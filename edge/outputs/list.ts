@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every kind of output by the name of its section, which also stands before its drops. The order counts: `latencyMs` is that of
 // the first one that takes frames.
+import { command } from "./command/open.js";
 import { derived } from "./derived/open.js";
 import { energy } from "./energy/open.js";
 import { foxglove } from "./foxglove/open.js";
@@ -25,4 +26,5 @@ export const OUTPUTS = {
   foxglove,
   video,
   sharedMemory,
+  command,
 };

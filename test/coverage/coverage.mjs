@@ -119,7 +119,10 @@ function readCounters(copy) {
 
 /** Returns a hash of what the addons are built from. */
 function hashNativeSources() {
-  const patterns = ["core", "camera", "clients", "cuda", "power"].flatMap((top) => [`${top}/*.cc`, `${top}/*.h`]);
+  const patterns = ["core", "camera", "clients", "cuda", "power"].flatMap((top) => [
+    `${top}/*.cc`,
+    `${top}/*.h`,
+  ]);
   const hash = createHash("sha256");
   for (const path of execFileSync("git", ["ls-files", "*.gyp", "addon.cc", ...patterns], {
     cwd: root,

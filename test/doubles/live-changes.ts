@@ -187,6 +187,7 @@ export const CHANGES: Record<string, Change> = {
   ...one("outputs.foxglove.rateHz", 20, { sameImages: true }),
   ...one("outputs.video.rateHz", 20, { sameImages: true }),
   ...one("outputs.sharedMemory.rateHz", 20, { sameImages: true }),
+  ...one("outputs.command.rateHz", 20, { sameImages: true }),
   ...sameImages(
     ofSection("outputs.derived", {
       rateHz: 20,

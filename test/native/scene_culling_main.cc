@@ -28,7 +28,8 @@ int main(int count, char** words) {
   for (int k = 0; k < 4000; ++k) {
     const Vec origin{between(-0.1, 0.3), between(-0.1, 0.1), between(-0.1, 0.1)};
     const double u = between(-1.5, 1.5), v = between(-1, 1), size = between(0.001, 0.2);
-    const Vec corners[] = {Pose{}.ray(u, v), Pose{}.ray(u + size, v), Pose{}.ray(u, v + size), Pose{}.ray(u + size, v + size)};
+    const Vec corners[] = {Pose{}.ray(u, v), Pose{}.ray(u + size, v), Pose{}.ray(u, v + size),
+                           Pose{}.ray(u + size, v + size)};
     Cone cone{unitVector(Pose{}.ray(u + 0.5 * size, v + 0.5 * size))};
     for (const Vec& corner : corners) {
       const Vec off = unitVector(corner) - cone.axis;

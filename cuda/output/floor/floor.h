@@ -36,9 +36,9 @@ struct FloorPlane {
 
 /// Limits of a floor: roll within 26.6 degrees, pitch from -26.6 to 63.4, height from 0.05 to about 5 m.
 struct FloorParameters {
-  int32_t focalPixels = 0;               ///< rounded, 1 or more
-  int32_t centreX = 0, centreY = 0;      ///< principal point, rounded, from the same origin as x and y
-  int32_t offsetQ4 = 0;                  ///< cx_right - cx_left in sixteenths, rounded
+  int32_t focalPixels = 0;                            ///< rounded, 1 or more
+  int32_t centreX = 0, centreY = 0;                   ///< principal point, rounded, from the same origin as x and y
+  int32_t offsetQ4 = 0;                               ///< cx_right - cx_left in sixteenths, rounded
   int64_t lowestSlope = 1, highestSlope = INT64_MAX;  ///< of b: 16 * 65536 baseline / height, at 10 m and 0.05 m
   bool hasBefore = false;
   bool onlyBefore = false;  ///< counts the cells of `before` without votes and without a fit: a floor that was set
@@ -66,11 +66,11 @@ enum class FloorOutcome : int32_t { kFound, kUnmatched, kNoPlane, kFewCells, kMo
 struct FloorResult {
   FloorOutcome outcome = FloorOutcome::kUnmatched;
   FloorPlane plane;
-  int32_t known = 0;       ///< cells with a disparity
-  int32_t on = 0;          ///< of those with p >= 32: |r| <= 16, not rounded
-  int32_t below = 0;       ///< r < -32
-  int32_t under = 0;       ///< cells with a disparity and p >= 32
-  int64_t squares = 0;     ///< sum of r^2 of the cells on it, r rounded to 1/64 px, in 1/4096 px^2
+  int32_t known = 0;    ///< cells with a disparity
+  int32_t on = 0;       ///< of those with p >= 32: |r| <= 16, not rounded
+  int32_t below = 0;    ///< r < -32
+  int32_t under = 0;    ///< cells with a disparity and p >= 32
+  int64_t squares = 0;  ///< sum of r^2 of the cells on it, r rounded to 1/64 px, in 1/4096 px^2
 };
 
 /// The definition.

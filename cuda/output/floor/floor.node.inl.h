@@ -39,14 +39,13 @@ Napi::Value floorStage(const Napi::CallbackInfo& info) {
     p.onlyBefore = call.Get("onlyBefore").ToBoolean();
   }
   auto* out = readElements<double>(call, "floor", 9);
-  const FloorResult r = variant.isReference ? floorReference(p, disparityQ4, confidence)
-                                            : findFloor(p, disparityQ4, confidence,
-                                                        kernelsFor<FloorKernels>(variant.set).score);
-  const double values[9] = {static_cast<double>(r.outcome),  static_cast<double>(r.plane.a),
-                            static_cast<double>(r.plane.b),  static_cast<double>(r.plane.c),
-                            static_cast<double>(r.known),    static_cast<double>(r.on),
-                            static_cast<double>(r.below),    static_cast<double>(r.under),
-                            static_cast<double>(r.squares)};
+  const FloorResult r = variant.isReference
+                            ? floorReference(p, disparityQ4, confidence)
+                            : findFloor(p, disparityQ4, confidence, kernelsFor<FloorKernels>(variant.set).score);
+  const double values[9] = {
+      static_cast<double>(r.outcome), static_cast<double>(r.plane.a), static_cast<double>(r.plane.b),
+      static_cast<double>(r.plane.c), static_cast<double>(r.known),   static_cast<double>(r.on),
+      static_cast<double>(r.below),   static_cast<double>(r.under),   static_cast<double>(r.squares)};
   for (int i = 0; i < 9; ++i) out[i] = values[i];
   return Napi::String::New(info.Env(), variant.name());
 }

@@ -28,10 +28,10 @@ int64_t clamped(Wide value, int64_t low, int64_t high) {
 bool through(const Cell& p, const Cell& q, const Cell& s, FloorPlane* plane) {
   const Wide area = Wide{q.x - p.x} * (s.y - p.y) - Wide{q.y - p.y} * (s.x - p.x);
   if (area == 0) return false;
-  plane->a = static_cast<int64_t>(
-      rounded(65536 * (Wide{q.d - p.d} * (s.y - p.y) - Wide{s.d - p.d} * (q.y - p.y)), area));
-  plane->b = static_cast<int64_t>(
-      rounded(65536 * (Wide{s.d - p.d} * (q.x - p.x) - Wide{q.d - p.d} * (s.x - p.x)), area));
+  plane->a =
+      static_cast<int64_t>(rounded(65536 * (Wide{q.d - p.d} * (s.y - p.y) - Wide{s.d - p.d} * (q.y - p.y)), area));
+  plane->b =
+      static_cast<int64_t>(rounded(65536 * (Wide{s.d - p.d} * (q.x - p.x) - Wide{q.d - p.d} * (s.x - p.x)), area));
   plane->c = 65536 * p.d - plane->a * p.x - plane->b * p.y;
   return true;
 }

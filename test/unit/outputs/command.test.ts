@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pictures for a program's standard input: their bytes, and programs that are missing or flood stderr.
+// test/outputs/command-restarts.test.ts has programs that hang and end.
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { colourDisparity } from "../../../camera/index.js";
+import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
+import { brokenCommand, type CommandOutputSettings } from "../../../edge/outputs/command/settings.js";
+import { COMMAND_DEFAULTS, offerPicture as offer, openCommand } from "../../doubles/command-output.js";
+import { until } from "../../doubles/frames.js";
+import { sharedFrame as makeFrame } from "../../doubles/shared-memory.js";
+
+const folder = mkdtempSync(join(tmpdir(), "depthwatt-command-"));
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+  rmSync(join(folder, "out"), { force: true });
+});
+
+const toFile = `cat > ${join(folder, "out")}`;
+
+async function open(...words: Parameters<typeof openCommand>) {
+  const opened = await openCommand(...words);
+  cleanups.push(() => opened.output.close());
+  return opened;
+}
+
+async function written(settings: Partial<CommandOutputSettings>, frames: readonly ComputedFrame[]) {
+  const { output } = await open({ command: toFile, ...settings });
+  for (const [i, frame] of frames.entries()) {
+    offer(output, frame);
+    await until("it is read", () => output.counters().sent === i + 1);
+  }
+  await output.close();
+  expect(output.counters().drops).toEqual({});
+  return readFileSync(join(folder, "out"));
+}
+
+const bytesOf = (view: ArrayBufferView) => Buffer.from(view.buffer, view.byteOffset, view.byteLength);
+
+test("y4m has one header, and a line before each picture", async () => {
+  const frames = [makeFrame(1), makeFrame(2)];
+  const left = await written({}, frames);
+  const lines = frames.flatMap(({ slot }) => [Buffer.from("FRAME\n"), bytesOf(slot.left)]);
+  const header = (colours: string) => Buffer.from(`YUV4MPEG2 W64 H48 F25000:1000 Ip A1:1 C${colours}\n`);
+  expect(left.equals(Buffer.concat([header("mono"), ...lines]))).toBe(true);
+  const depth = await written({ picture: "depth" }, [frames[0]!]);
+  const { depthMillimetres } = frames[0]!.slot;
+  expect(
+    depth.equals(Buffer.concat([header("mono16"), Buffer.from("FRAME\n"), bytesOf(depthMillimetres)])),
+  ).toBe(true);
+});
+
+test("raw pictures are pixels alone, and coloured ones have the colours of the live page in RGB and in YUV", async () => {
+  const frame = makeFrame(1);
+  const { disparityQ4 } = frame.slot;
+  const data = Float32Array.from(disparityQ4, (value) => (value === -32768 ? Infinity : value / 16));
+  const rgb = colourDisparity({ data, width: 64, height: 48 }, { min: 0, max: 64 }).data;
+  const raw = await written({ picture: "colours", format: "raw" }, [frame]);
+  expect(raw.equals(bytesOf(rgb))).toBe(true);
+  expect((await written({ format: "raw" }, [frame])).equals(bytesOf(frame.slot.left))).toBe(true);
+  const planes = (await written({ picture: "colours" }, [frame])).subarray(-3 * 64 * 48);
+  const difference = (i: number) => {
+    const [y, cb, cr] = [0, 1, 2].map((plane) => planes[i + plane * 64 * 48]!) as [number, number, number];
+    // ITU-R BT.601 backwards.
+    const scaled = 1.16438 * (y - 16);
+    const back = [
+      scaled + 1.59603 * (cr - 128),
+      scaled - 0.39176 * (cb - 128) - 0.81297 * (cr - 128),
+      scaled + 2.01723 * (cb - 128),
+    ];
+    return Math.max(...back.map((value, channel) => Math.abs(value - rgb[3 * i + channel]!)));
+  };
+  expect(Math.max(...Array.from({ length: 64 * 48 }, (_, i) => difference(i)))).toBeLessThan(2.5);
+});
+
+test("a missing program, and depth without a calibration, end the start with a code", async () => {
+  await expect(open({ command: "no-such-program -", shell: false })).rejects.toMatchObject({
+    code: "COMMAND_FAILED",
+    message: 'command "no-such-program": cannot be started: there is no such program',
+  });
+  await expect(open({ command: toFile, picture: "depth" }, false)).rejects.toMatchObject({
+    code: "CALIBRATION_MISSING",
+  });
+  expect(brokenCommand({ ...COMMAND_DEFAULTS, shell: false, command: "cat 'x" })).toHaveLength(1);
+  expect(brokenCommand({ ...COMMAND_DEFAULTS, command: "cat 'x" })).toEqual([]);
+});
+
+test("a program that floods stderr is slowed down, and frames go through", async () => {
+  const { output, notices } = await open({
+    command: "yes flood >&2 & cat > /dev/null; kill $!; echo end >&2",
+  });
+  const before = process.cpuUsage();
+  for (let i = 1; i <= 20; i++) {
+    offer(output, makeFrame(i));
+    await until("it is read", () => output.counters().sent === i);
+  }
+  const { user, system } = process.cpuUsage(before);
+  // Unlimited, it takes all of a CPU. Twenty looks of 10 ms take at least 200 ms.
+  expect(user + system).toBeLessThan(150_000);
+  expect(notices).toEqual([]);
+  await output.close();
+});

@@ -16,6 +16,7 @@ import { parseFrame } from "../../../../core/frame/payload.js";
 import { type Config, SETTINGS } from "../../../../edge/config/index.js";
 import type { ComputedFrame } from "../../../../edge/contracts/computed-frame.js";
 import { loadNative } from "../../../../edge/contracts/native.js";
+import { readSharedFrames } from "../../../../edge/library/shared-frames.js";
 import type { RunFigures } from "../../../../edge/run/figures.js";
 import type { Runtime } from "../../../../edge/run/runtime.js";
 import { CHANGES, type Change, type Values } from "../../../doubles/live-changes.js";
@@ -290,6 +291,8 @@ const OUTPUTS: Record<string, Effect> = {
   "outputs.mcap.rateHz": limitedRate("mcap"),
   "outputs.foxglove.rateHz": limitedRate("foxglove"),
   "outputs.video.rateHz": limitedRate("video"),
+  "outputs.sharedMemory.rateHz": limitedRate("sharedMemory"),
+  "outputs.command.rateHz": limitedRate("command"),
   "outputs.derived.rateHz": limitedRate("derived"),
   "outputs.ros.rateHz": limitedRate("ros"),
   "outputs.mcap.recording": {
@@ -543,7 +546,16 @@ describe("every live setting acts", () => {
       ...["outputs.viewer.enabled=true", "outputs.foxglove.enabled=true", "outputs.video.enabled=true"],
       "health.enabled=false",
       `outputs.mcap.file=${RECORDING}`,
+      `outputs.sharedMemory.path=${FOLDER}/frames.sock`,
+      "outputs.command.command=cat",
     );
+    const shared = readSharedFrames(join(FOLDER, "frames.sock"), "left", { timeoutMs: 60_000 });
+    const first = shared.next();
+    void first.catch(() => {}).then(() => cleanups.push(() => void shared.return()));
+    await until("a reader of shared memory", () => {
+      const { sharedMemory } = bench.figures.outputs;
+      return "streams" in sharedMemory! && sharedMemory.streams.includes("left");
+    });
     const [, url] = bench.runtime.parts.outputs.greeting().find(([label]) => label === "page")!;
     const page = new WebSocket(`${new URL(url).origin.replace("http", "ws")}/live`);
     page.on("message", () => page.send(JSON.stringify({ type: "next" })));

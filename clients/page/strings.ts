@@ -217,6 +217,7 @@ export const S = {
     temperature: "Temperature",
     rotation: "Right camera against its calibration",
     rows: "Rows apart, 95 % within",
+    drift: "Right camera against its calibration, by day",
     time: "time",
     none: "Nothing to plot in this window.",
     newest: "newest",

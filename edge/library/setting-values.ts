@@ -132,6 +132,8 @@ export interface SettingValues {
   "health.correct"?: boolean | undefined;
   /** Largest rotation that is corrected. Larger ones are reported, not corrected: recalibrate. (degrees, default 1) */
   "health.maxCorrectionDegrees"?: number | undefined;
+  /** File for the mean rotation of each day, which info and the live page show; written once an hour. */
+  "health.driftFile"?: string | undefined;
   /** The matcher. sgm: semi-global matching; cbca: cross-based aggregation over regions of similar grey; esaw: adaptive weights in exponential steps; esmp: message propagation in exponential steps; sad: window sums of absolute colour differences; pyramid: window sums refined from small copies of the images. (default sgm) */
   "match.algorithm"?: "sgm" | "cbca" | "esaw" | "esmp" | "sad" | "pyramid" | undefined;
   /** Matches at half the width and height with half the disparities, then doubles the result: about four times faster, less detail. auto: as the matcher recommends. (default auto) */

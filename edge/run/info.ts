@@ -16,7 +16,7 @@ export interface InfoParts {
   source: PairSource;
   input: { geometry: Pick<PipelineGeometry, "width" | "height"> };
   engine: AdjustableEngine;
-  health: Pick<RigWatch, "correction">;
+  health: Pick<RigWatch, "correction" | "drift">;
 }
 
 /** The paths of images and results, with their cost or why it is not known. */
@@ -75,6 +75,7 @@ export function runtimeInfo(config: Config, { board, source, input, engine, heal
     width: input.geometry.width,
     height: input.geometry.height,
     correction: health.correction,
+    drift: health.drift,
     memory: memoryPaths(engine.info.memory),
     captureMemory: source.captureMemory?.() ?? {},
     captureClocks: source.captureClocks?.() ?? {},

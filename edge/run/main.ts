@@ -128,6 +128,7 @@ function openRigWatch(runtime: Runtime, input: LiveInput, engine: AdjustableEngi
     onProblem: (problem) => runtime.rigProblem(problem),
     onCorrection: (sentence) => runtime.rigCorrection(sentence),
     onReset: () => runtime.rigReset(),
+    onDrift: (problem) => runtime.rigDrift(problem),
     setRightMap: (map) => engine.setRightMap(map),
   });
   runtime.owns(health).open(runtime.config, input.source.description, input.geometry);

@@ -221,6 +221,12 @@ export class Runtime {
     this.#state.update("the cameras are compared with their calibration anew");
   }
 
+  /** The means of the rig's rotation were saved (undefined), or cannot be kept. */
+  rigDrift(problem: string | undefined): void {
+    if (problem !== undefined) this.notice(problem);
+    this.publishInfo();
+  }
+
   /** The right image is rectified by another map from now on, or the measured rotation cannot be corrected. */
   rigCorrection(sentence: string): void {
     this.notice(sentence);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A change of every live setting: the value to set, and what must be set first so that it has an effect.
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { MATCHERS, type SettingFact, STAGE_SETTINGS } from "../../cuda/index.js";
 
 export type Values = Record<string, string | number | boolean | null>;
@@ -82,6 +84,7 @@ export const CHANGES: Record<string, Change> = {
       maxRows: 1.5,
       maxDegrees: 0.2,
       maxCorrectionDegrees: 2,
+      driftFile: join(tmpdir(), `depthwatt-drift-${process.pid}.json`),
     }),
   ),
   ...one("match.algorithm", "cbca"),

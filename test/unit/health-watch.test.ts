@@ -19,6 +19,7 @@ test("health.* of a running watch", async () => {
     onProblem: () => {},
     onCorrection: () => {},
     onReset: () => {},
+    onDrift: () => {},
     setRightMap: () => {},
   });
   const geometry = rectifiedGeometry(sceneCalibration(SIZE), 0);

@@ -86,6 +86,12 @@ needs("chromium").suite("the live page in Chromium, all of it", () => {
     const newest = (plot: string, line: string) => text(page, `[data-plot=${plot}] [data-newest="${line}"]`);
     await expect.poll(() => newest("temperature", "gpu")).toBe("52.0");
     expect(await newest("temperature", "cpu")).toBe("42.0");
+    const days = [
+      { date: "2026-11-24", pitch: 0.01, yaw: 0.02, roll: 0.1, looks: 900 },
+      { date: "2026-11-25", pitch: 0.012, yaw: 0.02, roll: 0.135, looks: 900 },
+    ];
+    feed.hub.document("bench", "info", { drift: { file: "/drift.json", days } });
+    await expect.poll(() => newest("drift", "roll")).toBe("0.135");
     expect(await newest("watts", "VDD_GPU")).toBe("6.00");
     expect(await newest("watts", "total")).toBe("11.0");
     // A rail that cannot be read has no line; its reason is in the figures.

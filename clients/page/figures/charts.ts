@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which lines each plot has, made of samples: titles, units and columns, nothing drawn yet.
+
+import { finiteNumber, member, nonEmptyText } from "../documents.js";
 import { S } from "../strings.js";
 import { causeWords, isIntended } from "./causes.js";
 import { perSecond, type Sample } from "./history.js";
@@ -21,7 +23,17 @@ export function lineSlot(key: Chart["key"], name: string): number {
 }
 
 export interface Chart {
-  key: "fps" | "watts" | "efficiency" | "joules" | "latency" | "drops" | "temperature" | "rotation" | "rows";
+  key:
+    | "fps"
+    | "watts"
+    | "efficiency"
+    | "joules"
+    | "latency"
+    | "drops"
+    | "temperature"
+    | "rotation"
+    | "rows"
+    | "drift";
   /** Values below 0 are ordinary. */
   signed?: boolean;
   title: string;
@@ -91,4 +103,17 @@ export function chartsFrom(samples: readonly Sample[]): Chart[] {
     lines.sort((a, b) => (slot.get(a.name) ?? 0) - (slot.get(b.name) ?? 0));
   }
   return charts.filter(({ lines }) => lines.length > 0);
+}
+
+/** The mean rotation of each day, from the device's info; undefined where it keeps none. */
+export function driftFrom(info: unknown): { chart: Chart; seconds: number[] } | undefined {
+  const days = member(member(info, "drift"), "days");
+  if (!Array.isArray(days) || days.length === 0) return undefined;
+  const seconds = days.map((day) => Date.parse(nonEmptyText(member(day, "date")) ?? "") / 1000);
+  const lines = ["pitch", "yaw", "roll"].map((name) => ({
+    name,
+    values: days.map((day) => finiteNumber(member(day, name))),
+  }));
+  const chart: Chart = { key: "drift", title: S.plots.drift, unit: S.units.degrees, lines, signed: true };
+  return { chart, seconds };
 }

@@ -4,9 +4,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { Choice } from "../controls.js";
 import { setOptions, useOptions } from "../options.js";
-import { useStore } from "../store.js";
+import { useDocuments, useStore } from "../store.js";
 import { S } from "../strings.js";
-import { type Chart, chartsFrom, lineSlot } from "./charts.js";
+import { type Chart, chartsFrom, driftFrom, lineSlot } from "./charts.js";
 import { recent } from "./history.js";
 
 const HEIGHT = 120;
@@ -41,7 +41,11 @@ const tickText = (value: number) => String(Number(value.toPrecision(3)));
 const labelSpace = (_plot: uPlot, labels: readonly string[] | null) =>
   Math.max(40, 16 + 8 * Math.max(...(labels ?? []).map(({ length }) => length)));
 
+/** The plot of the days shows two months. */
+const DRIFT_SECONDS = 60 * 86_400;
+
 const clock = (seconds: number) => new Date(seconds * 1000).toLocaleTimeString("en-GB");
+const date = (seconds: number) => new Date(seconds * 1000).toISOString().slice(0, 10);
 
 /** A colour of the style sheet, for a canvas that cannot read it. */
 const styleColour = (element: Element, name: string) =>
@@ -68,6 +72,7 @@ interface PlotProps {
 function Plot({ chart, seconds, window, theme }: PlotProps) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
+  const time = chart.key === "drift" ? date : clock;
   const newest = seconds.at(-1) ?? 0;
   const span = useRef<[number, number]>([0, 1]);
   span.current = [newest - window, newest];
@@ -87,14 +92,14 @@ function Plot({ chart, seconds, window, theme }: PlotProps) {
         padding: [8, 28, 0, 0],
         legend: { show: false },
         // All plots show the same moment.
-        cursor: { y: false, sync: { key: "plots" } },
+        cursor: { y: false, ...(chart.key === "drift" ? {} : { sync: { key: "plots" } }) },
         hooks: { setCursor: [({ cursor }) => setHovered(cursor.idx ?? undefined)] },
         scales: {
           x: { time: true, range: () => span.current },
           y: { range: (_plot, min, max) => axisRange(chart, min, max) },
         },
         axes: [
-          { ...axis, size: 26, space: 70, values: (_plot, ticks) => ticks.map(clock) },
+          { ...axis, size: 26, space: 70, values: (_plot, ticks) => ticks.map(time) },
           { ...axis, size: labelSpace, space: 22, values: (_plot, ticks) => ticks.map(tickText) },
         ],
         series: [
@@ -127,7 +132,7 @@ function Plot({ chart, seconds, window, theme }: PlotProps) {
       <figcaption>
         {chart.title} ({chart.unit}){" "}
         {hovered !== undefined && seconds[hovered] !== undefined && (
-          <span data-plot-time>{clock(seconds[hovered])}</span>
+          <span data-plot-time>{time(seconds[hovered])}</span>
         )}
       </figcaption>
       <div ref={box} class="canvas" aria-hidden="true" />
@@ -165,6 +170,7 @@ export default function Plots() {
   const samples = recent(device, plotSeconds);
   const charts = chartsFrom(samples);
   const seconds = samples.map((sample) => sample.seconds);
+  const drift = driftFrom(useDocuments().info);
   return (
     <div class="plots">
       <Choice
@@ -173,10 +179,11 @@ export default function Plots() {
         choices={Object.fromEntries(Object.entries(S.plots.windows))}
         onChange={(value) => setOptions({ plotSeconds: Number(value) })}
       />
-      {charts.length === 0 && <p class="quiet">{S.plots.none}</p>}
+      {charts.length === 0 && drift === undefined && <p class="quiet">{S.plots.none}</p>}
       {charts.map((chart) => (
         <Plot key={chart.key} chart={chart} seconds={seconds} window={plotSeconds} theme={theme} />
       ))}
+      {drift && <Plot {...drift} window={DRIFT_SECONDS} theme={theme} />}
     </div>
   );
 }

@@ -32,6 +32,11 @@ export const healthSection = section(
       description:
         "Largest rotation that is corrected. Larger ones are reported, not corrected: recalibrate.",
     }),
+    driftFile: setting(z.string().min(1).optional(), {
+      isPath: true,
+      description:
+        "File for the mean rotation of each day, which info and the live page show; written once an hour.",
+    }),
   },
   "live",
 );

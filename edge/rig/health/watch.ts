@@ -5,6 +5,7 @@ import type { Unavailable } from "../../contracts/availability.js";
 import type { InputLayout } from "../../contracts/rig.js";
 import type { PipelineGeometry } from "../../pipeline/geometry.js";
 import { type CorrectionReport, RigCorrection } from "./correction.js";
+import { DriftFile, type DriftReport, type OnDrift } from "./drift.js";
 import { type LookGeometry, lookGeometryFrom, lookOptions } from "./look-options.js";
 import { type HealthReport, type MonitorEvents, RigMonitor } from "./monitor.js";
 import { type PairProblem, problem } from "./problem.js";
@@ -17,6 +18,7 @@ export interface WatchEvents extends Pick<MonitorEvents, "onProblem"> {
   onCorrection(sentence: string): void;
   /** Called when a reported problem belongs to a previous calibration or to previous settings. */
   onReset(): void;
+  onDrift: OnDrift;
   /** Sets the map by which the engine reads the right image from the next frame on. */
   setRightMap(map: Int32Array): void;
 }
@@ -34,6 +36,7 @@ export class RigWatch {
   #opened: { health: HealthSettings; layout: InputLayout; geometry: PipelineGeometry } | undefined;
   #correction: RigCorrection | undefined;
   #monitor: RigMonitor | undefined;
+  #drift: DriftFile | undefined;
 
   constructor(events: WatchEvents) {
     this.#events = events;
@@ -60,9 +63,13 @@ export class RigWatch {
     const reach = { maxWidth: MAX_WIDTH, rows, minDisparity: -4 - rows, maxDisparity };
     const aligner = new PairAligner(lookOptions(layout, look, reach));
     this.#correction = this.#correctionFor(health, layout, geometry, look.view);
+    this.#openDrift(health);
     this.#monitor = new RigMonitor(aligner, look, health, {
       onProblem: (problem) => this.#events.onProblem(problem),
-      onAlignment: (alignment) => this.#correction?.take(alignment),
+      onAlignment: (alignment) => {
+        this.#correction?.take(alignment);
+        this.#drift?.take(alignment);
+      },
     });
   }
 
@@ -82,8 +89,19 @@ export class RigWatch {
       if (reported !== undefined) this.#events.onReset();
       return;
     }
+    if (health.driftFile !== before.driftFile) this.#openDrift(health);
     this.#monitor?.setLimits(health);
     this.#correction?.setMaxDegrees(health.maxCorrectionDegrees);
+  }
+
+  #openDrift({ driftFile }: HealthSettings): void {
+    this.#drift?.save();
+    this.#drift = driftFile === undefined ? undefined : new DriftFile(driftFile, this.#events.onDrift);
+  }
+
+  /** Returns the mean rotation of each day. */
+  get drift(): DriftReport {
+    return this.#drift?.report ?? { available: false, reason: "health.driftFile is not set" };
   }
 
   frame(images: Pick<FramePair, "left" | "right"> | undefined): void {
@@ -133,6 +151,8 @@ export class RigWatch {
   }
 
   close(): void {
+    this.#drift?.save();
+    this.#drift = undefined;
     this.#monitor?.close();
     this.#monitor = undefined;
     this.#correction?.close();

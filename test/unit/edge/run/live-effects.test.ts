@@ -427,6 +427,11 @@ const MOVED: Record<string, Effect> = {
     see: (bench, awaited) => watched(bench, () => corrected(bench), awaited),
     expected: ["off", "corrected"],
   },
+  "health.driftFile": {
+    to: { "health.driftFile": join(FOLDER, "drift.json") },
+    see: (bench) => watched(bench, () => existsSync(join(FOLDER, "drift.json")), true),
+    expected: [false, true],
+  },
   "health.maxCorrectionDegrees": {
     with: { "health.correct": true },
     to: { "health.maxCorrectionDegrees": 0.1 },

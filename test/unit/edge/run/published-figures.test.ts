@@ -475,6 +475,7 @@ test("summary, metrics, info, camera_info, frames and Prometheus of a scripted r
     width: WIDTH,
     height: HEIGHT,
     correction: unavailable("health"),
+    drift: unavailable("health"),
     // The clock of this machine has its own tests.
     captureClocks: CLOCKS,
     captureMemory: {},

@@ -34,6 +34,11 @@ export function printJson(value: unknown): void {
 
 let hasPrintedJson = false;
 
+/** Call this before a command runs: nothing is on stdout yet. */
+export function beginOutput(): void {
+  hasPrintedJson = false;
+}
+
 /** Prints the error of a command with --json, unless its result is already on stdout: scripts parse one document. */
 export function printJsonError(error: { code: string; message: string; hint: string }): void {
   if (!hasPrintedJson) printJson({ error });

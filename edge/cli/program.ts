@@ -5,6 +5,7 @@ import { COMMANDS, type CommandEntry } from "../commands/list.js";
 import { VERSION } from "../contracts/version.js";
 import { DEFAULT_COLUMNS, formatItem, helpColumns, helpText } from "./help.js";
 import { checkOpenFilesLimit } from "./open-files.js";
+import { beginOutput } from "./output.js";
 import { reportError } from "./report-error.js";
 
 const EPILOGUE = `
@@ -50,6 +51,7 @@ function withoutHelpCommand(words: readonly string[]): readonly string[] {
 
 /** Runs one command line to its end. @returns the exit code */
 export async function runCommandLine(given: readonly string[]): Promise<number> {
+  beginOutput();
   try {
     checkOpenFilesLimit();
   } catch (error) {

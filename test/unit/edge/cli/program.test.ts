@@ -145,7 +145,10 @@ describe("errors", () => {
     expect(out).toBe("");
   });
 
-  test("--json also prints the error as JSON on stdout", async () => {
+  test("--json also prints the error as JSON on stdout, also after an earlier result", async () => {
+    expect(await runCommandLine(["presets", "--json"])).toBe(0);
+    expect(() => JSON.parse(out)).not.toThrow();
+    [out, err] = ["", ""];
     expect(await runCommandLine(["config", "explain", "match.sgm.p1", "--json"])).toBe(2);
     const message = "expected config explain with a key alone, got --json with it";
     const hint = "Run the command with --help.";

@@ -86,8 +86,8 @@ static inline void depthwatt_shared_close(depthwatt_shared* reader) {
 static inline int depthwatt_shared_fail(depthwatt_shared* reader, char* error, size_t room, const char* text,
                                         int number) {
   if (room > 0) {
-    if (number != 0) snprintf(error, room, "%s: %s", text, strerror(number));
-    else snprintf(error, room, "%s", text);
+    if (number != 0) snprintf(error, room, "%.100s: %s", text, strerror(number));
+    else snprintf(error, room, "%.150s", text);
   }
   depthwatt_shared_close(reader);
   return -1;
@@ -252,7 +252,7 @@ static inline int depthwatt_shared_wait(depthwatt_shared* reader, int timeout_ms
     int64_t left;
     if (depthwatt_shared_newest(reader, frame)) return 1;
     if (depthwatt_shared_ended(reader)) return -1;
-    left = timeout_ms < 0 ? DEPTHWATT_SHARED_LOOK_MS : end - depthwatt_shared_now_ms();
+    left = timeout_ms < 0 ? (int64_t)DEPTHWATT_SHARED_LOOK_MS : end - depthwatt_shared_now_ms();
     if (left <= 0) return 0;
     /* A writer that crashes wakes no reader: look at the socket now and then. */
     if (left > DEPTHWATT_SHARED_LOOK_MS) left = DEPTHWATT_SHARED_LOOK_MS;

@@ -67,10 +67,10 @@ void makeGrid(const GridPlan& plan, ImageView<const int16_t> disparityQ4, ImageV
       const int32_t* n = counts[at].pixels;
       occupied += n[kGridOccupied - 1], drop += n[kGridDrop - 1], free += n[kGridFree - 1];
     }
-    cells[i] = occupied >= plan.minPixels                      ? kGridOccupied
-               : drop >= plan.minPixels                        ? kGridDrop
-               : free >= 1 && free >= 8 * (occupied + drop)    ? kGridFree
-                                                               : kGridUnknown;
+    cells[i] = occupied >= plan.minPixels                   ? kGridOccupied
+               : drop >= plan.minPixels                     ? kGridDrop
+               : free >= 1 && free >= 8 * (occupied + drop) ? kGridFree
+                                                            : kGridUnknown;
   }
 }
 

@@ -39,10 +39,9 @@ struct GridParameters {
 struct GridPlan {
   int64_t a, b, c;
   int64_t obstacle, tall, drop, error;
-  int64_t ahead[3], left[3];  ///< numerators: of x, of y, and at x = y = 0
+  int64_t ahead[3], left[3];      ///< numerators: of x, of y, and at x = y = 0
   int64_t aheadShift, leftShift;  ///< of the grid's origin against the left camera, 1/256 cell
   int32_t offsetQ4, aheadCells, leftCells, minPixels, stepX;
-
 };
 
 constexpr int32_t kGridLeastQ4 = 16;

@@ -31,7 +31,8 @@ void gridReference(const GridPlan& plan, ImageView<const int16_t> disparityQ4, I
     for (int64_t x = 0; x < disparityQ4.width; x += plan.stepX) {
       const int16_t disparity = disparityQ4.row(static_cast<int32_t>(y))[x];
       const int64_t d = int64_t{disparity} + plan.offsetQ4;
-      if (disparity == kInvalidDisparity || confidence.row(static_cast<int32_t>(y))[x] == 0 || d < kGridLeastQ4) continue;
+      if (disparity == kInvalidDisparity || confidence.row(static_cast<int32_t>(y))[x] == 0 || d < kGridLeastQ4)
+        continue;
       const int64_t p = plan.a * x + plan.b * y + plan.c, r = 65536 * d - p;
       const bool isAbove = r > d * plan.obstacle + plan.error, isBelow = -r > d * plan.drop + plan.error;
       if (isAbove && r > d * plan.tall) continue;

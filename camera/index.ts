@@ -21,7 +21,8 @@ export { DefectFinder } from "./live/defect-finder.js";
 export { type DefectivePixels, parseDefects } from "./live/defects.js";
 export { listDevices, loadVideo } from "./live/devices.js";
 export { sampleGreys } from "./live/histogram.js";
-export { openV4l2Source, type V4l2Settings, type V4l2Surroundings } from "./live/open-source.js";
+export type { V4l2Settings, V4l2Surroundings } from "./live/open-camera.js";
+export { openV4l2Source } from "./live/open-source.js";
 export { PAIR_LAYOUTS } from "./live/pair-layout.js";
 export {
   checkCalibratedSize,

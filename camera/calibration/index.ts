@@ -21,6 +21,7 @@ export {
 } from "./load.js";
 export { buildMap, buildMaps, MAP_STEPS_PER_PIXEL, type RectificationMaps } from "./maps.js";
 export { rotationMatrix } from "./matrix.js";
+export { rectifyPoint } from "./points.js";
 export { stringifyCalibration } from "./read-json.js";
 export { type Rectification, type RectifyOptions, rectify } from "./rectification.js";
 export { stringifyKalibr, stringifyOpenCv, stringifyRos } from "./write-foreign.js";

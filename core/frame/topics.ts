@@ -18,6 +18,10 @@ export interface Topics {
   scan: string;
   /** JSON, figures of quality, not retained. */
   quality: string;
+  /** JSON, what other programs detect: to the device. */
+  detections: string;
+  /** JSON, the distances of detections, not retained. */
+  distances: string;
   stream(name: StreamName): string;
 }
 
@@ -73,6 +77,8 @@ export function makeTopics(base: string, device: string): Topics {
     zones: `${prefix}/zones`,
     scan: `${prefix}/scan`,
     quality: `${prefix}/quality`,
+    detections: `${prefix}/detections`,
+    distances: `${prefix}/distances`,
     stream: (name) => `${prefix}/${name}`,
   };
 }

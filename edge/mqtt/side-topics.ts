@@ -14,6 +14,8 @@ export interface SideTopicsOptions {
   /** Topics to be subscribed to, and who hears of them. */
   subscriptions?: readonly string[];
   onMessage?(topic: string, text: string, retained: boolean): void;
+  /** The largest packet that the broker may send over MQTT 5; default 64 KiB. It drops larger ones. */
+  maximumPacketBytes?: number;
 }
 
 /** Why a message was not sent; lost: the connection broke while it was on its way. */
@@ -21,7 +23,7 @@ export type DropCause = "offline" | "backpressure" | "oversize" | "lost";
 
 /** Largest number of bytes that may wait in front of the socket. */
 const MAX_PENDING_BYTES = 1 << 20;
-/** Nothing that is read here is larger. */
+/** Most messages that are read here are small. */
 const MAX_PACKET_BYTES = 64 << 10;
 /** Topic and properties next to the payload. */
 const HEAD_ALLOWANCE = 1024;
@@ -47,7 +49,8 @@ export class SideTopics {
   constructor(options: SideTopicsOptions) {
     this.#options = options;
     const clientId = uniqueClientId(`depthwatt-${options.name}`);
-    const connection = { ...options.broker, clientId, maximumPacketBytes: MAX_PACKET_BYTES };
+    const { maximumPacketBytes = MAX_PACKET_BYTES } = options;
+    const connection = { ...options.broker, clientId, maximumPacketBytes };
     this.#connection = new BrokerConnection(connection, {
       onUp: (client, version, connack) => {
         this.#client = client;

@@ -3,6 +3,7 @@
 // the first one that takes frames.
 import { command } from "./command/open.js";
 import { derived } from "./derived/open.js";
+import { detections } from "./detections/open.js";
 import { energy } from "./energy/open.js";
 import { foxglove } from "./foxglove/open.js";
 import { homeAssistant } from "./homeassistant/open.js";
@@ -20,6 +21,7 @@ export const OUTPUTS = {
   mcap,
   prometheus,
   derived,
+  detections,
   ros,
   homeAssistant,
   energy,

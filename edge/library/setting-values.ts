@@ -422,6 +422,34 @@ export interface SettingValues {
   "outputs.derived.quality"?: boolean | undefined;
   /** Side of the window in the middle that a plane is fitted to, share of the picture. (default 0.5) */
   "outputs.derived.qualityWindow"?: number | undefined;
+  /** Receives boxes and polygons, and publishes the distance of each. (default false) */
+  "outputs.detections.enabled"?: boolean | undefined;
+  /** Topic that detections come from; unset: BASE/DEVICE/detections. */
+  "outputs.detections.topic"?: string | undefined;
+  /** Shape of the messages: depthwatt's JSON, Frigate's events, or the attributes of a Home Assistant image processing entity. (default depthwatt) */
+  "outputs.detections.format"?: "depthwatt" | "frigate" | "homeAssistant" | undefined;
+  /** Frigate's name of the left camera; messages of other cameras are ignored. Unset: all. */
+  "outputs.detections.camera"?: string | undefined;
+  /** Left image that the detector uses, if a message does not name it: rectified, or as captured. (default rectified) */
+  "outputs.detections.image"?: "rectified" | "raw" | undefined;
+  /** Width of the detector's image, for boxes in pixels such as Frigate's. (px) */
+  "outputs.detections.imageWidth"?: number | undefined;
+  /** Height of the detector's image. (px) */
+  "outputs.detections.imageHeight"?: number | undefined;
+  /** Time from capture to the time stamp of the detector, subtracted from each time stamp. (ms, default 0) */
+  "outputs.detections.delayMs"?: number | undefined;
+  /** Largest difference between the time of a detection and the frame it is measured in. (ms, default 100) */
+  "outputs.detections.toleranceMs"?: number | undefined;
+  /** Frames kept for detections that come late, three bytes per pixel each. (default 20) */
+  "outputs.detections.historyFrames"?: number | undefined;
+  /** Frames per second that are kept, at most; max is all of them. (Hz, default 10) */
+  "outputs.detections.rateHz"?: "max" | number | undefined;
+  /** Confidence that a matched pixel needs to count. (default 0.5) */
+  "outputs.detections.minConfidence"?: number | undefined;
+  /** Detections per second that are measured; further ones are refused and counted. (default 200) */
+  "outputs.detections.maxPerSecond"?: number | undefined;
+  /** Time after which an object that is no longer detected is forgotten. (s, default 10) */
+  "outputs.detections.keepSeconds"?: number | undefined;
   /** Publishes ROS messages. (default false) */
   "outputs.ros.enabled"?: boolean | undefined;
   /** sensor_msgs/Image of 16UC1, millimetres: the largest form. (default false) */

@@ -15,7 +15,7 @@ interface Track {
   arrivedMs: number;
 }
 
-/** Objects that are followed at once; beyond, the one that was detected least recently is forgotten. */
+/** Objects that are followed at once; beyond, the least recently detected object is forgotten. */
 const MAX_TRACKS = 256;
 const MAX_SAMPLES = 16;
 /** Speed is the slope over this time; a shorter span than the least one is noise. */
@@ -40,7 +40,7 @@ function slope(samples: Track["samples"], axis: keyof Position): number {
 export class Tracks {
   readonly #keepMs: number;
   readonly #now: () => number;
-  /** The one that was detected least recently comes first. */
+  /** By id; the least recently detected object comes first. */
   readonly #tracks = new Map<string, Track>();
 
   /** @param now milliseconds of a clock that never goes back */
@@ -89,6 +89,6 @@ export class Tracks {
       const key = label ?? "unlabelled";
       nearest.set(key, Math.min(nearest.get(key) ?? z, z));
     }
-    return Object.fromEntries(nearest);
+    return Object.fromEntries([...nearest].map(([label, z]) => [label, Number(z.toFixed(4))]));
   }
 }

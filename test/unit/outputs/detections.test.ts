@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+// Detections of other programs: messages, the history of frames, distances in a rendered scene, speeds.
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { buildMap, MAP_STEPS_PER_PIXEL } from "../../../camera/calibration/maps.js";
+import {
+  greyPairLayout,
+  rectify,
+  rectifyPoint,
+  SceneRenderer,
+  sceneCalibration,
+} from "../../../camera/index.js";
+import { SCENE_BASELINE_METRES, sceneView } from "../../../camera/scene/scene-cameras.js";
+import { loadConfig } from "../../../edge/config/index.js";
+import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
+import { loadNative } from "../../../edge/contracts/native.js";
+import { answerDetections, rectifyCorners } from "../../../edge/outputs/detections/answer.js";
+import { DepthHistory } from "../../../edge/outputs/detections/history.js";
+import { depthMetres, measureDetection } from "../../../edge/outputs/detections/measure.js";
+import { MAX_DETECTIONS, type ParseOptions, parseMessage } from "../../../edge/outputs/detections/message.js";
+import { DETECTION_FORMATS } from "../../../edge/outputs/detections/settings.js";
+import { Tracks } from "../../../edge/outputs/detections/tracks.js";
+import { engineOptionsFrom } from "../../../edge/pipeline/engine-options.js";
+import { uncalibrated } from "../../../edge/pipeline/geometry.js";
+import { computeFrame } from "../../doubles/engine-call.js";
+
+const OPTIONS: Record<(typeof DETECTION_FORMATS)[number], ParseOptions> = {
+  depthwatt: { format: "depthwatt", camera: undefined, imageSize: undefined },
+  frigate: { format: "frigate", camera: "porch", imageSize: { width: 1280, height: 720 } },
+  homeAssistant: { format: "homeAssistant", camera: undefined, imageSize: undefined },
+};
+
+const state = (camera: string, box: unknown, rest: object = {}) => ({
+  id: "1735689600.25-k3x9qd",
+  camera,
+  frame_time: 1735689604.5,
+  label: "person",
+  sub_label: null,
+  score: 0.81,
+  top_score: 0.9,
+  false_positive: false,
+  start_time: 1735689600.25,
+  end_time: null,
+  box,
+  area: 57_600,
+  ratio: 0.5,
+  region: [200, 100, 600, 500],
+  current_zones: [],
+  stationary: false,
+  has_snapshot: true,
+  has_clip: false,
+  attributes: {},
+  thumbnail: null,
+  ...rest,
+});
+const event = (type: string, after: object) => JSON.stringify({ type, before: after, after });
+
+const GOOD: Record<(typeof DETECTION_FORMATS)[number], string> = {
+  depthwatt: JSON.stringify({
+    id: "m1",
+    leftSequence: 12,
+    image: "raw",
+    imageSize: [640, 480],
+    detections: [
+      { id: 7, label: "person", box: [64, 48, 320, 240] },
+      { polygon: [[0, 0], [640, 0], [320, 480]] }, // biome-ignore format: three corners
+    ],
+  }),
+  frigate: event("update", state("porch", [320, 180, 640, 540])),
+  homeAssistant: JSON.stringify({
+    timeMs: 1735689604500,
+    matches: { person: [{ score: 91.2, box: [0.1, 0.2, 0.5, 0.4] }], cat: [] },
+  }),
+};
+
+test("every format gives corners as fractions of the image, and the frame", () => {
+  expect(parseMessage(GOOD.depthwatt, OPTIONS.depthwatt)).toMatchObject({
+    id: "m1",
+    reference: { kind: "sequence", sequence: 12 },
+    image: "raw",
+    detections: [
+      { id: "7", label: "person", corners: [{ x: 0.1, y: 0.1 }, {}, { x: 0.5, y: 0.5 }, {}], isBox: true },
+      { id: undefined, corners: [{}, {}, { x: 0.5, y: 1 }], isBox: false },
+    ],
+  });
+  expect(parseMessage(GOOD.frigate, OPTIONS.frigate)).toMatchObject({
+    reference: { kind: "time", timeMs: 1735689604500 },
+    detections: [
+      {
+        id: "1735689600.25-k3x9qd",
+        label: "person",
+        corners: [{ x: 0.25, y: 0.25 }, {}, { x: 0.5, y: 0.75 }, {}],
+        ended: false,
+      },
+    ],
+  });
+  const ended = event("end", state("porch", [0, 0, 10, 10], { end_time: 1735689609 }));
+  expect(parseMessage(ended, OPTIONS.frigate)).toMatchObject({ detections: [{ ended: true }] });
+  expect(parseMessage(event("new", state("garden", [0, 0, 10, 10])), OPTIONS.frigate)).toBeUndefined();
+  expect(parseMessage(GOOD.homeAssistant, OPTIONS.homeAssistant)).toMatchObject({
+    reference: { kind: "time", timeMs: 1735689604500 },
+    detections: [{ label: "person", corners: [{ x: 0.2, y: 0.1 }, {}, { x: 0.4, y: 0.5 }, {}] }],
+  });
+});
+
+test.each([
+  ["", "expected JSON"],
+  ['{"detections": [NaN]}', "expected JSON"],
+  ["[]", "expected an object as message, got a list of 0"],
+  ["{}", "expected detections: a list"],
+  [
+    JSON.stringify({ detections: Array(MAX_DETECTIONS + 1).fill({}) }),
+    "at most 50 detections, got a list of 51",
+  ],
+  ['{"timeMs": "now", "detections": []}', 'timeMs, milliseconds since 1970, got "now"'],
+  ['{"timeMs": 1e999, "detections": []}', "expected a number as timeMs"],
+  ['{"leftTimestampNs": 5, "detections": []}', "digits in quotes"],
+  ['{"leftTimestampNs": "9999999999999999999", "detections": []}', "digits in quotes"],
+  ['{"image": "left", "detections": []}', 'expected image "rectified" or "raw"'],
+  ['{"imageSize": [0, 1], "detections": []}', "expected imageSize"],
+  [`{"id": "${"x".repeat(65)}", "detections": []}`, "an id of at most 64"],
+  [`"${"x".repeat(70_000)}"`, "expected at most 65536 bytes, got 70002"],
+])("the message %.60s is refused with its reason", (text, why) => {
+  expect(parseMessage(text, OPTIONS.depthwatt)).toMatchObject({ reason: expect.stringContaining(why) });
+});
+
+test.each([
+  [{ box: [0.5, 0.5, 0.4, 0.6] }, "a box with an area"],
+  [{ box: [0, 0, 1] }, "expected box [left, top, right, bottom], got a list of 3"],
+  [{ box: [null, 0, 1, 1] }, "expected a number as a corner, got nothing"],
+  [{ box: [0, 0, 640, 480] }, "boxes in pixels need imageSize"],
+  [{ polygon: [[0, 0], [1, 1]] }, "a polygon of 3 to 64 corners"], // biome-ignore format: two corners
+  [7, "expected box"],
+])("the detection %j is answered with its reason, and the others are measured", (bad, why) => {
+  const text = JSON.stringify({ detections: [bad, { box: [0, 0, 1, 1] }] });
+  expect(parseMessage(text, OPTIONS.depthwatt)).toMatchObject({
+    detections: [{ corners: expect.stringContaining(why) }, { corners: { length: 4 } }],
+  });
+});
+
+test("damaged messages never throw, and corners are always numbers", () => {
+  const damage = fc.array(fc.tuple(fc.nat(), fc.constantFrom(...'{}[],:"e-0919.\\\u0000nutrlfas', "")), {
+    maxLength: 6,
+  });
+  const seed = Number(process.env.DEPTHWATT_SEED ?? 1) | 0;
+  fc.assert(
+    fc.property(fc.constantFrom(...DETECTION_FORMATS), damage, fc.json(), (format, steps, json) => {
+      let text = GOOD[format];
+      for (const [at, replaced] of steps) {
+        const place = at % text.length;
+        text = text.slice(0, place) + replaced + text.slice(place + 1);
+      }
+      for (const each of [text, json]) {
+        const parsed = parseMessage(each, OPTIONS[format]);
+        if (parsed === undefined || "reason" in parsed) continue;
+        for (const { corners } of parsed.detections) {
+          if (typeof corners === "string") continue;
+          for (const { x, y } of corners)
+            expect([Number.isFinite(x), Number.isFinite(y)]).toEqual([true, true]);
+        }
+      }
+    }),
+    { seed, numRuns: 500 },
+  );
+});
+
+function frameAt(sequence: number): ComputedFrame {
+  const slot = { disparityQ4: Int16Array.of(sequence, 0), confidence: Uint8Array.of(1, 1) };
+  const [width, height, leftTimestampNs] = [2, 1, BigInt(sequence) * 100_000_000n];
+  return { slot, width, height, leftTimestampNs, leftSequence: sequence, clock: "file" } as ComputedFrame;
+}
+
+test("the history finds late frames, waits for early ones, and says which are gone", () => {
+  const history = new DepthHistory(3);
+  expect(history.byTime(0, 50)).toBe("empty");
+  for (const sequence of [1, 2, 3, 5]) history.add(frameAt(sequence), 100 * sequence);
+  const memory = history.newest!.disparityQ4.buffer;
+  expect(history.bySequence(2)).toMatchObject({ sequence: 2, timestampNs: 200_000_000n });
+  expect([1, 4, 6].map((sequence) => history.bySequence(sequence))).toEqual(["late", "missing", "early"]);
+  expect(history.byTime(310, 50)).toMatchObject({ sequence: 3, timeMs: 300 });
+  expect(history.byTime(100, 50)).toBe("late");
+  expect(history.byTime(400, 50)).toBe("missing");
+  expect(history.byTime(510, 50)).toMatchObject({ sequence: 5 });
+  expect(history.byTime(540, 50)).toBe("early");
+  expect(history.byTime(540, 50, true)).toMatchObject({ sequence: 5 });
+  expect(history.byTimestamp(290_000_000n, 50)).toMatchObject({ sequence: 3 });
+  // The ring takes no new memory.
+  for (const sequence of [6, 7, 8]) history.add(frameAt(sequence), 100 * sequence);
+  expect(history.newest!.disparityQ4.buffer).toBe(memory);
+  history.clear();
+  expect(history.byTime(800, 50)).toBe("empty");
+});
+
+test("the mode by hand: an object in front of a wall, filled and doubtful pixels, a larger wall at the corners", () => {
+  const [width, height] = [40, 40];
+  const disparityQ4 = new Int16Array(width * height).fill(160);
+  const confidence = new Uint8Array(width * height).fill(255);
+  for (let y = 12; y < 28; y++) disparityQ4.fill(320, y * width + 12, y * width + 28);
+  const image = { width, height, disparityQ4, confidence };
+  const whole = [{ x: 0, y: 0 }, { x: 1, y: 0 }, { x: 1, y: 1 }, { x: 0, y: 1 }]; // biome-ignore format: a box
+  const around = whole.map(({ x, y }) => ({ x: 0.2 + 0.6 * x, y: 0.2 + 0.6 * y }));
+  const options = { minConfidence: 128, maxPixels: 10_000, preferMiddle: true };
+  // 256 of the 576 pixels of the box are the object, and nearly all of its middle.
+  expect(measureDetection(image, around, options)).toEqual({
+    disparityPixels: 20,
+    spreadPixels: 0,
+    x: 19.5,
+    y: 19.5,
+    matchedShare: 1,
+    atDistanceShare: 256 / 576,
+  });
+  expect(measureDetection(image, around, { ...options, preferMiddle: false })).toMatchObject({
+    disparityPixels: 10,
+  });
+  // Filled pixels (confidence 0) and doubtful ones do not count: only the wall is left.
+  for (let y = 12; y < 28; y++) confidence.fill(y % 2 === 0 ? 0 : 127, y * width + 12, y * width + 28);
+  expect(measureDetection(image, around, options)).toMatchObject({
+    disparityPixels: 10,
+    matchedShare: 320 / 576,
+  });
+  confidence.fill(0);
+  expect(measureDetection(image, whole, { ...options, minConfidence: 0 })).toEqual({ matchedShare: 0 });
+});
+
+test("distances in the rendered scene: up to 5 m, where 30 % of a box is matched, most are within 1 %", async () => {
+  const [width, height] = [640, 480];
+  const renderer = new SceneRenderer(loadNative(), { width, height, view: "rectified" });
+  const { left, right } = await renderer.frame(0);
+  const view = sceneView(width, height);
+  const truth = renderer.truth(0, "left", view).disparity.data;
+  renderer.close();
+  const pair = { width, height, left: Uint8Array.from(left.data), right: Uint8Array.from(right.data) };
+  const { config } = loadConfig({ environment: {}, set: ["board=none", "match.numDisparities=96"] });
+  const description = greyPairLayout(width, height);
+  const frame = await computeFrame(
+    pair,
+    engineOptionsFrom(config, { description }, uncalibrated(width, height)),
+  );
+  const geometry = { ...view, baselineMetres: SCENE_BASELINE_METRES, disparityOffsetPixels: 0 };
+  const errors: number[] = [];
+  for (const side of [24, 32, 48, 72])
+    for (let top = 0; top + side <= height; top += 8)
+      for (let x0 = 0; x0 + side <= width; x0 += 8) {
+        const inside: number[] = [];
+        for (let y = top; y < top + side; y += 2)
+          for (let x = x0; x < x0 + side; x += 2) inside.push(truth[y * width + x]!);
+        inside.sort((a, b) => a - b);
+        const part = (share: number) => inside[Math.floor(share * (inside.length - 1))]!;
+        const distance = (view.focalPixels * SCENE_BASELINE_METRES) / part(0.5);
+        // Only boxes on one surface have one distance.
+        if (distance > 5 || part(0.99) / part(0.01) > 1.03 || part(0.5) > 80) continue;
+        const [l, r, t, b] = [x0 / width, (x0 + side) / width, top / height, (top + side) / height];
+        const corners = [{ x: l, y: t }, { x: r, y: t }, { x: r, y: b }, { x: l, y: b }]; // biome-ignore format: a box
+        const measured = measureDetection({ width, height, ...frame }, corners, {
+          minConfidence: 128,
+          maxPixels: 16_000,
+          preferMiddle: true,
+        });
+        if (measured.matchedShare < 0.3 || !("disparityPixels" in measured)) continue;
+        errors.push(Math.abs(depthMetres(measured.disparityPixels, geometry)! / distance - 1));
+      }
+  errors.sort((a, b) => a - b);
+  // The rest is the matcher's sub-pixel error: 1 % is an eighth of a pixel at 5 m.
+  expect(errors.length).toBeGreaterThan(80);
+  expect(errors[errors.length >> 1]!).toBeLessThan(0.008);
+  expect(errors.filter((error) => error < 0.01).length / errors.length).toBeGreaterThan(0.7);
+  expect(errors.at(-1)!).toBeLessThan(0.04);
+});
+
+test("corners of the captured image are mapped as the rectification maps do", () => {
+  const calibration = sceneCalibration({ width: 320, height: 240 });
+  const rectification = rectify(calibration);
+  const map = buildMap(
+    calibration.left,
+    rectification.R1,
+    rectification.P1,
+    calibration.imageSize,
+    rectification,
+  );
+  for (const [x, y] of [
+    [40, 30],
+    [160, 120],
+    [300, 200],
+  ] as const) {
+    // biome-ignore format: points
+    const at = 2 * (y * 320 + x);
+    const [px, py] = [map[at]! / MAP_STEPS_PER_PIXEL, map[at + 1]! / MAP_STEPS_PER_PIXEL];
+    const point = rectifyPoint(calibration.left, rectification.R1, rectification.P1, px, py)!;
+    expect(Math.hypot(point.x - x, point.y - y)).toBeLessThan(0.1);
+    // A polygon around the point contains it after the mapping, at the same place in the image.
+    const around = [
+      [-4, -4],
+      [4, -4],
+      [4, 4],
+      [-4, 4],
+    ].map(([dx, dy]) => ({
+      // biome-ignore format: corners
+      x: (px + dx! + 0.5) / 320,
+      y: (py + dy! + 0.5) / 240,
+    }));
+    const mapped = rectifyCorners(around, { calibration, rectification })!;
+    const mean = (axis: "x" | "y") => mapped.reduce((sum, each) => sum + each[axis], 0) / mapped.length;
+    expect(Math.abs(mean("x") * rectification.width - 0.5 - x)).toBeLessThan(0.2);
+    expect(Math.abs(mean("y") * rectification.height - 0.5 - y)).toBeLessThan(0.2);
+  }
+});
+
+test("an answer has position, size, speed where ids repeat, and a reason where nothing is known", () => {
+  const calibration = sceneCalibration({ width: 64, height: 64, view: "rectified" });
+  const rectification = rectify(calibration);
+  const { focalPixels, baselineMetres, cx } = rectification;
+  const kept = (metres: number, timeMs: number) => ({
+    width: 64,
+    height: 64,
+    clock: "monotonic" as const,
+    timestampNs: 0n,
+    sequence: 0,
+    timeMs,
+    disparityQ4: new Int16Array(64 * 64).fill(Math.round((16 * focalPixels * baselineMetres) / metres)),
+    confidence: new Uint8Array(64 * 64).fill(255),
+  });
+  const tracks = new Tracks(10);
+  const options = {
+    picture: { rig: { calibration, rectification }, hasDepth: true },
+    image: "rectified",
+    minConfidence: 1,
+  } as const;
+  const detection = (left: number, right: number, id?: string) => ({
+    id,
+    label: "person",
+    isBox: true,
+    ended: false,
+    corners: [{ x: left, y: 0 }, { x: right, y: 0 }, { x: right, y: 1 }, { x: left, y: 1 }], // biome-ignore format: a box
+  });
+  const answer = (metres: number, timeMs: number, box = detection(0.5, 1.5, "a"), changed: object = {}) =>
+    answerDetections(kept(metres, timeMs), [box], tracks, { ...options, ...changed })[0] as never as Record<
+      string,
+      never
+    >;
+  const first = answer(1.25, 1000);
+  const z = (16 * focalPixels * baselineMetres) / Math.round((16 * focalPixels * baselineMetres) / 1.25);
+  expect(first).toMatchObject({ id: "a", label: "person", spreadMetres: 0, matchedShare: 1, clipped: true });
+  expect(first.distanceMetres).toBeCloseTo(z, 3);
+  expect((first.position as { x: number }).x).toBeCloseTo(((47.5 - cx) * z) / focalPixels, 3);
+  expect(first.sizeMetres).toEqual({
+    width: Number(((32 * z) / focalPixels).toFixed(4)),
+    height: expect.any(Number),
+  });
+  expect(first.speed).toMatchObject({ available: false });
+  // Half a metre in half a second.
+  const second = answer(0.75, 1500).speed as { metresPerSecond: number; z: number };
+  expect(second.z).toBeLessThan(-0.8);
+  expect(second.z).toBeGreaterThan(-1.2);
+  expect(tracks.nearest()).toEqual({ person: expect.closeTo(0.75, 1) });
+  // A detection that arrives late changes neither speed nor place.
+  expect((answer(3, 1200).speed as { z: number }).z).toBe(second.z);
+  const unknown = (text: string) => ({
+    distanceMetres: { available: false, reason: expect.stringContaining(text) },
+  });
+  expect(answer(1, 2000, detection(1.2, 1.4))).toMatchObject(unknown("outside the image"));
+  expect(answer(1, 2000, { ...detection(0, 1), corners: "expected a box" } as never)).toMatchObject(
+    unknown("expected a box"),
+  );
+  expect(answer(1, 2000, detection(0, 1), { picture: { rig: undefined, hasDepth: false } })).toMatchObject(
+    unknown("calibration"),
+  );
+  expect(answer(1, 2000, detection(0, 1), { minConfidence: 256 })).toMatchObject({
+    ...unknown("fewer than"),
+    matchedShare: 0,
+  });
+});
+
+test("objects are bounded in number and forgotten", () => {
+  let now = 0;
+  const tracks = new Tracks(2, () => now);
+  for (let id = 0; id < 1000; id++) tracks.add(String(id), "car", 0, { x: 0, y: 0, z: 1 + id });
+  expect(tracks.size).toBe(256);
+  expect(tracks.nearest()).toEqual({ car: 1 + 744 });
+  tracks.end("744");
+  expect(tracks.nearest()).toEqual({ car: 1 + 745 });
+  now = 2001;
+  expect(tracks.nearest()).toEqual({});
+  expect(tracks.size).toBe(0);
+});
+
+test.each([
+  [["format=frigate"], "width and height of detect"],
+  [["imageWidth=5"], "expected both or none"],
+  [["topic=a/#"], "a topic without wildcards"],
+])("the settings %j are refused", (settings, why) => {
+  const set = ["enabled=true", ...settings].map((one) => `outputs.detections.${one}`);
+  expect(() => loadConfig({ set, environment: {} })).toThrow(why);
+});
+
+test("the example's settings are accepted", () => {
+  const { config } = loadConfig({ file: "examples/frigate/depthwatt.yaml", environment: {} });
+  expect(config.outputs.detections).toMatchObject({ enabled: true, format: "frigate", camera: "porch" });
+});

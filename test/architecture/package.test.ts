@@ -12,7 +12,7 @@ const manifest = JSON.parse(readFileSync("package.json", "utf8"));
 const GENERATED = "build/generated/";
 /** Limits of the package: raise them only for files that a user needs. */
 const MAX_FILES = 1100;
-const MAX_UNPACKED_BYTES = 6.9e6;
+const MAX_UNPACKED_BYTES = 6.92e6;
 let packed: Set<string>;
 let unpackedBytes = 0;
 

@@ -22,6 +22,10 @@ export interface Topics {
   detections: string;
   /** JSON, the distances of detections, not retained. */
   distances: string;
+  /** JSON, the plane of the floor, not retained. */
+  floor: string;
+  /** JSON, free, occupied and unknown cells of the floor, not retained. */
+  grid: string;
   stream(name: StreamName): string;
 }
 
@@ -79,6 +83,8 @@ export function makeTopics(base: string, device: string): Topics {
     quality: `${prefix}/quality`,
     detections: `${prefix}/detections`,
     distances: `${prefix}/distances`,
+    floor: `${prefix}/floor`,
+    grid: `${prefix}/grid`,
     stream: (name) => `${prefix}/${name}`,
   };
 }

@@ -31,6 +31,7 @@ needs("mosquitto").suite("derived topics", () => {
       ...["source.synthetic.width=160", "source.synthetic.height=120", "match.numDisparities=32"],
       ...["outputs.viewer.enabled=false", "outputs.derived.enabled=true", "outputs.derived.minPixels=50"],
       ...["outputs.derived.scan=true", "outputs.derived.quality=true", "outputs.derived.scanMinPixels=1"],
+      ...["outputs.derived.floor=auto", "outputs.derived.grid=true"],
       ...["outputs.derived.rateHz=max", "outputs.mqtt.confidence.enabled=true"],
       "outputs.derived.zones=all 0,0 1,0 1,1 0,1; lower 0,0.5 1,0.5 1,1 0,1",
     ];
@@ -46,12 +47,16 @@ needs("mosquitto").suite("derived topics", () => {
       zones: new Map(),
       scan: new Map(),
       quality: new Map(),
+      floor: new Map(),
+      grid: new Map(),
     };
     client.on("message", (topic, payload) => {
       const message = JSON.parse(payload.toString()) as Derived;
       heard[topic.split("/").at(-1)!]!.set(message.leftTimestampNs, message);
     });
-    await client.subscribeAsync(["zones", "scan", "quality"].map((leaf) => `depthwatt/robot/${leaf}`));
+    await client.subscribeAsync(
+      ["zones", "scan", "quality", "floor", "grid"].map((leaf) => `depthwatt/robot/${leaf}`),
+    );
     const consumer = connectConsumer(broker.url, { streams: ["depth", "confidence"] });
     cleanups.push(() => consumer.close());
     const frames = new Map<string, { depth?: Uint16Array; confidence?: Uint8Array }>();
@@ -107,6 +112,14 @@ needs("mosquitto").suite("derived topics", () => {
       );
       expect(wrong.length).toBeLessThanOrEqual(2);
     }
+    // The scene's camera is 1.3 m above the floor and looks down by 11.3 degrees; small images, so twice the tolerance.
+    await until("a floor", () => heard.floor!.size > 0 && heard.grid!.size > 0, 10_000);
+    const { floor } = [...heard.floor!.values()].at(-1) as unknown as { floor: Record<string, number> };
+    expect(Math.abs(floor.heightMetres! - 1.3)).toBeLessThan(0.04);
+    expect(Math.abs(floor.pitchDegrees! - 11.3)).toBeLessThan(1);
+    const { grid } = [...heard.grid!.values()].at(-1) as unknown as { grid: { rows: string[] } };
+    expect(grid.rows).toHaveLength(100);
+    expect(grid.rows.join("")).toMatch(/^(?=.*#)(?=.*\.)[?.#v]*$/);
     await until(
       "noise",
       () => [...heard.quality!.values()].some((q) => typeof q.temporalNoisePixels === "number"),

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens the output of measurements that are derived from depth.
-import { makeTopics } from "../../../core/frame/topics.js";
+import { makeTopics, type Topics } from "../../../core/frame/topics.js";
 import { DepthwattError } from "../../../core/index.js";
 import type { ComputedFrame } from "../../contracts/computed-frame.js";
+import { loadNative } from "../../contracts/native.js";
 import type {
   FrameLease,
   Output,
@@ -11,6 +12,8 @@ import type {
   OutputPicture,
 } from "../../contracts/output.js";
 import { SideTopics } from "../../mqtt/side-topics.js";
+import { Obstacles } from "./floor/obstacles.js";
+import type { FloorGeometry } from "./floor/plane.js";
 import { nearestIn, nearestScan, type ScanGeometry } from "./nearest.js";
 import { parseZones, polygonSpans, type Span, type Zone } from "./polygon.js";
 import { gridOver, planeFit, TemporalNoise } from "./quality.js";
@@ -46,7 +49,8 @@ interface Prepared {
 class DerivedOutput implements Output {
   readonly ready: Promise<unknown>;
   readonly #side: SideTopics;
-  readonly #topics: { zones: string; scan: string; quality: string };
+  readonly #topics: Topics;
+  readonly #obstacles: Obstacles | undefined;
   #settings: DerivedSettings;
   #picture: OutputPicture;
   #zones: readonly Zone[] = [];
@@ -58,8 +62,11 @@ class DerivedOutput implements Output {
     const { base, device, notice } = context;
     this.#settings = context.settings;
     this.#picture = context;
-    const { zones, scan, quality } = makeTopics(base, device);
-    this.#topics = { zones, scan, quality };
+    this.#topics = makeTopics(base, device);
+    if (context.settings.floor !== "off") {
+      const native = loadNative();
+      this.#obstacles = new Obstacles(context.settings, native.stages, native.cpuFeatures().best);
+    }
     this.#side = new SideTopics({
       broker: context.broker!()!,
       name: `${device}-derived`,
@@ -71,8 +78,9 @@ class DerivedOutput implements Output {
 
   /** Frames are offered while anything is on. */
   get streams(): readonly string[] {
-    const { scan, quality } = this.#settings;
+    const { scan, quality, grid } = this.#settings;
     return [
+      ...(this.#obstacles === undefined ? [] : ["floor", ...(grid ? ["grid"] : [])]),
       ...(this.#zones.length > 0 ? ["zones"] : []),
       ...(scan ? ["scan"] : []),
       ...(quality ? ["quality"] : []),
@@ -123,6 +131,11 @@ class DerivedOutput implements Output {
       if (scan) messages.push([this.#topics.scan, { ...head, scan: this.#scanFigures(frame) }]);
       if (quality)
         messages.push([this.#topics.quality, { ...head, ...this.#qualityFigures(frame, prepared) }]);
+      if (this.#obstacles !== undefined) {
+        const { floor, grid } = this.#obstacles.documents(frame, this.#floorGeometry(frame));
+        messages.push([this.#topics.floor, { ...head, floor }]);
+        if (grid !== undefined) messages.push([this.#topics.grid, { ...head, grid }]);
+      }
     } finally {
       lease.release();
     }
@@ -154,6 +167,13 @@ class DerivedOutput implements Output {
     if (rig === undefined || !hasDepth) return undefined;
     const { focalPixels, cx } = rig.rectification;
     return { focalPixels, centreX: cx };
+  }
+
+  #floorGeometry({ width, height }: ComputedFrame): FloorGeometry | undefined {
+    const { rig, hasDepth } = this.#picture;
+    if (rig === undefined || !hasDepth) return undefined;
+    const { focalPixels, baselineMetres, disparityOffsetPixels, cx, cy } = rig.rectification;
+    return { width, height, focalPixels, baselineMetres, disparityOffsetPixels, cx, cy };
   }
 
   #scanFigures({ slot, width, height }: ComputedFrame): object {

@@ -8,7 +8,7 @@ import { parseZones } from "./polygon.js";
 const share = z.number().min(0).max(1);
 
 export const derivedSettings = section(
-  "Small topics derived from depth, at the broker of outputs.mqtt: zones, scan, quality.",
+  "Small topics derived from depth, at the broker of outputs.mqtt: zones, scan, quality, floor, grid.",
   {
     enabled: setting(z.boolean(), {
       default: false,
@@ -53,14 +53,70 @@ export const derivedSettings = section(
       default: 0.5,
       description: "Side of the window in the middle that a plane is fitted to, share of the picture.",
     }),
+    floor: setting(z.enum(["off", "auto", "set"]), {
+      default: "off",
+      takesEffect: "restart",
+      description:
+        "Publishes the floor: auto estimates it; set takes floorHeightMetres and floorTiltDegrees.",
+    }),
+    floorHeightMetres: setting(z.number().min(0.05).max(10), {
+      default: 1,
+      unit: "m",
+      takesEffect: "restart",
+      description: "Height of the left camera above the floor, with floor set.",
+    }),
+    floorTiltDegrees: setting(z.number().min(-30).max(80), {
+      default: 0,
+      unit: "degrees",
+      takesEffect: "restart",
+      description: "How far the cameras look down, with floor set.",
+    }),
+    grid: setting(z.boolean(), {
+      default: false,
+      takesEffect: "restart",
+      description: "Publishes obstacles, drop-offs and free floor as cells; needs floor auto or set.",
+    }),
+    gridMetres: setting(z.number().min(0.5).max(20), {
+      default: 5,
+      unit: "m",
+      takesEffect: "restart",
+      description: "Side of the grid.",
+    }),
+    gridCellMetres: setting(z.number().min(0.02).max(1), {
+      default: 0.05,
+      unit: "m",
+      takesEffect: "restart",
+      description: "Side of a cell.",
+    }),
+    obstacleMetres: setting(z.number().min(0.01).max(2), {
+      default: 0.05,
+      unit: "m",
+      takesEffect: "restart",
+      description:
+        "Height above the floor from which on something is an obstacle; grows with the stereo error.",
+    }),
+    dropMetres: setting(z.number().min(0.01).max(2), {
+      default: 0.08,
+      unit: "m",
+      takesEffect: "restart",
+      description: "Depth below the floor from which on it is a drop-off; grows with the stereo error.",
+    }),
   },
   "live",
 );
 
 export type DerivedSettings = Exact<z.infer<typeof derivedSettings>>;
 
-export function brokenDerived({ zones, scanTop, scanBottom }: DerivedSettings): BrokenSetting[] {
+export function brokenDerived(settings: DerivedSettings): BrokenSetting[] {
+  const { zones, scanTop, scanBottom } = settings;
   const broken: BrokenSetting[] = [];
+  if (settings.grid && settings.floor === "off")
+    broken.push({ keys: ["grid", "floor"], text: "expected floor auto or set with a grid, got off" });
+  if (settings.gridCellMetres > settings.gridMetres)
+    broken.push({
+      keys: ["gridCellMetres", "gridMetres"],
+      text: `expected gridCellMetres of at most gridMetres, got ${settings.gridCellMetres} and ${settings.gridMetres}`,
+    });
   const parsed = zones === undefined ? [] : parseZones(zones);
   if (typeof parsed === "string") broken.push({ keys: ["zones"], text: parsed });
   if (scanTop >= scanBottom)

@@ -2,6 +2,9 @@
 // Zones, scan and quality by hand.
 import { expect, test } from "vitest";
 import { loadConfig } from "../../../edge/config/index.js";
+import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
+import { loadNative } from "../../../edge/contracts/native.js";
+import { Obstacles } from "../../../edge/outputs/derived/floor/obstacles.js";
 import { nearestIn, nearestScan } from "../../../edge/outputs/derived/nearest.js";
 import { parseZones, polygonSpans } from "../../../edge/outputs/derived/polygon.js";
 import { gridOver, planeFit, TemporalNoise } from "../../../edge/outputs/derived/quality.js";
@@ -144,4 +147,69 @@ test("noise over frames: the standard deviation of what alternates, nothing of w
   expect(still[3]).toBe(0);
   frames[2]!.confidence.fill(0);
   expect(frames.map((frame) => noise.add(frame))[3]).toBeNaN();
+});
+
+/** A floor 1 m below cameras that look ahead, with a box 2.05 m ahead. */
+function floorFrame(seconds: number, unmatchedFrom = 240) {
+  const [width, height] = [320, 240];
+  const disparityQ4 = Int16Array.from({ length: width * height }, (_, i) => {
+    const [x, y] = [i % width, Math.floor(i / width)];
+    return x >= 150 && x < 170 && y >= 150 && y < 168 ? 312 : Math.max(16, Math.round(3.2 * (y - 70)));
+  });
+  const confidence = new Uint8Array(width * height).fill(200).fill(0, unmatchedFrom * width);
+  const slot = { disparityQ4, confidence };
+  return { slot, width, height, leftTimestampNs: BigInt(seconds * 1e9) } as unknown as ComputedFrame;
+}
+
+test("the floor is estimated, kept while it is not seen, and then missing with a reason; the grid shows the box", () => {
+  const view = {
+    width: 320,
+    height: 240,
+    focalPixels: 200,
+    baselineMetres: 0.2,
+    disparityOffsetPixels: 0,
+    cx: 160,
+    cy: 70,
+  };
+  const { stages } = loadNative();
+  const set = [
+    "outputs.derived.floor=auto",
+    "outputs.derived.grid=true",
+    "outputs.derived.gridCellMetres=0.1",
+  ];
+  const opened = (more: string[] = []) =>
+    new Obstacles(
+      loadConfig({ set: [...set, ...more], environment: {} }).config.outputs.derived,
+      stages,
+      "scalar",
+    );
+  const obstacles = opened();
+  const { floor, grid } = obstacles.documents(floorFrame(1), view) as Record<string, never>;
+  expect(floor).toMatchObject({
+    source: "estimated",
+    heightMetres: expect.closeTo(1, 2),
+    pitchDegrees: expect.closeTo(0, 0),
+    rollDegrees: expect.closeTo(0, 1),
+  });
+  const { rows, scan } = grid as { rows: string[]; scan: { ranges: (number | null)[] } };
+  // 2.05 m ahead, 0 to 0.2 m left of the left camera: the middle of the baseline is 0.1 m right of it.
+  expect(rows[50 - 1 - 20]!.slice(21, 26)).toMatch(/#/);
+  expect(rows.join("")).not.toContain("v");
+  expect(Math.abs(scan.ranges[32]! - 2.05)).toBeLessThan(0.15);
+  const dark = (seconds: number) => obstacles.documents(floorFrame(seconds, 0), view);
+  expect(dark(2)).toMatchObject({ floor: { source: "kept", confidence: 0, reason: expect.any(String) } });
+  const reason = expect.stringContaining("fewer than a twentieth");
+  expect(dark(4)).toMatchObject({ floor: { available: false, reason }, grid: { available: false, reason } });
+  expect(obstacles.documents(floorFrame(5), undefined).floor).toMatchObject({ available: false });
+  const wrong = opened(["outputs.derived.floor=set", "outputs.derived.floorHeightMetres=0.4"]);
+  expect(wrong.documents(floorFrame(1), view).floor).toMatchObject({
+    source: "set",
+    confidence: 0,
+    reason: expect.any(String),
+  });
+});
+
+test("a grid without a floor is refused", () => {
+  const set = ["outputs.derived.grid=true"];
+  expect(() => loadConfig({ set, environment: {} })).toThrow(/outputs\.derived\.(grid|floor).*auto or set/s);
 });

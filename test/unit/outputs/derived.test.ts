@@ -200,6 +200,14 @@ test("the floor is estimated, kept while it is not seen, and then missing with a
   expect(dark(2)).toMatchObject({ floor: { source: "kept", confidence: 0, reason: expect.any(String) } });
   const reason = expect.stringContaining("fewer than a twentieth");
   expect(dark(4)).toMatchObject({ floor: { available: false, reason }, grid: { available: false, reason } });
+  const narrow = { ...view, baselineMetres: 0.1 };
+  const small = floorFrame(1);
+  small.slot.disparityQ4.forEach((q4, i, all) => {
+    all[i] = Math.round(q4 / 4);
+  });
+  expect(opened().documents(small, narrow).floor).toMatchObject({
+    reason: expect.stringContaining("larger images"),
+  });
   expect(obstacles.documents(floorFrame(5), undefined).floor).toMatchObject({ available: false });
   const wrong = opened(["outputs.derived.floor=set", "outputs.derived.floorHeightMetres=0.4"]);
   expect(wrong.documents(floorFrame(1), view).floor).toMatchObject({

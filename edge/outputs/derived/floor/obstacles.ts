@@ -2,7 +2,6 @@
 // The floor and the obstacles of each frame as JSON: calls the stages "floor" and "grid", and filters the floor over time.
 import type { NativeStages } from "../../../../cuda/index.js";
 import type { ComputedFrame } from "../../../contracts/computed-frame.js";
-import type { DerivedSettings } from "../settings.js";
 import { type FloorGeometry, type FloorPlane, floorFigures, planeOf } from "./plane.js";
 
 /** Why there is no floor, by outcome of cuda/output/floor/floor.h. */
@@ -18,6 +17,8 @@ const REASONS = [
 const KEPT_SECONDS = 2;
 /** Share of the new frame's floor in the filtered one. */
 const NEW_SHARE = 0.25;
+/** A floor whose disparity in the lowest row is smaller cannot be separated from others: pixels on it may be 1 px off. */
+const LEAST_PIXELS = 10;
 const CELLS = 64 * 48;
 const TALL_METRES = 2;
 const ERROR_PIXELS = 0.5;
@@ -30,6 +31,18 @@ type Stage = (call: object) => unknown;
 const missing = (reason: string) => ({ available: false, reason }) as const;
 const round = (value: number, digits: number) => Number(value.toFixed(digits));
 
+/** Settings of outputs.derived. */
+export interface ObstacleSettings {
+  floor: "off" | "auto" | "set";
+  floorHeightMetres: number;
+  floorTiltDegrees: number;
+  grid: boolean;
+  gridMetres: number;
+  gridCellMetres: number;
+  obstacleMetres: number;
+  dropMetres: number;
+}
+
 export interface ObstacleDocuments {
   floor: object;
   /** Absent without a grid in the settings. */
@@ -40,7 +53,7 @@ export class Obstacles {
   readonly #floorStage: Stage;
   readonly #gridStage: Stage;
   readonly #variant: string;
-  readonly #settings: DerivedSettings;
+  readonly #settings: ObstacleSettings;
   readonly #found = new Float64Array(9);
   readonly #cells: Uint8Array;
   readonly #side: number;
@@ -48,7 +61,7 @@ export class Obstacles {
   #geometryKey = "";
   #lastSeenNs = 0n;
 
-  constructor(settings: DerivedSettings, stages: NativeStages, variant: string) {
+  constructor(settings: ObstacleSettings, stages: NativeStages, variant: string) {
     this.#settings = settings;
     this.#floorStage = stages.floor as unknown as Stage;
     this.#gridStage = stages.grid as unknown as Stage;
@@ -93,8 +106,12 @@ export class Obstacles {
       floor: this.#found,
     });
     const [outcome, a, b, c, , on, , under] = this.#found as unknown as number[];
-    const reason = REASONS[outcome!]!;
-    const isSeen = outcome === 0;
+    const lowest = (c! + b! * Math.ceil(geometry.height / 2)) / (16 * 65_536);
+    const isSmall = outcome === 0 && !isSet && lowest < LEAST_PIXELS;
+    const reason = isSmall
+      ? `its largest disparity is below ${LEAST_PIXELS} px: use larger images`
+      : REASONS[outcome!]!;
+    const isSeen = outcome === 0 && !isSmall;
     if (isSeen) {
       this.#lastSeenNs = leftTimestampNs;
       if (!isSet) this.#filtered = mixed(this.#filtered, { a: a!, b: b!, c: c! });

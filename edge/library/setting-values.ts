@@ -422,6 +422,22 @@ export interface SettingValues {
   "outputs.derived.quality"?: boolean | undefined;
   /** Side of the window in the middle that a plane is fitted to, share of the picture. (default 0.5) */
   "outputs.derived.qualityWindow"?: number | undefined;
+  /** Publishes the floor: auto estimates it; set takes floorHeightMetres and floorTiltDegrees. (default off) */
+  "outputs.derived.floor"?: "off" | "auto" | "set" | undefined;
+  /** Height of the left camera above the floor, with floor set. (m, default 1) */
+  "outputs.derived.floorHeightMetres"?: number | undefined;
+  /** How far the cameras look down, with floor set. (degrees, default 0) */
+  "outputs.derived.floorTiltDegrees"?: number | undefined;
+  /** Publishes obstacles, drop-offs and free floor as cells; needs floor auto or set. (default false) */
+  "outputs.derived.grid"?: boolean | undefined;
+  /** Side of the grid. (m, default 5) */
+  "outputs.derived.gridMetres"?: number | undefined;
+  /** Side of a cell. (m, default 0.05) */
+  "outputs.derived.gridCellMetres"?: number | undefined;
+  /** Height above the floor from which on something is an obstacle; grows with the stereo error. (m, default 0.05) */
+  "outputs.derived.obstacleMetres"?: number | undefined;
+  /** Depth below the floor from which on it is a drop-off; grows with the stereo error. (m, default 0.08) */
+  "outputs.derived.dropMetres"?: number | undefined;
   /** Receives boxes and polygons, and publishes the distance of each. (default false) */
   "outputs.detections.enabled"?: boolean | undefined;
   /** Topic that detections come from; unset: BASE/DEVICE/detections. */
@@ -450,22 +466,6 @@ export interface SettingValues {
   "outputs.detections.maxPerSecond"?: number | undefined;
   /** Time after which an object that is no longer detected is forgotten. (s, default 10) */
   "outputs.detections.keepSeconds"?: number | undefined;
-  /** Publishes the floor: auto estimates it; set takes floorHeightMetres and floorTiltDegrees. (default off) */
-  "outputs.derived.floor"?: "off" | "auto" | "set" | undefined;
-  /** Height of the left camera above the floor, with floor set. (m, default 1) */
-  "outputs.derived.floorHeightMetres"?: number | undefined;
-  /** How far the cameras look down, with floor set. (degrees, default 0) */
-  "outputs.derived.floorTiltDegrees"?: number | undefined;
-  /** Publishes obstacles, drop-offs and free floor as cells; needs floor auto or set. (default false) */
-  "outputs.derived.grid"?: boolean | undefined;
-  /** Side of the grid. (m, default 5) */
-  "outputs.derived.gridMetres"?: number | undefined;
-  /** Side of a cell. (m, default 0.05) */
-  "outputs.derived.gridCellMetres"?: number | undefined;
-  /** Height above the floor from which on something is an obstacle; grows with the stereo error. (m, default 0.05) */
-  "outputs.derived.obstacleMetres"?: number | undefined;
-  /** Depth below the floor from which on it is a drop-off; grows with the stereo error. (m, default 0.08) */
-  "outputs.derived.dropMetres"?: number | undefined;
   /** Publishes ROS messages. (default false) */
   "outputs.ros.enabled"?: boolean | undefined;
   /** sensor_msgs/Image of 16UC1, millimetres: the largest form. (default false) */

@@ -11,8 +11,8 @@ const manifest = JSON.parse(readFileSync("package.json", "utf8"));
 /** Files that the install writes before it compiles (scripts/native-sources.mjs). */
 const GENERATED = "build/generated/";
 /** Limits of the package: raise them only for files that a user needs. */
-const MAX_FILES = 1100;
-const MAX_UNPACKED_BYTES = 6.92e6;
+const MAX_FILES = 1120;
+const MAX_UNPACKED_BYTES = 7e6;
 let packed: Set<string>;
 let unpackedBytes = 0;
 

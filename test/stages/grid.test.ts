@@ -11,7 +11,10 @@ const HEIGHTS = { obstacleMetres: 0.05, tallMetres: 2, dropMetres: 0.08, errorPi
 const FORM = { cellMetres: 0.1, aheadCells: 50, leftCells: 41, minPixels: 3, stepX: 1 };
 
 /** Returns the cells of a map, [ahead][left]. */
-function grid(variant: string, call: object & { aheadCells: number; leftCells: number }): Uint8Array {
+function grid(
+  variant: string,
+  call: Record<string, unknown> & { aheadCells: number; leftCells: number },
+): Uint8Array {
   const cells = new Uint8Array(call.aheadCells * call.leftCells);
   expect(stage({ variant, ...call, cells })).toBe(variant);
   return cells;

@@ -184,7 +184,7 @@ test("the floor is estimated, kept while it is not seen, and then missing with a
       "scalar",
     );
   const obstacles = opened();
-  const { floor, grid } = obstacles.documents(floorFrame(1), view) as Record<string, never>;
+  const { floor, grid } = obstacles.documents(floorFrame(1), view) as { floor?: unknown; grid?: unknown };
   expect(floor).toMatchObject({
     source: "estimated",
     heightMetres: expect.closeTo(1, 2),

@@ -335,7 +335,7 @@ test("an answer has position, size, speed where ids repeat, and a reason where n
   const answer = (metres: number, timeMs: number, box = detection(0.5, 1.5, "a"), changed: object = {}) =>
     answerDetections(kept(metres, timeMs), [box], tracks, { ...options, ...changed })[0] as never as Record<
       string,
-      never
+      unknown
     >;
   const first = answer(1.25, 1000);
   const z = (16 * focalPixels * baselineMetres) / Math.round((16 * focalPixels * baselineMetres) / 1.25);

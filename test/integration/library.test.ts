@@ -45,7 +45,16 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test("the exports are few", () => {
   expect(Object.keys(library).sort()).toEqual(
-    ["DepthwattError", "VERSION", "isDepthwattError", "match", "openEngine", "openPair", "run"].sort(),
+    [
+      "DepthwattError",
+      "VERSION",
+      "isDepthwattError",
+      "match",
+      "openEngine",
+      "openPair",
+      "readSharedFrames",
+      "run",
+    ].sort(),
   );
 });
 

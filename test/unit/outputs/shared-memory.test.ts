@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frames in shared memory, read by the library: every stream, newest frame, overwritten frames, no work without readers, sockets
 // that lie, and paths that are in use. test/outputs/shared-readers.test.ts has the readers in other languages.
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, lstatSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
@@ -219,6 +220,13 @@ test("the path of a crashed run is taken over; a file, a running publisher and a
   await expect(openShared({ path: join(folder, "none", "a.sock") })).rejects.toThrow(
     failure("folder does not exist"),
   );
+  // A group that this user is in: its members may connect, others may not.
+  const group = execFileSync("id", ["-gn"], { encoding: "utf8" }).trim();
+  const grouped = join(folder, "group.sock");
+  const ours = await share({ path: grouped, group });
+  expect(lstatSync(grouped)).toMatchObject({ gid: process.getgid!() });
+  expect(lstatSync(grouped).mode & 0o777).toBe(0o660);
+  await ours.close();
   await expect(openShared({ group: "no-such-group" })).rejects.toThrow(failure("found no-such-group"));
   const settings = { slots: 4, points: false, leftColours: false, rateHz: "max" } as const;
   expect(brokenSharedMemory({ ...settings, path: `/${"x".repeat(107)}` })).toHaveLength(1);

@@ -266,10 +266,10 @@ void rectification(InstructionSet set, Random& random, int32_t width, int32_t he
     source.format = static_cast<PixelFormat>(format);
     source.blackLevel = random.whole(0, 3) == 0 ? random.whole(1, 255) : 0;
     source.width = random.whole(1, 90), source.height = random.whole(1, 20);
-    // Rows of kGreyDisparity are contiguous.
+    // Rows of kGreyDisparity are contiguous. A packed row of one pixel has 5 bytes.
     source.strideBytes = source.format == PixelFormat::kGreyDisparity
                              ? static_cast<size_t>(source.width)
-                             : static_cast<size_t>(3 * source.width + random.whole(0, 5)) + 1;
+                             : static_cast<size_t>(3 * source.width + random.whole(0, 5)) + 2;
     std::vector<uint8_t> bytes(sourceBytes(source.width, source.height, source.strideBytes, source.format, true));
     for (uint8_t& value : bytes) value = static_cast<uint8_t>(random.whole(0, 255));
     source.data = bytes.data();

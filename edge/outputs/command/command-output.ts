@@ -148,7 +148,8 @@ class CommandOutput implements Output {
       this.#isWriting = true;
       this.#readAtMs = performance.now();
       input.write(bytes, (error) => {
-        if (error || this.#process?.input !== input) return;
+        // Node reports no error for a write that a destroyed stream cuts off.
+        if (error || input.destroyed || this.#process?.input !== input) return;
         this.#isWriting = false;
         this.#sent += 1;
         this.#bytes += bytes.length;

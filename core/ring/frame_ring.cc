@@ -133,7 +133,7 @@ Status FrameRing::publish(const uint8_t* header, size_t headerBytes, const void*
   std::memcpy(at + offset, header, headerBytes);
   if (form == BodyForm::kDisparityCounts) {
     writeCounts(static_cast<const int16_t*>(body), bodyBytes / 2, reinterpret_cast<uint16_t*>(at + kSlotBodyOffset));
-  } else {
+  } else if (bodyBytes > 0) {  // An empty array may have no address.
     std::memcpy(at + kSlotBodyOffset, body, bodyBytes);
   }
   slot->publishedNs = monotonicNs();

@@ -2,8 +2,9 @@
 // A connection next to that of the frames, for small messages: they do not wait behind pictures, and pictures not behind them.
 // Retained messages are published again on every connect; of others the newest wins where the broker does not read.
 import type { MqttClient } from "mqtt";
+import { DepthwattError } from "../../core/index.js";
 import { BrokerConnection, uniqueClientId } from "../../core/mqtt/connection.js";
-import type { BrokerAccess } from "../contracts/output.js";
+import type { BrokerAccess, OutputContext } from "../contracts/output.js";
 import { MAX_REMAINING_LENGTH, plainPacketBytes, publishPacketHead } from "./publish-packet.js";
 
 export interface SideTopicsOptions {
@@ -30,6 +31,21 @@ const HEAD_ALLOWANCE = 1024;
 /** MQTT 5 properties of binary messages: consumers do not want old ones. */
 const BINARY = { contentType: "application/octet-stream", expirySeconds: 1, user: [] };
 const CLOSE_GRACE_MS = 500;
+
+/**
+ * Returns the broker of outputs.mqtt.
+ * @param output its name in the settings
+ * @throws DepthwattError CONFIG_INVALID if there is none
+ */
+export function requireBroker<T>({ broker }: OutputContext<T>, output: string, hint: string): BrokerAccess {
+  const found = broker?.();
+  if (found !== undefined) return found;
+  throw new DepthwattError(
+    "CONFIG_INVALID",
+    `outputs.${output}.enabled: expected a broker in outputs.mqtt.broker with it, got none`,
+    { hint },
+  );
+}
 
 export class SideTopics {
   readonly ready: Promise<unknown>;

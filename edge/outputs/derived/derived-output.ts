@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens the output of measurements that are derived from depth.
 import { makeTopics, type Topics } from "../../../core/frame/topics.js";
-import { DepthwattError } from "../../../core/index.js";
 import type { ComputedFrame } from "../../contracts/computed-frame.js";
 import { loadNative } from "../../contracts/native.js";
 import type {
+  BrokerAccess,
   FrameLease,
   Output,
   OutputContext,
   OutputCounters,
   OutputPicture,
 } from "../../contracts/output.js";
-import { SideTopics } from "../../mqtt/side-topics.js";
+import { requireBroker, SideTopics } from "../../mqtt/side-topics.js";
 import { Obstacles } from "./floor/obstacles.js";
 import type { FloorGeometry } from "./floor/plane.js";
 import { nearestIn, nearestScan, type ScanGeometry } from "./nearest.js";
@@ -28,13 +28,12 @@ const missing = (reason: string) => ({ available: false, reason }) as const;
 const round = (value: number, digits: number) => Number(value.toFixed(digits));
 
 export async function openDerived(context: OutputContext<DerivedSettings>): Promise<Output> {
-  if (context.broker?.() === undefined)
-    throw new DepthwattError(
-      "CONFIG_INVALID",
-      "outputs.derived.enabled: expected a broker in outputs.mqtt.broker with it, got none",
-      { hint: "Set outputs.mqtt.broker to the broker that the topics shall go to." },
-    );
-  return new DerivedOutput(context);
+  const broker = requireBroker(
+    context,
+    "derived",
+    "Set outputs.mqtt.broker to the broker that the topics shall go to.",
+  );
+  return new DerivedOutput(context, broker);
 }
 
 /** Buffers for one size and one set of settings. */
@@ -58,7 +57,7 @@ class DerivedOutput implements Output {
   #noisePixels: number | undefined;
   #drops = 0;
 
-  constructor(context: OutputContext<DerivedSettings>) {
+  constructor(context: OutputContext<DerivedSettings>, broker: BrokerAccess) {
     const { base, device, notice } = context;
     this.#settings = context.settings;
     this.#picture = context;
@@ -68,7 +67,7 @@ class DerivedOutput implements Output {
       this.#obstacles = new Obstacles(context.settings, native.stages, native.cpuFeatures().best);
     }
     this.#side = new SideTopics({
-      broker: context.broker!()!,
+      broker,
       name: `${device}-derived`,
       notice: (text) => notice(`derived: ${text}`),
     });

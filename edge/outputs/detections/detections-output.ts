@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers messages with detections: finds the frame that each belongs to, measures, and publishes the distances.
 import { makeTopics } from "../../../core/frame/topics.js";
-import { DepthwattError } from "../../../core/index.js";
 import type {
+  BrokerAccess,
   FrameLease,
   Output,
   OutputContext,
@@ -10,7 +10,7 @@ import type {
   OutputPicture,
 } from "../../contracts/output.js";
 import { RateLimit } from "../../control/rate-limit.js";
-import { SideTopics } from "../../mqtt/side-topics.js";
+import { requireBroker, SideTopics } from "../../mqtt/side-topics.js";
 import { RealtimeOffset } from "../mqtt/streams.js";
 import { answerDetections } from "./answer.js";
 import { DepthHistory, type Lookup } from "./history.js";
@@ -28,13 +28,12 @@ const MAX_WAITING = 64;
 const TICK_MS = 250;
 
 export async function openDetections(context: OutputContext<DetectionsSettings>): Promise<Output> {
-  if (context.broker?.() === undefined)
-    throw new DepthwattError(
-      "CONFIG_INVALID",
-      "outputs.detections.enabled: expected a broker in outputs.mqtt.broker with it, got none",
-      { hint: "Set outputs.mqtt.broker to the broker that the detections come from." },
-    );
-  return new DetectionsOutput(context);
+  const broker = requireBroker(
+    context,
+    "detections",
+    "Set outputs.mqtt.broker to the broker that the detections come from.",
+  );
+  return new DetectionsOutput(context, broker);
 }
 
 interface Waiting {
@@ -62,7 +61,7 @@ class DetectionsOutput implements Output {
   /** Refused messages that no answer named yet, by reason. */
   #unanswered = new Map<string, number>();
 
-  constructor(context: OutputContext<DetectionsSettings>) {
+  constructor(context: OutputContext<DetectionsSettings>, broker: BrokerAccess) {
     const { base, device, settings, notice } = context;
     this.#settings = settings;
     this.#picture = context;
@@ -72,7 +71,7 @@ class DetectionsOutput implements Output {
     this.#tracks = new Tracks(settings.keepSeconds);
     this.#limit = new RateLimit(settings.maxPerSecond);
     this.#side = new SideTopics({
-      broker: context.broker!()!,
+      broker,
       name: `${device}-detections`,
       notice: (text) => notice(`detections: ${text}`),
       subscriptions: [this.#topics.detections],

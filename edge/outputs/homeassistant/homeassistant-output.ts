@@ -4,9 +4,9 @@
 import { makeTopics } from "../../../core/frame/topics.js";
 import { DepthwattError } from "../../../core/index.js";
 import type { RunControl } from "../../contracts/control.js";
-import type { Output, OutputContext, OutputCounters } from "../../contracts/output.js";
+import type { BrokerAccess, Output, OutputContext, OutputCounters } from "../../contracts/output.js";
 import { VERSION } from "../../contracts/version.js";
-import { SideTopics } from "../../mqtt/side-topics.js";
+import { requireBroker, SideTopics } from "../../mqtt/side-topics.js";
 import {
   type ControlledSetting,
   discoveryPayload,
@@ -52,13 +52,8 @@ export function controlledSettings(
 
 export async function openHomeAssistant(context: OutputContext<HomeAssistantSettings>): Promise<Output> {
   const { settings, control, notice } = context;
-  const broker = context.broker?.();
-  if (broker === undefined)
-    throw new DepthwattError(
-      "CONFIG_INVALID",
-      "outputs.homeAssistant.enabled: expected a broker in outputs.mqtt.broker with it, got none",
-      { hint: "Set outputs.mqtt.broker to the URL of the broker that Home Assistant uses." },
-    );
+  const hint = "Set outputs.mqtt.broker to the URL of the broker that Home Assistant uses.";
+  const broker = requireBroker(context, "homeAssistant", hint);
   if (broker.embedded)
     notice("homeAssistant: the embedded broker is reached from this machine only; give the URL of another");
   let controlled: ControlledSetting[] = [];
@@ -69,7 +64,7 @@ export async function openHomeAssistant(context: OutputContext<HomeAssistantSett
         "homeAssistant: no switches and selects, because Home Assistant cannot sign requests; they need control.authentication broker",
       );
   }
-  return new HomeAssistantOutput(context, controlled);
+  return new HomeAssistantOutput(context, broker, controlled);
 }
 
 class HomeAssistantOutput implements Output {
@@ -85,7 +80,11 @@ class HomeAssistantOutput implements Output {
   #timer: NodeJS.Timeout | undefined;
   #refused = 0;
 
-  constructor(context: OutputContext<HomeAssistantSettings>, controlled: readonly ControlledSetting[]) {
+  constructor(
+    context: OutputContext<HomeAssistantSettings>,
+    broker: BrokerAccess,
+    controlled: readonly ControlledSetting[],
+  ) {
     const { base, device, settings, notice } = context;
     this.#context = context;
     this.#controlled = controlled;
@@ -93,7 +92,7 @@ class HomeAssistantOutput implements Output {
     this.#topic = discoveryTopic(settings.discoveryPrefix, base, device);
     const birth = `${settings.discoveryPrefix}/status`;
     this.#side = new SideTopics({
-      broker: context.broker!()!,
+      broker,
       name: `${device}-ha`,
       notice: (text) => notice(`homeAssistant: ${text}`),
       subscriptions: [birth, ...controlled.map(({ key }) => haCommandTopic(base, device, key))],

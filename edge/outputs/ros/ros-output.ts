@@ -2,9 +2,9 @@
 // The open output of ROS messages: each is written into a buffer that is used again when the socket has taken it.
 import { encodePng } from "../../../camera/index.js";
 import type { PointFrameName } from "../../../core/frame/frame-format.js";
-import { DepthwattError } from "../../../core/index.js";
 import type { ComputedFrame } from "../../contracts/computed-frame.js";
 import type {
+  BrokerAccess,
   FrameLease,
   Output,
   OutputContext,
@@ -24,7 +24,7 @@ import {
   writeImage,
   writePointCloud,
 } from "../../mcap/messages.js";
-import { SideTopics } from "../../mqtt/side-topics.js";
+import { requireBroker, SideTopics } from "../../mqtt/side-topics.js";
 import { RealtimeOffset } from "../mqtt/streams.js";
 import type { RosSettings } from "./settings.js";
 
@@ -32,13 +32,12 @@ import type { RosSettings } from "./settings.js";
 const BUFFERS = 2;
 
 export async function openRos(context: OutputContext<RosSettings>): Promise<Output> {
-  if (context.broker?.() === undefined)
-    throw new DepthwattError(
-      "CONFIG_INVALID",
-      "outputs.ros.enabled: expected a broker in outputs.mqtt.broker with it, got none",
-      { hint: "Set outputs.mqtt.broker to the broker that mqtt_client connects to." },
-    );
-  return new RosOutput(context);
+  const broker = requireBroker(
+    context,
+    "ros",
+    "Set outputs.mqtt.broker to the broker that mqtt_client connects to.",
+  );
+  return new RosOutput(context, broker);
 }
 
 /** Buffers for one size and one set of settings. */
@@ -65,13 +64,13 @@ class RosOutput implements Output {
   #prepared: Prepared | undefined;
   #encoding = false;
 
-  constructor(context: OutputContext<RosSettings>) {
+  constructor(context: OutputContext<RosSettings>, broker: BrokerAccess) {
     const { base, device, notice } = context;
     this.#settings = context.settings;
     this.#picture = context;
     this.#prefix = `${base}/${device}/ros`;
     this.#side = new SideTopics({
-      broker: context.broker!()!,
+      broker,
       name: `${device}-ros`,
       notice: (text) => notice(`ros: ${text}`),
     });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The floor: by hand, rendered rooms, twins of the definition.
+// Tests the floor with vectors by hand, with rendered rooms, and every fast form against the reference.
 import { describe, expect, test } from "vitest";
 import { SCENE_BASELINE_METRES, type ScenePose, sceneView } from "../../camera/index.js";
 import { floorFigures } from "../../edge/outputs/derived/floor/plane.js";
@@ -113,7 +113,7 @@ describe.each(forms)("floor, %s: by hand", (variant) => {
   });
 });
 
-test("floors of rendered rooms, with the disparity rounded to sixteenths, within 1 cm and 0.2 degrees", async () => {
+test("a floor in rendered rooms is found within 1 cm and 0.2 degrees", async () => {
   const { SceneRenderer } = await import("../../camera/index.js");
   const size = sceneView(640, 480);
   for (const pose of [{ heightMetres: 0.6, pitchDegrees: 20, rollDegrees: 5 }]) {

@@ -47,7 +47,7 @@ export function countCpuList(list: string): number {
     .filter((part) => part !== "")
     .reduce((sum, part) => {
       const [first, last = first] = part.split("-").map(Number);
-      return sum + (last ?? 0) - (first ?? 0) + 1;
+      return sum + last! - first! + 1;
     }, 0);
 }
 

@@ -66,7 +66,7 @@ function ina3221Hwmon(folder: string, read: ValueReader, out: InaChannels): void
         optionalNumber(read, voltage),
       ),
       sources: [{ file: voltage }, { file: current }],
-      decode: ([mv, ma], timestampNs) => productReading(mv ?? 0, ma ?? 0, timestampNs),
+      decode: ([mv, ma], timestampNs) => productReading(mv!, ma!, timestampNs),
     });
   }
 }
@@ -94,7 +94,7 @@ function ina3221Iio(folder: string, read: ValueReader, out: InaChannels): void {
         optionalNumber(read, voltage),
       ),
       sources: [{ file: voltage }, { file: current }],
-      decode: ([mv, ma], timestampNs) => productReading(mv ?? 0, ma ?? 0, timestampNs),
+      decode: ([mv, ma], timestampNs) => productReading(mv!, ma!, timestampNs),
     });
   }
 }
@@ -122,9 +122,9 @@ function ina238Hwmon(folder: string, device: string, read: ValueReader, out: Ina
     decode: ([mv, ma, microwatts], timestampNs) => ({
       available: true,
       timestampNs,
-      millivolts: mv ?? 0,
-      milliamperes: ma ?? 0,
-      powerMilliwatts: (microwatts ?? 0) / 1000,
+      millivolts: mv!,
+      milliamperes: ma!,
+      powerMilliwatts: microwatts! / 1000,
     }),
   });
 }

@@ -61,7 +61,7 @@ export function openIna(options: InaOptions = {}): PowerSensor | Unavailable {
         return !result.ok && isRefused(result.code);
       }),
     );
-    return { available: false, reason: failures[0] ?? "no rail could be read", ...(refused && { refused }) };
+    return { available: false, reason: failures[0]!, ...(refused && { refused }) };
   }
   return sensor;
 }

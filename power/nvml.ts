@@ -54,7 +54,7 @@ class NvmlSensor implements SampledSensor {
       decode: ([millijoules], timestampNs) => ({
         available: true,
         timestampNs,
-        energyMicrojoules: BigInt(Math.round(((millijoules ?? 0) - firstMillijoules) * 1000)),
+        energyMicrojoules: BigInt(Math.round((millijoules! - firstMillijoules) * 1000)),
       }),
     };
   }
@@ -70,7 +70,7 @@ class NvmlSensor implements SampledSensor {
       decode: ([powerMilliwatts], timestampNs) => ({
         available: true,
         timestampNs,
-        powerMilliwatts: powerMilliwatts ?? 0,
+        powerMilliwatts: powerMilliwatts!,
       }),
     };
   }

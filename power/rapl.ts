@@ -110,8 +110,7 @@ export function openRapl(options: RaplOptions = {}): PowerSensor | Unavailable {
     }
   }
   if (firstValues.size === 0) {
-    const reason = failures[0] ?? "no RAPL counter could be read";
-    return { available: false, reason, ...(refused && { refused }) };
+    return { available: false, reason: failures[0]!, ...(refused && { refused }) };
   }
   const rails = zones.map((zone): FileRail => {
     const unwrap = unwrapCounter(zone.rangeMicrojoules);
@@ -122,7 +121,7 @@ export function openRapl(options: RaplOptions = {}): PowerSensor | Unavailable {
       updateIntervalMs: UPDATE_INTERVAL_MS,
       step: USUAL_STEP_MICROJOULES,
       sources: [{ file: zone.energyPath }],
-      decode: ([raw], timestampNs) => ({ available: true, timestampNs, energyMicrojoules: unwrap(raw ?? 0) }),
+      decode: ([raw], timestampNs) => ({ available: true, timestampNs, energyMicrojoules: unwrap(raw!) }),
     };
   });
   return new FileSensor({

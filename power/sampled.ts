@@ -26,7 +26,7 @@ export interface SampledSensor extends PowerSensor {
 }
 
 export function isSampled(sensor: PowerSensor): sensor is SampledSensor {
-  return sensor.rails.every((rail) => "sources" in rail && "decode" in rail);
+  return sensor.rails.every((rail) => "sources" in rail);
 }
 
 const ROWS_PER_DRAIN = 256;

@@ -52,7 +52,7 @@ export const readValueFile: ValueReader = (path) => {
     const bytes = readSync(descriptor, buffer, 0, buffer.length, 0);
     return { ok: true, text: cleanText(buffer.toString("latin1", 0, bytes)) };
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
+    const code = (error as NodeJS.ErrnoException).code!;
     return { ok: false, code, reason: readFailure(path, code) };
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);

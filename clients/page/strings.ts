@@ -104,6 +104,7 @@ export const S = {
     unpublished: "Distances are shown here only. Set outputs.derived.enabled to publish them.",
     nearest: (metres: string) => `nearest ${metres}`,
     tooFew: "nothing matched",
+    alarm: { on: "⚠ alarm", off: "no alarm", unknown: "? alarm unknown" },
     drawn: (name: string) => `${name} is drawn.`,
     removed: (name: string) => `${name} is removed.`,
   },

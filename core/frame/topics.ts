@@ -14,6 +14,8 @@ export interface Topics {
   preview: string;
   /** JSON, the nearest distance in each zone, not retained. */
   zones: string;
+  /** Retained JSON, also the last will: alarms of zones. */
+  alarms: string;
   /** JSON, the nearest distance by angle, not retained. */
   scan: string;
   /** JSON, figures of quality, not retained. */
@@ -79,6 +81,7 @@ export function makeTopics(base: string, device: string): Topics {
     metrics: `${prefix}/metrics`,
     preview: `${prefix}/preview`,
     zones: `${prefix}/zones`,
+    alarms: `${prefix}/alarms`,
     scan: `${prefix}/scan`,
     quality: `${prefix}/quality`,
     detections: `${prefix}/detections`,

@@ -77,6 +77,8 @@ export interface Output {
   readonly broker?: BrokerAccess;
   /** Names of the zones whose nearest distance it publishes. */
   readonly zones?: readonly string[];
+  /** Names of the zones whose alarms it publishes. */
+  readonly alarms?: readonly string[];
   /** Why nothing arrives now, such as a broker that refuses; a run that ends so fails with it. */
   readonly failure?: DepthwattError | undefined;
   /** Lines for the person who started the run: a label and a text. */
@@ -132,6 +134,8 @@ export interface OutputContext<Settings> extends OutputPicture {
   broker?(): BrokerAccess | undefined;
   /** Names of the zones that an output publishes. */
   zones?(): readonly string[];
+  /** Names of the zones whose alarms an output publishes. */
+  alarms?(): readonly string[];
   /** Counts since the start of the run; undefined before it. Absent where an output runs automatically. */
   totals?(): RunTotals | undefined;
   /** Settings of the run, and a way to change them; absent where an output runs automatically. */

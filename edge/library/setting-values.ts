@@ -406,6 +406,8 @@ export interface SettingValues {
   "outputs.derived.rateHz"?: "max" | number | undefined;
   /** Polygons whose nearest distance is published, NAME x,y x,y x,y; NAME ... in shares of the picture; empty: none. (default ahead 0.25,0.2 0.75,0.2 0.75,0.8 0.25,0.8) */
   "outputs.derived.zones"?: string | undefined;
+  /** Alarms of zones, ZONE METRES; ZONE METRES hold=S hysteresis=M seen=SHARE; on while something is that near. */
+  "outputs.derived.alarms"?: string | undefined;
   /** Matched pixels that must be at a distance or nearer before a zone says it. (px, default 30) */
   "outputs.derived.minPixels"?: number | undefined;
   /** Publishes the nearest distance by angle, as a laser scanner would see it. (default false) */

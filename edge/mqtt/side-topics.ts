@@ -12,6 +12,8 @@ export interface SideTopicsOptions {
   /** Begins the client id. */
   name: string;
   notice(text: string): void;
+  /** The broker publishes it, retained, if the connection is lost. */
+  will?: { topic: string; payload: string };
   /** Topics to be subscribed to, and who hears of them. */
   subscriptions?: readonly string[];
   onMessage?(topic: string, text: string, retained: boolean): void;
@@ -51,7 +53,7 @@ export class SideTopics {
   readonly ready: Promise<unknown>;
   readonly #options: SideTopicsOptions;
   readonly #connection: BrokerConnection;
-  readonly #retained = new Map<string, string>();
+  readonly #retained = new Map<string, { text: string; expirySeconds: number | undefined }>();
   #client: MqttClient | undefined;
   #keeps = true;
   #version: 4 | 5 = 5;
@@ -65,8 +67,8 @@ export class SideTopics {
   constructor(options: SideTopicsOptions) {
     this.#options = options;
     const clientId = uniqueClientId(`depthwatt-${options.name}`);
-    const { maximumPacketBytes = MAX_PACKET_BYTES } = options;
-    const connection = { ...options.broker, clientId, maximumPacketBytes };
+    const { maximumPacketBytes = MAX_PACKET_BYTES, will } = options;
+    const connection = { ...options.broker, clientId, maximumPacketBytes, ...(will && { will }) };
     this.#connection = new BrokerConnection(connection, {
       onUp: (client, version, connack) => {
         this.#client = client;
@@ -77,7 +79,7 @@ export class SideTopics {
           options.onMessage?.(topic, payload.toString(), retain);
         });
         for (const topic of options.subscriptions ?? []) this.#subscribe(client, topic);
-        for (const [topic, text] of this.#retained) this.#keep(client, topic, text);
+        for (const topic of this.#retained.keys()) this.#keep(client, topic);
       },
       onDown: () => {
         this.#client = undefined;
@@ -105,21 +107,32 @@ export class SideTopics {
     this.#options.notice(text);
   }
 
-  /** The newest value of a topic stays at the broker; an empty text makes it forget the topic. */
-  keep(topic: string, text: string): void {
+  /**
+   * The newest value of a topic stays at the broker; an empty text makes it forget the topic.
+   *
+   * @param expirySeconds after which an MQTT 5 broker forgets it
+   */
+  keep(topic: string, text: string, expirySeconds?: number): void {
     // An empty one too: a broker that is away now would continue to keep what was there.
-    this.#retained.set(topic, text);
-    if (this.#client !== undefined) this.#keep(this.#client, topic, text);
+    this.#retained.set(topic, { text, expirySeconds });
+    if (this.#client !== undefined) this.#keep(this.#client, topic);
   }
 
-  #keep(client: MqttClient, topic: string, text: string): void {
+  #keep(client: MqttClient, topic: string): void {
+    const { text, expirySeconds } = this.#retained.get(topic)!;
     if (!this.#keeps) {
       this.#drop("retainRefused");
       this.#once(`the broker keeps no retained messages, so ${topic} is not published`);
       return;
     }
     if (!this.#fits(topic, text)) return;
-    client.publish(topic, text, { qos: 1, retain: true }, (error) => this.#count(error, text));
+    const properties =
+      this.#version === 5 && expirySeconds !== undefined
+        ? { messageExpiryInterval: expirySeconds }
+        : undefined;
+    client.publish(topic, text, { qos: 1, retain: true, ...(properties && { properties }) }, (error) =>
+      this.#count(error, text),
+    );
   }
 
   /** Most brokers close the connection of a client that exceeds their packet limit. */

@@ -71,12 +71,13 @@ export class Outputs {
   async open(
     settings: Settings,
     prepared: PreparedOutputs,
-    given: Omit<OutputContext<unknown>, "settings" | "prepared" | "notice" | "broker" | "zones">,
+    given: Omit<OutputContext<unknown>, "settings" | "prepared" | "notice" | "broker" | "zones" | "alarms">,
   ): Promise<void> {
     const context = {
       ...given,
       broker: () => this.#outlets.find(({ output }) => output.broker !== undefined)?.output.broker,
       zones: () => this.#outlets.flatMap(({ output }) => output.zones ?? []),
+      alarms: () => this.#outlets.flatMap(({ output }) => output.alarms ?? []),
     };
     for (const kind of OUTPUT_KINDS) {
       const definition = outputDefinition(kind);

@@ -195,6 +195,7 @@ export const CHANGES: Record<string, Change> = {
     ofSection("outputs.derived", {
       rateHz: 20,
       zones: "all 0,0 1,0 1,1 0,1",
+      alarms: "ahead 2",
       minPixels: 5,
       quality: true,
       qualityWindow: 0.3,

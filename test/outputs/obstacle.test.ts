@@ -2,81 +2,33 @@
 // An obstacle at a known distance, from the cameras' images to what Home Assistant shows: two planes of noise, shifted by whole
 // pixels, in front of constructed cameras.
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import mqtt from "mqtt";
 import { afterEach, expect, test } from "vitest";
-import { encodePng } from "../../camera/index.js";
 import { until } from "../doubles/frames.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs, PYTHON } from "../doubles/needs.js";
+import {
+  BASELINE_METRES,
+  FOCAL_PIXELS,
+  HEIGHT,
+  obstacleRecording,
+  WIDTH,
+} from "../doubles/obstacle-scene.js";
 import { startProgram } from "../doubles/program.js";
-import { seededRandom } from "../doubles/rvl-pictures.js";
-
-const [WIDTH, HEIGHT] = [192, 128];
-const [FOCAL_PIXELS, BASELINE_METRES] = [200, 0.12];
-/** Pixels of disparity: 24 / 8 = 3 m, and 24 / 24 = 1 m. */
-const [WALL, OBSTACLE] = [8, 24];
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** The wall everywhere; in front of it, in the right half of the left image, the obstacle. */
-async function recording(folder: string): Promise<string> {
-  const random = seededRandom(11);
-  const noise = () => Uint8Array.from({ length: WIDTH * HEIGHT }, () => Math.floor(random() * 256));
-  const [wall, box, left, right] = [noise(), noise(), new Uint8Array(WIDTH * HEIGHT), noise()];
-  const inBox = (x: number, y: number) => x >= 110 && x < 160 && y >= 40 && y < 90;
-  for (let y = 0; y < HEIGHT; y++)
-    for (const [texture, disparity, shown] of [
-      [wall, WALL, (x: number) => !inBox(x, y)],
-      [box, OBSTACLE, (x: number) => inBox(x, y)],
-    ] as const)
-      for (let x = 0; x < WIDTH; x++) {
-        if (!shown(x)) continue;
-        left[y * WIDTH + x] = texture[y * WIDTH + x]!;
-        if (x >= disparity) right[y * WIDTH + x - disparity] = texture[y * WIDTH + x]!;
-      }
-  for (const [side, data] of [
-    ["left", left],
-    ["right", right],
-  ] as const) {
-    mkdirSync(join(folder, side));
-    for (let index = 0; index < 4; index++)
-      writeFileSync(
-        join(folder, side, `${index}.png`),
-        await encodePng({ data, width: WIDTH, height: HEIGHT }),
-      );
-  }
-  const camera = (name: string) => ({
-    name,
-    cameraMatrix: [FOCAL_PIXELS, 0, WIDTH / 2, 0, FOCAL_PIXELS, HEIGHT / 2, 0, 0, 1],
-    distortion: { model: "none", coefficients: [] },
-  });
-  const file = join(folder, "calibration.json");
-  writeFileSync(
-    file,
-    JSON.stringify({
-      format: "depthwatt-calibration",
-      version: 1,
-      imageSize: { width: WIDTH, height: HEIGHT },
-      left: camera("left"),
-      right: camera("right"),
-      rotation: [1, 0, 0, 0, 1, 0, 0, 0, 1],
-      translationMetres: [-BASELINE_METRES, 0, 0],
-    }),
-  );
-  return file;
-}
-
 needs("mosquitto", "jinja2").suite("the nearest obstacle", () => {
   test("is reported by topic and by Home Assistant at the distance where it stands", async () => {
     const folder = mkdtempSync(join(tmpdir(), "depthwatt-obstacle-"));
     cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
-    const calibration = await recording(folder);
+    const calibration = await obstacleRecording(folder);
     const broker = await startMosquitto();
     cleanups.push(() => broker.stop());
     const settings = [
@@ -135,7 +87,7 @@ needs("mosquitto", "jinja2").suite("the nearest obstacle", () => {
   test("is found again for detections of Frigate: late, early, gone, of the future, and ten thousand at once", async () => {
     const folder = mkdtempSync(join(tmpdir(), "depthwatt-detections-"));
     cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
-    const calibration = await recording(folder);
+    const calibration = await obstacleRecording(folder);
     const broker = await startMosquitto({ settings: ["allow_anonymous true", "max_queued_messages 0"] });
     cleanups.push(() => broker.stop());
     const settings = [

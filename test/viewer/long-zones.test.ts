@@ -45,6 +45,7 @@ needs("chromium", "mosquitto").suite("zones, budget and log of a run, from its p
       ...["source.synthetic.width=320", "source.synthetic.height=240", "match.numDisparities=32"],
       ...["control.enabled=true", `control.secretFile=${join(folder, "secret")}`],
       ...["outputs.derived.enabled=true", "outputs.metricsIntervalMs=500"],
+      "outputs.derived.alarms=ahead 60 seen=0.01",
     ].flatMap((one) => ["--set", one]);
     const words = ["run", "--config", join(folder, "depthwatt.yaml"), "--broker", broker.url, "--rate", "8"];
     running = startProgram([...words, "--device", "robot-1", ...settings]);
@@ -112,6 +113,11 @@ needs("chromium", "mosquitto").suite("zones, budget and log of a run, from its p
     // It lies over the picture where it was drawn.
     const drawn = await page.locator('[data-drawn-zone="conveyor"] path').first().getAttribute("d");
     expect(drawn).toMatch(/^M40\.5 60\.5L200\.5 50\.5L210\.5 180\.5L120\.5 120\.5L50\.5 190\.5Z$/);
+  });
+
+  test("a zone shows the state of its alarm", async () => {
+    await zonePanel().locator('[data-zone="ahead"] [data-alarm=on]', { hasText: "alarm" }).waitFor();
+    expect(await zonePanel().locator('[data-zone="conveyor"] [data-alarm]').count()).toBe(0);
   });
 
   test("one that crosses itself is refused with the reason, and can be fixed", async () => {
@@ -185,6 +191,7 @@ needs("chromium", "mosquitto").suite("zones, budget and log of a run, from its p
       await expect.poll(async () => String((await value(KEY)) ?? "")).not.toContain(`${name} `);
     }
     expect((await value(KEY)) ?? null).toBeNull();
+    expect((await value("outputs.derived.alarms")) ?? null).toBeNull();
     expect(await page.locator("[data-drawn-zone]").count()).toBe(0);
     await page.locator("[data-step=undo]").click();
     await expect.poll(() => value(KEY)).toMatch(/^zone-1 /);

@@ -16,6 +16,16 @@ function distanceText(metres: number | undefined): string {
   return Number.isNaN(metres) ? T.tooFew : T.nearest(`${metres.toFixed(2)} ${S.units.m}`);
 }
 
+/** The state of a zone's alarm as the device publishes it. */
+function AlarmWord({ state }: { state: unknown }) {
+  if (state !== "on" && state !== "off" && state !== "unknown") return null;
+  return (
+    <span class={`alarm ${state}`} data-alarm={state}>
+      {T.alarm[state]}{" "}
+    </span>
+  );
+}
+
 interface ZonePanelProps {
   zones: readonly Zone[];
   /** Corners of the zone that is being drawn; undefined: none is. */
@@ -29,6 +39,7 @@ export function ZonePanel({ zones, corners, nearest, onCorners }: ZonePanelProps
   const [name, setName] = useState<string>();
   const [said, setSaid] = useState<{ ok: boolean; text: string }>();
   const derived = member(useDocuments().metrics?.outputs, "derived");
+  const alarms = member(derived, "alarms");
   const chosen = name ?? freeName(zones);
   const report = (answer: ControlAnswer, done: string) =>
     setSaid({ ok: answer.ok, text: answer.ok ? done : refusalText(answer) });
@@ -52,6 +63,7 @@ export function ZonePanel({ zones, corners, nearest, onCorners }: ZonePanelProps
             {zones.map((zone) => (
               <li key={zone.name} data-zone={zone.name}>
                 {zone.name} <b data-zone-nearest={zone.name}>{distanceText(nearest(zone))}</b>{" "}
+                <AlarmWord state={member(alarms, zone.name)} />
                 <button
                   type="button"
                   aria-label={`${T.remove} ${zone.name}`}

@@ -17,6 +17,7 @@ import { meant } from "./colourise.js";
 export type { Point, Zone };
 
 const KEY = "outputs.derived.zones";
+const ALARMS_KEY = "outputs.derived.alarms";
 export const MIN_PIXELS_KEY = "outputs.derived.minPixels";
 
 /**
@@ -62,8 +63,8 @@ export function zoneText({ name, corners }: Zone): string {
 }
 
 /** Without zones the setting has no value. */
-function send(zones: readonly Zone[]): Promise<ControlAnswer> {
-  return changeSettings({ [KEY]: zones.length === 0 ? null : zones.map(zoneText).join("; ") });
+function send(zones: readonly Zone[], more: Record<string, string | null> = {}): Promise<ControlAnswer> {
+  return changeSettings({ [KEY]: zones.length === 0 ? null : zones.map(zoneText).join("; "), ...more });
 }
 
 const held = () => zonesFrom(controlNow(pageState())) ?? [];
@@ -72,5 +73,11 @@ const held = () => zonesFrom(controlNow(pageState())) ?? [];
 export const addZone = (zone: Zone): Promise<ControlAnswer> =>
   send([...held().filter(({ name }) => name !== zone.name), zone]);
 
-export const removeZone = (name: string): Promise<ControlAnswer> =>
-  send(held().filter((zone) => zone.name !== name));
+/** Removes a zone and its alarm. */
+export function removeZone(name: string): Promise<ControlAnswer> {
+  const alarms = controlNow(pageState()).values[ALARMS_KEY];
+  const parts = typeof alarms === "string" ? alarms.split(";") : [];
+  const kept = parts.filter((part) => part.trim().split(/\s+/)[0] !== name);
+  const zones = held().filter((zone) => zone.name !== name);
+  return send(zones, kept.length < parts.length ? { [ALARMS_KEY]: kept.join(";").trim() || null } : {});
+}

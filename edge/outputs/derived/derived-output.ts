@@ -12,6 +12,8 @@ import type {
   OutputPicture,
 } from "../../contracts/output.js";
 import { requireBroker, SideTopics } from "../../mqtt/side-topics.js";
+import { AlarmTopic } from "./alarm-topic.js";
+import { parseAlarms, type ZoneReading } from "./alarms.js";
 import { Obstacles } from "./floor/obstacles.js";
 import type { FloorGeometry } from "./floor/plane.js";
 import { nearestIn, nearestScan, type ScanGeometry } from "./nearest.js";
@@ -45,11 +47,21 @@ interface Prepared {
   noise: TemporalNoise;
 }
 
+function zoneFigures(readings: Record<string, ZoneReading>, hasDepth: boolean): object {
+  return Object.fromEntries(
+    Object.entries(readings).map(([name, { nearestMetres, matchedShare, reason }]) => {
+      if (!hasDepth) return [name, { nearestMetres: NO_DEPTH }];
+      return [name, { nearestMetres: nearestMetres ?? missing(reason ?? ""), matchedShare }];
+    }),
+  );
+}
+
 class DerivedOutput implements Output {
   readonly ready: Promise<unknown>;
   readonly #side: SideTopics;
   readonly #topics: Topics;
   readonly #obstacles: Obstacles | undefined;
+  readonly #alarms: AlarmTopic;
   #settings: DerivedSettings;
   #picture: OutputPicture;
   #zones: readonly Zone[] = [];
@@ -71,8 +83,14 @@ class DerivedOutput implements Output {
       name: `${device}-derived`,
       notice: (text) => notice(`derived: ${text}`),
     });
-    this.ready = this.#side.ready;
+    this.#alarms = new AlarmTopic({
+      broker,
+      device,
+      topic: this.#topics.alarms,
+      notice: (text) => notice(`derived: ${text}`),
+    });
     this.configure(context.settings, context);
+    this.ready = Promise.all([this.#side.ready, this.#alarms.ready]);
   }
 
   /** Frames are offered while anything is on. */
@@ -81,6 +99,7 @@ class DerivedOutput implements Output {
     return [
       ...(this.#obstacles === undefined ? [] : ["floor", ...(grid ? ["grid"] : [])]),
       ...(this.#zones.length > 0 ? ["zones"] : []),
+      ...(this.alarms.length > 0 ? ["alarms"] : []),
       ...(scan ? ["scan"] : []),
       ...(quality ? ["quality"] : []),
     ];
@@ -90,12 +109,26 @@ class DerivedOutput implements Output {
     return this.#zones.map(({ name }) => name);
   }
 
+  get alarms(): readonly string[] {
+    return this.#alarms.names;
+  }
+
   configure(settings: DerivedSettings, picture: OutputPicture): void {
     this.#settings = settings;
     this.#picture = picture;
     const parsed = settings.zones === undefined ? [] : parseZones(settings.zones);
     // The configuration was refused before it came here.
-    this.#zones = typeof parsed === "string" ? [] : parsed;
+    const zones = typeof parsed === "string" ? [] : parsed;
+    const corners = (all: readonly Zone[], name: string) =>
+      JSON.stringify(all.find((one) => one.name === name));
+    const before = this.#zones;
+    this.#zones = zones;
+    const rules = settings.alarms === undefined ? [] : parseAlarms(settings.alarms, this.zones);
+    this.#alarms.configure(
+      typeof rules === "string" ? [] : rules,
+      (name) => corners(before, name) === corners(zones, name),
+      settings.rateHz,
+    );
     this.#prepared = undefined;
     this.#noisePixels = undefined;
   }
@@ -125,8 +158,14 @@ class DerivedOutput implements Output {
     try {
       const prepared = this.#prepare(frame);
       const head = { clock: frame.clock, leftTimestampNs: String(frame.leftTimestampNs) };
-      if (this.#zones.length > 0)
-        messages.push([this.#topics.zones, { ...head, zones: this.#zoneFigures(frame, prepared) }]);
+      if (this.#zones.length > 0) {
+        const readings = this.#zoneReadings(frame, prepared);
+        this.#alarms.frame(readings);
+        messages.push([
+          this.#topics.zones,
+          { ...head, zones: zoneFigures(readings, this.#picture.hasDepth) },
+        ]);
+      }
       if (scan) messages.push([this.#topics.scan, { ...head, scan: this.#scanFigures(frame) }]);
       if (quality)
         messages.push([this.#topics.quality, { ...head, ...this.#qualityFigures(frame, prepared) }]);
@@ -145,18 +184,19 @@ class DerivedOutput implements Output {
     else this.#drops++;
   }
 
-  #zoneFigures({ slot, width, height }: ComputedFrame, { zones }: Prepared): object {
+  #zoneReadings({ slot, width, height }: ComputedFrame, { zones }: Prepared): Record<string, ZoneReading> {
     const { minPixels } = this.#settings;
     const picture = { width, height, depthMillimetres: slot.depthMillimetres, confidence: slot.confidence };
     return Object.fromEntries(
-      zones.map(({ name, spans }) => {
-        if (!this.#picture.hasDepth) return [name, { nearestMetres: NO_DEPTH }];
+      zones.map(({ name, spans }): [string, ZoneReading] => {
+        if (!this.#picture.hasDepth) return [name, { matchedShare: 0, reason: NO_DEPTH.reason }];
         const { nearestMillimetres, pixels, matched } = nearestIn(picture, spans, minPixels);
-        const nearestMetres =
+        const matchedShare = pixels > 0 ? round(matched / pixels, 4) : 0;
+        const reading =
           nearestMillimetres === undefined
-            ? missing(`fewer than ${minPixels} pixels of the zone were matched`)
-            : nearestMillimetres / 1000;
-        return [name, { nearestMetres, matchedShare: pixels > 0 ? round(matched / pixels, 4) : 0 }];
+            ? { reason: `fewer than ${minPixels} pixels of the zone were matched` }
+            : { nearestMetres: nearestMillimetres / 1000 };
+        return [name, { ...reading, matchedShare }];
       }),
     );
   }
@@ -223,15 +263,17 @@ class DerivedOutput implements Output {
 
   counters(): OutputCounters {
     const { sent, bytes, drops, connected } = this.#side;
+    const alarms = this.#alarms.sent;
+    const states = this.alarms.length > 0 && { alarms: this.#alarms.states };
     return {
-      sent,
-      bytes,
+      sent: sent + alarms.sent,
+      bytes: bytes + alarms.bytes,
       drops: this.#drops > 0 ? { notSent: this.#drops } : {},
-      details: { connected, messageDrops: { ...drops } },
+      details: { connected, messageDrops: { ...drops }, ...states },
     };
   }
 
-  close(): Promise<void> {
-    return this.#side.close();
+  async close(): Promise<void> {
+    await Promise.all([this.#side.close(), this.#alarms.close()]);
   }
 }

@@ -3,12 +3,13 @@
 import { z } from "zod";
 import type { BrokenSetting } from "../../contracts/broken-setting.js";
 import { type Exact, section, setting } from "../../contracts/setting.js";
+import { parseAlarms } from "./alarms.js";
 import { parseZones } from "./polygon.js";
 
 const share = z.number().min(0).max(1);
 
 export const derivedSettings = section(
-  "Small topics derived from depth, at the broker of outputs.mqtt: zones, scan, quality, floor, grid.",
+  "Small topics derived from depth, at the broker of outputs.mqtt: zones, alarms, scan, quality, floor, grid.",
   {
     enabled: setting(z.boolean(), {
       default: false,
@@ -24,6 +25,10 @@ export const derivedSettings = section(
       default: "ahead 0.25,0.2 0.75,0.2 0.75,0.8 0.25,0.8",
       description:
         "Polygons whose nearest distance is published, NAME x,y x,y x,y; NAME ... in shares of the picture; empty: none.",
+    }),
+    alarms: setting(z.string().max(2000).optional(), {
+      description:
+        "Alarms of zones, ZONE METRES; ZONE METRES hold=S hysteresis=M seen=SHARE; on while something is that near.",
     }),
     minPixels: setting(z.int().min(1).max(100_000), {
       default: 30,
@@ -119,6 +124,11 @@ export function brokenDerived(settings: DerivedSettings): BrokenSetting[] {
     });
   const parsed = zones === undefined ? [] : parseZones(zones);
   if (typeof parsed === "string") broken.push({ keys: ["zones"], text: parsed });
+  else if (settings.alarms !== undefined) {
+    const names = parsed.map(({ name }) => name);
+    const alarms = parseAlarms(settings.alarms, names);
+    if (typeof alarms === "string") broken.push({ keys: ["alarms"], text: alarms });
+  }
   if (scanTop >= scanBottom)
     broken.push({
       keys: ["scanTop", "scanBottom"],

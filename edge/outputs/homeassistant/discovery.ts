@@ -20,6 +20,8 @@ export interface DiscoveryFacts {
   preview: boolean;
   /** The names of the published zones; empty: none are published. */
   zones: readonly string[];
+  /** The zones whose alarms are published. */
+  alarms: readonly string[];
   controlled: readonly ControlledSetting[];
   /** Address of the live page, where others reach it. */
   page: string | undefined;
@@ -50,6 +52,25 @@ const power = (name: string) =>
 const HOTTEST =
   "{% set context = value_json.power.context if value_json.power.available else {} %}" +
   "{{ context.temperaturesCelsius.values() | max if context.temperaturesCelsius else None }}";
+
+/** None makes Home Assistant show "unknown". */
+const alarmState = (zone: string) =>
+  `{% set alarm = value_json.alarms['${zone}'].state if value_json.alarms is defined else None %}` +
+  `{{ 'ON' if alarm == 'on' else 'OFF' if alarm == 'off' else None }}`;
+
+/** All topics must say "online": the last will of the alarms' connection, and the state of the device. */
+const alarmAvailability = (topics: Topics, { availability }: Component): Component => ({
+  availability: [
+    ...(availability as object[]),
+    {
+      topic: topics.alarms,
+      value_template: "{{ 'online' if value_json.alarms is defined else 'offline' }}",
+    },
+  ],
+  availability_mode: "all",
+  // Three times the longest time between two messages.
+  expire_after: 30,
+});
 
 export function discoveryPayload(facts: DiscoveryFacts): object {
   const { base, device, topics } = facts;
@@ -125,6 +146,17 @@ export function discoveryPayload(facts: DiscoveryFacts): object {
       state_topic: topics.zones,
     };
   }
+  for (const zone of facts.alarms)
+    components[`alarm_${zone}`] = {
+      platform: "binary_sensor",
+      name: `Nearer than allowed in ${zone}`,
+      unique_id: `${id}_alarm_${zone}`,
+      state_topic: topics.alarms,
+      value_template: alarmState(zone),
+      // "safety" would call an alarm that is off "safe".
+      device_class: "occupancy",
+      ...alarmAvailability(topics, available),
+    };
   if (facts.preview)
     components.preview = {
       platform: "camera",

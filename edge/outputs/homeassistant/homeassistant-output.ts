@@ -153,6 +153,7 @@ class HomeAssistantOutput implements Output {
       topics: makeTopics(base, device),
       preview: this.#values["outputs.mqtt.preview.enabled"] === true,
       zones: this.#context.zones?.() ?? [],
+      alarms: this.#context.alarms?.() ?? [],
       controlled: this.#controlled,
       page: undefined,
     });

@@ -39,7 +39,9 @@ const component = z.discriminatedUnion("platform", [
   z.strictObject({
     platform: z.literal("binary_sensor"),
     ...sensor,
-    device_class: z.literal("connectivity"),
+    availability_mode: z.enum(["all", "any", "latest"]).optional(),
+    expire_after: z.int().positive().optional(),
+    device_class: z.enum(["connectivity", "occupancy"]),
   }),
   z.strictObject({ platform: z.literal("camera"), ...entity, topic }),
   z.strictObject({ platform: z.literal("switch"), ...entity, state_topic: topic, command_topic: topic }),
@@ -73,6 +75,7 @@ const FACTS: DiscoveryFacts = {
   topics: makeTopics("depthwatt", "robot 1"),
   preview: true,
   zones: ["left", "door-2"],
+  alarms: ["door-2"],
   page: "http://robot-1:8990",
   controlled: [{ key: "refine.median" }, { key: "match.algorithm", options: ["sgm", "cbca"] }],
 };
@@ -90,11 +93,20 @@ test("is what Home Assistant's schemas accept, with everything and with as littl
     "matched",
     "zone_left",
     "zone_door-2",
+    "alarm_door-2",
     "preview",
     "set_refine_median",
     "set_match_algorithm",
   ]);
-  const least = { ...FACTS, board: undefined, preview: false, zones: [], controlled: [], page: undefined };
+  const least = {
+    ...FACTS,
+    board: undefined,
+    preview: false,
+    zones: [],
+    alarms: [],
+    controlled: [],
+    page: undefined,
+  };
   expect(Object.keys(payload.parse(discoveryPayload(least)).components)).toHaveLength(8);
   expect(() => payload.parse({ ...full, extra: 1 })).toThrow();
 });
@@ -115,6 +127,16 @@ test("what says whether it is online does not vanish when it is not", () => {
   const { components } = payload.parse(discoveryPayload(FACTS));
   expect(components.online!.availability).toBeUndefined();
   expect(components.fps!.availability).toHaveLength(1);
+});
+
+test("an alarm is available only while the device and the alarms are", () => {
+  const { components } = payload.parse(discoveryPayload(FACTS));
+  const alarm = components["alarm_door-2"]!;
+  expect(alarm.availability!.map(({ topic }) => topic)).toEqual([
+    "depthwatt/robot 1/state",
+    "depthwatt/robot 1/alarms",
+  ]);
+  expect(alarm).toMatchObject({ availability_mode: "all", expire_after: 30 });
 });
 
 test.each(["home+assistant", "#", "/homeassistant", "home//assistant", "$SYS", ""])(

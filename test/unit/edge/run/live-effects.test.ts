@@ -303,6 +303,14 @@ const OUTPUTS: Record<string, Effect> = {
     see: async (bench) => Object.keys(await zone(bench)),
     expected: [[ZONE], ["all"]],
   },
+  "outputs.derived.alarms": {
+    see: async (bench) => {
+      await bench.frame();
+      const { derived } = bench.figures.outputs;
+      return "streams" in derived! && derived.streams.includes("alarms");
+    },
+    expected: [false, true],
+  },
   "outputs.derived.minPixels": {
     to: { "outputs.derived.minPixels": 100_000 },
     see: async (bench) => (await zone(bench))[ZONE],

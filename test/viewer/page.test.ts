@@ -6,20 +6,101 @@ import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { decodePng } from "../../clients/javascript/src/png.js";
 import { colourTable } from "../../clients/page/picture/colour-maps.js";
+import type { HubControl } from "../../edge/outputs/viewer/hub.js";
+import type { ControlAnswer } from "../../edge/outputs/viewer/protocol.js";
 import { type Browser, openBrowser } from "../doubles/browser.js";
 import { until } from "../doubles/frames.js";
 import { needs } from "../doubles/needs.js";
 import { CAMERA, type KnownFrame, knownFrame, openPageFeed, type PageFeed } from "../doubles/page-feed.js";
 import { differing, readPixels, showFrame, text } from "./shown-page.js";
 
+/** A device whose settings may be changed; it refuses numbers above 100, and to restart. */
+function controlledDevice(changed: () => void) {
+  const number = { type: "integer", minimum: 0, maximum: 100 };
+  const settings = [
+    {
+      key: "match.sgm.uniqueness",
+      description: "Margin.",
+      unit: "%",
+      schema: number,
+      default: 8,
+      live: true,
+    },
+    {
+      key: "match.sgm.paths",
+      description: "Directions.",
+      schema: { enum: [2, 4, 8] },
+      default: 8,
+      live: true,
+    },
+    { key: "match.sad.window", description: "Side.", unit: "px", schema: number, default: 9, live: true },
+    { key: "refine.median", description: "Filter.", schema: { type: "boolean" }, default: true, live: true },
+    { key: "region.x", description: "Left edge.", schema: number, default: 0, live: true },
+    { key: "outputs.mqtt.name", description: "Name.", schema: { type: "string" }, live: true },
+    {
+      key: "match.algorithm",
+      description: "Matcher.",
+      schema: { type: "string" },
+      default: "sgm",
+      live: false,
+    },
+  ];
+  const values: Record<string, unknown> = {
+    "match.algorithm": "sgm",
+    "match.sgm.uniqueness": 8,
+    "match.sgm.paths": 8,
+    "refine.median": true,
+  };
+  const presets = [
+    { name: "long-range", summary: "for far things", group: "use" },
+    { name: "paper-2008", summary: "the settings of the paper", group: "paper" },
+  ] as const;
+  const asked: { command: string; body: Record<string, unknown> }[] = [];
+  const refusal = {
+    ok: false,
+    code: "CONFIG_INVALID",
+    message: "expected 0 to 100",
+    hint: "Use less.",
+  } as const;
+  const answers: Record<string, (body: Record<string, unknown>) => ControlAnswer> = {
+    snapshot: () => ({ ok: true, base64: Buffer.from("a zip").toString("base64") }) as ControlAnswer,
+    restart: () => ({ ...refusal, message: "nothing would start it again" }),
+    set: (body) => {
+      const change = (body.values ?? { "match.sgm.paths": 4 }) as Record<string, unknown>;
+      if (Number(change["match.sgm.uniqueness"]) > 100) return refusal;
+      Object.assign(values, change);
+      const saved = { file: "depthwatt.yaml", overridden: ["match.sgm.paths"] };
+      return { ok: true, values: change, ...(body.save === true && { saved }) } as ControlAnswer;
+    },
+  };
+  const control: HubControl = {
+    describe: () => ({
+      type: "control",
+      state: { enabled: true, canSave: true, note: "Changes need no secret here." },
+      settings,
+      values: { ...values },
+      presets,
+    }),
+    ask: async ({ id, command, payload }) => {
+      const { body } = JSON.parse(payload);
+      asked.push({ command, body });
+      const answer = answers[command]!(body);
+      changed();
+      return { type: "answer", id, answer };
+    },
+  };
+  return { control, asked, values };
+}
+
 needs("chromium").suite("the live page in Chromium", () => {
   let feed: PageFeed;
   let browser: Browser;
   let page: Page;
   let frame: KnownFrame;
+  const device = controlledDevice(() => feed.hub.controlChanged());
 
   beforeAll(async () => {
-    feed = await openPageFeed();
+    feed = await openPageFeed({ control: device.control });
     browser = await openBrowser(feed.url);
     page = browser.page;
     frame = knownFrame(42, feed.width * feed.height);
@@ -171,5 +252,126 @@ needs("chromium").suite("the live page in Chromium", () => {
     expect([...decodePng(files["left.png"]!, { ...shape, depth: 8 })]).toEqual([...frame.left]);
     const { device, cameraInfo, headers } = JSON.parse(new TextDecoder().decode(files["frame.json"]));
     expect([device, cameraInfo, headers.depth.width]).toEqual(["bench", CAMERA, feed.width]);
+  });
+
+  test("settings are shown by group, searched, changed, refused, taken back and saved", async () => {
+    await page.getByRole("tab", { name: "Settings" }).click();
+    const row = (key: string) => page.locator(`[data-setting="${key}"]`);
+    const said = (key: string) => text(page, `[data-setting="${key}"] [role=status]`);
+    const groups = () =>
+      page.locator(".groups details").evaluateAll((all) => all.map((one) => [one.dataset.group, one.open]));
+    // Outputs are closed at first; the idle matcher is found by searching.
+    expect(await groups()).toEqual([
+      ["match.sgm", true],
+      ["refine", true],
+      ["region", true],
+      ["outputs.mqtt", false],
+    ]);
+    await page.getByRole("button", { name: "Open all groups" }).click();
+    expect((await groups()).map(([, open]) => open)).toEqual([true, true, true, true]);
+    await page.locator('[data-group="region"] summary').click();
+    expect((await groups())[2]).toEqual(["region", false]);
+    await page.getByLabel("Search settings").fill("side window");
+    expect(await groups()).toEqual([["match.sad", true]]);
+    await page.getByLabel("Search settings").fill("no such thing");
+    await page.getByText("No setting has these words.").waitFor();
+    await page.getByLabel("Search settings").fill("");
+
+    const number = row("match.sgm.uniqueness").locator("input");
+    await number.fill("101");
+    await number.press("Enter");
+    await expect.poll(() => said("match.sgm.uniqueness")).toBe("Expected 0 to 100. Use less.");
+    expect(await number.inputValue()).toBe("8");
+    await number.fill("22");
+    await number.press("Escape");
+    expect(await number.inputValue()).toBe("8");
+    await number.fill("22");
+    await number.press("Enter");
+    await expect.poll(() => said("match.sgm.uniqueness")).toBe("running with 22");
+    await row("match.sgm.uniqueness").getByRole("button", { name: "Reset" }).click();
+    await expect.poll(() => said("match.sgm.uniqueness")).toBe("running with 8");
+    await row("refine.median").locator("input").uncheck();
+    await expect.poll(() => said("refine.median")).toBe("running with false");
+    await row("match.sgm.paths").locator("select").selectOption("2");
+    await expect.poll(() => said("match.sgm.paths")).toBe("running with 2");
+    const name = row("outputs.mqtt.name");
+    await name.locator("input").fill("hall");
+    await name.locator("input").press("Enter");
+    await expect.poll(() => said("outputs.mqtt.name")).toBe("running with hall");
+    await name.getByRole("button", { name: "Unset" }).click();
+    await expect.poll(() => said("outputs.mqtt.name")).toBe("running without a value");
+
+    await page.locator("[data-step=undo]").click();
+    await expect.poll(() => name.locator("input").inputValue()).toBe("hall");
+    await page.locator("[data-preset=long-range]").click();
+    await page.getByText("long-range: 1 settings were set.").waitFor();
+    await page.locator(".presets select").selectOption("paper-2008");
+    await page.getByText("The settings of the paper.").waitFor();
+    await page.getByRole("button", { name: "Use preset" }).click();
+    await page.getByText("paper-2008: 1 settings were set.").waitFor();
+    expect(device.asked.slice(-2).map(({ body }) => body)).toEqual([
+      { preset: "long-range" },
+      { preset: "paper-2008" },
+    ]);
+    await page.locator("[data-step=save]").click();
+    await page.getByText("A flag or variable still sets at the next start: match.sgm.paths.").waitFor();
+    expect(device.asked.at(-1)!.body).toMatchObject({ save: true, values: { "refine.median": false } });
+  });
+
+  test("the device is asked for a snapshot, and for a restart only after a second press", async () => {
+    const waiting = page.waitForEvent("download");
+    await page.locator("[data-command=snapshot]").click();
+    const snapshot = await waiting;
+    expect(snapshot.suggestedFilename()).toBe("bench-snapshot.zip");
+    expect(readFileSync(await snapshot.path(), "utf8")).toBe("a zip");
+    const restart = page.locator("[data-command=restart]");
+    await restart.click();
+    expect(await restart.innerText()).toBe("Press again to restart");
+    expect(device.asked.at(-1)!.command).toBe("snapshot");
+    await restart.click();
+    await expect
+      .poll(() => text(page, ".commands [role=status]"))
+      .toBe("Nothing would start it again. Use less.");
+  });
+
+  test("plots have a curve of each figure in the chosen window", async () => {
+    feed.hub.document("bench", "metrics", { fps: 30, latencyMs: { p50: 4 }, power: { watts: 8 } });
+    await page.getByRole("tab", { name: "Plots" }).click();
+    const newest = (plot: string) => text(page, `[data-plot=${plot}] [data-newest]`);
+    await expect.poll(() => newest("fps")).toBe("30.0");
+    expect([await newest("latency"), await newest("watts")]).toEqual(["4.00", "8.00"]);
+    expect(await page.locator("[data-plot=rotation]").count()).toBe(0);
+    await page.getByLabel("Window").selectOption("600");
+    await page.locator("[data-plot=fps] .u-over").hover();
+    await page.locator("[data-plot=fps] [data-plot-time]").waitFor();
+  });
+
+  test("the point cloud is saved in the chosen range, by keys and switches", async () => {
+    await page.getByRole("tab", { name: "Point cloud" }).click();
+    const cloud = page.getByLabel(/^Point cloud\. Arrow keys/);
+    await cloud.focus();
+    for (const key of ["ArrowLeft", "Shift+ArrowUp", "+", "x"]) await page.keyboard.press(key);
+    await page.getByLabel("Colour").selectOption("height");
+    const near = page.getByLabel("From (m)");
+    for (const typed of ["-1", "10"]) {
+      await near.fill(typed);
+      await near.press("Enter");
+    }
+    const far = page.getByLabel("To (m)");
+    await far.fill("20");
+    await far.press("Enter");
+    const inRange = (i: number) => frame.depth[i]! >= 10_000 && frame.depth[i]! <= 20_000;
+    const points = async () => {
+      const waiting = page.waitForEvent("download");
+      await page.getByRole("button", { name: "Save PLY" }).click();
+      return Number(/element vertex (\d+)/.exec(readFileSync(await (await waiting).path(), "latin1"))![1]);
+    };
+    const all = [...frame.depth.keys()].filter(inRange);
+    expect(await points()).toBe(all.length);
+    await page.getByLabel("Filled pixels").uncheck();
+    expect(await points()).toBe(all.filter((i) => frame.confidence[i]! > 0).length);
+    await page.getByRole("button", { name: "Reset view" }).click();
+    await page.getByLabel("Axes").uncheck();
+    expect(await page.locator(".cloud svg").count()).toBe(0);
   });
 });

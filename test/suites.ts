@@ -64,7 +64,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "viewer",
     files: ["test/viewer/"],
-    budgetSeconds: 5,
+    budgetSeconds: 7,
     for: "the live page in Chromium, as a person uses it",
   },
   {

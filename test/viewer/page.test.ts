@@ -259,7 +259,9 @@ needs("chromium").suite("the live page in Chromium", () => {
     const row = (key: string) => page.locator(`[data-setting="${key}"]`);
     const said = (key: string) => text(page, `[data-setting="${key}"] [role=status]`);
     const groups = () =>
-      page.locator(".groups details").evaluateAll((all) => all.map((one) => [one.dataset.group, one.open]));
+      page
+        .locator(".groups details")
+        .evaluateAll((all) => (all as HTMLDetailsElement[]).map((one) => [one.dataset.group, one.open]));
     // Outputs are closed at first; the idle matcher is found by searching.
     expect(await groups()).toEqual([
       ["match.sgm", true],

@@ -28,14 +28,9 @@ import { parseSample } from "../../../clients/page/figures/history.js";
 import type { FrameSet } from "../../../clients/page/frame-set.js";
 import { colourise, hideUnsure, markFilled } from "../../../clients/page/picture/colourise.js";
 import { eased, scalePosition, valueAt } from "../../../clients/page/picture/histogram.js";
+import { areaFacts, distanceBetween } from "../../../clients/page/picture/measure.js";
 import { numberKind, settingChoices, typedValue } from "../../../clients/page/settings/input-value.js";
 import { groupLabel, settingLabel } from "../../../clients/page/settings/labels.js";
-
-vi.stubGlobal("Worker", class {});
-const { areaFacts, distanceBetween } = await import("../../../clients/page/picture/measure.js");
-const { freeName, hasOwnZones, nearestInZone, zonesFrom } = await import(
-  "../../../clients/page/picture/zones.js"
-);
 
 const DEPTH = { unitScale: 0.001, valueOffset: 0, invalidRule: "zero" } as const;
 const CAMERA = { focalX: 100, focalY: 100, centreX: 2, centreY: 2 };
@@ -248,39 +243,6 @@ describe("measures", () => {
     expect(distance).toEqual(expected && expect.closeTo(expected, 9));
     if (set === NONE) expect(areaFacts(set, WHOLE, camera, 0)).toBeUndefined();
   });
-
-  const zone = { name: "a", corners: [0, 1, 1, 0].map((x, i) => ({ x, y: i < 2 ? 0 : 1 })) };
-  const floats = frameSet(all(2000), all(9));
-  (floats.pictures.depth as { counts: object }).counts = new Float32Array(25);
-  test.each<[string, FrameSet, number, number | undefined]>([
-    ["enough matched pixels", frameSet(all(2000), all(9)), 20, 2],
-    ["too few", frameSet(all(2000), all(9)), 26, Number.NaN],
-    ["no confidence", frameSet(all(2000)), 1, undefined],
-    ["confidence of another size", frameSet(all(2000), all(9, 4)), 1, undefined],
-    ["depth in floats", floats, 1, undefined],
-    ["no depth", NONE, 1, undefined],
-  ])("the distance of a zone with %s", (_what, set, minPixels, expected) => {
-    expect(nearestInZone(set, zone, minPixels)).toEqual(expected);
-  });
-
-  const control = (values: object, settings: object[] = [{ key: "outputs.derived.zones", default: "d" }]) =>
-    ({ settings, values }) as never;
-  test.each<[string, unknown, unknown]>([
-    ["no such setting", zonesFrom(control({}, [])), undefined],
-    ["no value", zonesFrom(control({})), []],
-    ["text that is no zone", zonesFrom(control({ "outputs.derived.zones": "x" })), []],
-    ["the device's zone", hasOwnZones(control({ "outputs.derived.zones": "d" })), false],
-    ["a drawn zone", hasOwnZones(control({ "outputs.derived.zones": "e" })), true],
-    ["no zones", hasOwnZones(control({}, [])), false],
-    [
-      "the first free name",
-      freeName([
-        { ...zone, name: "zone-1" },
-        { ...zone, name: "zone-3" },
-      ]),
-      "zone-2",
-    ],
-  ])("zones of %s", (_what, found, expected) => expect(found).toEqual(expected));
 });
 
 describe("the point cloud", () => {
@@ -393,5 +355,6 @@ describe("the point cloud", () => {
     expect(fire("contextmenu", {})).toBe(true);
     stop();
     expect(fire("contextmenu", {})).toBe(false);
+    vi.unstubAllGlobals();
   });
 });

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests how the page joins its worker, its state and the requests of control. The test stands for the worker and the screen.
-import { beforeEach, expect, test, vi } from "vitest";
+import { afterAll, beforeEach, expect, test, vi } from "vitest";
 import type { FrameSet, FromWorker, ToWorker } from "../../../clients/page/frame-set.js";
 import type { Values } from "../../../clients/page/settings/changes.js";
-import { change, chooseDevice, controlNow, pageState } from "../../../clients/page/store.js";
 import { S } from "../../../clients/page/strings.js";
 import type { ControlAnswer, ToPage } from "../../../edge/outputs/viewer/protocol.js";
 
@@ -24,6 +23,13 @@ vi.stubGlobal(
 );
 vi.stubGlobal("requestAnimationFrame", (draw: () => void) => screen.push(draw));
 vi.stubGlobal("location", { protocol: "https:", host: "board:8080" });
+// The page's state lives in its modules: other files of this process get others.
+vi.resetModules();
+afterAll(() => {
+  vi.unstubAllGlobals();
+  vi.resetModules();
+});
+const { change, chooseDevice, controlNow, pageState } = await import("../../../clients/page/store.js");
 const live = await import("../../../clients/page/live.js");
 const changes = await import("../../../clients/page/settings/changes.js");
 const zones = await import("../../../clients/page/picture/zones.js");
@@ -183,7 +189,7 @@ test("a set of another device is not drawn, and a frozen page keeps its own unti
   stop();
 });
 
-test("requests wait for an answer; without a connection, or when it breaks, the program is said not to answer", async () => {
+test("requests wait for an answer; without a connection, or when it breaks, they are unanswered", async () => {
   const first = live.ask("get", {});
   hear({ type: "answer", id: asked().id + 1, answer: refusal });
   receive({ type: "link", state: "lost" });
@@ -357,3 +363,47 @@ test("zones are added, replaced and removed in the words of their setting; the l
   hear({ type: "control", ...ENABLED, settings: [] });
   expect(await text(zones.addZone({ name: "a", corners }))).toEqual({ [KEY]: "a 0,0 0.1235,0 1,1" });
 });
+
+const all = (value: number, count: number) => Uint8Array.from({ length: count }, () => value);
+/** A set of 5 x 5 pixels at so many millimetres. */
+function frameSet(millimetres: number, confidence?: Uint8Array): FrameSet {
+  const header = { unitScale: 0.001, valueOffset: 0, invalidRule: "zero", width: 5, height: 5 };
+  const depth = { header, counts: new Uint16Array(25).fill(millimetres) };
+  return {
+    ...set(1),
+    pictures: { depth, ...(confidence && { confidence: { header, counts: confidence } }) },
+  } as never;
+}
+
+const zone = { name: "a", corners: [0, 1, 1, 0].map((x, i) => ({ x, y: i < 2 ? 0 : 1 })) };
+const floats = frameSet(2000, all(9, 25));
+(floats.pictures.depth as { counts: object }).counts = new Float32Array(25);
+test.each<[string, FrameSet, number, number | undefined]>([
+  ["enough matched pixels", frameSet(2000, all(9, 25)), 20, 2],
+  ["too few", frameSet(2000, all(9, 25)), 26, Number.NaN],
+  ["no confidence", frameSet(2000), 1, undefined],
+  ["confidence of another size", frameSet(2000, all(9, 4)), 1, undefined],
+  ["depth in floats", floats, 1, undefined],
+  ["no depth", { ...frameSet(0), pictures: {} }, 1, undefined],
+])("the distance of a zone with %s", (_what, set, minPixels, expected) => {
+  expect(zones.nearestInZone(set, zone, minPixels)).toEqual(expected);
+});
+
+const control = (values: object, settings: object[] = [{ key: "outputs.derived.zones", default: "d" }]) =>
+  ({ settings, values }) as never;
+test.each<[string, unknown, unknown]>([
+  ["no such setting", zones.zonesFrom(control({}, [])), undefined],
+  ["no value", zones.zonesFrom(control({})), []],
+  ["text that is no zone", zones.zonesFrom(control({ "outputs.derived.zones": "x" })), []],
+  ["the device's zone", zones.hasOwnZones(control({ "outputs.derived.zones": "d" })), false],
+  ["a drawn zone", zones.hasOwnZones(control({ "outputs.derived.zones": "e" })), true],
+  ["no zones", zones.hasOwnZones(control({}, [])), false],
+  [
+    "the first free name",
+    zones.freeName([
+      { ...zone, name: "zone-1" },
+      { ...zone, name: "zone-3" },
+    ]),
+    "zone-2",
+  ],
+])("zones of %s", (_what, found, expected) => expect(found).toEqual(expected));

@@ -28,6 +28,10 @@ export interface Topics {
   floor: string;
   /** JSON, free, occupied and unknown cells of the floor, not retained. */
   grid: string;
+  /** The cells of the grid as bytes, not retained. */
+  cells: string;
+  /** Above the topics of ROS messages. */
+  ros: string;
   stream(name: StreamName): string;
 }
 
@@ -88,6 +92,8 @@ export function makeTopics(base: string, device: string): Topics {
     distances: `${prefix}/distances`,
     floor: `${prefix}/floor`,
     grid: `${prefix}/grid`,
+    cells: `${prefix}/cells`,
+    ros: `${prefix}/ros`,
     stream: (name) => `${prefix}/${name}`,
   };
 }

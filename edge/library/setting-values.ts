@@ -432,6 +432,10 @@ export interface SettingValues {
   "outputs.derived.floorTiltDegrees"?: number | undefined;
   /** Publishes obstacles, drop-offs and free floor as cells; needs floor auto or set. (default false) */
   "outputs.derived.grid"?: boolean | undefined;
+  /** Publishes the grid as bytes too, a quarter of the size. (default false) */
+  "outputs.derived.gridBinary"?: boolean | undefined;
+  /** Publishes the grid as ROS messages too: OccupancyGrid, LaserScan, PointCloud2, TFMessage. (default false) */
+  "outputs.derived.gridRos"?: boolean | undefined;
   /** Side of the grid. (m, default 5) */
   "outputs.derived.gridMetres"?: number | undefined;
   /** Side of a cell. (m, default 0.05) */

@@ -23,7 +23,8 @@ export interface ImageLayout {
   strideBytes: number;
 }
 
-const header = (writer: CdrWriter, stampNs: bigint, frameId: string) =>
+/** Writes std_msgs/msg/Header. */
+export const header = (writer: CdrWriter, stampNs: bigint, frameId: string) =>
   writer
     .int32(Number(stampNs / NS_PER_SECOND))
     .uint32(Number(stampNs % NS_PER_SECOND))

@@ -93,3 +93,25 @@ export function readRosTransforms(message: Uint8Array) {
     quaternion: float64s(4),
   }));
 }
+
+/** Reads a nav_msgs/msg/OccupancyGrid. */
+export function readRosGrid(message: Uint8Array) {
+  const reader = new CdrReader(message);
+  const header = headerFrom(reader);
+  reader.int32();
+  reader.uint32();
+  const [resolution, width, height] = [reader.float32(), reader.uint32(), reader.uint32()];
+  const origin = Array.from({ length: 7 }, () => reader.float64());
+  return { ...header, resolution, width, height, origin, data: reader.int8Array() };
+}
+
+/** Reads a sensor_msgs/msg/LaserScan. */
+export function readRosScan(message: Uint8Array) {
+  const reader = new CdrReader(message);
+  const header = headerFrom(reader);
+  const [angleMin, angleMax, angleIncrement] = [reader.float32(), reader.float32(), reader.float32()];
+  for (let time = 0; time < 2; time++) reader.float32();
+  const [rangeMin, rangeMax] = [reader.float32(), reader.float32()];
+  const [ranges, intensities] = [reader.float32Array(), reader.float32Array()];
+  return { ...header, angleMin, angleMax, angleIncrement, rangeMin, rangeMax, ranges, intensities };
+}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares derived measurements at Mosquitto with the depth frames of the same capture; zones change during the run.
+import { execFileSync } from "node:child_process";
 import mqtt from "mqtt";
 import { afterEach, expect, test } from "vitest";
 import { connectConsumer } from "../../clients/javascript/src/index.js";
@@ -7,6 +8,13 @@ import { until } from "../doubles/frames.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";
 import { startProgram } from "../doubles/program.js";
+import {
+  readRosGrid,
+  readRosHeader,
+  readRosPoints,
+  readRosScan,
+  readRosTransforms,
+} from "../doubles/ros-reader.js";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -23,11 +31,92 @@ interface Derived {
   temporalNoisePixels: number | { available: false };
 }
 
+/** Reads the packed grid as another program would, by its documented layout. */
+const UNPACK = `
+import struct, sys
+for line in sys.stdin:
+    data = bytes.fromhex(line)
+    magic, version, clock, head, stamp, ahead, left, cell = struct.unpack_from("<4sBBHQHHf", data)
+    assert (magic, version, clock, head) == (b"DWGR", 1, 1, 32), data[:8]
+    cells = [data[head + i // 4] >> 2 * (i % 4) & 3 for i in range(ahead * left)]
+    rows = ["".join("?.#v"[c] for c in reversed(cells[left * r : left * (r + 1)])) for r in range(ahead)]
+    print(stamp, round(cell, 6), "/".join(reversed(rows)))
+`;
+
+/** The grid as bytes and as ROS messages shows the rows of the JSON. */
+function expectGridBodies(grids: Map<string, unknown>, bodies: Map<string, Buffer[]>): void {
+  const rowsAt = (stamp: string) => (grids.get(stamp) as { grid: { rows: string[] } } | undefined)?.grid.rows;
+  const input = `${bodies
+    .get("cells")!
+    .map((body) => body.toString("hex"))
+    .join("\n")}\n`;
+  const lines = execFileSync("python3", ["-c", UNPACK], { input, encoding: "utf8" }).trim().split("\n");
+  expect(lines.length).toBeGreaterThan(0);
+  for (const line of lines) {
+    const [stamp, cellMetres, rows] = line.split(" ");
+    const expected = rowsAt(stamp!);
+    if (expected === undefined) continue;
+    expect([cellMetres, rows]).toEqual(["0.05", expected.join("/")]);
+  }
+  // ROS stamps are of the real-time clock; frames are 50 ms apart.
+  const offsetNs = BigInt(Date.now()) * 1_000_000n - process.hrtime.bigint();
+  const near = (stampNs: bigint) =>
+    [...grids.keys()].find((stamp) => Math.abs(Number(BigInt(stamp) + offsetNs - stampNs)) < 15e6);
+  let compared = 0;
+  for (const body of bodies.get("ros/grid")!) {
+    const grid = readRosGrid(body);
+    const stamp = near(grid.stampNs);
+    if (stamp === undefined) continue;
+    compared++;
+    expect(grid).toMatchObject({ frameId: "stereo_floor", width: 100, height: 100 });
+    expect(grid.resolution).toBeCloseTo(0.05, 6);
+    expect(grid.origin.map((value) => Number(value.toFixed(6)))).toEqual([0, -2.5, 0, 0, 0, 0, 1]);
+    const rows = rowsAt(stamp)!;
+    // x is ahead: the rows from the last to the first; y is left: their signs from the last to the first.
+    const value: Record<string, number> = { "?": -1, ".": 0, "#": 100, v: 100 };
+    const expected = Array.from({ length: 100 * 100 }, (_, at) => {
+      const [y, x] = [Math.floor(at / 100), at % 100];
+      return value[rows[99 - x]![99 - y]!];
+    });
+    expect([...grid.data]).toEqual(expected);
+    const sameFrame = (topic: string) =>
+      bodies.get(topic)!.find((other) => readRosHeader(other).stampNs === grid.stampNs)!;
+    const json = grids.get(stamp) as { grid: { scan: { angleMin: number; ranges: (number | null)[] } } };
+    const scan = readRosScan(sameFrame("ros/grid_scan"));
+    expect(scan).toMatchObject({ frameId: "stereo_floor", rangeMin: 0, rangeMax: 5 });
+    expect(scan.angleMin).toBeCloseTo(json.grid.scan.angleMin, 5);
+    expect([...scan.ranges].map((range) => (Number.isNaN(range) ? null : Number(range.toFixed(3))))).toEqual(
+      json.grid.scan.ranges,
+    );
+    const cloud = readRosPoints(sameFrame("ros/obstacles"));
+    const points = new Float32Array(cloud.data.slice().buffer);
+    expect(cloud.fields.map(({ name }) => name)).toEqual(["x", "y", "z", "class"]);
+    expect(cloud.width).toBe(expected.filter((cell) => cell === 100).length);
+    for (let point = 0; point < cloud.width; point++) {
+      const [x, y, z, kind] = points.subarray(4 * point, 4 * point + 4);
+      const sign = rows[99 - Math.floor(x! / 0.05)]![99 - Math.floor((y! + 2.5) / 0.05)];
+      expect([sign, z]).toEqual([kind === 3 ? "v" : "#", 0]);
+    }
+  }
+  expect(compared).toBeGreaterThan(0);
+  // The cameras are 1.3 m above the floor and look down by 11.31 degrees.
+  const [floor] = readRosTransforms(bodies.get("ros/tf")![0]!);
+  const pitch = (11.31 / 180) * Math.PI;
+  expect(floor).toMatchObject({ frameId: "stereo_head", child: "stereo_floor" });
+  const expected = [1.3 * Math.sin(pitch), 0, -1.3 * Math.cos(pitch)];
+  for (const [axis, metres] of floor!.translation.entries()) expect(metres).toBeCloseTo(expected[axis]!, 3);
+  // Turned about the axis to the left, its x axis points up against that of the cameras.
+  const turn = [0, -Math.sin(pitch / 2), 0, Math.cos(pitch / 2)];
+  for (const [part, value] of floor!.quaternion.entries()) expect(value).toBeCloseTo(turn[part]!, 3);
+}
+
 needs("mosquitto").suite("derived topics", () => {
   test("are those of the frame of the same capture", async () => {
     const broker = await startMosquitto();
     cleanups.push(() => broker.stop());
+    const bodies = new Map<string, Buffer[]>();
     const settings = [
+      ...["outputs.derived.gridBinary=true", "outputs.derived.gridRos=true"],
       ...["source.synthetic.width=160", "source.synthetic.height=120", "match.numDisparities=32"],
       ...["outputs.viewer.enabled=false", "outputs.derived.enabled=true", "outputs.derived.minPixels=50"],
       ...["outputs.derived.scan=true", "outputs.derived.quality=true", "outputs.derived.scanMinPixels=1"],
@@ -52,11 +141,18 @@ needs("mosquitto").suite("derived topics", () => {
       grid: new Map(),
     };
     client.on("message", (topic, payload) => {
+      const body = topic.replace("depthwatt/robot/", "");
+      if (/^(cells|ros\/.*)$/.test(body)) {
+        bodies.set(body, [...(bodies.get(body) ?? []), payload]);
+        return;
+      }
       const message = JSON.parse(payload.toString()) as Derived;
       heard[topic.split("/").at(-1)!]!.set(message.leftTimestampNs, message);
     });
     await client.subscribeAsync(
-      ["zones", "scan", "quality", "floor", "grid"].map((leaf) => `depthwatt/robot/${leaf}`),
+      ["zones", "scan", "quality", "floor", "grid", "cells", "ros/+"].map(
+        (leaf) => `depthwatt/robot/${leaf}`,
+      ),
     );
     const consumer = connectConsumer(broker.url, { streams: ["depth", "confidence"] });
     cleanups.push(() => consumer.close());
@@ -121,6 +217,8 @@ needs("mosquitto").suite("derived topics", () => {
     const { grid } = [...heard.grid!.values()].at(-1) as unknown as { grid: { rows: string[] } };
     expect(grid.rows).toHaveLength(100);
     expect(grid.rows.join("")).toMatch(/^(?=.*#)(?=.*\.)[?.#v]*$/);
+    await until("bodies of the grid", () => bodies.size === 5 && bodies.get("ros/tf")!.length > 2, 10_000);
+    expectGridBodies(heard.grid!, bodies);
     await until(
       "noise",
       () => [...heard.quality!.values()].some((q) => typeof q.temporalNoisePixels === "number"),

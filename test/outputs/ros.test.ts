@@ -12,6 +12,7 @@ import { connectConsumer } from "../../clients/javascript/src/index.js";
 import { decodePng } from "../../clients/javascript/src/png.js";
 import { decodeRvl } from "../../core/frame/rvl.js";
 import { packageRoot } from "../../core/index.js";
+import { laserScanMessage, occupancyGridMessage } from "../../edge/mcap/floor-messages.js";
 import { parseCompressedImage } from "../../edge/mcap/images.js";
 import {
   cameraInfoMessage,
@@ -41,11 +42,11 @@ function temporary(): string {
 const STAMP = 1_700_000_000_123_456_789n;
 
 needs("fastcdr", "toolchain").suite("against Fast CDR", () => {
-  test("Image, CompressedImage, CameraInfo and PointCloud2 are the same bytes", () => {
+  test("Image, CompressedImage, CameraInfo, PointCloud2, OccupancyGrid and LaserScan are the same bytes", () => {
     const program = join(temporary(), "fast_cdr");
     const source = join(packageRoot(), "test/doubles/readers/fast_cdr.cc");
     execFileSync("g++", ["-std=c++17", "-O1", source, "-lfastcdr", "-o", program]);
-    const [image, compressed, png, camera, cloud] = execFileSync(program, { encoding: "utf8" })
+    const [image, compressed, png, camera, cloud, grid, scan] = execFileSync(program, { encoding: "utf8" })
       .trim()
       .split("\n");
 
@@ -81,6 +82,11 @@ needs("fastcdr", "toolchain").suite("against Fast CDR", () => {
     const message = new Uint8Array(head.length + points.length + 1);
     expect(writePointCloud(message, 0, head, STAMP, points)).toBe(message.length);
     expect(Buffer.from(message).toString("hex")).toBe(cloud);
+
+    const floor = { cells: Uint8Array.of(0, 3, 1, 2), side: 2, cellMetres: 0.25 };
+    expect(Buffer.from(occupancyGridMessage(floor, STAMP)).toString("hex")).toBe(grid);
+    const rays = { angleMin: -0.5, angleMax: 0.5, angleIncrement: 1, ranges: [1.5, null] };
+    expect(Buffer.from(laserScanMessage(rays, 5, STAMP)).toString("hex")).toBe(scan);
   });
 });
 

@@ -11,10 +11,18 @@ import type {
   OutputCounters,
   OutputPicture,
 } from "../../contracts/output.js";
+import {
+  floorTransformMessage,
+  laserScanMessage,
+  obstaclesMessage,
+  occupancyGridMessage,
+} from "../../mcap/floor-messages.js";
 import { requireBroker, SideTopics } from "../../mqtt/side-topics.js";
+import { RealtimeOffset } from "../mqtt/streams.js";
 import { AlarmTopic } from "./alarm-topic.js";
 import { parseAlarms, type ZoneReading } from "./alarms.js";
-import { Obstacles } from "./floor/obstacles.js";
+import { type FloorView, Obstacles } from "./floor/obstacles.js";
+import { packGrid } from "./floor/packed-grid.js";
 import type { FloorGeometry } from "./floor/plane.js";
 import { nearestIn, nearestScan, type ScanGeometry } from "./nearest.js";
 import { parseZones, polygonSpans, type Span, type Zone } from "./polygon.js";
@@ -62,6 +70,7 @@ class DerivedOutput implements Output {
   readonly #topics: Topics;
   readonly #obstacles: Obstacles | undefined;
   readonly #alarms: AlarmTopic;
+  readonly #offset = new RealtimeOffset();
   #settings: DerivedSettings;
   #picture: OutputPicture;
   #zones: readonly Zone[] = [];
@@ -95,9 +104,16 @@ class DerivedOutput implements Output {
 
   /** Frames are offered while anything is on. */
   get streams(): readonly string[] {
-    const { scan, quality, grid } = this.#settings;
+    const { scan, quality, grid, gridBinary, gridRos } = this.#settings;
     return [
-      ...(this.#obstacles === undefined ? [] : ["floor", ...(grid ? ["grid"] : [])]),
+      ...(this.#obstacles === undefined
+        ? []
+        : [
+            "floor",
+            ...(grid ? ["grid"] : []),
+            ...(gridBinary ? ["cells"] : []),
+            ...(gridRos ? ["ros"] : []),
+          ]),
       ...(this.#zones.length > 0 ? ["zones"] : []),
       ...(this.alarms.length > 0 ? ["alarms"] : []),
       ...(scan ? ["scan"] : []),
@@ -154,6 +170,7 @@ class DerivedOutput implements Output {
   frame(lease: FrameLease): void {
     const { frame } = lease;
     const messages: [topic: string, document: object][] = [];
+    const bodies: [topic: string, body: Uint8Array][] = [];
     const { scan, quality } = this.#settings;
     try {
       const prepared = this.#prepare(frame);
@@ -172,16 +189,40 @@ class DerivedOutput implements Output {
       if (this.#obstacles !== undefined) {
         const { floor, grid } = this.#obstacles.documents(frame, this.#floorGeometry(frame));
         messages.push([this.#topics.floor, { ...head, floor }]);
-        if (grid !== undefined) messages.push([this.#topics.grid, { ...head, grid }]);
+        if (grid !== undefined) {
+          messages.push([this.#topics.grid, { ...head, grid }]);
+          bodies.push(...this.#gridBodies(frame, this.#obstacles.view));
+        }
       }
     } finally {
       lease.release();
     }
     const before = Object.values(this.#side.drops).reduce((sum, count) => sum + count, 0);
     for (const [topic, document] of messages) this.#side.send(topic, JSON.stringify(document));
+    for (const [topic, body] of bodies) this.#side.sendBytes(topic, body, () => {});
     const after = Object.values(this.#side.drops).reduce((sum, count) => sum + count, 0);
     if (after === before) lease.sent();
     else this.#drops++;
+  }
+
+  #gridBodies(frame: ComputedFrame, view: FloorView): [topic: string, body: Uint8Array][] {
+    const { gridBinary, gridRos } = this.#settings;
+    const bodies: [string, Uint8Array][] = [];
+    if (gridBinary)
+      bodies.push([
+        this.#topics.cells,
+        packGrid({ ...frame, cellMetres: view.cellMetres }, view.cells, view.side),
+      ]);
+    if (!gridRos) return bodies;
+    const stampNs = frame.leftTimestampNs + (this.#offset.of(frame.clock) ?? 0n);
+    const topic = (name: string) => `${this.#topics.ros}/${name}`;
+    bodies.push(
+      [topic("grid"), occupancyGridMessage(view, stampNs)],
+      [topic("grid_scan"), laserScanMessage(view.scan, view.side * view.cellMetres, stampNs)],
+      [topic("obstacles"), obstaclesMessage(view, stampNs)],
+    );
+    if (view.pose !== undefined) bodies.push([topic("tf"), floorTransformMessage(view.pose, stampNs)]);
+    return bodies;
   }
 
   #zoneReadings({ slot, width, height }: ComputedFrame, { zones }: Prepared): Record<string, ZoneReading> {

@@ -81,6 +81,17 @@ export const derivedSettings = section(
       takesEffect: "restart",
       description: "Publishes obstacles, drop-offs and free floor as cells; needs floor auto or set.",
     }),
+    gridBinary: setting(z.boolean(), {
+      default: false,
+      takesEffect: "restart",
+      description: "Publishes the grid as bytes too, a quarter of the size.",
+    }),
+    gridRos: setting(z.boolean(), {
+      default: false,
+      takesEffect: "restart",
+      description:
+        "Publishes the grid as ROS messages too: OccupancyGrid, LaserScan, PointCloud2, TFMessage.",
+    }),
     gridMetres: setting(z.number().min(0.5).max(20), {
       default: 5,
       unit: "m",
@@ -117,6 +128,9 @@ export function brokenDerived(settings: DerivedSettings): BrokenSetting[] {
   const broken: BrokenSetting[] = [];
   if (settings.grid && settings.floor === "off")
     broken.push({ keys: ["grid", "floor"], text: "expected floor auto or set with a grid, got off" });
+  for (const key of ["gridBinary", "gridRos"] as const)
+    if (settings[key] && !settings.grid)
+      broken.push({ keys: [key, "grid"], text: `expected grid true with ${key}, got false` });
   if (settings.gridCellMetres > settings.gridMetres)
     broken.push({
       keys: ["gridCellMetres", "gridMetres"],

@@ -2,6 +2,7 @@
 // The open output of ROS messages: each is written into a buffer that is used again when the socket has taken it.
 import { encodePng } from "../../../camera/index.js";
 import type { PointFrameName } from "../../../core/frame/frame-format.js";
+import { makeTopics } from "../../../core/frame/topics.js";
 import type { ComputedFrame } from "../../contracts/computed-frame.js";
 import type {
   BrokerAccess,
@@ -68,7 +69,7 @@ class RosOutput implements Output {
     const { base, device, notice } = context;
     this.#settings = context.settings;
     this.#picture = context;
-    this.#prefix = `${base}/${device}/ros`;
+    this.#prefix = makeTopics(base, device).ros;
     this.#side = new SideTopics({
       broker,
       name: `${device}-ros`,

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Serialises ROS 2 messages with Fast CDR, which ROS 2's default middleware uses, and prints each in hex:
-// sensor_msgs/Image, sensor_msgs/CompressedImage of RVL and of PNG, sensor_msgs/CameraInfo, sensor_msgs/PointCloud2.
+// sensor_msgs/Image, sensor_msgs/CompressedImage of RVL and of PNG, sensor_msgs/CameraInfo, sensor_msgs/PointCloud2,
+// nav_msgs/OccupancyGrid, sensor_msgs/LaserScan.
 #include <fastcdr/Cdr.h>
 #include <fastcdr/FastBuffer.h>
 
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -90,5 +92,20 @@ int main() {
   }
   cloud << false << uint32_t{16} << uint32_t{32} << places << false;
   cloud.print();
+
+  // Two by two cells: unknown and free at the right, a drop-off and an obstacle at the left.
+  Message grid;
+  grid.header("stereo_floor") << int32_t{0} << uint32_t{0} << 0.25f << uint32_t{2} << uint32_t{2};
+  for (const double value : {0.0, -0.25, 0.0, 0.0, 0.0, 0.0, 1.0}) grid << value;
+  grid << std::vector<int8_t>{-1, 0, 100, 100};
+  grid.print();
+
+  Message scan;
+  scan.header("stereo_floor") << -0.5f << 0.5f << 1.0f << 0.0f << 0.0f << 0.0f << 5.0f;
+  uint32_t bits = 0x7fc00000;
+  float nan;
+  std::memcpy(&nan, &bits, sizeof nan);
+  scan << std::vector<float>{1.5f, nan} << std::vector<float>{};
+  scan.print();
   return 0;
 }

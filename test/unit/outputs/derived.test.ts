@@ -221,3 +221,8 @@ test("a grid without a floor is refused", () => {
   const set = ["outputs.derived.grid=true"];
   expect(() => loadConfig({ set, environment: {} })).toThrow(/outputs\.derived\.(grid|floor).*auto or set/s);
 });
+
+test.each(["gridBinary", "gridRos"])("%s without a grid is refused", (key) => {
+  const set = ["outputs.derived.floor=auto", `outputs.derived.${key}=true`];
+  expect(() => loadConfig({ set, environment: {} })).toThrow(`expected grid true with ${key}, got false`);
+});

@@ -2,7 +2,8 @@
 // The floor and the obstacles of each frame as JSON: calls the stages "floor" and "grid", and filters the floor over time.
 import type { NativeStages } from "../../../../cuda/index.js";
 import type { ComputedFrame } from "../../../contracts/computed-frame.js";
-import { type FloorGeometry, type FloorPlane, floorFigures, planeOf } from "./plane.js";
+import type { FloorCells, FloorPose, FloorScan } from "../../../mcap/floor-messages.js";
+import { type FloorGeometry, type FloorPlane, floorFigures, floorPose, planeOf } from "./plane.js";
 
 /** Why there is no floor, by outcome of cuda/output/floor/floor.h. */
 const REASONS = [
@@ -49,6 +50,13 @@ export interface ObstacleDocuments {
   grid?: object;
 }
 
+/** The newest grid; without a floor, all cells are unknown. */
+export interface FloorView extends FloorCells {
+  scan: FloorScan;
+  /** Undefined: there is no floor. */
+  pose: FloorPose | undefined;
+}
+
 export class Obstacles {
   readonly #floorStage: Stage;
   readonly #gridStage: Stage;
@@ -58,6 +66,7 @@ export class Obstacles {
   readonly #cells: Uint8Array;
   readonly #side: number;
   #filtered: FloorPlane | undefined;
+  #view: FloorView;
   #geometryKey = "";
   #lastSeenNs = 0n;
 
@@ -68,11 +77,25 @@ export class Obstacles {
     this.#variant = variant;
     this.#side = Math.round(settings.gridMetres / settings.gridCellMetres);
     this.#cells = new Uint8Array(this.#side * this.#side);
+    this.#view = this.#unseen();
+  }
+
+  /** The grid of the last documents(); its memory is used again by the next. */
+  get view(): FloorView {
+    return this.#view;
+  }
+
+  #unseen(): FloorView {
+    this.#cells.fill(0);
+    const scan = { angleMin: 0, angleMax: 0, angleIncrement: 0, ranges: [] };
+    const { gridCellMetres: cellMetres } = this.#settings;
+    return { cells: this.#cells, side: this.#side, cellMetres, scan, pose: undefined };
   }
 
   /** @param geometry undefined: there is no calibration */
   documents(frame: ComputedFrame, geometry: FloorGeometry | undefined): ObstacleDocuments {
     const { grid } = this.#settings;
+    this.#view = this.#unseen();
     if (geometry === undefined) {
       const none = missing("without a calibration there is no depth");
       return { floor: none, ...(grid && { grid: none }) };
@@ -153,11 +176,9 @@ export class Obstacles {
       threads: 2,
       cells: this.#cells,
     });
-    return {
-      cellMetres,
-      ...topView(this.#cells, side),
-      scan: scanOf(this.#cells, side, cellMetres, geometry),
-    };
+    const scan = scanOf(this.#cells, side, cellMetres, geometry);
+    this.#view = { cells: this.#cells, side, cellMetres, scan, pose: floorPose({ a, b, c }, geometry) };
+    return { cellMetres, ...topView(this.#cells, side), scan };
   }
 }
 
@@ -179,7 +200,7 @@ function topView(cells: Uint8Array, side: number): { rows: string[] } {
 }
 
 /** The first occupied or drop-off cell by angle, as a laser scanner on the floor would see it; null: none. */
-export function scanOf(cells: Uint8Array, side: number, cellMetres: number, view: FloorGeometry): object {
+export function scanOf(cells: Uint8Array, side: number, cellMetres: number, view: FloorGeometry): FloorScan {
   const half = Math.atan(view.width / 2 / view.focalPixels);
   const angleIncrement = (2 * half) / (RAYS - 1);
   const ranges = Array.from({ length: RAYS }, (_, ray) => {

@@ -34,14 +34,23 @@ const origin = ({ width, height, cx, cy }: FloorGeometry) => [
   cy - Math.floor(height / 2),
 ];
 
-export function floorFigures({ a, b, c }: FloorPlane, geometry: FloorGeometry): FloorFigures {
+/** The plane's unit normal, down in the axes of the left camera, and that camera's height. */
+export function floorPose({ a, b, c }: FloorPlane, geometry: FloorGeometry) {
   const [x, y] = origin(geometry);
   const ahead = (c + a * x! + b * y!) / SCALE + geometry.disparityOffsetPixels;
   const normal = [a / SCALE, b / SCALE, ahead / geometry.focalPixels] as const;
+  const length = Math.hypot(...normal);
+  const { baselineMetres } = geometry;
+  const down = normal.map((value) => value / length) as [number, number, number];
+  return { down, heightMetres: baselineMetres / length, baselineMetres };
+}
+
+export function floorFigures(plane: FloorPlane, geometry: FloorGeometry): FloorFigures {
+  const { down, heightMetres } = floorPose(plane, geometry);
   return {
-    heightMetres: geometry.baselineMetres / Math.hypot(...normal),
-    pitchDegrees: DEGREES * Math.atan2(normal[2], Math.hypot(normal[0], normal[1])),
-    rollDegrees: DEGREES * Math.atan2(normal[0], normal[1]),
+    heightMetres,
+    pitchDegrees: DEGREES * Math.atan2(down[2], Math.hypot(down[0], down[1])),
+    rollDegrees: DEGREES * Math.atan2(down[0], down[1]),
   };
 }
 

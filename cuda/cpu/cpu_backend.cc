@@ -2,6 +2,8 @@
 // Runs the chain of stages on the CPU, in memory allocated at open; see cpu_backend.h.
 #include "cpu_backend.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -129,9 +131,13 @@ class CpuBackend final : public Backend {
   uint32_t bodyBytes_[2] = {};
 };
 
+/// Returns the threads asked for; for 0, as many as there are cores that this process may use. hardware_concurrency() counts
+/// cores outside of a container's cpuset too, and threads above the set slow each other down.
 int threadsFor(int32_t asked) {
-  const int online = static_cast<int>(std::thread::hardware_concurrency());
-  return asked > 0 ? asked : (online > 0 ? online : 1);
+  if (asked > 0) return asked;
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return CPU_COUNT(&allowed);
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
 }  // namespace

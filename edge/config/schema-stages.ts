@@ -120,6 +120,6 @@ export const engineSection = section("The engine that computes frames.", {
   }),
   threads: setting(z.int().min(0).max(256), {
     default: 0,
-    description: "Worker threads of the CPU backend. 0: one per online core.",
+    description: "Worker threads of the CPU backend. 0: one for each core that this process may use.",
   }),
 });

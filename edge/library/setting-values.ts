@@ -302,7 +302,7 @@ export interface SettingValues {
   "points.colour"?: "grey" | "rgb" | undefined;
   /** A backend you name is used, or the run stops. auto: CUDA if it works, otherwise the CPU, and the log says why. (default auto) */
   "engine.backend"?: "auto" | "cpu" | "cuda" | undefined;
-  /** Worker threads of the CPU backend. 0: one per online core. (default 0) */
+  /** Worker threads of the CPU backend. 0: one for each core that this process may use. (default 0) */
   "engine.threads"?: number | undefined;
   /** Time between two metrics, which every output gets, and between two live lines. (ms, default 1000) */
   "outputs.metricsIntervalMs"?: number | undefined;

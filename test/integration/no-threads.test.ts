@@ -35,3 +35,16 @@ test("no thread at all, and one for each of the first few", async () => {
     expect(free, `after ${stacks}`).toEqual({ engine: "ok", scene: "ok" });
   }
 }, 60_000);
+
+test("as many threads as cores that the process may use", async () => {
+  const program = `
+    import { createEngine } from "./dist/cuda/index.js";
+    import { smallEngine } from "./test/doubles/small-engine.mjs";
+    const engine = await createEngine(smallEngine(64, 48, { backend: "cpu", threads: 0, slots: 2 }));
+    console.log(engine.info.threads);
+    engine.close();`;
+  const node = [process.execPath, "--input-type=module", "--eval", program];
+  const [core] = (await run("taskset", ["-cp", String(process.pid)])).stdout.match(/\d+(?=\D*$)/)!;
+  const { stdout } = await run("taskset", ["-c", core, ...node]);
+  expect(Number(stdout)).toBe(1);
+});

@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import { wholeNumberFrom } from "../../cli/numbers.js";
 import { describeArguments, withConfig, withExamples, withJson } from "../../cli/options.js";
 import { withSettingFlags } from "../../cli/setting-flags.js";
+import { evaluateHeldOut } from "./held-out.js";
 import { evaluateMatchers } from "./matchers.js";
 import { evaluateOnce } from "./once.js";
 import { type EvalMode, type EvalOptions, modeFrom } from "./options.js";
@@ -15,6 +16,7 @@ const MODES: Record<EvalMode, (folders: readonly string[], options: EvalOptions)
   matchers: evaluateMatchers,
   sweep: evaluateSweep,
   grid: evaluateGrid,
+  heldOut: evaluateHeldOut,
 };
 
 export function define(command: Command): void {
@@ -33,7 +35,11 @@ export function define(command: Command): void {
       (value: string, before: string[] = []) => [...before, value],
     )
     .option("--plot <file>", "the sweep's plot, SVG (default: sweep-PARAM.svg)")
-    .option("--heat-map <file>", "the heat map of two parameters, SVG (default: heat-PARAM-PARAM.svg)");
+    .option("--heat-map <file>", "the heat map of two parameters, SVG (default: heat-PARAM-PARAM.svg)")
+    .option(
+      "--held-out",
+      "once for each commit, on scenes that chose no setting; writes held-out-FOLDER-COMMIT.json",
+    );
   withSettingFlags(command, "backend");
   withJson(withConfig(command), "print one line of JSON");
   withExamples(

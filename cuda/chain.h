@@ -43,6 +43,7 @@ enum Buffer {
   kScratchCount,
   kLeftResult = kScratchCount,
   kLeftRgbResult,
+  kRightResult,
   kDisparityResult,
   kConfidenceResult,
   kDepthResult,
@@ -118,7 +119,7 @@ class Chain {
       return on && needsRgb(p_, side) ? pixels * sizeof(Rgb8) : 0;
     };
     switch (buffer) {
-      case kRightGrey: return whole;
+      case kRightGrey: return p_.rightGrey ? 0 : whole;
       case kLeftRgb: return computesRgb(p_, 0) && !p_.leftRgb ? whole * sizeof(Rgb8) : 0;
       case kRightRgb: return colours(1, true, whole);
       case kWindowLeft:
@@ -143,6 +144,7 @@ class Chain {
       case kLeftResult:
       case kConfidenceResult: return whole;
       case kLeftRgbResult: return p_.leftRgb ? whole * sizeof(Rgb8) : 0;
+      case kRightResult: return p_.rightGrey ? whole : 0;
       case kDisparityResult: return whole * sizeof(int16_t);
       case kDepthResult: return p_.hasGeometry ? whole * sizeof(uint16_t) : 0;
       case kPointsResult: return p_.makesPoints ? whole * pointBytes(p_.points) : 0;
@@ -157,7 +159,7 @@ class Chain {
     for (int side = 0; side < 2; ++side) {
       const auto of = [&](Buffer left) { return memory.buffers[left + side]; };
       images.captured[side] = memory.captured[side];
-      uint8_t* const grey = side == 0 ? memory.buffers[kLeftResult] : memory.buffers[kRightGrey];
+      uint8_t* const grey = memory.buffers[side == 0 ? kLeftResult : p_.rightGrey ? kRightResult : kRightGrey];
       uint8_t* const rgb = side == 1 || !p_.leftRgb ? of(kLeftRgb) : memory.buffers[kLeftRgbResult];
       images.whole.grey[side] = rectified<uint8_t>(grey, Scale::kWhole);
       images.whole.rgb[side] = rectified<Rgb8>(rgb, Scale::kWhole);

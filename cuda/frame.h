@@ -58,6 +58,7 @@ struct EngineParameters {
   bool hasGeometry = false;
   DepthGeometry geometry;
   bool leftRgb = false;                    ///< the rectified left image in colour is a result too
+  bool rightGrey = false;                  ///< the rectified right image is a result too
   Encoding encodeDepth = Encoding::kNone;  ///< kNone or kRvl: raw depth is depthMillimetres itself
   Encoding encodeDisparity = Encoding::kNone;
   bool makesPoints = false;      ///< needs hasGeometry
@@ -137,6 +138,7 @@ struct MemoryPaths {
 struct FrameOutput {
   uint8_t* left = nullptr;  ///< rectified grey
   Rgb8* leftRgb = nullptr;
+  uint8_t* right = nullptr;  ///< rectified grey
   int16_t* disparityQ4 = nullptr;
   uint8_t* confidence = nullptr;
   uint16_t* depthMillimetres = nullptr;

@@ -119,8 +119,8 @@ function takeFrame(message: Uint8Array): void {
   try {
     const { header, body } = parseFrame(message);
     const { stream } = header;
-    // The page makes its cloud of the depth.
-    if (stream === "points") return;
+    // The page shows neither; it makes its cloud of the depth.
+    if (stream === "points" || stream === "right") return;
     try {
       const grey = greyPicture(header, decodeBody(header, body));
       set.pictures[stream] = enlarged(grey.header, grey.counts);

@@ -3,13 +3,13 @@
 // test holds docs/reference/frames.md against it.
 
 /** Streams that carry frames, with their number on the wire. */
-export const STREAM_CODES = { depth: 1, disparity: 2, confidence: 3, left: 4, points: 5 } as const;
+export const STREAM_CODES = { depth: 1, disparity: 2, confidence: 3, left: 4, points: 5, right: 6 } as const;
 export type StreamName = keyof typeof STREAM_CODES;
 
-/** Streams whose body is an image: one value a pixel. */
-export type PictureStream = Exclude<StreamName, "points">;
+/** Streams that the live page shows: images with one value a pixel. */
+export type PictureStream = Exclude<StreamName, "points" | "right">;
 export const PICTURE_STREAMS = (Object.keys(STREAM_CODES) as StreamName[]).filter(
-  (name): name is PictureStream => name !== "points",
+  (name): name is PictureStream => name !== "points" && name !== "right",
 );
 
 /** How a body is packed, with its number on the wire. */

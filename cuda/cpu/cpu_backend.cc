@@ -101,6 +101,7 @@ class CpuBackend final : public Backend {
     memory_.captured[1] = input.right;
     memory_.buffers[kLeftResult] = output.left;
     memory_.buffers[kLeftRgbResult] = reinterpret_cast<uint8_t*>(output.leftRgb);
+    memory_.buffers[kRightResult] = output.right;
     memory_.buffers[kDisparityResult] = reinterpret_cast<uint8_t*>(output.disparityQ4);
     memory_.buffers[kConfidenceResult] = output.confidence;
     memory_.buffers[kDepthResult] = reinterpret_cast<uint8_t*>(output.depthMillimetres);

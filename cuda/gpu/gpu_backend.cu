@@ -397,6 +397,7 @@ class GpuBackend final : public Backend {
     switch (buffer) {
       case kLeftResult: return output.left;
       case kLeftRgbResult: return output.leftRgb;
+      case kRightResult: return output.right;
       case kDisparityResult: return output.disparityQ4;
       case kConfidenceResult: return output.confidence;
       case kDepthResult: return output.depthMillimetres;

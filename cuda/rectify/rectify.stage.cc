@@ -35,7 +35,7 @@ class RectifyOnCpu final : public CpuStage {
                               p_.rightStrideBytes, p_.rightFormat, black};
     const int32_t *leftMap = sideMap(0, p_.leftMap), *rightMap = sideMap(1, p_.rightMap);
     const ImageView<uint8_t>&leftGrey = images.whole.grey[0], &rightGrey = images.whole.grey[1];
-    // The right image, and colours that only the matcher reads, are computed only in the window's rows.
+    // A right image that is no result, and colours that only the matcher reads, are computed only in the window's rows.
     const auto inWindow = [&](int32_t first, int32_t end) {
       const int32_t from = std::min(std::max(first, window_.y), end);
       return std::pair{from, std::max(from, std::min(end, window_.y + window_.height))};
@@ -57,6 +57,9 @@ class RectifyOnCpu final : public CpuStage {
       const auto [from, to] = inWindow(first, end);
       if (computesRgb(p_, 1)) withColours(right, rightMap, rightGrey, images.whole.rgb[1], from, to);
       else kernels_.rectify(right, rightMap, rightGrey, from, to);
+      if (!p_.rightGrey) return;
+      kernels_.rectify(right, rightMap, rightGrey, first, from);
+      kernels_.rectify(right, rightMap, rightGrey, to, end);
     });
     return {};
   }

@@ -5,8 +5,11 @@ import type { FrameEnergy } from "../../core/frame/frame-energy.js";
 import type { EngineOptions, EngineSlot, FrameResult } from "../../cuda/index.js";
 import type { Unavailable } from "./availability.js";
 
-/** Encodings that the engine writes into encodedDepth, encodedDisparity, leftRgb and points; absent: nothing. */
-export type Encodings = Pick<EngineOptions, "encodeDepth" | "encodeDisparity" | "leftRgb" | "points">;
+/** Encodings that the engine writes into encodedDepth, encodedDisparity, leftRgb, right and points; absent: nothing. */
+export type Encodings = Pick<
+  EngineOptions,
+  "encodeDepth" | "encodeDisparity" | "leftRgb" | "rightGrey" | "points"
+>;
 
 /** Encodings that an output requires; the form of points is a setting of the run. */
 export type RequestedEncodings = Omit<Encodings, "points"> & { points?: true };

@@ -352,6 +352,12 @@ export interface SettingValues {
   "outputs.mqtt.left.reduceToFit"?: boolean | undefined;
   /** Publishes left in colours where the source has them: three bytes a pixel, red first. (default false) */
   "outputs.mqtt.left.colours"?: boolean | undefined;
+  /** Publishes right. (default false) */
+  "outputs.mqtt.right.enabled"?: boolean | undefined;
+  /** How the body of a frame is written; docs/reference/frames.md has the bytes. (default raw) */
+  "outputs.mqtt.right.encoding"?: "raw" | "png" | "jpeg" | undefined;
+  /** A picture larger than maxPayloadBytes, or than the broker takes, is sent with a half or a quarter of its width and height. (default false) */
+  "outputs.mqtt.right.reduceToFit"?: boolean | undefined;
   /** Publishes points. (default false) */
   "outputs.mqtt.points.enabled"?: boolean | undefined;
   /** How the body of a frame is written; docs/reference/frames.md has the bytes. (default raw) */
@@ -380,6 +386,8 @@ export interface SettingValues {
   "outputs.mcap.left"?: boolean | undefined;
   /** Records it in colours (rgb8) where the source has them, three times the bytes. (default false) */
   "outputs.mcap.leftColours"?: boolean | undefined;
+  /** Records the rectified right image as an Image (mono8). (default false) */
+  "outputs.mcap.right"?: boolean | undefined;
   /** Records points as a PointCloud2, in metres; needs a calibration, and points.element float32. (default false) */
   "outputs.mcap.points"?: boolean | undefined;
   /** Records both captured images, so that the recording can be computed again. (default false) */
@@ -484,6 +492,8 @@ export interface SettingValues {
   "outputs.ros.confidence"?: boolean | undefined;
   /** sensor_msgs/CameraInfo of the rectified left camera, with each frame. (default true) */
   "outputs.ros.cameraInfo"?: boolean | undefined;
+  /** sensor_msgs/Image of mono8 and CameraInfo of the rectified right image, frame_id right_rectified. (default false) */
+  "outputs.ros.right"?: boolean | undefined;
   /** The frame_id in each header; points of points.frame robot are in stereo_head. (default left_rectified) */
   "outputs.ros.frameId"?: string | undefined;
   /** Frames a second that this output gets at most; the others are its drops by rateLimit. max is all of them. (Hz, default max) */
@@ -516,6 +526,8 @@ export interface SettingValues {
   "outputs.foxglove.points"?: boolean | undefined;
   /** Offers the left image in colours (rgb8) where the source has them. (default false) */
   "outputs.foxglove.leftColours"?: boolean | undefined;
+  /** Offers the rectified right image. (default false) */
+  "outputs.foxglove.right"?: boolean | undefined;
   /** Frames a second that this output gets at most; the others are its drops by rateLimit. max is all of them. (Hz, default max) */
   "outputs.foxglove.rateHz"?: "max" | number | undefined;
   /** Serves them. (default false) */
@@ -534,6 +546,8 @@ export interface SettingValues {
   "outputs.sharedMemory.points"?: boolean | undefined;
   /** Offers the left image in colours where the source has them. (default false) */
   "outputs.sharedMemory.leftColours"?: boolean | undefined;
+  /** Offers the rectified right image too. (default false) */
+  "outputs.sharedMemory.right"?: boolean | undefined;
   /** Frames a second that this output gets at most; the others are its drops by rateLimit. max is all of them. (Hz, default max) */
   "outputs.sharedMemory.rateHz"?: "max" | number | undefined;
   /** The program, such as ffmpeg -i - -f rtsp rtsp://127.0.0.1:8554/left; switches this output on. */

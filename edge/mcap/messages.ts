@@ -112,6 +112,7 @@ export function pointCloudPrefix({
 }
 
 /** Where points are that robots read: between the cameras. */
+export const RIGHT_FRAME_ID = "right_rectified";
 export const ROBOT_FRAME_ID = "stereo_head";
 
 /** Writes a whole PointCloud2 to `target` from `at` on. @returns its bytes */
@@ -151,10 +152,14 @@ export function cameraInfoMessage(camera: RosCamera, frameId: string, stampNs: b
 
 const IDENTITY = [1, 0, 0, 0, 1, 0, 0, 0, 1];
 
-/** The rectified left camera: no distortion, no rotation. */
-export function rectifiedCamera({ width, height, P1 }: Rectification): RosCamera {
-  const k = [...P1.slice(0, 3), ...P1.slice(4, 7), ...P1.slice(8, 11)];
-  return { width, height, distortionModel: "plumb_bob", d: [0, 0, 0, 0, 0], k, r: IDENTITY, p: P1 };
+/** Returns a rectified camera: no distortion, no rotation. The right one's P has -fx times the baseline in metres. */
+export function rectifiedCamera(
+  { width, height, P1, P2 }: Rectification,
+  side: "left" | "right" = "left",
+): RosCamera {
+  const p = side === "left" ? P1 : P2;
+  const k = [...p.slice(0, 3), ...p.slice(4, 7), ...p.slice(8, 11)];
+  return { width, height, distortionModel: "plumb_bob", d: [0, 0, 0, 0, 0], k, r: IDENTITY, p };
 }
 
 /** Pose of a frame in its parent: x_parent = rotation x_child + translation. */
@@ -166,8 +171,11 @@ export interface Transform {
   metres: readonly [number, number, number];
 }
 
-/** Returns the poses of both cameras and of the robot's frame; one tree with the robot's frame at its root. */
-export function rigTransforms({ R1, R2, P2 }: Rectification): Transform[] {
+/**
+ * Returns the poses of both cameras, of the robot's frame and, if asked, of the rectified right camera; one tree with
+ * the robot's frame at its root.
+ */
+export function rigTransforms({ R1, R2, P2 }: Rectification, withRectifiedRight = false): Transform[] {
   const baselineMetres = -P2[3]! / P2[0]!;
   const parent = "left_rectified";
   return [
@@ -180,6 +188,9 @@ export function rigTransforms({ R1, R2, P2 }: Rectification): Transform[] {
     },
     { parent, child: "left", rotation: R1, metres: [0, 0, 0] },
     { parent, child: "right", rotation: R2, metres: [baselineMetres, 0, 0] },
+    ...(withRectifiedRight
+      ? [{ parent, child: RIGHT_FRAME_ID, rotation: IDENTITY, metres: [baselineMetres, 0, 0] as const }]
+      : []),
   ];
 }
 

@@ -299,12 +299,13 @@ export class AdjustableEngine implements NativeEngine {
 const ended = () => new DepthwattError("RUN_ENDED", "the run ended before the change took effect");
 
 function computedOptions(options: EngineOptions): Computed {
-  const { encodeDepth, encodeDisparity, leftRgb, points, region, width, height } = options;
+  const { encodeDepth, encodeDisparity, leftRgb, rightGrey, points, region, width, height } = options;
   return {
     encodings: {
       ...(encodeDepth && { encodeDepth }),
       ...(encodeDisparity && { encodeDisparity }),
       ...(leftRgb && { leftRgb }),
+      ...(rightGrey && { rightGrey }),
       ...(points && { points }),
     },
     width,

@@ -16,7 +16,7 @@ export type ImageLayout = Pick<
 
 /** The engine's encodings in addition to the disparity, and its slots; default: two slots and nothing encoded. */
 export type EngineWishes = Partial<
-  Pick<EngineOptions, "encodeDepth" | "encodeDisparity" | "leftRgb" | "repeatStage" | "slots">
+  Pick<EngineOptions, "encodeDepth" | "encodeDisparity" | "leftRgb" | "rightGrey" | "repeatStage" | "slots">
 > & { points?: true };
 
 /**

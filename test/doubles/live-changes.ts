@@ -174,11 +174,12 @@ export const CHANGES: Record<string, Change> = {
     with: { "outputs.mqtt.left.enabled": true },
     sameImages: true,
   }),
+  ...stream("right", "png"),
   ...one("outputs.mqtt.points.enabled", true),
   ...stream("preview", "png"),
   ...Object.assign(
     {},
-    ...["depth", "disparity", "confidence", "left", "points"].map((name) =>
+    ...["depth", "disparity", "confidence", "left", "right", "points"].map((name) =>
       one(`outputs.mqtt.${name}.reduceToFit`, true, { sameImages: true }),
     ),
   ),
@@ -213,6 +214,7 @@ export const CHANGES: Record<string, Change> = {
       points: true,
       confidence: false,
       cameraInfo: false,
+      right: true,
       frameId: "camera",
       rateHz: 20,
     }),

@@ -109,6 +109,7 @@ export class HandEngine implements NativeEngine {
     this.slots = Array.from({ length: slots }, () => ({
       left: new Uint8Array(8),
       leftRgb: new Uint8Array(0),
+      right: new Uint8Array(0),
       disparityQ4: new Int16Array(8),
       confidence: new Uint8Array(8),
       depthMillimetres: new Uint16Array(8),

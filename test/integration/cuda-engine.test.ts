@@ -78,6 +78,33 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
     for (const one of colours) expect(Buffer.compare(one, colours[0]!)).toBe(0);
   });
 
+  test.each([
+    "from YUYV, rectified",
+    "a region",
+    "esaw of 5 rounds from YUYV, rectified",
+    "esaw of grey, in a region at half resolution",
+  ])("the right image is the CPU's, and nothing else changes: %s", async (name) => {
+    const { options, pair } = engineCases[name]!;
+    const images: Uint8Array[] = [];
+    for (const backend of ["cpu", "cuda"] as const) {
+      const engine = createEngine({ ...options, backend, rightGrey: true });
+      const computed = [0, 1].map(
+        (slot) =>
+          new Promise<void>((resolve, reject) =>
+            engine.submit(slot, pair.left, pair.right, (error) => (error ? reject(error) : resolve())),
+          ),
+      );
+      await Promise.all(computed);
+      for (const slot of engine.slots) images.push(slot.right.slice());
+      const result = await engine.compute(pair.left, pair.right);
+      expect(hashResult(engine.slots[0]!, result)).toBe(golden[name]);
+      engine.close();
+    }
+    expect(images).toHaveLength(4);
+    expect(new Set(images[0]).size).toBeGreaterThan(8);
+    for (const one of images) expect(Buffer.compare(one, images[0]!)).toBe(0);
+  });
+
   describe.each(["cpu", "cuda"] as const)("depth of a surface at 4 pixels, by hand, on %s", (backend) => {
     const [width, height, disparity] = [64, 24, 4];
     const random = new Random(3);

@@ -27,6 +27,7 @@ function makeEngine(): NativeEngine {
   const slots: EngineSlot[] = [1, 2, 3].map((seed) => ({
     left: new Uint8Array(0),
     leftRgb: new Uint8Array(0),
+    right: new Uint8Array(0),
     disparityQ4: new Int16Array(0),
     confidence: new Uint8Array(0),
     depthMillimetres: new Uint16Array(0),

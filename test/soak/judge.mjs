@@ -6,7 +6,7 @@ import { mean } from "../../dist/core/statistics.js";
 const sum = (drops, pattern) =>
   Object.entries(drops).reduce((total, [cause, count]) => total + (pattern.test(cause) ? count : 0), 0);
 
-const STREAMS = ["depth", "disparity", "confidence", "left", "points"];
+const STREAMS = ["depth", "disparity", "confidence", "left", "right", "points"];
 /** A stream's own drops, and those of the whole output. */
 const ofStream = (stream) => new RegExp(`^mqtt\\.(${stream}\\.|(held|failed|rateLimit|notReleased)$)`);
 const ROS_TOPICS = ["depth", "compressedDepth", "camera_info"];

@@ -7,7 +7,7 @@ export function soakSettings({ port, folder, device, source }) {
     "power.sensor=none",
     ...source,
     `outputs.mqtt.broker=mqtt://127.0.0.1:${port}`,
-    ...["disparity", "confidence", "left", "points", "preview"].map(
+    ...["disparity", "confidence", "left", "right", "points", "preview"].map(
       (name) => `outputs.mqtt.${name}.enabled=true`,
     ),
     "outputs.viewer.enabled=true",

@@ -123,7 +123,7 @@ async function soak() {
   const FAULTS = cameras === undefined ? SCENE_FAULTS : CAMERA_FAULTS;
   const run = start("watched-run.mjs", settings, ["--expose-gc"]);
   const { page } = await heard(run, ({ kind }) => kind === "opened");
-  const everything = ["depth", "disparity", "confidence", "left", "points"];
+  const everything = ["depth", "disparity", "confidence", "left", "right", "points"];
   const consumers = [everything, ["depth", "left"]].map((streams, index) => ({
     name: `fast consumer ${index + 1}`,
     child: start("fast-consumer.mjs", [broker.url, device, shown, ...streams]),

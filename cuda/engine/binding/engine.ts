@@ -45,6 +45,7 @@ function allocateSlot(options: EngineOptions, encodedBytes: (encoding: "rvl" | "
   return {
     left: memory(pixels),
     leftRgb: memory(options.leftRgb ? 3 * pixels : 0),
+    right: memory(options.rightGrey ? pixels : 0),
     disparityQ4: memory(2 * pixels),
     confidence: memory(pixels),
     depthMillimetres: memory(options.geometry === undefined ? 0 : 2 * pixels),
@@ -61,6 +62,7 @@ function createViews(memory: SlotMemory): EngineSlot {
   return {
     left: new Uint8Array(memory.left, at),
     leftRgb: new Uint8Array(memory.leftRgb, at),
+    right: new Uint8Array(memory.right, at),
     disparityQ4: new Int16Array(memory.disparityQ4, at),
     confidence: new Uint8Array(memory.confidence, at),
     depthMillimetres: new Uint16Array(memory.depthMillimetres, at),

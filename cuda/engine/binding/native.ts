@@ -101,6 +101,8 @@ export interface EngineOptions {
   geometry?: DepthGeometry;
   /** Also delivers the rectified left image in colours. A camera without colours gives its grey values three times. */
   leftRgb?: boolean;
+  /** Also delivers the rectified right image in grey. */
+  rightGrey?: boolean;
   /** Encoding of the depth of each frame; absent: not encoded. */
   encodeDepth?: "rvl";
   encodeDisparity?: NativeEncoding;
@@ -135,6 +137,8 @@ export interface EngineSlot {
   readonly left: Uint8Array;
   /** The same in colours, RGB, u8, [height][width][3]; empty unless asked for. */
   readonly leftRgb: Uint8Array;
+  /** Rectified right image, grey u8, [height][width]; empty unless asked for. */
+  readonly right: Uint8Array;
   /** Absolute disparity, 1/16 px, [height][width]; -32768 = invalid. */
   readonly disparityQ4: Int16Array;
   /** 255 times the share of such pixels that are within one pixel of the truth, at least 1, [height][width]; 0 where nothing was matched, filled or not. */

@@ -198,6 +198,7 @@ void Session::bindSlot(int slot, const Napi::Object& memory) {
   FrameOutput& output = frames_.output(slot);
   output.left = take("left", pixels);
   output.leftRgb = reinterpret_cast<Rgb8*>(take("leftRgb", p.leftRgb ? pixels * sizeof(Rgb8) : 0));
+  output.right = take("right", p.rightGrey ? pixels : 0);
   output.disparityQ4 = reinterpret_cast<int16_t*>(take("disparityQ4", pixels * sizeof(int16_t)));
   output.confidence = take("confidence", pixels);
   output.depthMillimetres =
@@ -227,6 +228,7 @@ void Session::requireSlotMemory(int slot) {
   };
   check("left", output.left);
   check("leftRgb", output.leftRgb);
+  check("right", output.right);
   check("disparityQ4", output.disparityQ4);
   check("confidence", output.confidence);
   check("depthMillimetres", output.depthMillimetres);

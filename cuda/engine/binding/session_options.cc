@@ -140,6 +140,7 @@ EngineParameters readEngineParameters(const Napi::Object& options) {
     p.geometry.disparityOffsetPixels = readNumber(geometry, "disparityOffsetPixels");
   }
   p.leftRgb = !options.Get("leftRgb").IsUndefined() && readBoolean(options, "leftRgb");
+  p.rightGrey = !options.Get("rightGrey").IsUndefined() && readBoolean(options, "rightGrey");
   p.makesPoints = !options.Get("points").IsUndefined();
   if (p.makesPoints) {
     const Napi::Object points = readObject(options, "points");

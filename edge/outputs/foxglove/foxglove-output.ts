@@ -118,11 +118,12 @@ class FoxgloveOutput implements Output {
       this.#server.removeChannel(id);
       this.#subscribed.delete(id);
     }
-    const { points, leftColours } = this.#context.settings;
+    const { points, leftColours, right } = this.#context.settings;
     const settings: ChannelChoice = {
       inputs: true,
       left: true,
       leftColours,
+      right,
       depth: "image",
       disparity: true,
       confidence: true,

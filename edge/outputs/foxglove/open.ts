@@ -6,8 +6,9 @@ import { foxgloveSettings } from "./settings.js";
 export const foxglove = defineOutput({
   settings: foxgloveSettings,
   off: ({ enabled }) => (enabled ? undefined : "outputs.foxglove.enabled is false"),
-  encodings: ({ points, leftColours }) => ({
+  encodings: ({ points, leftColours, right }) => ({
     ...(points && { points: true }),
+    ...(right && { rightGrey: true }),
     ...(leftColours && { leftRgb: true }),
   }),
   // Frames are copied.

@@ -23,6 +23,10 @@ export const foxgloveSettings = section(
       default: false,
       description: "Offers the left image in colours (rgb8) where the source has them.",
     }),
+    right: setting(z.boolean(), {
+      default: false,
+      description: "Offers the rectified right image.",
+    }),
     rateHz: rateSetting(),
   },
 );

@@ -14,6 +14,7 @@ import {
   type ImagePrefix,
   imagePrefix,
   pointCloudPrefix,
+  RIGHT_FRAME_ID,
   ROBOT_FRAME_ID,
   type RosCamera,
   rectifiedCamera,
@@ -57,7 +58,7 @@ export interface FrameChannel extends RecordedChannel {
 /** The streams that have a channel. */
 export type ChannelChoice = Pick<
   McapSettings,
-  "inputs" | "left" | "leftColours" | "depth" | "disparity" | "confidence" | "points"
+  "inputs" | "left" | "leftColours" | "right" | "depth" | "disparity" | "confidence" | "points"
 >;
 
 export interface ChannelContext {
@@ -262,8 +263,8 @@ function energyChannel(topic: string): FrameChannel {
 /** Returns the channels in the order of a frame's messages in the recording. */
 export function frameChannels(context: ChannelContext): FrameChannel[] {
   const { settings, prefix, width, height, hasDepth, rig, input } = context;
-  const rectified = (encoding: string, pixelBytes: number) => ({
-    frameId: "left_rectified",
+  const rectified = (encoding: string, pixelBytes: number, frameId = "left_rectified") => ({
+    frameId,
     width,
     height,
     encoding,
@@ -291,6 +292,11 @@ export function frameChannels(context: ChannelContext): FrameChannel[] {
       ),
     );
   else if (settings.left) channels.push(image("left/image_rect", "mono8", 1, ({ slot }) => slot.left));
+  if (settings.right) {
+    const head = imagePrefix(rectified("mono8", 1, RIGHT_FRAME_ID));
+    const body: Body = ({ slot, encodings }) => (encodings.rightGrey ? slot.right : undefined);
+    channels.push(imageChannel(`${prefix}/right/image_rect`, IMAGE, head, head.length - 4, body));
+  }
   if (hasDepth && settings.depth === "image")
     channels.push(image("depth/image_rect", "16UC1", 2, ({ slot }) => viewBytes(slot.depthMillimetres)));
   if (hasDepth && settings.depth === "compressedDepth") {
@@ -317,7 +323,9 @@ export function frameChannels(context: ChannelContext): FrameChannel[] {
       channels.push(
         cameraChannel(`${prefix}/depth/camera_info`, "left_rectified", rectifiedCamera(rig.rectification)),
       );
-    channels.push(constantChannel("/tf", TRANSFORMS, transformsMessage(rigTransforms(rig.rectification))));
+    channels.push(
+      constantChannel("/tf", TRANSFORMS, transformsMessage(rigTransforms(rig.rectification, settings.right))),
+    );
   }
   // The last one: its length is odd or even, and 16-bit pixels need an even place.
   channels.push(energyChannel(`${prefix}/energy`));

@@ -35,6 +35,10 @@ export const mcapSettings = section("The recording: an MCAP file that Foxglove, 
     default: false,
     description: "Records it in colours (rgb8) where the source has them, three times the bytes.",
   }),
+  right: setting(z.boolean(), {
+    default: false,
+    description: "Records the rectified right image as an Image (mono8).",
+  }),
   points: setting(z.boolean(), {
     default: false,
     description:

@@ -18,7 +18,7 @@ export const mqtt = defineOutput({
 });
 
 function mqttEncodings(settings: MqttSettings, hasDepth: boolean): RequestedEncodings {
-  const { depth, disparity, left } = withStreams(settings, hasDepth);
+  const { depth, disparity, left, right } = withStreams(settings, hasDepth);
   const rvlDepth = depth.encoding === "rvl" || depth.encoding === "compressedDepth";
   const native =
     disparity.encoding === "rvl" || disparity.encoding === "raw" ? disparity.encoding : undefined;
@@ -26,6 +26,7 @@ function mqttEncodings(settings: MqttSettings, hasDepth: boolean): RequestedEnco
     ...(hasDepth && depth.enabled && rvlDepth && { encodeDepth: "rvl" }),
     ...(disparity.enabled && native && { encodeDisparity: native }),
     ...(left.enabled && left.colours && { leftRgb: true }),
+    ...(right.enabled && { rightGrey: true }),
     ...(settings.points.enabled && { points: true }),
   };
 }

@@ -31,6 +31,8 @@ function reductionSource(
       return { source: slot.confidence, perPixel: 1 };
     case "left":
       return element === "rgb8" ? { source: slot.leftRgb, perPixel: 3 } : { source: slot.left, perPixel: 1 };
+    case "right":
+      return { source: slot.right, perPixel: 1 };
     case "points":
       return { source: slot.points, perPixel: bytesOfPoint(element, points!.colour) };
   }

@@ -82,6 +82,7 @@ export const mqttSettings = section("The MQTT output: topics at a broker.", {
     },
     "live",
   ),
+  right: stream("right", ["raw", "png", "jpeg"], false),
   points: stream("points", ["raw"], false),
   preview: section(
     "The preview topic.",

@@ -9,7 +9,15 @@ export function withStreams(settings: MqttSettings, hasDepth: boolean): MqttSett
 }
 
 export type TopicName = StreamName | "preview";
-const NAMES: readonly TopicName[] = ["depth", "disparity", "confidence", "left", "points", "preview"];
+const NAMES: readonly TopicName[] = [
+  "depth",
+  "disparity",
+  "confidence",
+  "left",
+  "right",
+  "points",
+  "preview",
+];
 
 export function streamsOn(settings: MqttSettings, hasDepth: boolean): TopicName[] {
   const streams = withStreams(settings, hasDepth);

@@ -56,15 +56,16 @@ export function streamSinks(settings: MqttSettings, hasDepth: boolean, options: 
         : bodySink;
     const describe = describer(stream, encoding as Encoding, element, options.offset);
     const fits = settings[stream].reduceToFit;
-    const made = sink(stream, encoding as Encoding, describe, options, fits);
-    sinks.push(
-      fits && !isFile(encoding) ? fittingSink(made, stream, encoding as Encoding, describe, options) : made,
-    );
+    const whole = sink(stream, encoding as Encoding, describe, options, fits);
+    const made =
+      fits && !isFile(encoding) ? fittingSink(whole, stream, encoding as Encoding, describe, options) : whole;
+    sinks.push(stream === "right" ? rightSink(made) : made);
   };
   if (settings.depth.enabled && hasDepth) add("depth", settings.depth.encoding, "u16");
   if (settings.disparity.enabled) add("disparity", settings.disparity.encoding, "u16");
   if (settings.confidence.enabled) add("confidence", settings.confidence.encoding, "u8");
   if (settings.left.enabled) add("left", settings.left.encoding, settings.left.colours ? "rgb8" : "u8");
+  if (settings.right.enabled) add("right", settings.right.encoding, "u8");
   // The element is that of the frame: see describer().
   if (settings.points.enabled && hasDepth) add("points", settings.points.encoding, "f32");
   return sinks;
@@ -102,6 +103,14 @@ function describePoints({
     points: { frame: points.frame, colour: points.colours ? "rgb" : "grey" },
   };
 }
+
+/** Skips frames that an engine computed without the right image, before it took a change of settings. */
+const rightSink =
+  (sink: StreamSink): StreamSink =>
+  (frame, done) => {
+    if (frame.encodings.rightGrey) sink(frame, done);
+    else done(false);
+  };
 
 type MakeSink = (
   stream: StreamName,
@@ -247,6 +256,8 @@ function encodeBody(
       const left = element === "rgb8" ? slot.leftRgb : slot.left;
       return { buffer: whole(left), bytes: left.byteLength };
     }
+    case "right":
+      return { buffer: whole(slot.right), bytes: slot.right.byteLength };
     case "points":
       return { buffer: whole(slot.points), bytes: slot.points.byteLength };
   }
@@ -267,6 +278,7 @@ function streamPixels(
   if (stream === "depth") return slot.depthMillimetres;
   if (stream === "confidence") return slot.confidence;
   if (stream === "left") return element === "rgb8" ? slot.leftRgb : slot.left;
+  if (stream === "right") return slot.right;
   const counts = new Uint16Array(slot.disparityQ4.length);
   writeDisparity(slot.disparityQ4, counts);
   return counts;

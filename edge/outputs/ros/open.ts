@@ -4,9 +4,16 @@ import type { RequestedEncodings } from "../../contracts/computed-frame.js";
 import { defineOutput } from "../../contracts/output.js";
 import { type RosSettings, rosSettings } from "./settings.js";
 
-function rosEncodings({ compressedDepth, points }: RosSettings, hasDepth: boolean): RequestedEncodings {
+function rosEncodings(
+  { compressedDepth, points, right }: RosSettings,
+  hasDepth: boolean,
+): RequestedEncodings {
   if (!hasDepth) return {};
-  return { ...(compressedDepth === "rvl" && { encodeDepth: "rvl" }), ...(points && { points: true }) };
+  return {
+    ...(compressedDepth === "rvl" && { encodeDepth: "rvl" }),
+    ...(points && { points: true }),
+    ...(right && { rightGrey: true }),
+  };
 }
 
 export const ros = defineOutput({

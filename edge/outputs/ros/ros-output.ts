@@ -20,6 +20,7 @@ import {
   type ImagePrefix,
   imagePrefix,
   pointCloudPrefix,
+  RIGHT_FRAME_ID,
   ROBOT_FRAME_ID,
   rectifiedCamera,
   writeImage,
@@ -47,6 +48,7 @@ interface Prepared {
   height: number;
   image: ImagePrefix;
   confidence: ImagePrefix;
+  right: ImagePrefix;
   rvl: ImagePrefix;
   png: ImagePrefix;
   points: Record<PointFrameName, ImagePrefix>;
@@ -79,7 +81,7 @@ class RosOutput implements Output {
   }
 
   get streams(): readonly string[] {
-    const { image, compressedDepth, confidence, cameraInfo, points } = this.#settings;
+    const { image, compressedDepth, confidence, cameraInfo, points, right } = this.#settings;
     if (!this.#picture.hasDepth) return [];
     return [
       ...(image ? ["depth"] : []),
@@ -87,6 +89,7 @@ class RosOutput implements Output {
       ...(points ? ["points"] : []),
       ...(confidence ? ["confidence"] : []),
       ...(cameraInfo ? ["camera_info"] : []),
+      ...(right ? ["right", ...(cameraInfo ? ["right/camera_info"] : [])] : []),
     ];
   }
 
@@ -111,6 +114,12 @@ class RosOutput implements Output {
       height,
       image: imagePrefix(layout),
       confidence: imagePrefix({ ...layout, encoding: "mono8", strideBytes: width }),
+      right: imagePrefix({
+        ...layout,
+        frameId: RIGHT_FRAME_ID,
+        encoding: "mono8",
+        strideBytes: width,
+      }),
       rvl: compressedDepthPrefix(layout),
       png: compressedDepthPngPrefix(layout),
       points: {
@@ -124,7 +133,7 @@ class RosOutput implements Output {
   /** Each message is counted for itself; the frame has left with the first of them. */
   frame(lease: FrameLease): void {
     const { frame } = lease;
-    const { image, compressedDepth, confidence, cameraInfo, points, frameId } = this.#settings;
+    const { image, compressedDepth, confidence, cameraInfo, points, right, frameId } = this.#settings;
     const prepared = this.#prepare(frame);
     const stampNs = frame.leftTimestampNs + (this.#offset.of(frame.clock) ?? 0n);
     const { slot, result } = frame;
@@ -132,6 +141,7 @@ class RosOutput implements Output {
       const message = cameraInfoMessage(rectifiedCamera(this.#picture.rig.rectification), frameId, stampNs);
       this.#send(lease, "camera_info", message);
     }
+    if (right) this.#sendRight(lease, prepared.right, stampNs);
     if (image) {
       const { buffer, byteOffset, byteLength } = slot.depthMillimetres;
       const body = new Uint8Array(buffer, byteOffset, byteLength);
@@ -148,6 +158,17 @@ class RosOutput implements Output {
     if (confidence) this.#sendImage(lease, "confidence", prepared.confidence, 4, stampNs, slot.confidence);
     if (compressedDepth === "png") this.#sendPng(lease, prepared, stampNs);
     else lease.release();
+  }
+
+  #sendRight(lease: FrameLease, prefix: ImagePrefix, stampNs: bigint): void {
+    const { slot, encodings } = lease.frame;
+    // An engine that has not taken the change of settings yet computes none.
+    if (!encodings.rightGrey) return;
+    this.#sendImage(lease, "right", prefix, 4, stampNs, slot.right);
+    const rig = this.#picture.rig;
+    if (!this.#settings.cameraInfo || rig === undefined) return;
+    const camera = rectifiedCamera(rig.rectification, "right");
+    this.#send(lease, "right/camera_info", cameraInfoMessage(camera, RIGHT_FRAME_ID, stampNs));
   }
 
   #sendPng(lease: FrameLease, { width, height, png: prefix }: Prepared, stampNs: bigint): void {

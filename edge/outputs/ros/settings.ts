@@ -33,6 +33,11 @@ export const rosSettings = section(
       default: true,
       description: "sensor_msgs/CameraInfo of the rectified left camera, with each frame.",
     }),
+    right: setting(z.boolean(), {
+      default: false,
+      description:
+        "sensor_msgs/Image of mono8 and CameraInfo of the rectified right image, frame_id right_rectified.",
+    }),
     frameId: setting(z.string().regex(/^[A-Za-z0-9_/-]{1,100}$/), {
       default: "left_rectified",
       expects: "letters, digits, _, - and /",

@@ -7,8 +7,9 @@ export const sharedMemory = defineOutput({
   settings: sharedMemorySettings,
   broken: brokenSharedMemory,
   off: ({ path }) => (path === undefined ? "outputs.sharedMemory.path is not set" : undefined),
-  encodings: ({ points, leftColours }) => ({
+  encodings: ({ points, leftColours, right }) => ({
     ...(points && { points: true }),
+    ...(right && { rightGrey: true }),
     ...(leftColours && { leftRgb: true }),
   }),
   // Frames are copied into the ring at once.

@@ -30,6 +30,10 @@ export const sharedMemorySettings = section(
       default: false,
       description: "Offers the left image in colours where the source has them.",
     }),
+    right: setting(z.boolean(), {
+      default: false,
+      description: "Offers the rectified right image too.",
+    }),
     rateHz: rateSetting(),
   },
 );

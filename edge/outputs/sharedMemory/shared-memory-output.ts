@@ -93,6 +93,7 @@ export class SharedMemoryOutput implements Output {
 
   #offReason(name: StreamName): string | undefined {
     if (name === "points" && !this.#context.settings.points) return "outputs.sharedMemory.points is false";
+    if (name === "right" && !this.#context.settings.right) return "outputs.sharedMemory.right is false";
     if ((name === "points" || name === "depth") && !this.#picture.hasDepth)
       return `${name} needs a calibration; disparity is there without one`;
     return undefined;
@@ -117,6 +118,7 @@ export class SharedMemoryOutput implements Output {
     const element = this.#elementOf(name, frame);
     // The engine makes points from the frame after a calibration on.
     if (name === "points" && frame.encodings.points === undefined) return false;
+    if (name === "right" && !frame.encodings.rightGrey) return false;
     const body = bodyOf(name, element, frame);
     if (state.ring?.bodyBytes !== body.byteLength && !this.#remake(state, body.byteLength)) return false;
     const ring = state.ring!;
@@ -132,7 +134,7 @@ export class SharedMemoryOutput implements Output {
   #elementOf(name: StreamName, { encodings }: ComputedFrame): Element {
     if (name === "points") return "f32";
     if (name === "left") return this.#context.settings.leftColours && encodings.leftRgb ? "rgb8" : "u8";
-    return name === "confidence" ? "u8" : "u16";
+    return name === "confidence" || name === "right" ? "u8" : "u16";
   }
 
   /** Makes the ring of a stream. Readers of another size must connect again. */
@@ -201,5 +203,6 @@ function bodyOf(name: StreamName, element: Element, { slot }: ComputedFrame): Ar
   if (name === "disparity") return slot.disparityQ4;
   if (name === "confidence") return slot.confidence;
   if (name === "points") return slot.points;
+  if (name === "right") return slot.right;
   return element === "rgb8" ? slot.leftRgb : slot.left;
 }

@@ -77,7 +77,7 @@ export class BrokerFeed {
   #take(frame: ReceivedFrame): void {
     const { device, stream, header } = frame;
     // The topic says one stream and the header another: damaged in its own way.
-    if (header.stream !== stream || stream === "points") return;
+    if (header.stream !== stream || stream === "points" || stream === "right") return;
     const before = this.#assemblies.get(device);
     let assembly = before;
     if (before === undefined || before.timestampNs !== header.leftTimestampNs) {

@@ -23,6 +23,7 @@ const SETTINGS: FoxgloveSettings = {
   origins: "https://app.foxglove.dev,http://viewer.local:3000",
   points: false,
   leftColours: false,
+  right: false,
   rateHz: "max",
 };
 const picture = (width: number, height: number) => ({

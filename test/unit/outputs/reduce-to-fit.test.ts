@@ -51,6 +51,7 @@ function computed(): ComputedFrame {
     encodings: {
       encodeDisparity: "rvl",
       leftRgb: true,
+      rightGrey: true,
       points: { element: "int16", frame: "robot", colours: true },
     },
     slot: {
@@ -59,6 +60,7 @@ function computed(): ComputedFrame {
       confidence: bytes(PIXELS),
       left: bytes(PIXELS),
       leftRgb: bytes(3 * PIXELS),
+      right: bytes(PIXELS),
       points: bytes(10 * PIXELS),
       encodedDepth: depth.room,
       encodedDisparity: disparity.room,
@@ -89,7 +91,7 @@ async function published(
     },
   } as unknown as Publisher;
   const settings = Object.fromEntries(
-    ["depth", "disparity", "confidence", "left", "points"].map((name) => [
+    ["depth", "disparity", "confidence", "left", "right", "points"].map((name) => [
       name,
       { enabled: name === stream, encoding, reduceToFit, colours },
     ]),
@@ -117,6 +119,8 @@ const FORMS = [
   ["confidence", "png"],
   ["left", "raw"],
   ["left", "png"],
+  ["right", "raw"],
+  ["right", "png"],
 ] as const;
 
 describe.each(FORMS)("%s as %s", (stream, encoding) => {

@@ -70,6 +70,7 @@ function makeFrame(input: { left: Uint8Array; right: Uint8Array }, more: Partial
     slot: {
       left: Uint8Array.from(ramp(1)),
       leftRgb: Uint8Array.from(ramp(40, 3 * pixels)),
+      right: Uint8Array.from(ramp(90)),
       disparityQ4: Int16Array.from(ramp(-300)),
       confidence: Uint8Array.from(ramp(200)),
       depthMillimetres: Uint16Array.from(ramp(1000)),
@@ -425,6 +426,17 @@ test("computed images: names, sizes, pixels, and points with their fields", () =
     step: 3 * WIDTH,
     data: slot.leftRgb,
   });
+  const withRight = record(makeFrame(GREY, { encodings: { rightGrey: true } as never }), {
+    settings: { right: true } as never,
+  });
+  expect(readRosImage(withRight.get("right/image_rect")!.data)).toMatchObject({
+    frameId: "right_rectified",
+    encoding: "mono8",
+    data: slot.right,
+  });
+  // Without it no image, and an engine that has not taken the setting yet gives none.
+  expect(messages.has("right/image_rect")).toBe(false);
+  expect(record(frame, { settings: { right: true } as never }).has("right/image_rect")).toBe(false);
   const { data, fields, ...cloud } = readRosPoints(messages.get("points")!.data);
   expect(cloud).toEqual({
     width: WIDTH,
@@ -447,7 +459,7 @@ test("the live topics carry the configured frame name, also after it was changed
   const broker = await startScriptedBroker((packet, session) => {
     session.answer(packet);
     if (packet.type !== PUBLISH) return;
-    const name = packet.topic.split("/").at(-1)!;
+    const name = packet.topic.replace(/^.*\/ros\//, "");
     const body = packet.bytes.subarray(packet.bytes.length - packet.payloadBytes);
     payloads.set(name, [...(payloads.get(name) ?? []), Uint8Array.from(body)]);
   });
@@ -459,6 +471,7 @@ test("the live topics carry the configured frame name, also after it was changed
     points: true,
     confidence: true,
     cameraInfo: true,
+    right: true,
     frameId: "first",
     rateHz: "max",
   };
@@ -476,7 +489,9 @@ test("the live topics carry the configured frame name, also after it was changed
   const send = async () => {
     let released = false;
     ros.frame({
-      frame: makeFrame(GREY),
+      frame: makeFrame(GREY, {
+        encodings: { rightGrey: true, points: { frame: "camera" } } as never,
+      }),
       number: 1,
       sent: () => {},
       release: () => {
@@ -491,7 +506,19 @@ test("the live topics carry the configured frame name, also after it was changed
   await send();
   await until("the second frame", () => [...payloads.values()].every((messages) => messages.length === 2));
   const frameIds = (message: Uint8Array) => readRosHeader(message).frameId;
-  for (const [name, messages] of payloads) expect(messages.map(frameIds), name).toEqual(["first", "second"]);
+  for (const [name, messages] of payloads) {
+    const isRight = name.startsWith("right");
+    const expected = isRight ? ["right_rectified", "right_rectified"] : ["first", "second"];
+    expect(messages.map(frameIds), name).toEqual(expected);
+  }
+  expect(readRosImage(payloads.get("right")![0]!)).toMatchObject({
+    encoding: "mono8",
+    data: makeFrame(GREY).slot.right,
+  });
+  expect(readRosCameraInfo(payloads.get("right/camera_info")![0]!)).toMatchObject({
+    k: [FX, 0, RIGHT_CX, 0, FY, CY, 0, 0, 1],
+    p: [FX, 0, RIGHT_CX, -FX * BASELINE, 0, FY, CY, 0, 0, 0, 1, 0],
+  });
   expect(readRosCameraInfo(payloads.get("camera_info")![1]!)).toMatchObject({
     width: WIDTH,
     height: HEIGHT,

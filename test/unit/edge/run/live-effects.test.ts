@@ -61,7 +61,7 @@ async function until<T>(what: string, holds: () => T | Promise<T>): Promise<NonN
 }
 
 const LIVE = SETTINGS.filter(({ takesEffect }) => takesEffect === "live");
-const STREAMS = ["depth", "disparity", "confidence", "left", "points", "preview"] as const;
+const STREAMS = ["depth", "disparity", "confidence", "left", "right", "points", "preview"] as const;
 /** The capture time of the frame that a message belongs to. */
 function readStamp(topic: string, body: Buffer): bigint | undefined {
   if (/^ros\//.test(topic))
@@ -334,6 +334,7 @@ const OUTPUTS: Record<string, Effect> = {
   "outputs.derived.scanMinPixels": { ...scan(), to: { "outputs.derived.scanMinPixels": 64 } },
   "outputs.ros.image": rosTopics("depth", false),
   "outputs.ros.points": rosTopics("points", false),
+  "outputs.ros.right": rosTopics("right", false),
   "outputs.ros.confidence": rosTopics("confidence", true),
   "outputs.ros.cameraInfo": rosTopics("camera_info", true),
   "outputs.ros.compressedDepth": {
@@ -404,6 +405,7 @@ const REDUCED: Record<string, Effect> = {
   "outputs.mqtt.disparity.reduceToFit": reduced("disparity", { "outputs.mqtt.disparity.encoding": "raw" }),
   "outputs.mqtt.confidence.reduceToFit": reduced("confidence"),
   "outputs.mqtt.left.reduceToFit": reduced("left"),
+  "outputs.mqtt.right.reduceToFit": reduced("right"),
   "outputs.mqtt.points.reduceToFit": reduced("points", {}, 4),
 };
 

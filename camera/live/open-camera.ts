@@ -29,6 +29,8 @@ export interface V4l2Settings {
   sideBySide?: string;
   /** Where a sideBySide camera's frame has the two images. Default leftRight. */
   layout?: PairLayout;
+  /** Pixels of a sideBySide camera's frame around both images: "left,top,right,bottom". Default none. */
+  margins?: string;
   /** Size of one image, pixels. */
   width: number;
   height: number;

@@ -27,6 +27,9 @@ import {
   isSecond,
   isStacked,
   LAYOUT_TITLES,
+  type Margins,
+  NO_MARGINS,
+  parseMargins,
   sizeWords,
   titleSize,
 } from "./pair-layout.js";
@@ -59,7 +62,16 @@ async function openSource(settings: V4l2Settings, around: V4l2Surroundings): Pro
       { hint: "Swap source.v4l2.left and source.v4l2.right if the two cameras are the wrong way round." },
     );
   }
-  const size = sideBySide ? frameSize(settings, layout) : { width: settings.width, height: settings.height };
+  if (!sideBySide && settings.margins !== undefined) {
+    throw new DepthwattError(
+      "CONFIG_INVALID",
+      "Expected one camera (source.v4l2.sideBySide) for source.v4l2.margins, got two.",
+    );
+  }
+  const margins = settings.margins === undefined ? NO_MARGINS : parseMargins(settings.margins);
+  const size = sideBySide
+    ? frameSize(settings, layout, margins)
+    : { width: settings.width, height: settings.height };
   const { trait, reason } = chooseFormat(
     descriptions,
     {
@@ -73,10 +85,11 @@ async function openSource(settings: V4l2Settings, around: V4l2Surroundings): Pro
     paths.map((path) => usbLinkFrom(path, around.folders?.sysfs)),
   );
   if (reason !== undefined) around.onNote?.(reason);
-  if (trait.format === "NV12" && settings.colours === true && isStacked(layout)) {
+  const hasRowsBetween = isStacked(layout) || margins.top > 0 || margins.bottom > 0;
+  if (trait.format === "NV12" && settings.colours === true && hasRowsBetween) {
     throw new DepthwattError(
       "CONFIG_INVALID",
-      "Expected a format other than NV12 for colours of images above each other, got NV12: its colours follow both images.",
+      "Expected a format other than NV12 for colours of images above each other or with margins, got NV12: its colours follow the whole frame.",
       { hint: "Choose another source.v4l2.format, or the grey images (outputs without colours)." },
     );
   }
@@ -85,6 +98,12 @@ async function openSource(settings: V4l2Settings, around: V4l2Surroundings): Pro
     throw new DepthwattError(
       "CONFIG_INVALID",
       `Expected source.v4l2.width as a multiple of ${group} for two ${trait.format} images next to each other, got ${settings.width}.`,
+    );
+  }
+  if (margins.left % group !== 0) {
+    throw new DepthwattError(
+      "CONFIG_INVALID",
+      `Expected a left margin (source.v4l2.margins) that is a multiple of ${group} for ${trait.format}, got ${margins.left}.`,
     );
   }
   const cameras: OpenedCamera[] = [];
@@ -96,7 +115,7 @@ async function openSource(settings: V4l2Settings, around: V4l2Surroundings): Pro
     await Promise.all(cameras.map(({ camera }) => camera.stop()));
     throw error;
   }
-  return assemble(cameras, trait, settings, defects, around);
+  return assemble(cameras, trait, settings, margins, defects, around);
 }
 
 function devicePaths({ left, right, sideBySide }: V4l2Settings): string[] {
@@ -140,6 +159,7 @@ function assemble(
   opened: readonly OpenedCamera[],
   trait: FormatTrait,
   settings: V4l2Settings,
+  margins: Margins,
   defects: DefectivePixels | undefined,
   around: V4l2Surroundings,
 ): V4l2Source {
@@ -160,15 +180,17 @@ function assemble(
     );
     const grey = settings.mono === true ? withoutMosaic(aligned) : aligned;
     const pixels = layout === "interleaved" && isPairOfBytes(grey) ? "Y8I" : grey;
-    const acrossBytes = settings.width * (isJpeg ? decodedBytes : formatTrait(trait.format).bytesPerPixel);
+    const pixelBytes = isJpeg ? decodedBytes : formatTrait(trait.format).bytesPerPixel;
+    const acrossBytes = settings.width * pixelBytes;
     const downBytes = settings.height * strideBytes;
+    const secondBytes =
+      layout !== undefined && isSecond(layout, side) ? (isStacked(layout) ? downBytes : acrossBytes) : 0;
     return {
       width: settings.width,
       height: settings.height,
       strideBytes,
       format: isInterleaved(pixels) ? (`${pixels}_${side === "left" ? "LEFT" : "RIGHT"}` as const) : pixels,
-      offsetBytes:
-        layout !== undefined && isSecond(layout, side) ? (isStacked(layout) ? downBytes : acrossBytes) : 0,
+      offsetBytes: margins.top * strideBytes + margins.left * pixelBytes + secondBytes,
     };
   };
   const layouts = {
@@ -182,7 +204,7 @@ function assemble(
   const rate = rateHz > 0 ? ` at ${Number(rateHz.toFixed(2))} Hz` : "";
   return new V4l2Source({
     description: {
-      title: `cameras ${names}, ${trait.format} ${titleSize(settings, layout && frameSize(settings, layout))}${rate}`,
+      title: `cameras ${names}, ${trait.format} ${titleSize(settings, layout && frameSize(settings, layout, margins))}${rate}`,
       width: settings.width,
       height: settings.height,
       leftFormat: layouts.left.format,

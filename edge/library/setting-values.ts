@@ -80,6 +80,8 @@ export interface SettingValues {
   "source.v4l2.sideBySide"?: string | undefined;
   /** Place of the two images in a sideBySide camera's frame, the left camera's first; interleaved: every pixel has a sample of each (Y8I, Y12I, such as the infrared images of a RealSense). (default leftRight) */
   "source.v4l2.layout"?: "leftRight" | "rightLeft" | "topBottom" | "bottomTop" | "interleaved" | undefined;
+  /** Pixels of a sideBySide camera's frame that belong to neither image: left,top,right,bottom, such as 48,0,840,8. */
+  "source.v4l2.margins"?: string | undefined;
   /** Width of one image, not of both together. (px, default 640) */
   "source.v4l2.width"?: number | undefined;
   /** Height of one image, not of both together. (px, default 480) */

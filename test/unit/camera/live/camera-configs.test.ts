@@ -6,6 +6,7 @@ import { join } from "node:path";
 import sharp from "sharp";
 import { afterEach, expect, test } from "vitest";
 import { captureFormatFrom, type FramePair, openV4l2Source } from "../../../../camera/index.js";
+import { frameSize, parseMargins } from "../../../../camera/live/pair-layout.js";
 import { fakeVideo } from "../../../../camera/v4l2/test/fake-video/fake-video.js";
 import { loadConfig } from "../../../../edge/config/index.js";
 import { clocks, now, until, video } from "../../../doubles/cameras.js";
@@ -90,7 +91,9 @@ needs("toolchain").suite("cameras", () => {
     await until(() => paths.every((path) => fake.state(path).streaming), "all stream");
     const bytes = delivers === "MJPEG" ? await jpeg(offered[0]!.fourcc, v4l2, paths.length === 1) : undefined;
     const timestampNs = now();
-    const bytesUsed = bytes?.length ?? description.leftStrideBytes * v4l2.height;
+    const margins = v4l2.margins === undefined ? undefined : parseMargins(v4l2.margins);
+    const frame = v4l2.sideBySide ? frameSize(v4l2, v4l2.layout, margins) : v4l2;
+    const bytesUsed = bytes?.length ?? description.leftStrideBytes * frame.height;
     for (const path of paths)
       expect(fake.deliver(path, { timestampNs, sequence: 0, bytesUsed, ...(bytes && { bytes }) })).toBe(true);
     await until(() => pairs.length === 1, "a pair", 3000);
@@ -99,7 +102,8 @@ needs("toolchain").suite("cameras", () => {
     for (const side of ["left", "right"] as const) {
       expect(pair[side]).toMatchObject({ width: v4l2.width, height: v4l2.height });
       // A pair of bytes under another format's name is read as Y8I.
-      const read = v4l2.layout === "interleaved" && delivers === "YUYV" ? "Y8I" : delivers;
+      const isPair = v4l2.layout === "interleaved" && ["YUYV", "Y16"].includes(delivers);
+      const read = isPair ? "Y8I" : delivers;
       expect(pair[side].format.startsWith(read) || v4l2.mono || delivers === "MJPEG").toBe(true);
       expect(memory).toContain(pair[side].data.buffer);
     }

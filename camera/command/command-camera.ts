@@ -105,6 +105,7 @@ export class CommandCamera {
     clearTimeout(this.#startAgain);
     for (const frame of this.#early.splice(0)) frame.giveBack();
     await this.#process?.stop();
+    this.intake.close();
   }
 
   #run(): void {

@@ -6,6 +6,7 @@ import { FrameStream } from "./frame-stream.js";
 import { type CommandFrame, FramePool } from "./frames.js";
 import type { FrameLayout } from "./layout.js";
 import { checkDisparities, PAIRS } from "./pairs-header.js";
+import { SharedFrames } from "./shared-frames.js";
 import { type FrameStamp, type StreamLayout, Y4M } from "./y4m.js";
 
 /** Largest age of a live frame's stated capture time, and how far it may be ahead of the arrival. */
@@ -38,6 +39,7 @@ export class FrameIntake {
   #period: FramePeriod | undefined;
   #pool: FramePool | undefined;
   #stream: FrameStream | undefined;
+  #shared: SharedFrames | undefined;
   #frame: CommandFrame | undefined;
   #begun = 0;
   #lastSequence: number | undefined;
@@ -64,6 +66,7 @@ export class FrameIntake {
       onLayout: (found: StreamLayout) => this.#settle(found),
       begin: (stamp: FrameStamp) => this.#place(stamp),
       end: () => this.#whole(),
+      shared: (frame: number, stamp: FrameStamp) => this.#readShared(frame, stamp),
     };
     this.#stream = new FrameStream(layout, sink, this.#options.withDisparity ? PAIRS : Y4M);
   }
@@ -85,10 +88,17 @@ export class FrameIntake {
 
   /** The command has ended. */
   end(): void {
+    this.close();
     if (this.#frame === undefined) return;
     this.drop("cut");
     this.#frame.giveBack();
     this.#frame = undefined;
+  }
+
+  /** Closes the helper's memory. */
+  close(): void {
+    this.#shared?.close();
+    this.#shared = undefined;
   }
 
   drop(cause: string): void {
@@ -110,6 +120,32 @@ export class FrameIntake {
         { hint: "Let the command write one size and format each time it starts, or start depthwatt again." },
       );
     }
+    if (found.memoryPath === undefined) return;
+    if (!this.#options.live) {
+      throw new DepthwattError(
+        "CONFIG_INVALID",
+        "expected a live command for frames in shared memory, got source.command.live: false",
+        {
+          hint: "A recording waits for the reader, and shared memory is overwritten: let the command write its frames.",
+        },
+      );
+    }
+    this.#shared = new SharedFrames(found.memoryPath, found.imageBytes + found.skipBytes);
+  }
+
+  #readShared(number: number, stamp: FrameStamp): void {
+    const place = this.#place(stamp);
+    if (typeof place === "string") {
+      this.#frame = undefined;
+      return;
+    }
+    if (this.#shared!.read(number, place)) {
+      this.#whole();
+      return;
+    }
+    this.drop("overwritten");
+    this.#frame!.giveBack();
+    this.#frame = undefined;
   }
 
   #place({ timestampNs, sequence }: FrameStamp): Uint8Array | "drop" | "wait" {

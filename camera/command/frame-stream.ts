@@ -2,7 +2,15 @@
 // Bytes as they come into frames: YUV4MPEG2 with its lines, or raw frames back to back. Pure: pieces may be cut anywhere.
 import { DepthwattError } from "../../core/index.js";
 import type { FrameLayout } from "./layout.js";
-import { type FrameStamp, type StreamHeader, type StreamLayout, Y4M, Y4M_FRAME, y4mStamp } from "./y4m.js";
+import {
+  type FrameStamp,
+  memoryPathIn,
+  type StreamHeader,
+  type StreamLayout,
+  Y4M,
+  Y4M_FRAME,
+  y4mStamp,
+} from "./y4m.js";
 
 export interface FrameSink {
   /** The first line of a stream; may throw. */
@@ -11,6 +19,8 @@ export interface FrameSink {
   begin(stamp: FrameStamp): Uint8Array | "drop" | "wait";
   /** The frame that begin() gave a place to is whole. */
   end(): void;
+  /** A frame is in the helper's memory. */
+  shared(frame: number, stamp: FrameStamp): void;
 }
 
 /** ffmpeg's header is 80 characters long. */
@@ -28,6 +38,8 @@ export class FrameStream {
   readonly #line = new Uint8Array(LONGEST_LINE);
   #lineBytes = 0;
   #layout: FrameLayout | undefined;
+  /** Frames are in the helper's memory. */
+  #isShared = false;
   #state: State;
   #target: Uint8Array | undefined;
   #stamp = UNSTAMPED;
@@ -102,13 +114,27 @@ export class FrameStream {
     if (!(is || mayBecome) || at + room.length < to) this.#refuse(magic, line);
     if (end === -1) return to;
     if (this.#state === "header") {
-      const layout = this.#header.layout(line);
+      const memoryPath = memoryPathIn(line);
+      const layout = { ...this.#header.layout(line), ...(memoryPath !== undefined && { memoryPath }) };
       this.#layout = layout;
+      this.#isShared = memoryPath !== undefined;
       this.#sink.onLayout(layout);
       this.#enter("marker");
     } else {
       this.#stamp = line.length === magic.length ? UNSTAMPED : y4mStamp(line);
-      this.#enter("begin");
+      const { frame } = this.#stamp;
+      if ((frame !== undefined) !== this.#isShared) {
+        const [word, where] = this.#isShared ? ["XFRAME", "with"] : ["no XFRAME", "without"];
+        throw new DepthwattError(
+          "COMMAND_FAILED",
+          `expected ${word} in the FRAME lines of a stream ${where} XMEMORY, got ${line.slice(0, 60)}`,
+        );
+      }
+      if (frame === undefined) this.#enter("begin");
+      else {
+        this.#enter("marker");
+        this.#sink.shared(frame, this.#stamp);
+      }
     }
     return end + 1;
   }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The header of a YUV4MPEG2 stream (yuv4mpeg(5) of mjpegtools, and the deeper samples that ffmpeg writes) as a layout.
-import { DepthwattError } from "../../core/index.js";
+import { DepthwattError, printable } from "../../core/index.js";
 import type { PixelFormat } from "../frame.js";
 import { type FrameLayout, halfPlanes, MAX_PIXELS_ACROSS } from "./layout.js";
 
 export interface StreamLayout extends FrameLayout {
   /** Frames per second; undefined where the stream does not know. */
   rateHz: number | undefined;
+  /** Path of the helper's memory, which has the frames in place of the stream; absent: the stream has them. */
+  memoryPath?: string;
 }
 
 /** A kind of stream whose first line describes its frames. */
@@ -26,25 +28,53 @@ export interface FrameStamp {
   timestampNs: bigint | undefined;
   /** Counts every image that the camera made; undefined: not stated. */
   sequence: number | undefined;
+  /** Number of the frame in the helper's memory, from 1; undefined: its bytes follow. */
+  frame?: number;
 }
 
 const badStamp = (expected: string, found: string): DepthwattError =>
   new DepthwattError("COMMAND_FAILED", `expected ${expected} in a FRAME line, got ${found}`, {
-    hint: "XTIME is the start of exposure in nanoseconds of CLOCK_MONOTONIC, XSEQ the number of the camera's image.",
+    hint: "XTIME is the start of exposure in nanoseconds of CLOCK_MONOTONIC, XSEQ the number of the camera's image, XFRAME the frame in shared memory.",
   });
 
+/** Returns the value of a word such as XSEQ=5 in a line. */
+const wordIn = (line: string, name: string) => new RegExp(` ${name}=(\\S*)`).exec(line)?.[1];
+
 /**
- * Reads XTIME=NANOSECONDS and XSEQ=NUMBER from a frame's line. Other programs ignore words that begin with X.
+ * Reads XCLOCK=NAME and XMEMORY=PATH from a stream's first line. @returns the path; undefined: frames follow their lines
+ * @throws DepthwattError DEVICE_UNSUITABLE for another clock or a relative path
+ */
+export function memoryPathIn(line: string): string | undefined {
+  const [clock, path] = [wordIn(line, "XCLOCK"), wordIn(line, "XMEMORY")];
+  if (clock !== undefined && clock !== "monotonic") {
+    throw new DepthwattError(
+      "DEVICE_UNSUITABLE",
+      `expected XCLOCK=monotonic in the first line, got ${printable(clock.slice(0, 24))}`,
+      { hint: "Convert capture times to CLOCK_MONOTONIC before they are written." },
+    );
+  }
+  if (path === undefined || path.startsWith("/")) return path;
+  throw new DepthwattError(
+    "DEVICE_UNSUITABLE",
+    `expected XMEMORY with an absolute path, got ${printable(path.slice(0, 60))}`,
+    { hint: "A helper names its own memory as /proc/PID/fd/NUMBER." },
+  );
+}
+
+/**
+ * Reads XTIME=NANOSECONDS, XSEQ=NUMBER and XFRAME=NUMBER from a frame's line. Other programs ignore words that begin with X.
  * @throws DepthwattError COMMAND_FAILED
  */
 export function y4mStamp(line: string): FrameStamp {
-  const value = (name: string) => new RegExp(` ${name}=(\\S*)`).exec(line)?.[1];
-  const [time, number] = [value("XTIME"), value("XSEQ")];
+  const [time, number, frame] = [wordIn(line, "XTIME"), wordIn(line, "XSEQ"), wordIn(line, "XFRAME")];
   if (time !== undefined && !/^\d{1,18}$/.test(time))
     throw badStamp("XTIME as nanoseconds", time.slice(0, 24));
   if (number !== undefined && !(/^\d{1,10}$/.test(number) && Number(number) < 2 ** 32))
     throw badStamp("XSEQ from 0 to 4294967295", number.slice(0, 24));
+  if (frame !== undefined && !/^[1-9]\d{0,14}$/.test(frame))
+    throw badStamp("XFRAME from 1", frame.slice(0, 24));
   return {
+    ...(frame !== undefined && { frame: Number(frame) }),
     timestampNs: time === undefined ? undefined : BigInt(time),
     sequence: number === undefined ? undefined : Number(number),
   };

@@ -48,6 +48,7 @@ export function readStream(bytes: Uint8Array): void {
     end: () => {
       if (header === PAIRS) checkDisparities(target);
     },
+    shared: () => {},
   };
   const reader = new FrameStream(undefined, sink, header);
   for (let at = 0; at < bytes.length; at += 37) reader.push(bytes.subarray(at, at + 37));

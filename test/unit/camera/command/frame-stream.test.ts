@@ -36,6 +36,7 @@ function read(pieces: readonly Buffer[], layout?: FrameLayout): { frames: Buffer
     },
     begin: () => (place = new Uint8Array(bytes)),
     end: () => frames.push(Buffer.from(place)),
+    shared: () => expect.unreachable("the stream names no memory"),
   });
   for (const piece of pieces) expect(stream.push(piece)).toBe(piece.length);
   return { frames };
@@ -69,6 +70,7 @@ describe("YUV4MPEG2", () => {
         return "drop";
       },
       end: () => {},
+      shared: () => {},
     });
     stream.push(
       Buffer.concat([Buffer.from(head), ...lines.flatMap((line) => [Buffer.from(`${line}\n`), body(0, 0)])]),
@@ -177,6 +179,7 @@ describe("YUV4MPEG2", () => {
           onLayout: ({ width, height }) => expect(Math.max(width, height), seed).toBeLessThanOrEqual(32768),
           begin: () => "drop",
           end: () => expect.unreachable("a dropped frame has no end"),
+          shared: () => {},
         });
         expect(stream.push(bytes.subarray(0, cut))).toBe(cut);
         expect(stream.push(bytes.subarray(cut))).toBe(bytes.length - cut);
@@ -219,6 +222,7 @@ describe("raw frames", () => {
       onLayout: () => {},
       begin: () => (room-- > 0 ? place : "wait"),
       end: () => whole++,
+      shared: () => {},
     });
     const bytes = Buffer.concat([body(0, 0), body(1, 0)]);
     expect(stream.push(bytes)).toBe(GREY);

@@ -24,6 +24,7 @@ export { sampleGreys } from "./live/histogram.js";
 export type { V4l2Settings, V4l2Surroundings } from "./live/open-camera.js";
 export { openV4l2Source } from "./live/open-source.js";
 export { PAIR_LAYOUTS } from "./live/pair-layout.js";
+export { BAR_BITS, ScreenCounter } from "./live/screen-counter.js";
 export {
   checkCalibratedSize,
   identityMap,

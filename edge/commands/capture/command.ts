@@ -3,12 +3,10 @@
 // synchronisation, or their defective pixels.
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import {
-  BlinkPhase,
   DefectFinder,
   type DefectivePixels,
-  type ExposureSkew,
   encodePng,
   type FramePair,
   makeFolder,
@@ -29,21 +27,23 @@ import {
   withJson,
   withPlaces,
 } from "../../cli/options.js";
-import { columns, note, printJson, printLine } from "../../cli/output.js";
+import { note, printJson, printLine } from "../../cli/output.js";
 import { Progress } from "../../cli/progress.js";
 import { openSource } from "../../run/open-source.js";
+import { lookAtPairs, type PairCount } from "./look-at-pairs.js";
+import { screenPage } from "./screen-page.js";
+import { measureSync, printSync, type SyncSign, syncSignFrom } from "./sync-test.js";
 
-interface SaveOptions {
-  frames: number;
+interface SaveOptions extends PairCount {
   save: string;
-  skip: number;
   raw?: boolean;
   color?: boolean;
 }
 
 interface CaptureOptions extends ConfigOptions, PlaceOptions, Omit<SaveOptions, "save"> {
   save?: string;
-  syncTest?: number;
+  syncTest?: SyncSign;
+  screenPage?: string;
   findDefects?: string;
   json?: boolean;
 }
@@ -95,59 +95,28 @@ export function savePairs(source: Pick<PairSource, "start">, options: SaveOption
   }).finally(() => progress.clear());
 }
 
-async function run(options: CaptureOptions): Promise<void> {
-  const { save: folder, syncTest: blinkHz, findDefects: file, ...rest } = options;
-  if ([folder, blinkHz, file].filter((value) => value !== undefined).length !== 1)
-    throw new DepthwattError("USAGE", "expected one of --save, --sync-test and --find-defects");
-  if (folder !== undefined) await capture({ ...rest, save: folder });
-  else if (blinkHz !== undefined) await syncTest(rest, blinkHz);
-  else await findDefects(rest, file!);
-}
+type RunOptions = Omit<CaptureOptions, "frames"> & { frames?: number };
 
-/** Blinks are at least two rows and at most half a second long. */
-function blinkFrequency(text: string): number {
-  const hertz = Number(text);
-  if (hertz >= 1 && hertz <= 20_000) return hertz;
-  throw new InvalidArgumentError("expected Hz, from 1 to 20000");
-}
-
-/** Calls `look` with the pairs that the options ask for. @throws DepthwattError of the source */
-async function lookAtPairs(
-  source: Pick<PairSource, "start">,
-  { frames, skip }: Pick<SaveOptions, "frames" | "skip">,
-  look: (pair: FramePair) => void,
-): Promise<void> {
-  let seen = 0;
-  await new Promise<void>((resolve, reject) => {
-    source.start({
-      onPair: (pair) => {
-        if (seen >= skip && seen < skip + frames) look(pair);
-        pair.release();
-        if (++seen === skip + frames) resolve();
-      },
-      onDegraded: (reason) => reason !== undefined && note(`note: ${reason}`),
-      onWarning: (message) => note(`note: ${message}`),
-      onEnd: resolve,
-      onError: reject,
-    });
-  });
-}
-
-/** Shows the pairs that the options ask for to the test. @throws DepthwattError of the source, SYNC_UNMEASURED */
-export async function measureSync(
-  source: Pick<PairSource, "start">,
-  options: Pick<SaveOptions, "frames" | "skip">,
-  blinkHz: number,
-): Promise<ExposureSkew> {
-  const phase = new BlinkPhase(blinkHz);
-  await lookAtPairs(source, options, (pair) => phase.add(pair));
-  return phase.result();
+async function run({ frames, screenPage: page, ...options }: RunOptions): Promise<void> {
+  const { save: folder, syncTest: sign, findDefects: file, ...rest } = options;
+  if ([folder, sign, file, page].filter((value) => value !== undefined).length !== 1)
+    throw new DepthwattError("USAGE", "expected one of --save, --sync-test, --screen-page and --find-defects");
+  if (page !== undefined) {
+    await writeBeside(page, screenPage());
+    printLine(`open ${page} in a browser, full screen`);
+    return;
+  }
+  if (frames === undefined) throw new DepthwattError("USAGE", "expected --frames with the number of pairs");
+  const counted = { ...rest, frames };
+  if (folder !== undefined) await capture({ ...counted, save: folder });
+  else if (sign !== undefined) await syncTest(counted, sign);
+  else await findDefects(counted, file!);
 }
 
 /** Finds the defective pixels of both images. @throws DepthwattError of the source, DEVICE_UNSUITABLE */
 export async function measureDefects(
   source: Pick<PairSource, "start">,
-  options: Pick<SaveOptions, "frames" | "skip">,
+  options: PairCount,
 ): Promise<DefectivePixels> {
   const finders = { left: new DefectFinder(), right: new DefectFinder() };
   await lookAtPairs(source, options, ({ left, right }) => {
@@ -172,23 +141,11 @@ async function openCameras(
   return source;
 }
 
-async function syncTest(options: Omit<CaptureOptions, "save">, blinkHz: number): Promise<void> {
+async function syncTest(options: Omit<CaptureOptions, "save">, sign: SyncSign): Promise<void> {
   const source = await openCameras(options, false);
-  const found = await measureSync(source, options, blinkHz).finally(() => source.stop());
-  if (options.json) {
-    printJson(found);
-    return;
-  }
-  const { offsetUs, periodUs, statedUs, lineTimeUs, frames } = found;
-  const shown = ({ value, uncertainty }: ExposureSkew["offsetUs"], digits: number) =>
-    `${value.toFixed(digits)} +- ${uncertainty.toFixed(digits)} us`;
-  const rows = [
-    ["right after left", `${shown(offsetUs, 1)}, or any multiple of ${periodUs.toFixed(1)} us more`],
-    ["time stamps say", `${statedUs.toFixed(1)} us`],
-    ["row after row", `left ${shown(lineTimeUs.left, 3)}, right ${shown(lineTimeUs.right, 3)}`],
-    ["pairs", `${frames}`],
-  ];
-  for (const line of columns(rows)) printLine(line);
+  const found = await measureSync(source, options, sign).finally(() => source.stop());
+  if (options.json) printJson(found);
+  else printSync(found);
 }
 
 async function findDefects(options: Omit<CaptureOptions, "save">, file: string): Promise<void> {
@@ -229,13 +186,14 @@ async function capture(options: Omit<CaptureOptions, "save"> & SaveOptions): Pro
 
 export function define(command: Command): void {
   withPlaces(command, "camera")
-    .requiredOption("--frames <n>", "pairs to save or measure", wholeNumberFrom(1))
+    .option("--frames <n>", "pairs to save or measure", wholeNumberFrom(1))
     .option("--save <folder>", "folder for left/ and right/; files are named by capture time in ns")
     .option(
-      "--sync-test <hz>",
-      "instead of saving: measure when the cameras expose, from a light that blinks at this frequency",
-      blinkFrequency,
+      "--sync-test <hz|screen>",
+      "instead of saving: measure when the cameras expose, from a light that blinks at this frequency or the screen page",
+      syncSignFrom,
     )
+    .option("--screen-page <file>", "instead of saving: write the page whose bars --sync-test screen reads")
     .option(
       "--find-defects <file>",
       "instead of saving: write the pixels that differ from their neighbours in every image; cover the lenses first",
@@ -247,6 +205,8 @@ export function define(command: Command): void {
     withJson(withConfig(command), "print counts as JSON"),
     "depthwatt capture --left /dev/video0 --right /dev/video2 --frames 10 --save stills",
     "depthwatt capture --left /dev/video0 --right /dev/video2 --frames 200 --sync-test 173",
+    "depthwatt capture --screen-page counter.html",
+    "depthwatt capture --left /dev/video0 --right /dev/video2 --frames 200 --sync-test screen",
     "depthwatt capture --left /dev/video0 --right /dev/video2 --frames 30 --find-defects defects.json",
   ).action(run);
 }

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { PairSource, RawImage } from "../../../../camera/index.js";
 import { BlinkPhase, type ExposureSkew } from "../../../../camera/live/blink-phase.js";
 import type { DepthwattError } from "../../../../core/index.js";
-import { measureSync } from "../../../../edge/commands/capture/command.js";
+import { measureSync } from "../../../../edge/commands/capture/sync-test.js";
 import { Random } from "../../../doubles/random.js";
 
 const [WIDTH, HEIGHT] = [16, 60];

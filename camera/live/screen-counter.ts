@@ -85,11 +85,11 @@ export class ScreenCounter {
     const inStep = this.#shareInStep(perSecond);
     const measured = (value: (found: Comparison) => number, stepError: number): Measured => {
       const squares = without.map((found) => (value(found) - value(whole)) ** 2);
-      const spread = 2 * Math.sqrt(((GROUPS - 1) / GROUPS) * squares.reduce((sum, square) => sum + square, 0));
+      const spread =
+        2 * Math.sqrt(((GROUPS - 1) / GROUPS) * squares.reduce((sum, square) => sum + square, 0));
       return { value: value(whole) * countUs, uncertainty: Math.hypot(spread, inStep * stepError) * countUs };
     };
-    const lineTime = (side: Side) =>
-      measured((found) => found[side].slope, 1 / this.#height);
+    const lineTime = (side: Side) => measured((found) => found[side].slope, 1 / this.#height);
     return {
       frames,
       offsetUs: measured((found) => found.right.middle - found.left.middle, 1),
@@ -109,7 +109,10 @@ export class ScreenCounter {
       total += step < -1 ? step + WRAP : step;
     }
     if (total >= WRAP) return total / this.#timesS.at(-1)!;
-    throw unmeasured(`a counter that goes once through its ${WRAP} counts`, `${total} counts: take more pairs`);
+    throw unmeasured(
+      `a counter that goes once through its ${WRAP} counts`,
+      `${total} counts: take more pairs`,
+    );
   }
 
   /** Share of the frames' places between two refreshes that is one place: 1 if the cameras are in step with the screen. */

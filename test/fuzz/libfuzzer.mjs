@@ -23,6 +23,7 @@ const CAPTURE = [
   ...readdirSync(join(project, "camera/v4l2/native"))
     .filter((name) => name.endsWith(".cc") && !NEEDS_NODE.includes(name))
     .map((name) => `camera/v4l2/native/${name}`),
+  "camera/v4l2/test/fake-video/fake_buffers.cc",
   "camera/v4l2/test/fake-video/fake_driver.cc",
   "camera/v4l2/test/fake-video/fake_settings.cc",
 ];

@@ -3,7 +3,20 @@
 import { test } from "vitest";
 import { runSanitized } from "../../../test/doubles/sanitized.js";
 
-const FILES = ["camera", "open", "planes", "bad-days", "stereo", "hostile"];
+const FILES = [
+  "camera",
+  "native-closing",
+  "native-faults",
+  "open",
+  "frames",
+  "controls",
+  "planes",
+  "failures",
+  "refused",
+  "driver-lies",
+  "stereo",
+  "hostile",
+];
 
 test("AddressSanitizer and UBSan find nothing in the suite", { timeout: 1_800_000 }, () =>
   runSanitized(

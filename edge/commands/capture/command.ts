@@ -100,7 +100,10 @@ type RunOptions = Omit<CaptureOptions, "frames"> & { frames?: number };
 async function run({ frames, screenPage: page, ...options }: RunOptions): Promise<void> {
   const { save: folder, syncTest: sign, findDefects: file, ...rest } = options;
   if ([folder, sign, file, page].filter((value) => value !== undefined).length !== 1)
-    throw new DepthwattError("USAGE", "expected one of --save, --sync-test, --screen-page and --find-defects");
+    throw new DepthwattError(
+      "USAGE",
+      "expected one of --save, --sync-test, --screen-page and --find-defects",
+    );
   if (page !== undefined) {
     await writeBeside(page, screenPage());
     printLine(`open ${page} in a browser, full screen`);

@@ -83,6 +83,12 @@ struct Camera {
   uint8_t* newest = nullptr;  ///< memory of the last filled buffer
 };
 
+inline bool planar(const Camera& camera) { return (camera.capabilities & V4L2_CAP_VIDEO_CAPTURE_MPLANE) != 0; }
+
+inline uint32_t imageBytes(const Camera& camera, uint32_t plane = 0) {
+  return planar(camera) ? camera.format.fmt.pix_mp.plane_fmt[plane].sizeimage : camera.format.fmt.pix.sizeimage;
+}
+
 class Driver {
  public:
   Driver();

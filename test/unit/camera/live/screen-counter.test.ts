@@ -168,7 +168,11 @@ describe("the skew of rendered exposures of a screen", () => {
 
   test.each<[string, Partial<Rig>, RegExp]>([
     ["too few frames", { frames: 29 }, /at least 30 pairs, got 29/],
-    ["frames of less than one round", { frames: 60 }, /once through its 256 counts, got \d+ counts: take more pairs/],
+    [
+      "frames of less than one round",
+      { frames: 60 },
+      /once through its 256 counts, got \d+ counts: take more pairs/,
+    ],
     ["no screen", { white: 0 }, /a screen counter in the left image, got bars in 0 of 48 rows/],
   ])("%s is an error", (_, changes, message) => {
     expect(() => measure(changes)).toThrow(

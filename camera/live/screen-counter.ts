@@ -25,8 +25,10 @@ const GROUPS = 8;
 /** Reads further from the median than this many counts are errors. */
 const MAX_FROM_MEDIAN = 3;
 
-const SIDES = ["left", "right"] as const;
-type Side = (typeof SIDES)[number];
+/** Distance from the line of even counting, counts, and the least share of frames within it. */
+const [MAX_UNEVEN, MIN_EVEN] = [8, 0.8];
+
+type Side = "left" | "right";
 
 interface Grid {
   columns: number;
@@ -44,6 +46,9 @@ interface Counts {
 
 /** Returns the value in [-WRAP / 2, WRAP / 2) that differs from the given one by whole wraps. */
 const signed = (count: number): number => count - WRAP * Math.floor(count / WRAP + 0.5);
+
+const median = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
 
 const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -70,7 +75,8 @@ export class ScreenCounter {
     if (frames < FEWEST_FRAMES) throw unmeasured(`at least ${FEWEST_FRAMES} pairs`, `${frames}`);
     const left = readCounts("left", this.#grids.left, this.#height);
     const right = readCounts("right", this.#grids.right, this.#height);
-    const perSecond = this.#rate(left);
+    const perSecond = this.#rate("left", left);
+    this.#rate("right", right);
     const countUs = 1e6 / perSecond;
     const all = this.#timesS.map((_, k) => k);
     const whole = compare(left, right, all);
@@ -99,19 +105,30 @@ export class ScreenCounter {
     };
   }
 
-  /** Counts per second, from the left image's middle row. */
-  #rate({ rows, counts }: Counts): number {
-    const middle = Math.floor(rows.length / 2);
-    let total = 0;
-    for (let k = 1; k < counts.length; k++) {
-      const step = signed(counts[k]![middle]! - counts[k - 1]![middle]!);
-      // A blended bar may read as one count less.
-      total += step < -1 ? step + WRAP : step;
+  /** Counts per second of one camera's middle row. */
+  #rate(side: Side, { rows, counts }: Counts): number {
+    const middle = counts.map((row) => row[Math.floor(rows.length / 2)]!);
+    const times = this.#timesS;
+    const steps = middle.slice(1).map((count, k) => (count - middle[k]! + WRAP) % WRAP);
+    const rough = median(steps.map((step, k) => step / (times[k + 1]! - times[k]!)));
+    const passed = [0];
+    for (const [k, step] of steps.entries()) {
+      const expected = rough * (times[k + 1]! - times[k]!);
+      passed.push(passed[k]! + expected + signed(step - expected));
     }
-    if (total >= WRAP) return total / this.#timesS.at(-1)!;
+    const { slope, at } = fitLine(times, passed);
+    const even = passed.filter((value, k) => Math.abs(value - at(times[k]!)) <= MAX_UNEVEN).length;
+    if (even < MIN_EVEN * passed.length) {
+      throw unmeasured(
+        `a screen counter that counts evenly in the ${side} image`,
+        `${even} of ${passed.length} frames on one line`,
+      );
+    }
+    const total = slope * times.at(-1)!;
+    if (total >= WRAP) return slope;
     throw unmeasured(
       `a counter that goes once through its ${WRAP} counts`,
-      `${total} counts: take more pairs`,
+      `${Math.round(total)} counts: take more pairs`,
     );
   }
 
@@ -239,17 +256,23 @@ function compare(left: Counts, right: Counts, frames: readonly number[]): Compar
     const later = rows.map((_, row) =>
       meanNearMedian(frames.map((k) => signed(counts[k]![row]! - left.counts[k]![reference]!))),
     );
-    const [x, y] = [mean(rows), mean(later)];
-    const square = rows.reduce((sum, row) => sum + (row - x) ** 2, 0);
-    const slope = rows.reduce((sum, row, at) => sum + (row - x) * (later[at]! - y), 0) / square;
-    return { middle: y - slope * x, slope };
+    const { slope, at } = fitLine(rows, later);
+    return { middle: at(0), slope };
   };
   return { left: line(left), right: line(right) };
 }
 
+/** Fits a line to points by least squares. */
+function fitLine(xs: readonly number[], ys: readonly number[]) {
+  const [x, y] = [mean(xs), mean(ys)];
+  const square = xs.reduce((sum, one) => sum + (one - x) ** 2, 0);
+  const slope = xs.reduce((sum, one, k) => sum + (one - x) * (ys[k]! - y), 0) / square;
+  return { slope, at: (one: number) => y + slope * (one - x) };
+}
+
 function meanNearMedian(values: readonly number[]): number {
-  const median = [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
-  return mean(values.filter((value) => Math.abs(value - median) <= MAX_FROM_MEDIAN));
+  const middle = median(values);
+  return mean(values.filter((value) => Math.abs(value - middle) <= MAX_FROM_MEDIAN));
 }
 
 function unmeasured(expected: string, found: string): DepthwattError {

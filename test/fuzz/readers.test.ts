@@ -28,7 +28,7 @@ import { makeFrame } from "../doubles/frames.js";
 import { reportFuzz } from "../doubles/fuzz-report.js";
 import { runProgram } from "../doubles/program.js";
 import { changes, damaged } from "./damage.js";
-import { readCalibration, readFrame, readNetpbm, readStream } from "./reading.js";
+import { readCalibration, readFrame, readNetpbm, readSharedFrames, readStream } from "./reading.js";
 
 const seconds = Number(process.env.FUZZ_SECONDS ?? 10);
 const seed = Number(process.env.DEPTHWATT_SEED ?? Date.now()) | 0;
@@ -167,8 +167,23 @@ test("streams of commands: YUV4MPEG2 and pairs with disparity, cut into pieces a
     stream("YUV4MPEG2 W16 H16 F30:1 Ip A1:1 C420jpeg"),
     stream("YUV4MPEG2 W16 H16 F30000:1001 C420mpeg2 XYSCSS=420MPEG2"),
     stream("DEPTHWATT-PAIRS W16 H16 F30:1", pair),
+    stream("YUV4MPEG2 W16 H16 Cmono XCLOCK=monotonic XMEMORY=/ring", Buffer.from("FRAME XSEQ=1 XFRAME=1\n")),
   ];
   await fuzz("streams", good, readStream);
+});
+
+test("shared frames: a helper's memory", { timeout: time }, async () => {
+  const ring = Buffer.alloc(4096 + 4 * 512);
+  ring.write("DWRG\u0001", "latin1");
+  ring.writeUInt32LE(4, 8);
+  ring.writeBigUInt64LE(512n, 16);
+  for (let number = 1; number <= 4; number++) {
+    const slot = 4096 + (number - 1) * 512;
+    ring.writeBigUInt64LE(2n * BigInt(number), slot);
+    ring.writeUInt32LE(64, slot + 16);
+    ring.writeUInt32LE(256, slot + 20);
+  }
+  await fuzz("shared frames", [new Uint8Array(ring)], (bytes) => readSharedFrames(bytes, folder));
 });
 
 let recording: Uint8Array;

@@ -5,6 +5,7 @@ import { writeFileSync } from "node:fs";
 import { loadStereoCalibration } from "../../camera/calibration/load.js";
 import { type FrameSink, FrameStream } from "../../camera/command/frame-stream.js";
 import { checkDisparities, PAIRS } from "../../camera/command/pairs-header.js";
+import { SharedFrames } from "../../camera/command/shared-frames.js";
 import { Y4M } from "../../camera/command/y4m.js";
 import { decodePfm, decodePgm, decodePpm } from "../../camera/recordings/images/netpbm.js";
 import { decodeBody, decodePoints } from "../../clients/javascript/src/decode.js";
@@ -52,6 +53,18 @@ export function readStream(bytes: Uint8Array): void {
   };
   const reader = new FrameStream(undefined, sink, header);
   for (let at = 0; at < bytes.length; at += 37) reader.push(bytes.subarray(at, at + 37));
+}
+
+/** A helper's memory, as a file in `folder`, with frames of 256 bytes. */
+export function readSharedFrames(bytes: Uint8Array, folder: string): void {
+  const file = `${folder}/ring`;
+  writeFileSync(file, bytes);
+  const frames = new SharedFrames(file, 256);
+  try {
+    for (let number = 1; number <= 4; number++) frames.read(number, new Uint8Array(200));
+  } finally {
+    frames.close();
+  }
 }
 
 /** A calibration of any format, through a file in `folder`; `right` is the other camera's where it is ROS's. */

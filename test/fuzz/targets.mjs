@@ -67,6 +67,14 @@ export const TARGETS = [
     ],
   },
   {
+    name: "shared frames",
+    reads: "a helper's memory",
+    tool: fastCheck,
+    file: "test/fuzz/readers.test.ts",
+    test: "^shared frames",
+    reached: ["camera/command/shared-frames"],
+  },
+  {
     name: "recordings",
     reads: "recordings (MCAP)",
     tool: fastCheck,

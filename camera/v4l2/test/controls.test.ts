@@ -2,7 +2,19 @@
 // Controls of one camera: set, read back, and watched for changes.
 import { describe, expect, test } from "vitest";
 import { rest, until } from "./fake-video/helpers.js";
-import { deliver, EXPOSURE, fake, GAIN, looped, opened, PATH, streaming } from "./fake-video/one-camera.js";
+import {
+  deliver,
+  EXPOSURE,
+  fake,
+  GAIN,
+  looped,
+  opened,
+  PATH,
+  streaming,
+  useOneCamera,
+} from "./fake-video/one-camera.js";
+
+useOneCamera();
 
 describe("controls", () => {
   test("set and read back: what the driver keeps", async () => {

@@ -6,8 +6,19 @@ import { needs } from "../../../test/doubles/needs.js";
 import { type Frame, open } from "../src/index.js";
 import type { FakeCamera } from "./fake-video/fake-video.js";
 import { counted, now, until } from "./fake-video/helpers.js";
-import { around, deliver, fake, looped, opened, PATH, streaming } from "./fake-video/one-camera.js";
+import {
+  around,
+  deliver,
+  fake,
+  looped,
+  opened,
+  PATH,
+  streaming,
+  useOneCamera,
+} from "./fake-video/one-camera.js";
 import { motionJpeg } from "./motion-jpeg.js";
+
+useOneCamera();
 
 describe("a driver that lies", () => {
   test("of rows shorter than their pixels", async () => {

@@ -14,7 +14,10 @@ import {
   opened,
   PATH,
   streaming,
+  useOneCamera,
 } from "./fake-video/one-camera.js";
+
+useOneCamera();
 
 describe("failures", () => {
   test("unplugged and back under another name: the same camera, the same loop, its controls set again", async () => {

@@ -4,8 +4,10 @@ import { describe, expect, test } from "vitest";
 import { needs } from "../../../test/doubles/needs.js";
 import type { Frame } from "../src/index.js";
 import { counted, now, readCounter, rest, until } from "./fake-video/helpers.js";
-import { deliver, fake, looped, opened, PATH, streaming } from "./fake-video/one-camera.js";
+import { deliver, fake, looped, opened, PATH, streaming, useOneCamera } from "./fake-video/one-camera.js";
 import { motionJpeg } from "./motion-jpeg.js";
+
+useOneCamera();
 
 describe("frames", () => {
   test.each([false, true])("in place, with the driver's facts; multi-planar %s", async (multiPlanar) => {

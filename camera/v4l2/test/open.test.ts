@@ -13,7 +13,10 @@ import {
   opened,
   PATH,
   streaming,
+  useOneCamera,
 } from "./fake-video/one-camera.js";
+
+useOneCamera();
 
 const { EACCES } = constants.errno;
 

@@ -3,7 +3,9 @@
 import { constants } from "node:os";
 import { describe, expect, test } from "vitest";
 import { type CameraRequest, describe as describeCamera, open } from "../src/index.js";
-import { around, fake, PATH } from "./fake-video/one-camera.js";
+import { around, fake, PATH, useOneCamera } from "./fake-video/one-camera.js";
+
+useOneCamera();
 
 const { EBUSY, EACCES, ENOENT } = constants.errno;
 

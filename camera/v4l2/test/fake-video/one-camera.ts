@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver with one camera, new for each test of the file that imports this, and everything closed behind it.
+// A driver with one camera, new for each test, and everything closed behind it.
 import { afterEach, beforeEach, expect } from "vitest";
 import { type Camera, type CameraRequest, type Frame, open } from "../../src/index.js";
 import { type FakeCamera, type FakeVideo, fakeVideo } from "./fake-video.js";
@@ -50,13 +50,16 @@ export function looped(camera: Camera, body: (frame: Frame) => unknown = () => {
   return { seen, ended };
 }
 
-beforeEach(() => {
-  fake = fakeVideo();
-  cameras = [];
-  sequence = 0;
-});
-afterEach(async () => {
-  for (const camera of cameras) await camera.close();
-  for (const { identity, path } of cameras)
-    if (identity.driver === "fake") expect(fake.state(path).opens).toBe(0);
-});
+/** Makes a new driver before each test of the calling file, and closes its cameras after it. Files share processes, so each calls it. */
+export function useOneCamera(): void {
+  beforeEach(() => {
+    fake = fakeVideo();
+    cameras = [];
+    sequence = 0;
+  });
+  afterEach(async () => {
+    for (const camera of cameras) await camera.close();
+    for (const { identity, path } of cameras)
+      if (identity.driver === "fake") expect(fake.state(path).opens).toBe(0);
+  });
+}

@@ -34,6 +34,10 @@ function drawnBars(count: number): number[][] {
 
 const BARS = drawnBars(2000);
 
+const random = new Random(46);
+/** Noise: values of a triangle from -4 to 4. */
+const NOISE = Array.from({ length: 10_007 }, () => (random.whole(0, 2000) + random.whole(0, 2000)) / 500 - 4);
+
 interface Rig {
   screenHz: number;
   rateHz: number;
@@ -47,8 +51,9 @@ interface Rig {
   isReversed: boolean;
   /** Columns that the screen's edge moves from the first to the last row. */
   tilt: number;
-  /** Brightness of white. */
+  /** Brightness of white, and of the right camera's. */
   white: number;
+  rightWhite?: number;
 }
 
 const RIG: Rig = {
@@ -73,7 +78,7 @@ function exposed(bar: number, from: number, to: number): number {
   return sum / (to - from);
 }
 
-function render(rig: Rig, startS: number, random: Random): Uint8Array {
+function render({ rightWhite: _, ...rig }: Rig, startS: number, first: number): Uint8Array {
   const data = new Uint8Array(WIDTH * HEIGHT);
   for (let y = 0; y < HEIGHT; y++) {
     // The screen's row is as far down as the image's.
@@ -84,7 +89,7 @@ function render(rig: Rig, startS: number, random: Random): Uint8Array {
     for (let x = 0; x < WIDTH; x++) {
       const bar = Math.floor(((x - edge) / (WIDTH - 24)) * BAR_BITS.length);
       const place = rig.isReversed ? BAR_BITS.length - 1 - bar : bar;
-      const noise = ((random.whole(0, 2000) + random.whole(0, 2000)) / 1000 - 2) * 2 * rig.noise;
+      const noise = rig.noise * NOISE[(first + y * WIDTH + x) % NOISE.length]!;
       data[y * WIDTH + x] = Math.round(30 + rig.white * (light[place] ?? 0) + noise);
     }
   }
@@ -93,11 +98,10 @@ function render(rig: Rig, startS: number, random: Random): Uint8Array {
 
 function rendered(changes: Partial<Rig>): { left: RawImage; right: RawImage }[] {
   const rig = { ...RIG, ...changes };
-  const random = new Random(46);
   return Array.from({ length: rig.frames }, (_, k) => {
     const startS = 0.2 + k / rig.rateHz;
-    const image = (startsAt: number): RawImage => ({
-      data: render(rig, startsAt, random),
+    const image = (startsAt: number, white = rig.white): RawImage => ({
+      data: render({ ...rig, white }, startsAt, random.whole(0, NOISE.length)),
       width: WIDTH,
       height: HEIGHT,
       strideBytes: WIDTH,
@@ -105,7 +109,7 @@ function rendered(changes: Partial<Rig>): { left: RawImage; right: RawImage }[] 
       timestampNs: BigInt(Math.round(5e12 + startS * 1e9)),
       sequence: k,
     });
-    return { left: image(startS), right: image(startS + rig.skewUs / 1e6) };
+    return { left: image(startS), right: image(startS + rig.skewUs / 1e6, rig.rightWhite) };
   });
 }
 
@@ -173,7 +177,13 @@ describe("the skew of rendered exposures of a screen", () => {
       { frames: 60 },
       /once through its 256 counts, got \d+ counts: take more pairs/,
     ],
-    ["no screen", { white: 0 }, /a screen counter in the left image, got bars in 0 of 48 rows/],
+    ["no screen", { white: 0, noise: 0 }, /a screen counter in the left image, got bars in 0 of 48 rows/],
+    ["noise", { white: 0, noise: 6 }, /counts evenly in the left image, got \d+ of 200 frames on one line/],
+    [
+      "no screen in the right image",
+      { rightWhite: 0, noise: 6 },
+      /counter that counts evenly in the right image/,
+    ],
   ])("%s is an error", (_, changes, message) => {
     expect(() => measure(changes)).toThrow(
       expect.objectContaining({ code: "SYNC_UNMEASURED", message: expect.stringMatching(message) }),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line as a user meets it: help with examples, one-line errors with a hint, exit codes, clean stdout.
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -10,6 +10,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { DepthwattError } from "../../../../core/index.js";
 import { buildProgram, runCommandLine } from "../../../../edge/cli/program.js";
 import { reportError } from "../../../../edge/cli/report-error.js";
+import { screenPage } from "../../../../edge/commands/capture/screen-page.js";
 import { PRESETS } from "../../../../edge/presets/index.js";
 
 let out = "";
@@ -267,6 +268,27 @@ describe("capture", () => {
       expect(err).toMatch(/--skip.*expected a whole number of 0 or more/);
     },
   );
+
+  test.each([
+    [["--save", "x"], /expected --frames with the number of pairs/],
+    [["--frames", "3"], /expected one of --save, --sync-test, --screen-page and --find-defects/],
+    [["--screen-page", "x.html", "--save", "x"], /expected one of --save/],
+    [["--frames", "3", "--sync-test", "tv"], /expected Hz, from 1 to 20000, or screen/],
+  ])("%s is a usage error", async (words, message) => {
+    expect(await runCommandLine(["capture", ...words])).toBe(2);
+    expect(err).toMatch(message);
+  });
+
+  test("--screen-page writes the page without a camera", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "depthwatt-screen-page-"));
+    try {
+      const page = join(folder, "counter.html");
+      expect(await runCommandLine(["capture", "--screen-page", page])).toBe(0);
+      expect(readFileSync(page, "utf8")).toBe(screenPage());
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
 });
 
 describe("match", () => {

@@ -2,7 +2,7 @@
 // Measures the built-in scene at 30 pairs a second with every output on and a reader at each one, in turn with the defaults.
 //   node bench/run/outputs.mjs [--seconds 20] [--rounds 3]
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import foxgloveProtocol from "@foxglove/ws-protocol";
@@ -30,6 +30,16 @@ const socketPath = join(folder, "frames.sock");
 const sharedReader = join(folder, "reader");
 execFileSync("cc", ["-O2", "-Iclients/cpp", "bench/run/shared_latency.c", "-o", sharedReader], { cwd: root });
 
+/** Returns the CPU time of a process so far; undefined after its end. */
+function cpuSeconds(pid) {
+  try {
+    const [user, system] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ").slice(11, 13);
+    return (Number(user) + Number(system)) / 100;
+  } catch {
+    return undefined;
+  }
+}
+
 async function start(settings) {
   const http = await freePort();
   const broker = await startTrialBroker({ onFailed: console.error });
@@ -46,6 +56,10 @@ async function start(settings) {
     printed += chunk;
   });
   run.stderr.resume();
+  let cpu = 0;
+  const timer = setInterval(() => {
+    cpu = cpuSeconds(run.pid) ?? cpu;
+  }, 100);
   const ended = new Promise((resolve) => run.once("exit", resolve));
   const consumer = connectConsumer(broker.url);
   await new Promise((resolve) => consumer.on("frame", resolve));
@@ -55,8 +69,10 @@ async function start(settings) {
     page: `http://127.0.0.1:${http}`,
     figures: async () => {
       await ended;
+      clearInterval(timer);
       await broker.close();
-      return JSON.parse(printed.trim().split("\n").at(-1));
+      const figures = JSON.parse(printed.trim().split("\n").at(-1));
+      return { ...figures, cpuMsPerFrame: Math.round((1e4 * cpu) / figures.frames) / 10 };
     },
   };
 }
@@ -109,24 +125,31 @@ const pictures = [
 const everything = soakSettings({ port: 0, folder, device, source: ["source.kind=synthetic"] }).filter(
   (setting) => !setting.startsWith("outputs.mqtt.broker"),
 );
+const four = [`device=${device}`, "outputs.foxglove.enabled=true", ...pictures];
+const CASES = [
+  { outputs: "default", settings: [`device=${device}`], isRead: false },
+  { outputs: "with shared memory, Foxglove, video and command", settings: four, isRead: false },
+  { outputs: "the same, each with a reader", settings: four, isRead: true },
+  {
+    outputs: "every output and stream, each with a reader",
+    settings: [...everything, ...pictures],
+    isRead: true,
+  },
+];
 const rows = [];
 for (let round = 1; round <= Number(values.rounds); round++)
-  for (const [outputs, settings] of [
-    ["default", [`device=${device}`]],
-    [
-      "default, shared memory, Foxglove, video and command, each with a reader",
-      [`device=${device}`, "outputs.foxglove.enabled=true", ...pictures],
-    ],
-    ["every output and stream, each with a reader", [...everything, ...pictures]],
-  ]) {
+  for (const { outputs, settings, isRead } of CASES) {
     const run = await start(settings);
-    const stopReading = outputs === "default" ? undefined : await readAll(run, device);
-    const { fps, frames, drops, latencyMs, outputs: sent } = await run.figures();
+    const stopReading = isRead ? await readAll(run, device) : undefined;
+    const { fps, frames, drops, cpuMsPerFrame, latencyMs, outputs: sent } = await run.figures();
     const received = await stopReading?.();
     const sentByOutput = Object.fromEntries(
       Object.entries(sent).flatMap(([name, { sent: count }]) => (count === undefined ? [] : [[name, count]])),
     );
-    rows.push({ kind: "measured", outputs, round, fps, frames, drops, latencyMs, sentByOutput, received });
+    rows.push({
+      kind: "measured",
+      ...{ outputs, round, fps, frames, drops, cpuMsPerFrame, latencyMs, sentByOutput, received },
+    });
     console.log(JSON.stringify(rows.at(-1)));
   }
 rmSync(folder, { recursive: true });

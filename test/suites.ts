@@ -176,6 +176,7 @@ export const SUITES: readonly Suite[] = [
       "camera/v4l2/test/capture-races.test.ts",
       "camera/v4l2/test/sanitized.test.ts",
       "test/hostile/engine-races.test.ts",
+      "test/hostile/interrupted-tools.test.ts",
       "test/hostile/sanitized.test.ts",
       "test/stages/rvl-fuzz.test.ts",
       "test/unit/scene-bits.test.ts",

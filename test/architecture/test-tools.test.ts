@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tools that judge the tests: which mutants they make, how they count what ran, and the page that describes them.
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { lineShare, mergeLines, shortfalls, typescriptShares } from "../coverage/shares.mjs";
@@ -98,6 +100,48 @@ test("a share below its floor is named with both numbers", () => {
     "below   typescript branches: expected at least 70 %, found 69.9 %. Test what you added.",
   ]);
   expect(shortfalls({ typescript: { branches: 70 }, native: { lines: 98 } }, floor)).toEqual([]);
+});
+
+/** Starts a tool that runs a program with a child. */
+function startTool() {
+  const child = 'sh -c "echo $$; exec sleep 1000" & wait';
+  const code = `
+    import { endCleanly, run } from "./test/sanitize/end.mjs";
+    endCleanly(() => console.log("removed"), () => console.log("restored"));
+    await run("sh", ["-c", ${JSON.stringify(child)}], { stdio: ["ignore", "inherit", "inherit"] });`;
+  return spawn(process.execPath, ["--input-type=module", "--eval", code], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+}
+
+test.each([
+  ["SIGTERM", 143],
+  ["SIGINT", 130],
+] as const)("a tool of the tests ends its programs and cleans up after %s", async (signal, status) => {
+  const tool = startTool();
+  const closed = once(tool, "close");
+  let output = "";
+  for await (const chunk of tool.stdout) {
+    // The first line is the child's number.
+    if (output === "") tool.kill(signal);
+    output += chunk;
+  }
+  expect(await closed).toEqual([status, null]);
+  const [pid, ...rest] = output.trim().split("\n");
+  expect(rest).toEqual(["restored", "removed"]);
+  expect(() => process.kill(Number(pid), 0)).toThrow("ESRCH");
+});
+
+test("a tool of the tests names a program that is missing, and cleans up", () => {
+  const code = `
+    import { endCleanly, run } from "./test/sanitize/end.mjs";
+    endCleanly(() => console.log("removed"));
+    await run("no-such-program", []);`;
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "--eval", code], {
+    encoding: "utf8",
+  });
+  expect({ status, stdout }).toEqual({ status: 2, stdout: "removed\n" });
+  expect(stderr).toContain("spawn no-such-program ENOENT\nhint: install no-such-program");
 });
 
 test("the page on debugging and testing names scripts, files, suites, functions and flags that exist", () => {

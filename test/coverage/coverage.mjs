@@ -7,23 +7,14 @@
 // and workers that tests start from dist count too, unless a test kills them.
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { dirname, join, relative } from "node:path";
+import { join, relative } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { recordBuild, sourcesKey } from "../../scripts/build-stamp.mjs";
 import { copyTree, root } from "../sanitize/build.mjs";
+import { endCleanly, run, writeWhole } from "../sanitize/end.mjs";
 import { readProgramCoverage } from "./programs.mjs";
 import { lineShare, mergeLines, shortfalls, typescriptShares } from "./shares.mjs";
 
@@ -34,26 +25,35 @@ const tests = words.length > 0 ? words : ["--project=!long-*"];
 const out = join(root, "build/coverage");
 const FLOOR = join(root, "test/coverage/floor.json");
 const SOURCES = "{core,camera,cuda,edge,power,clients}/**/*.{ts,tsx}";
+const OUTPUT = ["ignore", "inherit", "inherit"];
 const NOT_SOURCES = ["**/dist/**", "**/test/**", "**/*.d.ts", "**/node_modules/**"];
+
+/** Folders that are removed at the end: of a run that was not completed, and of gcov. */
+const unfinished = new Set();
+let isPageReadable = false;
+endCleanly(
+  () => {
+    for (const folder of unfinished) rmSync(folder, { recursive: true, force: true });
+  },
+  () => {
+    if (isPageReadable) buildPage();
+  },
+);
+
+function buildPage(...flags) {
+  isPageReadable = flags.includes("--readable");
+  execFileSync(process.execPath, ["scripts/build-page.mjs", ...flags], { cwd: root });
+}
 
 function stop(message, hint) {
   console.error(`error: ${message}\nhint: ${hint}`);
   process.exit(2);
 }
 
-function writeWhole(path, text) {
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(`${path}.new`, text);
-  renameSync(`${path}.new`, path);
-}
-
-function runTests(folder, more, env = process.env) {
+async function runTests(folder, more, env = process.env) {
   const script = join(root, "node_modules/vitest/vitest.mjs");
-  return spawnSync(process.execPath, [script, "run", ...tests, ...more], {
-    cwd: folder,
-    env,
-    stdio: "inherit",
-  }).status;
+  const options = { cwd: folder, env, stdio: OUTPUT };
+  return (await run(process.execPath, [script, "run", ...tests, ...more], options)).status;
 }
 
 async function measureTypescript() {
@@ -76,11 +76,11 @@ async function measureTypescript() {
     "--coverage.reportOnFailure",
     `--coverage.reportsDirectory=${folder}`,
   ];
-  const buildPage = (...flags) =>
-    execFileSync(process.execPath, ["scripts/build-page.mjs", ...flags], { cwd: root });
+  unfinished.add(folder);
   buildPage("--readable");
-  const status = runTests(root, more, { ...process.env, PROGRAM_COVERAGE: programs });
+  const status = await runTests(root, more, { ...process.env, PROGRAM_COVERAGE: programs });
   writeWhole(join(folder, "programs.json"), JSON.stringify(await readProgramCoverage(programs, root)));
+  unfinished.delete(folder);
   buildPage();
   const read = (file) =>
     readdirSync(join(out, "typescript"))
@@ -100,6 +100,7 @@ function readCounters(copy) {
   if (counters.length === 0) stop("no test loaded the addon with counters", "read the messages above");
   const lines = new Map();
   const folder = mkdtempSync(join(tmpdir(), "depthwatt-gcov-"));
+  unfinished.add(folder);
   for (const path of counters) {
     execFileSync("gcov", ["--json-format", path], { cwd: folder, stdio: "ignore" });
     for (const name of readdirSync(folder)) {
@@ -113,7 +114,6 @@ function readCounters(copy) {
       rmSync(join(folder, name));
     }
   }
-  rmSync(folder, { recursive: true });
   return lines;
 }
 
@@ -133,26 +133,23 @@ function hashNativeSources() {
 }
 
 /** Copies the tree and builds the addons with counters, which are kept there from run to run. */
-function buildWithCounters(copy) {
-  copyTree(copy);
+async function buildWithCounters(copy) {
+  await copyTree(copy);
   // Not atomic, which takes longer: threads that lose some counts of a line do not lose the line.
   const env = { ...process.env, CXXFLAGS: "--coverage", LDFLAGS: "--coverage" };
-  const built = spawnSync(process.execPath, ["scripts/build-native.mjs"], {
-    cwd: copy,
-    env,
-    stdio: "inherit",
-  });
+  const words = ["scripts/build-native.mjs"];
+  const built = await run(process.execPath, words, { cwd: copy, env, stdio: OUTPUT });
   if (built.status !== 0) stop("the addon did not build with counters", "read the compiler's messages above");
   recordBuild(copy, sourcesKey(copy));
 }
 
-function measureNative() {
+async function measureNative() {
   if (spawnSync("gcov", ["--version"]).status !== 0)
     stop("gcov is not installed", "sudo apt-get install gcc");
   const copy = join(out, "native");
   const [sources, kept] = [hashNativeSources(), join(copy, "sources")];
   if (!add || !existsSync(kept)) {
-    buildWithCounters(copy);
+    await buildWithCounters(copy);
     writeWhole(kept, sources);
   } else if (readFileSync(kept, "utf8") !== sources) {
     stop("C++ sources have changed since the run that --add would add to", "run without --add first");
@@ -161,13 +158,13 @@ function measureNative() {
       cpSync(join(root, tests), join(copy, tests), { recursive: true, preserveTimestamps: true });
   }
   // Forks are ended before they write their counters.
-  const status = runTests(copy, ["--root", copy, "--pool=threads"]);
+  const status = await runTests(copy, ["--root", copy, "--pool=threads"]);
   return { status, ...lineShare(readCounters(copy)) };
 }
 
 const report = {};
 if (!onlyNative) report.typescript = await measureTypescript();
-if (!onlyTypescript) report.native = measureNative();
+if (!onlyTypescript) report.native = await measureNative();
 writeWhole(join(out, "report.json"), `${JSON.stringify(report, null, 1)}\n`);
 for (const [language, { status, files, ...shares }] of Object.entries(report)) {
   const figures = Object.entries(shares).map(([name, percent]) => `${name} ${percent} %`);

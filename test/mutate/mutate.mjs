@@ -8,13 +8,23 @@
 // reach the file; --wide runs all short suites for the mutants that survive the nearest tests. --count ends after so many judged
 // mutants. With --out, the file is written after each mutant, and a later call with the same seed continues its draw.
 // It exits with 0 whether or not mutants survive: the report is for people.
-import { execFileSync, spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, posix, resolve } from "node:path";
 import ts from "typescript";
 import { describeRun, formatResult } from "../../bench/shared/result-file.mjs";
 import { copyTree, root } from "../sanitize/build.mjs";
+import { endCleanly, run, writeWhole } from "../sanitize/end.mjs";
 import { mutated, nativeMutants, typescriptMutants } from "./mutants.mjs";
 
 const words = process.argv.slice(2);
@@ -115,17 +125,35 @@ function nativeGroups(file) {
   return [...nearest, ...groups, ...(file.startsWith("core/") ? [camera] : [])];
 }
 
+function earlierReport() {
+  if (out === undefined || !existsSync(out)) return undefined;
+  try {
+    return JSON.parse(readFileSync(out, "utf8"));
+  } catch (error) {
+    console.error(
+      `error: --out: ${out} holds no report: ${error.message}\nhint: remove it, or name another file`,
+    );
+    process.exit(2);
+  }
+}
+const kept = earlierReport();
+
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-mutate-"));
 // As deep as the project, so that the compiler is called with the same relative paths and objects are kept.
 const depth = (path) => path.split("/").filter(Boolean).length;
 const levels = Math.max(0, depth(root) - depth(folder) - 1);
 const copy = join(folder, ...Array.from({ length: levels }, (_, level) => `level-${level}`), "tree");
-const end = () => rmSync(folder, { recursive: true, force: true });
-process.on("exit", end);
-for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(130));
+endCleanly(() => rmSync(folder, { recursive: true, force: true }));
 
-/** @returns {number | null} vitest's exit status; null for a timeout */
-function runTests(testWords, timeoutMs) {
+/** Throws an error if the disk is nearly full: tests that fail for this reason would count as mutants noticed. */
+function requireSpace() {
+  const { bavail, bsize } = statfsSync(folder);
+  if (bavail * bsize < 1 << 28)
+    throw Object.assign(new Error(`expected 256 MB free on the disk of ${folder}`), { code: "ENOSPC" });
+}
+
+/** @returns {Promise<number | null>} vitest's exit status; null for a timeout */
+async function runTests(testWords, timeoutMs) {
   const script = join(copy, "node_modules/vitest/vitest.mjs");
   const options = [
     "--root",
@@ -135,22 +163,20 @@ function runTests(testWords, timeoutMs) {
     "--bail=1",
     "--passWithNoTests",
   ];
-  const ran = spawnSync(process.execPath, [script, ...testWords, ...options], {
-    cwd: copy,
-    env: { ...process.env, NO_COLOR: "1" },
-    encoding: "utf8",
-    timeout: timeoutMs,
-    maxBuffer: 1 << 28,
-    killSignal: "SIGKILL",
-  });
-  return ran.status;
+  const env = { ...process.env, NO_COLOR: "1" };
+  const how = { cwd: copy, env, timeoutMs };
+  const { status } = await run(process.execPath, [script, ...testWords, ...options], how);
+  requireSpace();
+  return status;
 }
 
 /** Builds what the tests of a mutant load. Returns whether the compiler accepted it. */
-function build(file) {
+async function build(file) {
   const words = isNative(file) ? [join(copy, "scripts/build-native.mjs")] : ["run", "--silent", "build:ts"];
   const program = isNative(file) ? process.execPath : "npm";
-  return spawnSync(program, words, { cwd: copy, encoding: "utf8", maxBuffer: 1 << 28 }).status === 0;
+  const { status } = await run(program, words, { cwd: copy });
+  requireSpace();
+  return status === 0;
 }
 
 /** Returns a function that asks whether the compiler accepts a TypeScript file with this text. */
@@ -200,7 +226,7 @@ const mutants = files.flatMap((file) =>
   })),
 );
 console.error(`${mutants.length} mutants of ${files.length} files, seed ${seed}, ${minutes} minutes`);
-copyTree(copy);
+await copyTree(copy);
 for (const made of ["build", "camera/v4l2/build"]) {
   for (const name of readdirSync(join(root, made)).filter((name) => !["emulated", "coverage"].includes(name)))
     cpSync(join(root, made, name), join(copy, made, name), { recursive: true, preserveTimestamps: true });
@@ -211,7 +237,7 @@ writeFileSync(
   `import own from ${own};\nexport default { ...own, test: { ...own.test, globalSetup: [], reporters: ["dot"], retry: 0 } };\n`,
 );
 const accepts = files.some((file) => !isNative(file)) ? typeChecker() : undefined;
-if (files.some(isNative) && !build("x.cc")) {
+if (files.some(isNative) && !(await build("x.cc"))) {
   console.error("error: the addon does not build without a mutant\nhint: run 'npm run build'");
   process.exit(1);
 }
@@ -282,11 +308,11 @@ const WIDE = commandWords([]);
 /** Milliseconds that groups of tests take when they pass; infinite for a group that fails without a mutant. */
 const durations = new Map();
 
-/** @returns {number | null} vitest's exit status; null for a timeout */
-function runGroup(tests, timeoutMs) {
+/** @returns {Promise<number | null>} vitest's exit status; null for a timeout */
+async function runGroup(tests, timeoutMs) {
   const key = tests.join(" ");
   const before = performance.now();
-  const status = runTests(commandWords(tests), timeoutMs);
+  const status = await runTests(commandWords(tests), timeoutMs);
   if (status === 0) durations.set(key, Math.min(durations.get(key) ?? Infinity, performance.now() - before));
   return status;
 }
@@ -295,26 +321,26 @@ function runGroup(tests, timeoutMs) {
  * Runs the groups one after the other for a minute. Returns whether one fails or hangs because of the mutant; undefined if no
  * group passes without it.
  */
-function isNoticed(groups, mutant) {
+async function isNoticed(groups, mutant) {
   const began = performance.now();
   let verdict;
   for (const [at, tests] of groups.entries()) {
     // The program is built once the tests that import the file have passed.
-    if (at === 1 && !mutant.buildProgram()) return true;
+    if (at === 1 && !(await mutant.buildProgram())) return true;
     const leftMs = Math.round(MAX_MS - (performance.now() - began));
     const key = tests.join(" ");
     if (leftMs < 1000) break;
     if (durations.get(key) === Infinity) continue;
-    const status = runGroup(tests, leftMs);
+    const status = await runGroup(tests, leftMs);
     if (status === 0) {
       verdict = false;
       continue;
     }
     if (!durations.has(key)) {
-      const wasBuilt = mutant.restore();
-      if (runGroup(tests, 2 * MAX_MS) !== 0) durations.set(key, Infinity);
-      mutant.apply();
-      if (wasBuilt) mutant.buildProgram();
+      const wasBuilt = await mutant.restore();
+      if ((await runGroup(tests, 2 * MAX_MS)) !== 0) durations.set(key, Infinity);
+      await mutant.apply();
+      if (wasBuilt) await mutant.buildProgram();
       if (durations.get(key) === Infinity) continue;
     }
     // A timeout proves nothing about a group that needs about as long without a mutant.
@@ -324,7 +350,6 @@ function isNoticed(groups, mutant) {
   return verdict;
 }
 
-const kept = out !== undefined && existsSync(out) ? JSON.parse(readFileSync(out, "utf8")) : undefined;
 const isContinued = kept?.seed === seed && kept.mutants === mutants.length;
 const counts = isContinued ? kept.counts : { noticed: 0, survived: 0, refused: 0, unusable: 0 };
 const survivors = isContinued ? kept.survivors : [];
@@ -345,7 +370,7 @@ function writeReport() {
     survivors,
     rows: [{ kind: "measured", ...counts }],
   };
-  if (out !== undefined) writeFileSync(resolve(out), formatResult(report));
+  if (out !== undefined) writeWhole(resolve(out), formatResult(report));
   return report;
 }
 
@@ -361,32 +386,33 @@ for (const mutant of shuffled(mutants).slice(drawn)) {
   let isBuilt = false;
   const place = {
     /** Returns whether the compiler accepts the mutant. */
-    apply: () => {
+    apply: async () => {
       writeFileSync(path, changed);
       return !isNative(file) || place.buildProgram();
     },
-    buildProgram: () => {
+    buildProgram: async () => {
       if (isBuilt) return true;
       isBuilt = true;
       return build(file);
     },
     /** Returns whether the mutant was in the built program. */
-    restore: () => {
+    restore: async () => {
       const wasBuilt = isBuilt;
       writeFileSync(path, text);
-      if (isBuilt) build(file);
+      if (isBuilt) await build(file);
       isBuilt = false;
       return wasBuilt;
     },
   };
-  if ((!isNative(file) && !accepts(file, changed)) || !place.apply()) {
-    place.restore();
+  if ((!isNative(file) && !accepts(file, changed)) || !(await place.apply())) {
+    await place.restore();
     counts.refused++;
     continue;
   }
-  let noticed = isNoticed(testGroups(file), place);
-  if (noticed === false && wide) noticed = !place.buildProgram() || runTests(WIDE, 1_800_000) !== 0;
-  place.restore();
+  let noticed = await isNoticed(testGroups(file), place);
+  if (noticed === false && wide)
+    noticed = !(await place.buildProgram()) || (await runTests(WIDE, 1_800_000)) !== 0;
+  await place.restore();
   if (noticed === undefined) {
     counts.unusable++;
     show("unusable");

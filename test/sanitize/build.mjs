@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A copy of the project whose addons are built with AddressSanitizer and UBSan, and the environment in which they are loaded.
-import { execFile, execFileSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { cpus } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { addonUnits } from "../../scripts/native-sources.mjs";
+import { run } from "./end.mjs";
 
 export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 export const SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"];
@@ -30,24 +30,27 @@ function cameraSources(base) {
 
 export const addonPath = (addon) => join(ADDONS[addon].base, "build/Release", `${addon}.node`);
 
+/** Runs a program to its end. @throws Error with its output if it fails */
+async function runOrThrow(program, words, options = {}) {
+  const { status, output } = await run(program, words, options);
+  if (status !== 0) throw new Error(`${program} ended with ${status}: ${output.slice(-4000)}`);
+}
+
 /**
  * Copies sources, what TypeScript made of them, the packages, and the addons as they were built: nothing is built into the
- * project. If it fails, it removes the copy and ends the process with an error.
+ * project. If it fails, it removes the copy.
  */
-export function copyTree(copy) {
+export async function copyTree(copy) {
   rmSync(copy, { recursive: true, force: true });
   try {
-    copyEverything(copy);
+    await copyEverything(copy);
   } catch (error) {
     rmSync(copy, { recursive: true, force: true });
-    const isFull = /ENOSPC|No space left/.test(error.message);
-    const hint = isFull ? "Free 700 MB there, or set TMPDIR to another disk." : "Run 'npm run build' first.";
-    console.error(`error: the tree was not copied to ${copy}: ${error.message}\nhint: ${hint}`);
-    process.exit(2);
+    throw error;
   }
 }
 
-function copyEverything(copy) {
+async function copyEverything(copy) {
   const listed = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
     cwd: root,
     encoding: "utf8",
@@ -59,7 +62,8 @@ function copyEverything(copy) {
   for (const made of ["dist", "camera/v4l2/dist", "clients/javascript/dist"])
     cpSync(join(root, made), join(copy, made), { recursive: true, preserveTimestamps: true });
   for (const modules of ["node_modules", "camera/v4l2/node_modules"])
-    if (existsSync(join(root, modules))) execFileSync("cp", ["-a", join(root, modules), join(copy, modules)]);
+    if (existsSync(join(root, modules)))
+      await runOrThrow("cp", ["-a", join(root, modules), join(copy, modules)]);
   for (const [addon, { base }] of Object.entries(ADDONS)) {
     cpSync(join(root, addonPath(addon)), join(copy, addonPath(addon)));
     cpSync(join(root, base, "build/config.gypi"), join(copy, base, "build/config.gypi"));
@@ -69,7 +73,7 @@ function copyEverything(copy) {
     ["init", "-q"],
     ["add", "-A"],
   ])
-    execFileSync("git", words, { cwd: copy });
+    await runOrThrow("git", words, { cwd: copy });
 }
 
 /**
@@ -101,10 +105,10 @@ export async function buildAddon(copy, addon, { quick = false } = {}) {
   const watched = waiting.map(({ object }) => object);
   const work = async () => {
     for (let one = waiting.shift(); one !== undefined; one = waiting.shift())
-      await promisify(execFile)(
+      await runOrThrow(
         "g++",
         [...flags, ...chooseSanitizers(one.source), "-c", one.source, "-o", one.object],
-        { cwd: join(copy, base), maxBuffer: 1 << 26 },
+        { cwd: join(copy, base) },
       );
   };
   await Promise.all(cpus().map(work));
@@ -112,7 +116,7 @@ export async function buildAddon(copy, addon, { quick = false } = {}) {
   const linked = [...watched, ...ordinary.map((source) => ordinaryObject(addon, source))];
   const to = join(copy, addonPath(addon));
   const words = ["-shared", ...SANITIZERS, "-Wl,-z,nodelete", ...linked, "-o", to, "-ldl", "-pthread"];
-  await promisify(execFile)("g++", words);
+  await runOrThrow("g++", words);
 }
 
 function ordinaryObject(addon, source) {
@@ -121,7 +125,13 @@ function ordinaryObject(addon, source) {
 
 /** The environment that loads such an addon; reports of the sanitizers become files in `found`. */
 export function sanitizerEnvironment(found) {
-  const library = (name) => execFileSync("g++", [`-print-file-name=${name}`], { encoding: "utf8" }).trim();
+  const library = (name) => {
+    const path = execFileSync("g++", [`-print-file-name=${name}`], { encoding: "utf8" }).trim();
+    // The compiler prints the bare name of a library that it does not have.
+    if (path !== name) return path;
+    const hint = "run 'npm run test:setup'";
+    throw Object.assign(new Error(`expected g++ to have ${name}, found none`), { hint });
+  };
   return {
     LD_PRELOAD: `${library("libasan.so")} ${library("libubsan.so")}`,
     // Node frees little at its end, so leaks are not looked for. A request that cannot be met returns null, as without a sanitizer.

@@ -18,6 +18,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describeRun, formatResult } from "../../bench/shared/result-file.mjs";
 import { ADDONS, buildAddon, copyTree, root, SANITIZERS, sanitizerEnvironment } from "./build.mjs";
+import { endCleanly, run, writeWhole } from "./end.mjs";
 
 const words = process.argv.slice(2);
 function taken(name) {
@@ -35,7 +36,9 @@ if (named !== undefined && !(named in ADDONS)) {
 const addons = named === undefined ? Object.keys(ADDONS) : [named];
 const tests = words.length > 0 ? words : ["--project=!long-*"];
 const folder = kept ?? mkdtempSync(join(tmpdir(), "depthwatt-sanitize-"));
-if (kept === undefined) process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+endCleanly(() => {
+  if (kept === undefined) rmSync(folder, { recursive: true, force: true });
+});
 const TIMEOUT_MS = 300_000;
 const copy = join(folder, "tree");
 const found = join(folder, "found");
@@ -72,7 +75,8 @@ const began = Date.now();
 const stamp = join(folder, "built");
 const asked = JSON.stringify({ addons, quick });
 if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== asked) {
-  copyTree(copy);
+  rmSync(stamp, { force: true });
+  await copyTree(copy);
   for (const addon of addons) await buildAddon(copy, addon, { quick });
   writeFileSync(stamp, asked);
 }
@@ -90,7 +94,7 @@ const env = {
   SANITIZE_RESULTS: results,
 };
 const reporters = ["--reporter=default", `--reporter=${join(root, "test/sanitize/failures.mjs")}`];
-const ran = spawnSync(
+const ran = await run(
   process.execPath,
   [
     join(copy, "node_modules/vitest/vitest.mjs"),
@@ -118,6 +122,6 @@ const report = {
     },
   ],
 };
-if (out !== undefined) writeFileSync(out, formatResult(report));
+if (out !== undefined) writeWhole(out, formatResult(report));
 console.log(JSON.stringify(report));
 if (ran.status !== 0 || reports.length > 0 || failed.length > 0) process.exitCode = 1;

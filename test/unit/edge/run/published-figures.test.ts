@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every number that a run publishes, computed a second time from the maps, times and watts that this test scripts: summary,
 // metrics, info, camera_info, frames and Prometheus. Whole documents are compared, so a new number needs its line here.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { withHash } from "../../../../camera/calibration/index.js";
 import { decodeBody } from "../../../../clients/javascript/src/decode.js";
@@ -223,7 +226,7 @@ const FRAMES = 24;
 const SKEWS = [...Array.from({ length: FRAMES - 1 }, () => 2.5), 0, 0];
 
 /** Plays a run. @param clock of the captured pairs */
-async function play(clock: "monotonic" | "file", periodMs = 100) {
+async function play(clock: "monotonic" | "file", periodMs = 100, settings: readonly string[] = []) {
   scriptPower();
   let engine: MapEngine | undefined;
   let source!: ScriptedSource;
@@ -256,6 +259,7 @@ async function play(clock: "monotonic" | "file", periodMs = 100) {
       `match.numDisparities=${DISPARITIES}`,
       "region.x=16",
       "region.width=80",
+      ...settings,
     ],
     {
       onFigures: (figures) => metrics.push(structuredClone(figures)),
@@ -444,8 +448,9 @@ test("summary, metrics, info, camera_info, frames and Prometheus of a scripted r
   expect(metrics.length).toBe(2);
   const published = topic("metrics").map((body) => JSON.parse(body.toString()));
   expect(published.slice(0, 2)).toEqual(metrics);
-  expect(Object.keys(metrics[0]!).sort()).toEqual(Object.keys(expected).sort());
   const second = metrics[1]!;
+  const inSummary = new Set(fieldsOf(figures));
+  expect(fieldsOf(second).filter((name) => !inSummary.has(name))).toEqual([]);
   // At 2 s after the begin, 20 frames came in 1.8 s; those captured in the window of 5 s are joined to its energy.
   expect(second).toMatchObject({ frames: 20, seconds: 2, fps: expect.closeTo(19 / 1.8, 0) });
   expect(second.power).toMatchObject({ watts: near(BUSY.main), frames: 20, idleWatts: near(IDLE.main) });
@@ -492,13 +497,27 @@ test("summary, metrics, info, camera_info, frames and Prometheus of a scripted r
   });
   // Without clocks until the first image came.
   expect(JSON.parse(topic("camera_info")[0]!.toString())).not.toHaveProperty("captureClocks");
-  expect(newest(topic("camera_info"))).toMatchObject({
+  expect(newest(topic("camera_info"))).toEqual({
+    width: WIDTH,
+    height: HEIGHT,
     K,
+    P: CALIBRATION.given!.P1,
+    rightP: CALIBRATION.given!.P2,
+    // OpenCV's form: disparity to depth, with the same principal points.
+    Q: [1, 0, 0, -47.5, 0, 1, 0, -31.5, 0, 0, 0, FOCAL, 0, 0, near(1 / BASELINE), 0],
     captureClocks: CLOCKS,
     baselineMetres: near(BASELINE),
     focalPixels: FOCAL,
+    disparityOffsetPixels: 0,
+    calibrationHash: CALIBRATION.hash,
   });
-  expect(topic("state").map((body) => JSON.parse(body.toString()).state)).toEqual(["online", "stopped"]);
+  const { runId } = parseFrame(topic("depth")[0]!).header;
+  expect(topic("state").map((body) => JSON.parse(body.toString()))).toEqual([
+    { state: "online", reason: "source 7", runId },
+    { state: "stopped", reason: "depthwatt was stopped", runId },
+  ]);
+  const names = new Set(messages.map(({ topic: name }) => name.replace("depthwatt/scripted/", "")));
+  expect([...names].sort()).toEqual(["camera_info", "depth", "info", "metrics", "state"]);
 
   const frames = topic("depth").map((body) => parseFrame(body));
   const intervals: number[] = [];
@@ -506,14 +525,31 @@ test("summary, metrics, info, camera_info, frames and Prometheus of a scripted r
     expect(decodeBody(header, body), `frame ${frame}`).toEqual(all[frame]!.depthMillimetres);
     // The pair that came while frame 5 was computed has one time for both images, and the one before it was dropped.
     const shift = frame > 5 ? 1 : 0;
-    expect(header).toMatchObject({
+    const { energy: _, ...described } = header;
+    expect(described).toEqual({
       stream: "depth",
       encoding: "rvl",
+      element: "u16",
+      quantity: "depthMetres",
+      width: WIDTH,
+      height: HEIGHT,
       frameNumber: frame,
+      runId,
+      // A random number of the boot.
+      clockDomain: expect.any(Number),
       leftSequence: frame + shift,
       rightSequence: 1000 + frame + shift,
+      leftTimestampNs: expect.any(BigInt),
       rightTimestampNs: header.leftTimestampNs + (frame === 6 ? 0n : 2_500_000n),
+      realtimeOffsetNs: expect.any(BigInt),
       unitScale: 0.001,
+      valueOffset: 0,
+      invalidRule: "zero",
+      reduction: 1,
+      points: undefined,
+      timestampPoint: undefined,
+      headerBytes: header.energy === undefined ? 96 : expect.any(Number),
+      bodyBytes: body.length,
       clock: "monotonic",
     });
     // Read up to the end of the interval: it ends with the capture of the frame itself.
@@ -647,6 +683,78 @@ test("frames of a recording are joined to energy by their arrival, and their age
   }
 });
 
+test("the details of outputs that have their own connection or file", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "depthwatt-figures-"));
+  cleanups.push(() => rmSync(folder, { recursive: true }));
+  const { runtime, running, messages } = await play("monotonic", 100, [
+    "outputs.derived.enabled=true",
+    "outputs.ros.enabled=true",
+    "outputs.homeAssistant.enabled=true",
+    "outputs.detections.enabled=true",
+    "outputs.detections.topic=cameras/boxes",
+    `outputs.mcap.file=${join(folder, "run.mcap")}`,
+  ]);
+  runtime.stop();
+  const { outputs } = await running;
+  const received = (pattern: RegExp) => messages.filter(({ topic }) => pattern.test(topic));
+  const countsOf = (pattern: RegExp) => {
+    const matching = received(pattern);
+    return {
+      sent: matching.length,
+      bytes: matching.reduce((sum, { payloadBytes }) => sum + payloadBytes, 0),
+      problem: null,
+    };
+  };
+  const sentLater = { p50: expect.any(Number), p95: expect.any(Number), p99: expect.any(Number) };
+  const { mqtt, prometheus, mcap, derived, detections, ros, homeAssistant, ...others } = outputs;
+  expect(mcap).toEqual({
+    streams: [],
+    sent: FRAMES,
+    bytes: expect.any(Number),
+    latencyMs: sentLater,
+    problem: null,
+    recording: true,
+    files: 1,
+    pendingBytes: 0,
+    file: join(folder, "run.mcap"),
+  });
+  expect(derived).toEqual({
+    streams: ["zones"],
+    ...countsOf(/scripted\/zones$/),
+    latencyMs: sentLater,
+    connected: true,
+    messageDrops: {},
+  });
+  expect(detections).toEqual({
+    streams: ["distances"],
+    ...countsOf(/scripted\/distances$/),
+    latencyMs: sentLater,
+    connected: true,
+    measured: 0,
+    waiting: 0,
+    ignored: 0,
+    refused: {},
+    messageDrops: {},
+  });
+  expect(ros).toEqual({
+    streams: ["compressedDepth", "confidence", "camera_info"],
+    ...countsOf(/scripted\/ros\//),
+    latencyMs: percentiles(latencies),
+    connected: true,
+    sentByTopic: { camera_info: FRAMES, compressedDepth: FRAMES, confidence: FRAMES },
+  });
+  expect(homeAssistant).toEqual({
+    streams: [],
+    ...countsOf(/^homeassistant\//),
+    latencyMs: unavailable("no frame"),
+    connected: true,
+    announced: true,
+    refused: 0,
+  });
+  for (const [kind, figures] of Object.entries(others))
+    expect(figures, kind).toEqual(unavailable("outputs."));
+});
+
 function pageUrl({ parts }: { parts: { outputs: { greeting(): [string, string][] } } }): string {
   const [, url] = parts.outputs.greeting().find(([label]) => label === "metrics")!;
   return new URL(url).origin;
@@ -664,6 +772,13 @@ const unavailable = (reason: string) => ({
   available: false as const,
   reason: expect.stringContaining(reason),
 });
+
+/** Returns the names of all fields, nested ones with their parents; those of unavailable values are left out. */
+function fieldsOf(value: unknown, path = ""): string[] {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return [path];
+  if ((value as { available?: boolean }).available === false) return [path];
+  return Object.entries(value).flatMap(([name, inner]) => fieldsOf(inner, `${path}.${name}`));
+}
 
 type Sample = [labels: Record<string, string>, value: number];
 

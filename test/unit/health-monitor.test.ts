@@ -96,6 +96,47 @@ function watched(look: (seconds: number) => AlignmentLook) {
   };
 }
 
+test("figures of a rig that has turned, from the equation of its features", () => {
+  const [pitch, yaw, roll] = [0.11, -0.05, 0.07];
+  const { run, monitor } = watched(() => lookAt([pitch, yaw, roll]));
+  run(60);
+  const { alignment } = monitor.report();
+  if ("available" in alignment) throw new Error(alignment.reason);
+  const { features } = alignment;
+  expect(features % 200).toBe(0);
+  expect(features).toBeGreaterThan(0);
+  // The noise is 0.1 rows; the mean of squares of a coordinate is a twelfth of its range's.
+  const spread = (pixels: number) => pixels / VIEW.focalPixels / Math.sqrt(12);
+  const byChance = ((0.1 / VIEW.focalPixels) * DEGREES) / (spread(VIEW.width) * Math.sqrt(features));
+  const rowsOf = (degrees: number) => (VIEW.focalPixels * degrees) / DEGREES;
+  const close = (value: number) => expect.closeTo(value, 1);
+  expect(alignment).toEqual({
+    rows: {
+      mean: close(-rowsOf(pitch) * (1 + spread(VIEW.height) ** 2)),
+      p95: expect.any(Number),
+      overWidth: close((rowsOf(roll) * (VIEW.width - 1)) / VIEW.focalPixels),
+      overHeight: close(0),
+    },
+    rotationDegrees: {
+      total: expect.closeTo(Math.hypot(pitch, yaw, roll), 1),
+      pitch: expect.closeTo(pitch, 1),
+      yaw: expect.closeTo(yaw, 1),
+      roll: expect.closeTo(roll, 2),
+    },
+    deviationDegrees: {
+      pitch: expect.any(Number),
+      yaw: expect.any(Number),
+      // No angle is surer than 0.005 degrees.
+      roll: expect.closeTo(Math.hypot(byChance, 0.005), 3),
+    },
+    scalePercent: close(0),
+    focalPixels: expect.closeTo(0, 0),
+    features,
+    residualRows: expect.closeTo(0.1, 2),
+  });
+  expect(alignment.rows.p95).toBeGreaterThan(Math.abs(alignment.rows.mean));
+});
+
 describe("alarms", () => {
   test.each([
     [0.1, 0, 0],

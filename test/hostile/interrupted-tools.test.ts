@@ -11,7 +11,7 @@ import { isBuilt, recordBuild, sourcesKey } from "../../scripts/build-stamp.mjs"
 import { needs } from "../doubles/needs.js";
 import { TreeCopy } from "../doubles/tree-copy.js";
 
-/** What a tool needs before a test can interrupt it. */
+/** A tool copies the tree before a test can interrupt it. */
 const WAIT = { timeout: 250_000, interval: 100 };
 
 let folder: string;

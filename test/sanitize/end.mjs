@@ -31,7 +31,7 @@ async function endPrograms() {
   for (const child of children) signalGroup(child, "SIGTERM");
   const timer = new Promise((resolve) => setTimeout(resolve, GRACE_MS));
   await Promise.race([Promise.all(running.values()), timer]);
-  // What a program started and did not end itself.
+  // Programs that these started may still run.
   for (const child of children) signalGroup(child, "SIGKILL");
 }
 
@@ -51,7 +51,7 @@ export async function run(program, words, { timeoutMs, ...options } = {}) {
   const closed = new Promise((resolve, reject) => {
     child.once("error", reject);
     child.once("exit", (status) => {
-      // What a program left in its group may hold its pipes open.
+      // A program that it started may hold its pipes open.
       signalGroup(child, "SIGKILL");
       if (child.stdout === null) resolve(status);
     });
@@ -70,7 +70,7 @@ export async function run(program, words, { timeoutMs, ...options } = {}) {
   }
 }
 
-/** Writes a file whole or not at all, whatever ends the process. */
+/** Writes a file whole or not at all. */
 export function writeWhole(path, text) {
   try {
     mkdirSync(dirname(path), { recursive: true });

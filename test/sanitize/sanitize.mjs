@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `node test/sanitize/sanitize.mjs [--addon NAME] [--quick] [--keep FOLDER] [--out FILE] [vitest's words]`: tests with both addons, or the one
-// that is named, under AddressSanitizer and UBSan, in a copy of the tree; without words, what `npm test` runs. --quick leaves the bodies
+// `node test/sanitize/sanitize.mjs [--addon NAME] [--quick] [--keep FOLDER] [--out FILE] [vitest's words]`: tests with both addons, or a named
+// one, under AddressSanitizer and UBSan, in a copy of the tree; without words, what `npm test` runs. --quick leaves the bodies
 // in vectors as they were built without. A folder that is kept has its addons built once. Prints one JSON object; ends with 1 where a
 // sanitizer says anything, or a test fails.
 import { spawnSync } from "node:child_process";

@@ -110,7 +110,9 @@ const LIVE = `
   await runtime.apply({ "refine.toyShift": 9 });
   const failed = await ended;
   const { frames: computed, drops } = reporter.figures("run");
-  const accounted = Object.values(drops).reduce((sum, count) => sum + count, computed);
+  // A busy machine draws some pairs too late: the source counts these, and not as pairs.
+  const ofPairs = Object.entries(drops).filter(([cause]) => !/^(left|right)\\./.test(cause));
+  const accounted = ofPairs.reduce((sum, [, count]) => sum + count, computed);
   console.log(JSON.stringify({ refused, toyShift, failed, drops, lost: source.counters().pairs - accounted }));
 `;
 

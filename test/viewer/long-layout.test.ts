@@ -338,6 +338,11 @@ needs("chromium").suite("the looks of the live page", () => {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     // The page chooses system-ui, which is another font on each machine. This one comes with Chromium's package.
     await page.evaluate(() => document.documentElement.style.setProperty("font-family", "DejaVu Sans"));
+    // The point cloud is drawn again in the frame after its canvas has changed.
+    await page.evaluate(async () => {
+      for (let frames = 0; frames < 2; frames++)
+        await new Promise<number>((resolve) => requestAnimationFrame(resolve));
+    });
   };
 
   const takeSheet = async (name: string, check: (state: string, height: number) => Promise<void>) => {

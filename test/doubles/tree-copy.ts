@@ -51,8 +51,10 @@ export class TreeCopy {
       cpSync(join(project, path), to, { recursive: true, preserveTimestamps: true, force: true });
     }
     this.#linkModules();
+    // Not the copies of the tree that measure coverage.
+    const filter = (path: string) => path !== join(project, "build/coverage");
     for (const made of ["build", "dist"])
-      cpSync(join(project, made), join(this.root, made), { recursive: true, preserveTimestamps: true });
+      cpSync(join(project, made), join(this.root, made), { recursive: true, preserveTimestamps: true, filter });
   }
 
   /** Links every package. node-addon-api is copied, because its real path is in the compiler's command, and objects are kept only

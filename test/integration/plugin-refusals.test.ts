@@ -167,7 +167,7 @@ needs("toolchain").suite("a device that is lost", () => {
     expect(states[5]!.backendReason).toBe(`CUDA failed: ${BUS}`);
   });
 
-  test("with `cuda`, the second loss is final, and each later frame says so", () => {
+  test("with `cuda`, the second loss is final, and each later frame has its error", () => {
     const states = compute("cuda", 5, 1, 0, 9);
     expect(codes(states)).toEqual(["ok", "FRAME_LOST", "GPU_LOST", "GPU_LOST", "GPU_LOST"]);
     expect(states[0]!.backendReason).toBe("backend is set to cuda");

@@ -79,6 +79,7 @@ export const SUITES: readonly Suite[] = [
       "test/integration/control-program.test.ts",
       "test/integration/control.test.ts",
       "test/integration/governor-run.test.ts",
+      "test/integration/left-strip.test.ts",
       "test/unit/governor/loop.test.ts",
       "test/integration/live-cameras.test.ts",
       "test/integration/no-threads.test.ts",

@@ -54,7 +54,11 @@ export class TreeCopy {
     // Not the copies of the tree that measure coverage.
     const filter = (path: string) => path !== join(project, "build/coverage");
     for (const made of ["build", "dist"])
-      cpSync(join(project, made), join(this.root, made), { recursive: true, preserveTimestamps: true, filter });
+      cpSync(join(project, made), join(this.root, made), {
+        recursive: true,
+        preserveTimestamps: true,
+        filter,
+      });
   }
 
   /** Links every package. node-addon-api is copied, because its real path is in the compiler's command, and objects are kept only

@@ -146,10 +146,8 @@ for (let round = 1; round <= Number(values.rounds); round++)
     const sentByOutput = Object.fromEntries(
       Object.entries(sent).flatMap(([name, { sent: count }]) => (count === undefined ? [] : [[name, count]])),
     );
-    rows.push({
-      kind: "measured",
-      ...{ outputs, round, fps, frames, drops, cpuMsPerFrame, latencyMs, sentByOutput, received },
-    });
+    const row = { outputs, round, fps, frames, drops, cpuMsPerFrame, latencyMs, sentByOutput, received };
+    rows.push({ kind: "measured", ...row });
     console.log(JSON.stringify(rows.at(-1)));
   }
 rmSync(folder, { recursive: true });

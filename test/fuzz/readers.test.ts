@@ -12,6 +12,7 @@ import {
   encodePfm,
   encodePgm,
   encodePng,
+  rectify,
   type StereoCalibration,
   sceneCalibration,
   stringifyCalibration,
@@ -28,7 +29,14 @@ import { makeFrame } from "../doubles/frames.js";
 import { reportFuzz } from "../doubles/fuzz-report.js";
 import { runProgram } from "../doubles/program.js";
 import { changes, damaged } from "./damage.js";
-import { readCalibration, readFrame, readNetpbm, readSharedFrames, readStream } from "./reading.js";
+import {
+  readCalibration,
+  readDetections,
+  readFrame,
+  readNetpbm,
+  readSharedFrames,
+  readStream,
+} from "./reading.js";
 
 const seconds = Number(process.env.FUZZ_SECONDS ?? 10);
 const seed = Number(process.env.DEPTHWATT_SEED ?? Date.now()) | 0;
@@ -195,6 +203,30 @@ beforeAll(async () => {
   expect(ran.code, ran.stderr).toBe(0);
   recording = new Uint8Array(readFileSync(file));
 }, 60_000);
+
+test("detections: depthwatt's, Frigate's and Home Assistant's", { timeout: time }, async () => {
+  const polygon = [
+    [0, 0],
+    [64, 0],
+    [32, 48],
+  ];
+  const messages = [
+    { id: 1, image: "raw", imageSize: [64, 48], detections: [{ id: 7, label: "cup", box: [6, 4, 32, 24] }] },
+    { leftTimestampNs: "1", imageSize: [64, 48], detections: [{ polygon }] },
+    {
+      type: "update",
+      after: { id: "1.5-k3", camera: "porch", frame_time: 1.5, label: "cat", box: [64, 48, 320, 240] },
+    },
+    { timeMs: 1, matches: { person: [{ score: 91.2, box: [0.1, 0.2, 0.5, 0.4] }], cat: [] } },
+  ];
+  const calibration = sceneCalibration({ width: 64, height: 48 });
+  const rig = { calibration, rectification: rectify(calibration) } as Parameters<typeof readDetections>[1];
+  await fuzz(
+    "detections",
+    messages.map((message) => new TextEncoder().encode(JSON.stringify(message))),
+    (bytes) => readDetections(bytes, rig),
+  );
+});
 
 test("recordings: MCAP", { timeout: time }, async () => {
   const file = join(folder, "fuzz.mcap");

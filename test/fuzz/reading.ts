@@ -9,9 +9,14 @@ import { SharedFrames } from "../../camera/command/shared-frames.js";
 import { Y4M } from "../../camera/command/y4m.js";
 import { decodePfm, decodePgm, decodePpm } from "../../camera/recordings/images/netpbm.js";
 import { decodeBody, decodePoints } from "../../clients/javascript/src/decode.js";
+import { DepthwattError } from "../../core/errors.js";
 import { crc32 } from "../../core/frame/crc32.js";
 import { FRAME_HEADER_BYTES } from "../../core/frame/frame-format.js";
 import { parseFrame } from "../../core/frame/payload.js";
+import { answerDetections } from "../../edge/outputs/detections/answer.js";
+import { MAX_DETECTIONS, parseMessage } from "../../edge/outputs/detections/message.js";
+import { DETECTION_FORMATS } from "../../edge/outputs/detections/settings.js";
+import { Tracks } from "../../edge/outputs/detections/tracks.js";
 
 /** A message; its CRC is put right first, which no fuzzer finds automatically. */
 export function readFrame(bytes: Uint8Array): void {
@@ -73,4 +78,58 @@ export function readCalibration(bytes: Uint8Array, folder: string, right: string
   const file = `${folder}/${text.subarray(0, 40).includes("<") ? "left.xml" : "left.yaml"}`;
   writeFileSync(file, bytes);
   loadStereoCalibration(text.includes("projection_matrix") ? [file, right] : file);
+}
+
+const WIDTH = 64;
+const FRAME = {
+  width: WIDTH,
+  height: 48,
+  disparityQ4: Int16Array.from({ length: WIDTH * 48 }, (_, at) => 64 + (at % WIDTH)),
+  confidence: new Uint8Array(WIDTH * 48).fill(200),
+  clock: "realtime" as const,
+  timestampNs: 1n,
+  sequence: 1,
+  timeMs: 1,
+};
+const tracks = new Tracks(60);
+
+/** Detections in every format, answered for a small frame. `rig` undefined: there is no calibration. */
+export function readDetections(
+  bytes: Uint8Array,
+  rig: Parameters<typeof answerDetections>[3]["picture"]["rig"],
+): void {
+  const text = Buffer.from(bytes).toString();
+  const reasons: string[] = [];
+  for (const format of DETECTION_FORMATS) {
+    const imageSize = format === "frigate" ? { width: 640, height: 480 } : undefined;
+    const message = parseMessage(text, { format, camera: undefined, imageSize });
+    if (message === undefined) continue;
+    if ("reason" in message) {
+      if (message.reason === "") throw new Error("refused without a reason");
+      reasons.push(message.reason);
+      continue;
+    }
+    const { detections } = message;
+    if (detections.length > MAX_DETECTIONS) throw new Error(`accepted ${detections.length} detections`);
+    for (const image of ["raw", "rectified"] as const) {
+      const options = { picture: { rig, hasDepth: rig !== undefined }, image, minConfidence: 1 };
+      const answers = answerDetections(FRAME, detections, tracks, options);
+      if (answers.length !== detections.length) throw new Error("a detection has no answer");
+      for (const answer of answers) checkAnswer(answer);
+    }
+  }
+  if (reasons.length === DETECTION_FORMATS.length)
+    throw new DepthwattError("CONFIG_INVALID", `refused by every format: ${reasons.join("; ")}`);
+}
+
+/** A distance is a number above 0 or missing with a reason, and no number is NaN or infinite. */
+function checkAnswer(answer: object): void {
+  const { distanceMetres } = answer as { distanceMetres: number | { reason: string } };
+  const known = typeof distanceMetres === "number" ? distanceMetres > 0 : distanceMetres.reason !== "";
+  if (!known) throw new Error(`expected a distance or a reason, got ${JSON.stringify(answer)}`);
+  const check = (value: unknown): void => {
+    if (typeof value === "number" && !Number.isFinite(value)) throw new Error(`${value} in an answer`);
+    if (typeof value === "object" && value !== null) Object.values(value).forEach(check);
+  };
+  check(answer);
 }

@@ -83,6 +83,14 @@ export const TARGETS = [
     reached: ["edge/mcap/"],
   },
   {
+    name: "detections",
+    reads: "detections of other programs",
+    tool: fastCheck,
+    file: "test/fuzz/readers.test.ts",
+    test: "^detections",
+    reached: ["edge/outputs/detections/message", "edge/outputs/detections/answer"],
+  },
+  {
     name: "sysfs",
     reads: "power in /sys",
     tool: fastCheck,

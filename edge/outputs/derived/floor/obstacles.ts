@@ -19,7 +19,7 @@ const KEPT_SECONDS = 2;
 /** Share of the new frame's floor in the filtered one. */
 const NEW_SHARE = 0.25;
 /** A floor whose disparity in the lowest row is smaller cannot be separated from others: pixels on it may be 1 px off. */
-const LEAST_PIXELS = 10;
+const LEAST_PIXELS = 20;
 const CELLS = 64 * 48;
 const TALL_METRES = 2;
 const ERROR_PIXELS = 0.5;

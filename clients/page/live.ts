@@ -183,6 +183,7 @@ function hear(message: ToPage): void {
     case "info":
     case "cameraInfo":
     case "calibration":
+    case "grid":
       note(message);
   }
 

@@ -108,6 +108,15 @@ export const S = {
     drawn: (name: string) => `${name} is drawn.`,
     removed: (name: string) => `${name} is removed.`,
   },
+  topView: {
+    title: "Floor from above",
+    none: "no grid received yet",
+    noObstacle: "no obstacle in the grid",
+    nearest: (metres: string) => `nearest obstacle ${metres}`,
+    canvas: (metres: string, nearest: string) =>
+      `${metres} m by ${metres} m; the cameras are below it. ${nearest}`,
+    kinds: { unknown: "unknown", free: "free", occupied: "occupied", dropOff: "drop-off" },
+  },
   range: {
     title: "Range",
     auto: "Auto",

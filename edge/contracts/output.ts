@@ -61,6 +61,8 @@ export interface Output {
   cameraInfo?(cameraInfo: object | undefined): void;
   /** RunFigures, every outputs.metricsIntervalMs and at the end. */
   metrics?(metrics: object): void;
+  /** The grid of the floor as its topic has it, twice a second. */
+  grid?(grid: object): void;
   /** An entry of the energy log, every log.energyIntervalSeconds. */
   energy?(record: EnergyRecord): void;
   /** Settings of the run that hold from now on, by dotted key; the first time all that can change while it runs. */
@@ -136,6 +138,8 @@ export interface OutputContext<Settings> extends OutputPicture {
   zones?(): readonly string[];
   /** Names of the zones whose alarms an output publishes. */
   alarms?(): readonly string[];
+  /** Shows a grid of the floor to all outputs. */
+  showGrid?(grid: object): void;
   /** Counts since the start of the run; undefined before it. Absent where an output runs automatically. */
   totals?(): RunTotals | undefined;
   /** Settings of the run, and a way to change them; absent where an output runs automatically. */

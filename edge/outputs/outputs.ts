@@ -71,13 +71,19 @@ export class Outputs {
   async open(
     settings: Settings,
     prepared: PreparedOutputs,
-    given: Omit<OutputContext<unknown>, "settings" | "prepared" | "notice" | "broker" | "zones" | "alarms">,
+    given: Omit<
+      OutputContext<unknown>,
+      "settings" | "prepared" | "notice" | "broker" | "zones" | "alarms" | "showGrid"
+    >,
   ): Promise<void> {
     const context = {
       ...given,
       broker: () => this.#outlets.find(({ output }) => output.broker !== undefined)?.output.broker,
       zones: () => this.#outlets.flatMap(({ output }) => output.zones ?? []),
       alarms: () => this.#outlets.flatMap(({ output }) => output.alarms ?? []),
+      showGrid: (grid: object) => {
+        for (const outlet of this.#outlets) outlet.notify("grid", (output) => output.grid?.(grid));
+      },
     };
     for (const kind of OUTPUT_KINDS) {
       const definition = outputDefinition(kind);

@@ -45,7 +45,13 @@ needs("chromium", "mosquitto").suite("zones, budget and log of a run, from its p
       ...["source.synthetic.width=320", "source.synthetic.height=240", "match.numDisparities=32"],
       ...["control.enabled=true", `control.secretFile=${join(folder, "secret")}`],
       ...["outputs.derived.enabled=true", "outputs.metricsIntervalMs=500"],
-      "outputs.derived.alarms=ahead 60 seen=0.01",
+      ...[
+        "outputs.derived.alarms=ahead 60 seen=0.01",
+        "outputs.derived.floor=set",
+        "outputs.derived.grid=true",
+      ],
+      // The camera of the synthetic scene.
+      ...["outputs.derived.floorHeightMetres=1.3", "outputs.derived.floorTiltDegrees=11.31"],
     ].flatMap((one) => ["--set", one]);
     const words = ["run", "--config", join(folder, "depthwatt.yaml"), "--broker", broker.url, "--rate", "8"];
     running = startProgram([...words, "--device", "robot-1", ...settings]);
@@ -118,6 +124,13 @@ needs("chromium", "mosquitto").suite("zones, budget and log of a run, from its p
   test("a zone shows the state of its alarm", async () => {
     await zonePanel().locator('[data-zone="ahead"] [data-alarm=on]', { hasText: "alarm" }).waitFor();
     expect(await zonePanel().locator('[data-zone="conveyor"] [data-alarm]').count()).toBe(0);
+  });
+
+  test("the grid of the floor is drawn from above", async () => {
+    await page.locator(".top-view [data-grid-nearest]", { hasText: /nearest obstacle \d/ }).waitFor();
+    expect(await page.locator(".top-view > canvas").evaluate((one: HTMLCanvasElement) => one.width)).toBe(
+      400,
+    );
   });
 
   test("one that crosses itself is refused with the reason, and can be fixed", async () => {

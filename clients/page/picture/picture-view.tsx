@@ -15,6 +15,7 @@ import { PictureTools, type Tool } from "./picture-tools.js";
 import { Probe } from "./probe.js";
 import { RangePanel } from "./range-panel.js";
 import { type DrawnRegion, regionBetween, sendRegion } from "./region.js";
+import { TopView } from "./top-view.js";
 import { ZonePanel } from "./zone-panel.js";
 import { hasOwnZones, MIN_PIXELS_KEY, nearestInZone, type Point, zonesFrom } from "./zones.js";
 
@@ -54,7 +55,8 @@ export function PictureView() {
   const control = useStore(controlNow);
   const camera = parseCamera(useStore(({ documents, device }) => documents[device ?? ""]?.cameraInfo));
   const zones = control.state.enabled ? zonesFrom(control) : undefined;
-  const derived = member(useDocuments().metrics?.outputs, "derived");
+  const { metrics, grid } = useDocuments();
+  const derived = member(metrics?.outputs, "derived");
   const zonesDrawn =
     hasOwnZones(control) || (derived !== undefined && unavailableReason(derived) === undefined);
   const minPixels = finiteNumber(control.values[MIN_PIXELS_KEY]) ?? 1;
@@ -236,6 +238,7 @@ export function PictureView() {
             onCorners={setCorners}
           />
         )}
+        {grid !== undefined && <TopView grid={grid} />}
       </div>
     </div>
   );

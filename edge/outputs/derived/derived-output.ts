@@ -32,6 +32,7 @@ import type { DerivedSettings } from "./settings.js";
 /** Pixels of one frame that are looked at: beyond, only every second row, or third. */
 const MAX_PIXELS = 320_000;
 const NOISE_FRAMES = 40;
+const SHOWN_EVERY_MS = 500;
 
 const NO_DEPTH = { available: false, reason: "without a calibration there is no depth" } as const;
 const missing = (reason: string) => ({ available: false, reason }) as const;
@@ -71,6 +72,8 @@ class DerivedOutput implements Output {
   readonly #obstacles: Obstacles | undefined;
   readonly #alarms: AlarmTopic;
   readonly #offset = new RealtimeOffset();
+  readonly #show: OutputContext<DerivedSettings>["showGrid"];
+  #shownAtMs = Number.NEGATIVE_INFINITY;
   #settings: DerivedSettings;
   #picture: OutputPicture;
   #zones: readonly Zone[] = [];
@@ -83,6 +86,7 @@ class DerivedOutput implements Output {
     this.#settings = context.settings;
     this.#picture = context;
     this.#topics = makeTopics(base, device);
+    this.#show = context.showGrid;
     if (context.settings.floor !== "off") {
       const native = loadNative();
       this.#obstacles = new Obstacles(context.settings, native.stages, native.cpuFeatures().best);
@@ -191,6 +195,7 @@ class DerivedOutput implements Output {
         messages.push([this.#topics.floor, { ...head, floor }]);
         if (grid !== undefined) {
           messages.push([this.#topics.grid, { ...head, grid }]);
+          this.#showGrid(grid);
           bodies.push(...this.#gridBodies(frame, this.#obstacles.view));
         }
       }
@@ -203,6 +208,14 @@ class DerivedOutput implements Output {
     const after = Object.values(this.#side.drops).reduce((sum, count) => sum + count, 0);
     if (after === before) lease.sent();
     else this.#drops++;
+  }
+
+  /** Shows the grid on the live page, at a pace that people can read. */
+  #showGrid(grid: object): void {
+    const nowMs = performance.now();
+    if (nowMs - this.#shownAtMs < SHOWN_EVERY_MS) return;
+    this.#shownAtMs = nowMs;
+    this.#show?.(grid);
   }
 
   #gridBodies(frame: ComputedFrame, view: FloorView): [topic: string, body: Uint8Array][] {

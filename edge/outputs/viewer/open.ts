@@ -111,6 +111,10 @@ class ViewerOutput implements Output {
     this.#hub.document(this.#context.device, "metrics", metrics);
   }
 
+  grid(grid: object): void {
+    this.#hub.document(this.#context.device, "grid", grid);
+  }
+
   notice(text: string): void {
     this.#hub.log("warn", text);
   }

@@ -19,7 +19,7 @@ export const MAX_CREDITS = 2;
 export const BEAT_MS = 2000;
 
 /** Documents of a device, in addition to its frames; each replaces the one before. */
-export type DocumentType = "state" | "info" | "cameraInfo" | "metrics" | "calibration";
+export type DocumentType = "state" | "info" | "cameraInfo" | "metrics" | "calibration" | "grid";
 export interface StateDocument {
   state: string;
   reason: string;

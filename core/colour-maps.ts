@@ -28,7 +28,7 @@ export const COLOUR_MAPS = Object.keys(POINTS) as ColourMapName[];
 
 /** 256 colours as RGBA in the byte order of ImageData read as little-endian 32-bit words, opaque. */
 export function colourTable(name: ColourMapName): Uint32Array {
-  const points = Uint8Array.from(POINTS[name].match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
+  const points = Uint8Array.from(POINTS[name].match(/../g)!, (pair) => Number.parseInt(pair, 16));
   const last = points.length / 3 - 1;
   const colours = new Uint32Array(256);
   for (let i = 0; i < 256; i++) {

@@ -80,7 +80,7 @@ export class HttpServer implements HttpRoutes {
       maxPayload: MAX_MESSAGE_BYTES,
       perMessageDeflate: false,
       handleProtocols: (offered, request) =>
-        this.#sockets.get(requestPath(request))?.options.protocol ?? [...offered][0] ?? false,
+        this.#sockets.get(requestPath(request))?.options.protocol ?? [...offered][0]!,
     });
     this.#closeServer = trackConnections(this.#server);
     this.#server.on("upgrade", (request, socket, head) => this.#upgrade(request, socket as Socket, head));
@@ -254,7 +254,7 @@ export class HttpServer implements HttpRoutes {
   }
 }
 
-const requestPath = (request: IncomingMessage): string => (request.url ?? "").split("?", 1)[0] ?? "";
+const requestPath = (request: IncomingMessage): string => request.url!.split("?", 1)[0]!;
 
 /** Returns the password of HTTP Basic (RFC 7617); undefined if there is none. */
 function basicPassword({ headers }: IncomingMessage): string | undefined {

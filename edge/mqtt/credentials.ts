@@ -117,7 +117,7 @@ function readSecret(key: string, path: string): Buffer {
   return secret;
 }
 
-const firstLine = (text: Buffer): string => text.toString("utf8").split(/\r?\n/, 1)[0] ?? "";
+const firstLine = (text: Buffer): string => text.toString("utf8").split(/\r?\n/, 1)[0]!;
 
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 

@@ -62,7 +62,7 @@ const FREE: Value = { kind: "free" };
 export function valueOfOption(option: Option): Value | undefined {
   if (!option.required && !option.optional) return undefined;
   if (option.argChoices) return { kind: "words", words: option.argChoices };
-  const placeholder = /[<[]([^\]>]+)[\]>]/.exec(option.flags)?.[1] ?? "";
+  const placeholder = /[<[]([^\]>]+)[\]>]/.exec(option.flags)![1]!;
   // <device> is a camera in `capture` and <name> otherwise; --left of `match` is an argument and has its own name.
   return BY_FLAG[option.long ?? ""] ?? BY_PLACEHOLDER[placeholder] ?? FREE;
 }

@@ -23,7 +23,7 @@ const bold = (text: string) => `\\fB${roff(text)}\\fR`;
 
 /** "--left <path>" with the flags bold and the value's name in italics. */
 function term(text: string): string {
-  const [, flags = text, rest = ""] = /^(.*?)(?:\s+([<[].*))?$/.exec(text) ?? [];
+  const [, flags = text, rest = ""] = /^(.*?)(?:\s+([<[].*))?$/.exec(text)!;
   const value = /^([<[])(.*)([\]>])$/.exec(rest);
   if (value === null) return bold(text);
   const [, open, name = "", close] = value;

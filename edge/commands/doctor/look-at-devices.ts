@@ -43,7 +43,7 @@ function listCameras(root: string): Camera[] {
         return {
           device: `/dev/${device}`,
           name,
-          refused: (error as NodeJS.ErrnoException).code ?? "refused",
+          refused: (error as NodeJS.ErrnoException).code!,
         };
       }
     });

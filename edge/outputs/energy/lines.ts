@@ -63,7 +63,7 @@ function splitCsv(line: string): string[] {
   const fields: string[] = [];
   const pattern = /(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g;
   for (const [, inQuotes, plain] of line.trimEnd().matchAll(pattern))
-    fields.push(inQuotes === undefined ? (plain ?? "") : inQuotes.replaceAll('""', '"'));
+    fields.push(inQuotes === undefined ? plain! : inQuotes.replaceAll('""', '"'));
   return fields;
 }
 

@@ -48,6 +48,8 @@ enum Buffer {
   kConfidenceResult,
   kDepthResult,
   kPointsResult,
+  kRegisteredResult,
+  kRegisteredConfidenceResult,
   kDroppedResult,
   kBufferCount
 };
@@ -148,6 +150,8 @@ class Chain {
       case kDisparityResult: return whole * sizeof(int16_t);
       case kDepthResult: return p_.hasGeometry ? whole * sizeof(uint16_t) : 0;
       case kPointsResult: return p_.makesPoints ? whole * pointBytes(p_.points) : 0;
+      case kRegisteredResult: return registeredPixels() * sizeof(uint16_t);
+      case kRegisteredConfidenceResult: return registeredPixels();
       case kDroppedResult: return runs(kThresholdStage) ? kDropCauses * sizeof(int32_t) : 0;
       case kBufferCount: break;
     }
@@ -183,6 +187,11 @@ class Chain {
     images.confidenceOut = view<uint8_t>(step.confidenceOut, memory);
     images.depthMillimetres = rectified<uint16_t>(memory.buffers[kDepthResult], Scale::kWhole);
     images.points = memory.buffers[kPointsResult];
+    if (p_.registers) {
+      const int32_t width = p_.registration.width, height = p_.registration.height;
+      images.registered = packedView(reinterpret_cast<uint16_t*>(memory.buffers[kRegisteredResult]), width, height);
+      images.registeredConfidence = packedView(memory.buffers[kRegisteredConfidenceResult], width, height);
+    }
     images.dropped = reinterpret_cast<int32_t*>(memory.buffers[kDroppedResult]);
     images.depthBody = memory.depthBody;
     images.disparityBody = memory.disparityBody;
@@ -347,6 +356,9 @@ class Chain {
   }
   size_t pixelCount(Scale scale) const {
     return static_cast<size_t>(scaleWidth(scale)) * static_cast<size_t>(scaleHeight(scale));
+  }
+  size_t registeredPixels() const {
+    return p_.registers ? static_cast<size_t>(p_.registration.width) * static_cast<size_t>(p_.registration.height) : 0;
   }
   /// Returns the pixels of the repeated stage's input; 0 if no stage is repeated.
   size_t keptPixels() const { return p_.repetitions > 1 ? pixelCount(facts(p_.repeatedStage).reads) : 0; }

@@ -908,5 +908,18 @@ export const STAGE_FACTS = [
       },
     ],
   },
+  {
+    name: "registration",
+    settings: [
+      {
+        key: "registration.fill",
+        kind: "flag",
+        default: false,
+        takesEffect: "restart",
+        description:
+          "Fills a pixel without depth of which 5 neighbours have one with the farthest of theirs; its confidence is 0.",
+      },
+    ],
+  },
   { name: "encode", settings: [] },
 ] as const;

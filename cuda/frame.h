@@ -61,8 +61,10 @@ struct EngineParameters {
   bool rightGrey = false;                  ///< the rectified right image is a result too
   Encoding encodeDepth = Encoding::kNone;  ///< kNone or kRvl: raw depth is depthMillimetres itself
   Encoding encodeDisparity = Encoding::kNone;
-  bool makesPoints = false;      ///< needs hasGeometry
-  PointsParameters points;       ///< with the geometry's values
+  bool makesPoints = false;  ///< needs hasGeometry
+  PointsParameters points;   ///< with the geometry's values
+  bool registers = false;    ///< depth in another camera's image; needs hasGeometry
+  RegistrationParameters registration;
   std::string backend = "auto";  ///< auto, cpu or cuda
   std::string instructionSet;    ///< "" = the best one
   /// For measuring one stage: it runs this many times in every frame, with the same result, and its time is that of all runs.
@@ -145,6 +147,8 @@ struct FrameOutput {
   uint8_t* encodedDepth = nullptr;
   uint8_t* encodedDisparity = nullptr;
   uint8_t* points = nullptr;
+  uint16_t* registered = nullptr;  ///< depth in another camera's image, and its confidence
+  uint8_t* registeredConfidence = nullptr;
   size_t encodedDepthBytes = 0;
   size_t encodedDisparityBytes = 0;
   int32_t validPixels = 0;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 namespace depthwatt {
 
@@ -23,6 +25,18 @@ struct PointsParameters {
   PointFrame frame = PointFrame::kCamera;
   PointElement element = PointElement::kF32;
   bool colours = false;
+};
+
+/// Another camera, into whose image depth is registered; see output/registration/registration.h.
+struct RegistrationParameters {
+  int32_t width = 0, height = 0;  ///< of its image, pixels
+  double matrix[12] = {};     ///< row-major 3x4: (x, y, 1, disparity) to its ideal image; row 3 is depth / left depth
+  double focalPixels = 0;     ///< above 0
+  double baselineMetres = 0;  ///< above 0
+  double disparityOffsetPixels = 0;  ///< cx_right - cx_left, added to every disparity
+  bool fill = false;
+  int32_t gridX = 0, gridY = 0, gridWidth = 0, gridHeight = 0;  ///< the lens grid, 1/32 px and nodes
+  std::vector<int32_t> grid;                                    ///< empty: no distortion
 };
 
 inline size_t pointBytes(const PointsParameters& p) {

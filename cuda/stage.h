@@ -110,6 +110,8 @@ struct StageImages {
   ImageView<uint8_t> confidenceIn, confidenceOut;
   ImageView<uint16_t> depthMillimetres;
   uint8_t* points = nullptr;
+  ImageView<uint16_t> registered;  ///< depth in another camera's image, millimetres
+  ImageView<uint8_t> registeredConfidence;
   int32_t* dropped = nullptr;  ///< [kDropCauses] pixels that the threshold dropped
   EncodedBody depthBody, disparityBody;
 };

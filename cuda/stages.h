@@ -22,6 +22,7 @@
   STAGE(threshold, Threshold)               \
   STAGE(depth, Depth)                       \
   STAGE(points, Points)                     \
+  STAGE(registration, Registration)         \
   STAGE(encode, Encode)
 
 namespace depthwatt {

@@ -54,6 +54,14 @@ export interface CalibrationCorrection {
   readonly roll: number;
 }
 
+/** A camera next to the pair, with a pose relative to the left camera: x_camera = R x_left + T. */
+export interface OtherCamera extends CameraCalibration {
+  readonly imageSize: ImageSize;
+  readonly R: Matrix3;
+  /** Metres. */
+  readonly T: Vector3;
+}
+
 export interface StereoCalibration {
   readonly imageSize: ImageSize;
   readonly left: CameraCalibration;
@@ -63,6 +71,8 @@ export interface StereoCalibration {
   /** Metres. T[0] < 0: the right camera stands to the right of the left one. */
   readonly T: Vector3;
   readonly given?: GivenRectification;
+  /** Cameras next to the pair, by unique names. */
+  readonly others?: readonly OtherCamera[];
   /** Corrections that R and T contain, the oldest first. */
   readonly corrections?: readonly CalibrationCorrection[];
   /** Where it was read from; empty for a calibration made in memory. */
@@ -88,7 +98,7 @@ function canonicalContent(calibration: Omit<StereoCalibration, "hash">): string 
     distortion.model,
     numbers(distortion.coefficients),
   ];
-  const { imageSize, left, right, R, T, given } = calibration;
+  const { imageSize, left, right, R, T, given, others } = calibration;
   return JSON.stringify([
     [imageSize.width, imageSize.height],
     camera(left),
@@ -96,6 +106,12 @@ function canonicalContent(calibration: Omit<StereoCalibration, "hash">): string 
     numbers(R),
     numbers(T),
     given ? [given.R1, given.R2, given.P1, given.P2].map(numbers) : null,
+    ...(others ?? []).map((other) => [
+      [other.imageSize.width, other.imageSize.height],
+      camera(other),
+      numbers(other.R),
+      numbers(other.T),
+    ]),
   ]);
 }
 

@@ -88,6 +88,29 @@ function undistortEquidistant(coefficients: readonly number[], xd: number, yd: n
   );
 }
 
+/**
+ * Returns the undistorted point of a pixel, in normalised camera coordinates, to a millionth of a pixel: the position in which the
+ * forward model gives the pixel.
+ */
+export function undistortExactly(
+  { K, distortion }: { K: readonly number[]; distortion: Distortion },
+  px: number,
+  py: number,
+): [x: number, y: number] {
+  const [xd, yd] = [(px - K[2]!) / K[0]!, (py - K[5]!) / K[4]!];
+  const distort = distortFunction(distortion);
+  const point = new Float64Array(2);
+  let [x, y] = undistort(distortion, xd, yd);
+  for (let round = 0; round < 100; round++) {
+    distort(x, y, point);
+    const [dx, dy] = [xd - point[0]!, yd - point[1]!];
+    x += dx;
+    y += dy;
+    if (Math.hypot(dx * K[0]!, dy * K[4]!) < 1e-6) break;
+  }
+  return [x, y];
+}
+
 /** The angle off the axis up to which theta_d grows, at most pi / 2, in steps of a third of a degree. */
 export function growsUntil({ coefficients }: Distortion): number {
   const [k1 = 0, k2 = 0, k3 = 0, k4 = 0] = coefficients;

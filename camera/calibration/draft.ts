@@ -34,6 +34,12 @@ export type FormatName =
   | "KITTI calibration"
   | "depthwatt JSON";
 
+export interface OtherDraft {
+  camera: CameraDraft;
+  R: Located<number[]>;
+  T: Located<number[]>;
+}
+
 export interface CalibrationDraft {
   format: FormatName;
   left: CameraDraft;
@@ -43,6 +49,8 @@ export interface CalibrationDraft {
   given:
     | { R1: Located<number[]>; R2: Located<number[]>; P1: Located<number[]>; P2: Located<number[]> }
     | undefined;
+  /** Cameras next to the pair: x_camera = R x_left + T. */
+  others?: readonly OtherDraft[] | undefined;
   corrections?: readonly CalibrationCorrection[] | undefined;
   /** Hint for the user when left and right are swapped in this format. */
   swapHint: string;

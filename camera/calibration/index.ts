@@ -7,6 +7,7 @@ export {
   type Distortion,
   type DistortionModel,
   type ImageSize,
+  type OtherCamera,
   type StereoCalibration,
   withHash,
 } from "./calibration.js";
@@ -24,4 +25,5 @@ export { rotationMatrix } from "./matrix.js";
 export { rectifyPoint } from "./points.js";
 export { stringifyCalibration } from "./read-json.js";
 export { type Rectification, type RectifyOptions, rectify } from "./rectification.js";
+export { type RegistrationView, RIGHT_CAMERA, registrationView } from "./registration.js";
 export { stringifyKalibr, stringifyOpenCv, stringifyRos } from "./write-foreign.js";

@@ -35,6 +35,17 @@ const schema = z.strictObject({
   rectification: z
     .strictObject({ R1: numbers(9), R2: numbers(9), P1: numbers(12), P2: numbers(12) })
     .optional(),
+  /** Cameras next to the pair: x_camera = rotation x_left + translationMetres. */
+  otherCameras: z
+    .array(
+      camera.extend({
+        imageSize: z.strictObject({ width: z.int().positive(), height: z.int().positive() }),
+        rotation: numbers(9),
+        translationMetres: numbers(3),
+      }),
+    )
+    .max(16)
+    .optional(),
   corrections: z
     .array(
       z.strictObject({
@@ -91,14 +102,20 @@ export function readOwnJson({ file, root }: ParsedFile): CalibrationDraft {
   if (!result.success) throw refusal({ file, ...firstProblem(result.error, root) });
   const content = result.data;
   const at = <T>(key: string, value: T): Located<T> => ({ file, key, value });
-  const readCamera = (side: "left" | "right"): CameraDraft => ({
-    name: content[side].name,
+  const draftOf = (
+    key: string,
+    { name, cameraMatrix, distortion }: z.infer<typeof camera>,
+    size: Located<[number, number]>,
+  ): CameraDraft => ({
+    name,
     file,
-    K: at(`${side}.cameraMatrix`, content[side].cameraMatrix),
-    model: at(`${side}.distortion.model`, content[side].distortion.model),
-    coefficients: at(`${side}.distortion.coefficients`, content[side].distortion.coefficients),
-    size: at("imageSize", [content.imageSize.width, content.imageSize.height]),
+    K: at(`${key}.cameraMatrix`, cameraMatrix),
+    model: at(`${key}.distortion.model`, distortion.model),
+    coefficients: at(`${key}.distortion.coefficients`, distortion.coefficients),
+    size,
   });
+  const readCamera = (side: "left" | "right"): CameraDraft =>
+    draftOf(side, content[side], at("imageSize", [content.imageSize.width, content.imageSize.height]));
   const given = content.rectification;
   return {
     format: "depthwatt JSON",
@@ -112,6 +129,15 @@ export function readOwnJson({ file, root }: ParsedFile): CalibrationDraft {
       P1: at("rectification.P1", given.P1),
       P2: at("rectification.P2", given.P2),
     },
+    others: content.otherCameras?.map((other, i) => {
+      const key = `otherCameras[${i}]`;
+      const { width, height } = other.imageSize;
+      return {
+        camera: draftOf(key, other, at(`${key}.imageSize`, [width, height])),
+        R: at(`${key}.rotation`, other.rotation),
+        T: at(`${key}.translationMetres`, other.translationMetres),
+      };
+    }),
     corrections: content.corrections,
     swapHint: "Exchange 'left' and 'right', and invert rotation and translationMetres.",
   };
@@ -120,7 +146,7 @@ export function readOwnJson({ file, root }: ParsedFile): CalibrationDraft {
 /** The text of depthwatt's own calibration file; loadStereoCalibration reads back the same hash. */
 export function stringifyCalibration(calibration: StereoCalibration): string {
   const written = ({ name, K, distortion }: CameraCalibration) => ({ name, cameraMatrix: K, distortion });
-  const { imageSize, left, right, R, T, given, corrections } = calibration;
+  const { imageSize, left, right, R, T, given, others, corrections } = calibration;
   const content = {
     format: CALIBRATION_FORMAT,
     version: CALIBRATION_VERSION,
@@ -130,6 +156,14 @@ export function stringifyCalibration(calibration: StereoCalibration): string {
     rotation: R,
     translationMetres: T,
     ...(given ? { rectification: given } : {}),
+    ...(others && {
+      otherCameras: others.map((other) => ({
+        ...written(other),
+        imageSize: other.imageSize,
+        rotation: other.R,
+        translationMetres: other.T,
+      })),
+    }),
     ...(corrections ? { corrections } : {}),
   };
   return `${JSON.stringify(content, undefined, 2)}\n`;

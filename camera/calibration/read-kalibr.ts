@@ -6,6 +6,7 @@ import {
   describe,
   isRecord,
   type Located,
+  type OtherDraft,
   type ParsedFile,
   readNumbers,
   refusal,
@@ -83,7 +84,32 @@ function between(file: string, a: [string, Chain], b: [string, Chain]): Motion &
   return { ...read(b, "T_cn_cnm1"), key: `${b[0]}.T_cn_cnm1` };
 }
 
-/** The first two cameras of the chain; `leftName` says which of them is the left one (default: the first). */
+/** Returns the third camera of the chain and those after it, each relative to the left camera. */
+function readOthers(file: string, chain: readonly [string, Chain][], swapped: boolean): OtherDraft[] {
+  const others: OtherDraft[] = [];
+  let [motionFromLeft, before] = [IDENTITY_MOTION, chain[0]!];
+  chain.slice(1).forEach((entry, i) => {
+    const { key, ...step } = between(file, before, entry);
+    motionFromLeft = compose(step, motionFromLeft);
+    before = entry;
+    if (i === 0) {
+      // The second camera is the left one.
+      if (swapped) motionFromLeft = IDENTITY_MOTION;
+      return;
+    }
+    const { R, T } = motionFromLeft;
+    others.push({
+      camera: camera(file, ...entry),
+      R: { file, key, value: [...R] },
+      T: { file, key, value: [...T] },
+    });
+  });
+  return others;
+}
+
+const IDENTITY_MOTION: Motion = { R: [1, 0, 0, 0, 1, 0, 0, 0, 1], T: [0, 0, 0] };
+
+/** The first two cameras of the chain, and the cameras after them; `leftName` says which of them is the left one (default: the first). */
 export function readKalibr({ file, root }: ParsedFile, leftName: string | undefined): CalibrationDraft {
   const chain = Object.entries(root)
     .filter((entry): entry is [string, Chain] => isCameraName(entry[0]) && isRecord(entry[1]))
@@ -112,6 +138,7 @@ export function readKalibr({ file, root }: ParsedFile, leftName: string | undefi
     R: { file, key, value: [...R] },
     T: { file, key, value: [...T] },
     given: undefined,
+    others: readOthers(file, chain, swapped),
     swapHint: `Set calibration.leftName to ${right[0]}.`,
   };
 }

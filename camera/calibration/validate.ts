@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns a draft into a StereoCalibration, or refuses it in a sentence that names file, key, expected and found.
-import { type GivenRectification, type ImageSize, type StereoCalibration, withHash } from "./calibration.js";
+import {
+  type GivenRectification,
+  type ImageSize,
+  type OtherCamera,
+  type StereoCalibration,
+  withHash,
+} from "./calibration.js";
 import { type CalibrationDraft, type Located, refusal } from "./draft.js";
 import {
   apply,
@@ -20,6 +26,8 @@ const ROTATION_TOLERANCE = 1e-3;
 
 /** In no unit of length is a rig longer: 1 m is 1e6 micrometres. Beyond it every depth is out of range. */
 const LONGEST_BASELINE = 1e7;
+/** The engine's limit. */
+const LARGEST_SIDE = 16_384;
 
 export interface ValidationOptions {
   imageSize?: ImageSize;
@@ -153,6 +161,33 @@ function checkGiven({ given }: CalibrationDraft): GivenRectification | undefined
   };
 }
 
+/** Checks the cameras next to the pair. Each keeps its own image size. */
+function checkOthers({ others }: CalibrationDraft, lengthUnitMetres: number): OtherCamera[] {
+  const names = new Set(["left", "right"]);
+  return (others ?? []).map(({ camera, R, T }) => {
+    const { name, file, K, size } = camera;
+    if (!/^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(name) || names.has(name)) {
+      const expected = "a name of letters, digits, - and _ that no other camera has";
+      throw refusal({ file, key: K.key, expected, found: `'${name.slice(0, 40)}'` });
+    }
+    names.add(name);
+    if (size === undefined) {
+      throw refusal({ file, key: K.key, expected: "the image size of this camera", found: "none" });
+    }
+    const [width, height] = size.value;
+    if (width > LARGEST_SIDE || height > LARGEST_SIDE) {
+      const expected = `an image of at most ${LARGEST_SIDE} pixels a side`;
+      throw refusal({ ...size, expected, found: `${width} x ${height}` });
+    }
+    return {
+      ...validateCamera(camera),
+      imageSize: { width, height },
+      R: checkRotation(R),
+      T: scale(T.value as unknown as Vector3, lengthUnitMetres),
+    };
+  });
+}
+
 /** @throws DepthwattError CALIBRATION_INVALID, CALIBRATION_SIZE_MISMATCH */
 export function validate(
   draft: CalibrationDraft,
@@ -168,6 +203,7 @@ export function validate(
   const factor = scaleFactor(size, options.imageSize, options.allowScaling ?? false);
   // A given rectification belongs to the size and the unit it was computed for.
   const given = factor === 1 && (options.lengthUnitMetres ?? 1) === 1 ? checkGiven(draft) : undefined;
+  const others = checkOthers(draft, options.lengthUnitMetres ?? 1);
   const calibration = withHash({
     imageSize: factor === 1 ? size.value : options.imageSize!,
     left: scaleCamera(left, factor),
@@ -175,6 +211,7 @@ export function validate(
     R,
     T,
     ...(given ? { given } : {}),
+    ...(others.length > 0 ? { others } : {}),
     ...(draft.corrections ? { corrections: draft.corrections } : {}),
     files,
   });

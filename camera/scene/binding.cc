@@ -103,7 +103,8 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
     return DefineClass(
         env, "Scene",
         {InstanceMethod<&SceneObject::render>("render"), InstanceMethod<&SceneObject::truth>("truth"),
-         InstanceMethod<&SceneObject::close>("close"), InstanceAccessor<&SceneObject::buffers>("buffers")});
+         InstanceMethod<&SceneObject::depthAlong>("depthAlong"), InstanceMethod<&SceneObject::close>("close"),
+         InstanceAccessor<&SceneObject::buffers>("buffers")});
   }
 
   explicit SceneObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<SceneObject>(info) {
@@ -250,14 +251,33 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
     if (!(view.focalPixels > 0)) {
       throwUnlessOk(info.Env(), Status::error(Code::kParameter, "truth: expected focalPixels above 0."));
     }
-    if (stop_) throwUnlessOk(info.Env(), Status::error(Code::kFailed, "The synthetic scene is closed."));
+    waitUntilOpen(info.Env());
+    scene_->truth(frame, side, view, disparity.data, visible.data);
+    return info.Env().Undefined();
+  }
+
+  Napi::Value depthAlong(const Napi::CallbackInfo& info) {
+    const Napi::Object call = objectAt(info, 0, "the camera");
+    const auto frame = static_cast<uint32_t>(readInteger(call, "frame", 0, 0x7fffffff));
+    const int32_t count = readInteger(call, "count", 1, kLargestSide * kLargestSide);
+    scene::OtherPose pose;
+    readNumbers(call, "camera", "rotation", pose.rotation, 9);
+    readNumbers(call, "camera", "centre", pose.centre, 3);
+    const double* rays = readElements<double>(call, "rays", 2 * static_cast<size_t>(count));
+    const auto depth = readImage<float>(call, "depth", count, 1, static_cast<size_t>(count) * sizeof(float));
+    waitUntilOpen(info.Env());
+    scene_->depthAlong(frame, pose, rays, static_cast<size_t>(count), depth.data);
+    return info.Env().Undefined();
+  }
+
+  /// Throws if the scene is closed or could not be made.
+  void waitUntilOpen(Napi::Env env) {
+    if (stop_) throwUnlessOk(env, Status::error(Code::kFailed, "The synthetic scene is closed."));
     {
       std::unique_lock<std::mutex> lock(mutex_);
       wake_.wait(lock, [this] { return opened_; });
     }
-    throwUnlessOk(info.Env(), status_);
-    scene_->truth(frame, side, view, disparity.data, visible.data);
-    return info.Env().Undefined();
+    throwUnlessOk(env, status_);
   }
 
   Napi::Value close(const Napi::CallbackInfo& info) {

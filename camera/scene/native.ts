@@ -70,6 +70,18 @@ export interface NativeScene {
   render(buffer: number, frame: number): void;
   /** Computes truth on the calling thread, waiting for the scene to be made if it must. */
   truth(call: NativeSceneTruth): void;
+  /**
+   * Computes the depth that another camera sees along its rays, as truth() does: x_camera = rotation (x_pair - centre) in the axes
+   * of the unrotated left camera, metres; rays are x and y at depth 1, and depth gets one value for each.
+   */
+  depthAlong(call: {
+    frame: number;
+    count: number;
+    rotation: readonly number[];
+    centre: readonly number[];
+    rays: Float64Array;
+    depth: Float32Array;
+  }): void;
   /** Stops the thread; frames not yet begun are dropped without a call back. */
   close(): void;
 }

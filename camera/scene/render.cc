@@ -204,4 +204,27 @@ void Scene::truth(uint32_t frame, int side, const IdealView& view, float* dispar
   }
 }
 
+void Scene::depthAlong(uint32_t frame, const OtherPose& pose, const double* rays, size_t count, float* depth) const {
+  ObjectList all = room_;
+  ObjectList movers;
+  moveTo(options_.room, frame, &movers);
+  for (int m = 0; m < movers.count; ++m) all.items[all.count++] = movers.items[m];
+  const Board sign = board();
+  const double *r = pose.rotation, *c = pose.centre, *p = options_.pose.rotation;
+  const Vec room = options_.pose.origin(0);
+  const auto turned = [p](double x, double y, double z) {
+    return Vec{p[0] * x + p[1] * y + p[2] * z, p[3] * x + p[4] * y + p[5] * z, p[6] * x + p[7] * y + p[8] * z};
+  };
+  const Vec origin = room + turned(c[0], c[1], c[2]);
+  for (size_t i = 0; i < count; ++i) {
+    const double u = rays[2 * i], v = rays[2 * i + 1];
+    // With the transpose to the axes of the pair; the ray parameter is the depth in the camera.
+    const double x = r[0] * u + r[3] * v + r[6], y = r[1] * u + r[4] * v + r[7], z = r[2] * u + r[5] * v + r[8];
+    double nearest = all.trace(origin, turned(x, y, z), 1e9).depth;
+    const double toSign = (sign.depth - c[2]) / z;
+    if (toSign > 0 && toSign < nearest && sign.cellAt(c[0] + x * toSign, c[1] + y * toSign) >= 0) nearest = toSign;
+    depth[i] = static_cast<float>(nearest);
+  }
+}
+
 }  // namespace depthwatt::scene

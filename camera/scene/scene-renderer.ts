@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Single frames of the scene on request, with their truth: for files and tests. SyntheticSource is for streams.
 import { allocate } from "../../core/index.js";
+import type { OtherCamera } from "../calibration/calibration.js";
+import { undistortExactly } from "../calibration/distortion.js";
+import { apply, type Matrix3, multiply, scale, transpose } from "../calibration/matrix.js";
 import type { FloatImage, GreyImage, RgbImage } from "../recordings/images/index.js";
 import type { NativeScene, SceneExports } from "./native.js";
 import { type SceneOptions, type SceneView, sceneSetup } from "./scene-cameras.js";
@@ -16,6 +19,7 @@ export interface SceneTruth {
 export class SceneRenderer {
   readonly #scene: NativeScene;
   readonly #size: { width: number; height: number };
+  readonly #leftRotation: Matrix3;
   #settle: { resolve: () => void; reject: (error: Error) => void } | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
@@ -23,6 +27,7 @@ export class SceneRenderer {
   constructor(native: SceneExports, options: SceneOptions = {}) {
     const setup = sceneSetup(options);
     this.#size = { width: setup.width, height: setup.height };
+    this.#leftRotation = setup.left.rotation as Matrix3;
     this.#scene = new native.Scene({ ...setup, buffers: 1 }, (error) => {
       if (error) this.#settle!.reject(error);
       else this.#settle!.resolve();
@@ -50,6 +55,27 @@ export class SceneRenderer {
     const visible = new Uint8Array(allocate(width * height, "the truth of a scene"));
     this.#scene.truth({ ...view, frame: number, side: side === "left" ? 0 : 1, disparity, visible });
     return { disparity: { data: disparity, width, height }, visible: { data: visible, width, height } };
+  }
+
+  /**
+   * Returns the exact depth in the image of another camera, metres along its optical axis. Its pose is relative to the left
+   * camera of sceneCalibration(options).
+   */
+  depthOf(number: number, camera: OtherCamera): FloatImage {
+    const { width, height } = camera.imageSize;
+    const depth = new Float32Array(allocate(4 * width * height, "the truth of a scene"));
+    const rays = new Float64Array(allocate(16 * width * height, "the truth of a scene"));
+    for (let y = 0, at = 0; y < height; y++)
+      for (let x = 0; x < width; x++) {
+        const [u, v] = undistortExactly(camera, x, y);
+        rays[at++] = u;
+        rays[at++] = v;
+      }
+    // The scene's axes are those of the unrotated left camera: x_left = leftRotation x_scene.
+    const rotation = multiply(camera.R, this.#leftRotation);
+    const centre = scale(apply(transpose(rotation), camera.T), -1);
+    this.#scene.depthAlong({ frame: number, count: width * height, rotation, centre, rays, depth });
+    return { data: depth, width, height };
   }
 
   close(): void {

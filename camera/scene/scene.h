@@ -45,6 +45,12 @@ struct IdealView {
   double focalPixels = 0, cx = 0, cy = 0;
 };
 
+/// Where another camera is: x_camera = rotation (x_pair - centre), in the axes of the unrotated left camera.
+struct OtherPose {
+  double rotation[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};  ///< row-major
+  double centre[3] = {0, 0, 0};                      ///< metres
+};
+
 class Scene {
  public:
   /// Returns open()'s error for invalid options, without opening.
@@ -63,6 +69,10 @@ class Scene {
   /// Computes disparity in pixels, [height][width], of the ideal view of `side` (0 left, 1 right): focalPixels *
   /// baseline / Z. @param visible 255 where the other camera sees the same point inside its image, else 0. Reentrant.
   void truth(uint32_t frame, int side, const IdealView& view, float* disparity, uint8_t* visible) const;
+
+  /// Computes the depth along the optical axis that a camera sees in each of its rays, metres. Reentrant.
+  /// @param rays x and y of each ray at depth 1, in the camera's axes
+  void depthAlong(uint32_t frame, const OtherPose& pose, const double* rays, size_t count, float* depth) const;
 
   int32_t width() const { return options_.width; }
   int32_t height() const { return options_.height; }

@@ -27,7 +27,7 @@ constexpr size_t kHeaderBytes = 96;
 constexpr size_t kEnergyHeaderBytes = 108;
 constexpr uint32_t kMaxSide = 16384;
 
-enum class Stream : uint8_t { depth = 1, disparity, confidence, left, points, right };
+enum class Stream : uint8_t { depth = 1, disparity, confidence, left, points, right, registered, registeredConfidence };
 enum class Encoding : uint8_t { raw = 1, rvl, png, compressedDepth, jpeg };
 /** rgb8: three bytes a pixel, red first; only the left image has it. i16: only points have it. */
 enum class Element : uint8_t { u8 = 1, u16, f32, rgb8, i16 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Off the page's thread: the WebSocket, its way back after a loss, and the decoding of frames by the consumer's own code.
-import { type Counts, decodeBody, type FrameHeader, parseFrame } from "depthwatt-consumer/frames";
+import { type Counts, decodeBody, type FrameHeader, isPicture, parseFrame } from "depthwatt-consumer/frames";
 import { BEAT_MS, type FromPage, MAX_CREDITS, type ToPage } from "../../edge/outputs/viewer/protocol.js";
 import type { FrameSet, FromWorker, ToWorker } from "./frame-set.js";
 
@@ -119,8 +119,8 @@ function takeFrame(message: Uint8Array): void {
   try {
     const { header, body } = parseFrame(message);
     const { stream } = header;
-    // The page shows neither; it makes its cloud of the depth.
-    if (stream === "points" || stream === "right") return;
+    // The page shows no other; it makes its cloud of the depth.
+    if (!isPicture(stream)) return;
     try {
       const grey = greyPicture(header, decodeBody(header, body));
       set.pictures[stream] = enlarged(grey.header, grey.counts);

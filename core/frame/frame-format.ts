@@ -3,14 +3,29 @@
 // test holds docs/reference/frames.md against it.
 
 /** Streams that carry frames, with their number on the wire. */
-export const STREAM_CODES = { depth: 1, disparity: 2, confidence: 3, left: 4, points: 5, right: 6 } as const;
+export const STREAM_CODES = {
+  depth: 1,
+  disparity: 2,
+  confidence: 3,
+  left: 4,
+  points: 5,
+  right: 6,
+  registered: 7,
+  registeredConfidence: 8,
+} as const;
 export type StreamName = keyof typeof STREAM_CODES;
 
 /** Streams that the live page shows: images with one value a pixel. */
-export type PictureStream = Exclude<StreamName, "points" | "right">;
-export const PICTURE_STREAMS = (Object.keys(STREAM_CODES) as StreamName[]).filter(
-  (name): name is PictureStream => name !== "points" && name !== "right",
-);
+export type PictureStream = Extract<StreamName, "depth" | "disparity" | "confidence" | "left">;
+export const PICTURE_STREAMS: readonly PictureStream[] = ["depth", "disparity", "confidence", "left"];
+
+export const isPicture = (name: StreamName): name is PictureStream =>
+  PICTURE_STREAMS.some((one) => one === name);
+
+/** Streams of another camera's image: their topics end with its name. */
+export type RegisteredStream = Extract<StreamName, "registered" | "registeredConfidence">;
+export const isRegistered = (name: StreamName): name is RegisteredStream =>
+  name === "registered" || name === "registeredConfidence";
 
 /** How a body is packed, with its number on the wire. */
 export const ENCODING_CODES = { raw: 1, rvl: 2, png: 3, compressedDepth: 4, jpeg: 5 } as const;
@@ -133,7 +148,7 @@ export interface ValueMeaning {
  */
 export function valueMeaning(stream: StreamName, element: Element): ValueMeaning {
   const invalidRule: InvalidRule = element === "f32" ? "nan" : "zero";
-  if (stream === "depth") {
+  if (stream === "depth" || stream === "registered") {
     return { quantity: "depthMetres", invalidRule, unitScale: element === "f32" ? 1 : 0.001, valueOffset: 0 };
   }
   if (stream === "disparity") {
@@ -145,6 +160,6 @@ export function valueMeaning(stream: StreamName, element: Element): ValueMeaning
     return { quantity: "pointMetres", invalidRule: rule, unitScale, valueOffset: 0 };
   }
   const brightness = element === "rgb8" ? "colourValue" : "greyValue";
-  const quantity = stream === "confidence" ? "confidence" : brightness;
+  const quantity = stream === "confidence" || stream === "registeredConfidence" ? "confidence" : brightness;
   return { quantity, invalidRule: "none", unitScale: 1, valueOffset: 0 };
 }

@@ -55,6 +55,8 @@ export interface FrameDescription {
   /** The cameras' own counters, modulo 2^32. */
   leftSequence: number;
   rightSequence: number;
+  /** Only for a registered stream: the name of the other camera, which is a part of the topic. */
+  camera?: string | undefined;
   /** Only for points. */
   points?: PointsForm | undefined;
   /** Subsampling: one pixel of each square of so many pixels a side was sent; absent: 1, the whole image. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Topic names: <base>/<device>/<leaf>. The two parts that users choose are checked here and nowhere else.
 import { DepthwattError } from "../errors.js";
-import type { StreamName } from "./frame-format.js";
+import { isRegistered, type RegisteredStream, type StreamName } from "./frame-format.js";
 
 export interface Topics {
   /** Retained JSON, also the last will. */
@@ -32,7 +32,13 @@ export interface Topics {
   cells: string;
   /** Above the topics of ROS messages. */
   ros: string;
-  stream(name: StreamName): string;
+  /** @param camera only for a registered stream: the name of the other camera */
+  stream(name: StreamName, camera?: string): string;
+}
+
+/** Returns the end of a registered stream's topic. @param camera + for every camera */
+export function registeredLeaf(name: RegisteredStream, camera: string): string {
+  return name === "registered" ? `registered/${camera}` : `registered/${camera}/confidence`;
 }
 
 const MAX_PART_BYTES = 200;
@@ -94,15 +100,21 @@ export function makeTopics(base: string, device: string): Topics {
     grid: `${prefix}/grid`,
     cells: `${prefix}/cells`,
     ros: `${prefix}/ros`,
-    stream: (name) => `${prefix}/${name}`,
+    stream: (name, camera) =>
+      isRegistered(name) ? `${prefix}/${registeredLeaf(name, camera ?? "+")}` : `${prefix}/${name}`,
   };
 }
 
-/** Splits a received topic; undefined where it is not <base>/<device>/<leaf>, or no publisher may have such a name. */
+/** Splits a received topic; undefined where it is not <base>/<device>/<leaf> or a registered stream, or no publisher may have such a name. */
 export function splitTopic(base: string, topic: string): { device: string; leaf: string } | undefined {
   if (!topic.startsWith(`${base}/`)) return undefined;
   const [device, leaf, ...rest] = topic.slice(base.length + 1).split("/");
-  if (!device || !leaf || rest.length > 0) return undefined;
+  if (!device || !leaf) return undefined;
+  if (leaf === "registered" && rest[0]) {
+    if (rest.length > 2 || (rest.length === 2 && rest[1] !== "confidence")) return undefined;
+  } else if (rest.length > 0) return undefined;
   // In UTF-16 units, which are never more than the bytes of UTF-8.
-  return device.length > MAX_PART_BYTES || BAD_CHARACTER.test(device) ? undefined : { device, leaf };
+  return device.length > MAX_PART_BYTES || BAD_CHARACTER.test(device)
+    ? undefined
+    : { device, leaf: rest.length === 2 ? "registeredConfidence" : leaf };
 }

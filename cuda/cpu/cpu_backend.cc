@@ -106,6 +106,8 @@ class CpuBackend final : public Backend {
     memory_.buffers[kConfidenceResult] = output.confidence;
     memory_.buffers[kDepthResult] = reinterpret_cast<uint8_t*>(output.depthMillimetres);
     memory_.buffers[kPointsResult] = output.points;
+    memory_.buffers[kRegisteredResult] = reinterpret_cast<uint8_t*>(output.registered);
+    memory_.buffers[kRegisteredConfidenceResult] = output.registeredConfidence;
     memory_.buffers[kDroppedResult] = reinterpret_cast<uint8_t*>(output.droppedPixels);
     bodyBytes_[0] = bodyBytes_[1] = 0;
     memory_.depthBody = {p_.encodeDepth != Encoding::kNone ? output.encodedDepth : nullptr, &bodyBytes_[0]};

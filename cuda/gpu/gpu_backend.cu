@@ -401,6 +401,8 @@ class GpuBackend final : public Backend {
       case kDisparityResult: return output.disparityQ4;
       case kConfidenceResult: return output.confidence;
       case kDepthResult: return output.depthMillimetres;
+      case kRegisteredResult: return output.registered;
+      case kRegisteredConfidenceResult: return output.registeredConfidence;
       default: return output.points;
     }
   }

@@ -112,6 +112,24 @@ export const pointsSection = section(
   sectionShape("points"),
 );
 
+export const registrationSection = section(
+  "Depth in the image of another camera, for the outputs that take it.",
+  {
+    camera: setting(
+      z
+        .string()
+        .regex(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/)
+        .optional(),
+      {
+        expects: "right, or a name of otherCameras of the calibration file",
+        description:
+          "The other camera: a name of otherCameras of the calibration file, or right, the rectified right one.",
+      },
+    ),
+    ...sectionShape("registration"),
+  },
+);
+
 export const engineSection = section("The engine that computes frames.", {
   backend: setting(z.enum(["auto", "cpu", "cuda"]), {
     default: "auto",

@@ -19,6 +19,7 @@ import {
   rectifySection,
   refineSection,
   regionSection,
+  registrationSection,
 } from "./schema-stages.js";
 
 // Control characters would reach the terminals of users who list devices; MQTT forbids or discourages them.
@@ -56,6 +57,7 @@ export const configSchema = section("All settings of depthwatt.", {
   refine: refineSection,
   depth: depthSection,
   points: pointsSection,
+  registration: registrationSection,
   engine: engineSection,
   outputs: outputsSection,
   http: httpSection,

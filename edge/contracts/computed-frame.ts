@@ -5,14 +5,17 @@ import type { FrameEnergy } from "../../core/frame/frame-energy.js";
 import type { EngineOptions, EngineSlot, FrameResult } from "../../cuda/index.js";
 import type { Unavailable } from "./availability.js";
 
-/** Encodings that the engine writes into encodedDepth, encodedDisparity, leftRgb, right and points; absent: nothing. */
+/** Encodings that the engine writes into encodedDepth, encodedDisparity, leftRgb, right, points and registered; absent: nothing. */
 export type Encodings = Pick<
   EngineOptions,
-  "encodeDepth" | "encodeDisparity" | "leftRgb" | "rightGrey" | "points"
+  "encodeDepth" | "encodeDisparity" | "leftRgb" | "rightGrey" | "points" | "registration"
 >;
 
-/** Encodings that an output requires; the form of points is a setting of the run. */
-export type RequestedEncodings = Omit<Encodings, "points"> & { points?: true };
+/** Encodings that an output requires; the form of points and the camera of registration are settings of the run. */
+export type RequestedEncodings = Omit<Encodings, "points" | "registration"> & {
+  points?: true;
+  registration?: true;
+};
 
 /** A computed frame; its slot stays as it is until it is released. */
 export interface ComputedFrame {

@@ -111,6 +111,8 @@ export interface OutputPicture {
   input: InputLayout;
   /** Pairs a second of the source; undefined: as fast as the engine takes them. */
   rateHz: number | undefined;
+  /** registration.camera: the other camera whose image depth is registered into. */
+  camera?: string | undefined;
 }
 
 /** The work that prepare() has begun. prepare() and this work must not fail: open() reports errors. */

@@ -302,6 +302,10 @@ export interface SettingValues {
   "points.element"?: "float32" | "int16" | undefined;
   /** Colour of each point. rgb needs a left camera with colours. (default grey) */
   "points.colour"?: "grey" | "rgb" | undefined;
+  /** The other camera: a name of otherCameras of the calibration file, or right, the rectified right one. */
+  "registration.camera"?: string | undefined;
+  /** Fills a pixel without depth of which 5 neighbours have one with the farthest of theirs; its confidence is 0. (default false) */
+  "registration.fill"?: boolean | undefined;
   /** A backend you name is used, or the run stops. auto: CUDA if it works, otherwise the CPU, and the log says why. (default auto) */
   "engine.backend"?: "auto" | "cpu" | "cuda" | undefined;
   /** Worker threads of the CPU backend. 0: one for each core that this process may use. (default 0) */
@@ -366,6 +370,12 @@ export interface SettingValues {
   "outputs.mqtt.points.encoding"?: "raw" | undefined;
   /** A picture larger than maxPayloadBytes, or than the broker takes, is sent with a half or a quarter of its width and height. (default false) */
   "outputs.mqtt.points.reduceToFit"?: boolean | undefined;
+  /** Publishes depth in the image of registration.camera. (default false) */
+  "outputs.mqtt.registered.enabled"?: boolean | undefined;
+  /** Publishes its confidence too. (default false) */
+  "outputs.mqtt.registered.confidence"?: boolean | undefined;
+  /** How the body of a frame is written. (default raw) */
+  "outputs.mqtt.registered.encoding"?: "raw" | "png" | undefined;
   /** Publishes a small colour picture of the disparity, at most twice a second. (default false) */
   "outputs.mqtt.preview.enabled"?: boolean | undefined;
   /** File format of the picture; a message is one file. (default jpeg) */
@@ -390,6 +400,8 @@ export interface SettingValues {
   "outputs.mcap.leftColours"?: boolean | undefined;
   /** Records the rectified right image as an Image (mono8). (default false) */
   "outputs.mcap.right"?: boolean | undefined;
+  /** Records depth and confidence in the image of registration.camera, and its CameraInfo. (default false) */
+  "outputs.mcap.registered"?: boolean | undefined;
   /** Records points as a PointCloud2, in metres; needs a calibration, and points.element float32. (default false) */
   "outputs.mcap.points"?: boolean | undefined;
   /** Records both captured images, so that the recording can be computed again. (default false) */
@@ -496,6 +508,8 @@ export interface SettingValues {
   "outputs.ros.cameraInfo"?: boolean | undefined;
   /** sensor_msgs/Image of mono8 and CameraInfo of the rectified right image, frame_id right_rectified. (default false) */
   "outputs.ros.right"?: boolean | undefined;
+  /** Depth (16UC1) and confidence (mono8) as sensor_msgs/Image in the image of registration.camera, with its CameraInfo. (default false) */
+  "outputs.ros.registered"?: boolean | undefined;
   /** The frame_id in each header; points of points.frame robot are in stereo_head. (default left_rectified) */
   "outputs.ros.frameId"?: string | undefined;
   /** Frames a second that this output gets at most; the others are its drops by rateLimit. max is all of them. (Hz, default max) */
@@ -550,6 +564,8 @@ export interface SettingValues {
   "outputs.sharedMemory.leftColours"?: boolean | undefined;
   /** Offers the rectified right image too. (default false) */
   "outputs.sharedMemory.right"?: boolean | undefined;
+  /** Offers depth and confidence in the image of registration.camera. (default false) */
+  "outputs.sharedMemory.registered"?: boolean | undefined;
   /** Frames a second that this output gets at most; the others are its drops by rateLimit. max is all of them. (Hz, default max) */
   "outputs.sharedMemory.rateHz"?: "max" | number | undefined;
   /** The program, such as ffmpeg -i - -f rtsp rtsp://127.0.0.1:8554/left; switches this output on. */

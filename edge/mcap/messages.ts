@@ -2,7 +2,7 @@
 // ROS messages as bytes (CDR, little-endian). The part of an image message that stays the same is written once; each frame
 // changes the time and the length in it and appends its pixels.
 import { CdrWriter } from "@foxglove/cdr";
-import type { Rectification } from "../../camera/index.js";
+import { type Rectification, RIGHT_CAMERA, type StereoCalibration } from "../../camera/index.js";
 import { COMPRESSED_DEPTH_HEADER_BYTES } from "../../core/frame/frame-format.js";
 
 const NS_PER_SECOND = 1_000_000_000n;
@@ -160,6 +160,28 @@ export function rectifiedCamera(
   const p = side === "left" ? P1 : P2;
   const k = [...p.slice(0, 3), ...p.slice(4, 7), ...p.slice(8, 11)];
   return { width, height, distortionModel: "plumb_bob", d: [0, 0, 0, 0, 0], k, r: IDENTITY, p };
+}
+
+/** Returns the camera that depth is registered into, as its image is: with its lens. */
+export function registeredCamera(
+  { others = [] }: StereoCalibration,
+  rectification: Rectification,
+  name: string,
+): RosCamera | undefined {
+  if (name === RIGHT_CAMERA) return rectifiedCamera(rectification, "right");
+  const camera = others.find((one) => one.name === name);
+  if (camera === undefined) return undefined;
+  const { K, distortion, imageSize } = camera;
+  const [fx, , cx, , fy, cy] = K;
+  const isNone = distortion.model === "none";
+  return {
+    ...imageSize,
+    distortionModel: isNone ? "plumb_bob" : distortion.model,
+    d: isNone ? [0, 0, 0, 0, 0] : distortion.coefficients,
+    k: K,
+    r: IDENTITY,
+    p: [fx, 0, cx, 0, 0, fy, cy, 0, 0, 0, 1, 0],
+  };
 }
 
 /** Pose of a frame in its parent: x_parent = rotation x_child + translation. */

@@ -20,6 +20,7 @@ export function mergeEncodings(requested: readonly RequestedEncodings[]): Reques
   const encodeDisparity = disparity.includes("rvl") ? "rvl" : disparity.find((one) => one !== undefined);
   return {
     ...(requested.some(({ encodeDepth }) => encodeDepth !== undefined) && { encodeDepth: "rvl" as const }),
+    ...(requested.some(({ registration }) => registration) && { registration: true as const }),
     ...(requested.some(({ points }) => points) && { points: true as const }),
     ...(encodeDisparity && { encodeDisparity }),
     ...(requested.some(({ rightGrey }) => rightGrey) && { rightGrey: true }),

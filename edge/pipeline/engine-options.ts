@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes the engine's options from the configuration, the source's images and the calibration.
-import { MAP_STEPS_PER_PIXEL, type PairSource } from "../../camera/index.js";
+import { MAP_STEPS_PER_PIXEL, type PairSource, registrationView } from "../../camera/index.js";
 import { DepthwattError, hasColours } from "../../core/index.js";
 import type { EngineOptions } from "../../cuda/index.js";
 import type { Config } from "../config/index.js";
@@ -17,7 +17,7 @@ export type ImageLayout = Pick<
 /** The engine's encodings in addition to the disparity, and its slots; default: two slots and nothing encoded. */
 export type EngineWishes = Partial<
   Pick<EngineOptions, "encodeDepth" | "encodeDisparity" | "leftRgb" | "rightGrey" | "repeatStage" | "slots">
-> & { points?: true };
+> & { points?: true; registration?: true };
 
 /**
  * @throws DepthwattError CONFIG_INVALID: a region that begins outside, an instruction set that this CPU lacks, points in
@@ -27,7 +27,7 @@ export function engineOptionsFrom(
   config: Config,
   source: { description: ImageLayout; inputMemory?: PairSource["inputMemory"] },
   geometry: Pick<PipelineGeometry, "width" | "height" | "depth" | "maps" | "rig">,
-  { points, leftRgb, slots = 2, ...encoded }: EngineWishes = {},
+  { points, registration, leftRgb, slots = 2, ...encoded }: EngineWishes = {},
 ): EngineOptions {
   const { width: inputWidth, height: inputHeight } = source.description;
   const { leftFormat, rightFormat, leftStrideBytes, rightStrideBytes } = source.description;
@@ -53,6 +53,7 @@ export function engineOptionsFrom(
     ...regionParameters(config.region, geometry),
     ...(depth && { geometry: depth }),
     ...(points && pointsParameters(config.points, geometry, leftFormat)),
+    ...(registration && registrationParameters(config.registration, geometry)),
     slots,
     ...encoded,
     // Only a source that has colours can deliver them.
@@ -91,6 +92,22 @@ function depthLimits(limits: Config["depth"], geometry: PipelineGeometry["depth"
     "CALIBRATION_MISSING",
     `depth.${key} = ${limits[key]} needs the focal length and the baseline of a calibration, and there is none`,
   );
+}
+
+/** @throws DepthwattError CALIBRATION_MISSING, CALIBRATION_INVALID, CONFIG_INVALID */
+function registrationParameters(
+  { camera, fill }: Config["registration"],
+  { rig }: Pick<PipelineGeometry, "rig">,
+): Pick<EngineOptions, "registration"> {
+  // Without a camera the outputs publish nothing.
+  if (camera === undefined) return {};
+  if (rig === undefined) {
+    throw new DepthwattError(
+      "CALIBRATION_MISSING",
+      `registration.camera = ${camera} needs a calibration with that camera, and there is none`,
+    );
+  }
+  return { registration: { ...registrationView(rig.calibration, rig.rectification, camera), fill } };
 }
 
 function pointsParameters(

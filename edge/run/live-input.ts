@@ -124,7 +124,9 @@ export class LiveInput {
     const { width, height, depth, rig } = this.#geometry;
     const { description } = this.source;
     const { rateHz } = description;
-    return { width, height, hasDepth: depth !== undefined, rig, input: description, rateHz };
+    const { camera } = this.#config.registration;
+    const hasDepth = depth !== undefined;
+    return { width, height, hasDepth, rig, input: description, rateHz, camera };
   }
 
   /**

@@ -105,6 +105,24 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
     for (const one of images) expect(Buffer.compare(one, images[0]!)).toBe(0);
   });
 
+  test.each([true, false])("depth in another camera's image is the CPU's, filled: %s", async (fill) => {
+    const { options, pair } = engineCases["from YUYV, rectified"]!;
+    const matrix = Float64Array.of(1.3, 0.02, 1, -0.4, -0.02, 1.3, 2, 0.2, 0.0002, 0, 1, 0.001);
+    const registration = { camera: "rgb", width: 131, height: 90, matrix, fill };
+    const images: Uint8Array[] = [];
+    for (const backend of ["cpu", "cuda"] as const) {
+      const engine = createEngine({ ...options, backend, registration });
+      // Twice: the second frame finds the first one's depth buffer.
+      for (let frame = 0; frame < 2; frame++) await engine.compute(pair.left, pair.right);
+      const { registered, registeredConfidence } = engine.slots[0]!;
+      images.push(new Uint8Array(registered.slice().buffer), registeredConfidence.slice());
+      engine.close();
+    }
+    const [depth, confidence, ...cuda] = images;
+    expect(new Set(depth).size).toBeGreaterThan(5);
+    expect(cuda.map((image, i) => Buffer.compare(image, [depth!, confidence!][i]!))).toEqual([0, 0]);
+  });
+
   describe.each(["cpu", "cuda"] as const)("depth of a surface at 4 pixels, by hand, on %s", (backend) => {
     const [width, height, disparity] = [64, 24, 4];
     const random = new Random(3);

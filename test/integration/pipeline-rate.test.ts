@@ -28,6 +28,8 @@ function makeEngine(): NativeEngine {
     left: new Uint8Array(0),
     leftRgb: new Uint8Array(0),
     right: new Uint8Array(0),
+    registered: new Uint16Array(0),
+    registeredConfidence: new Uint8Array(0),
     disparityQ4: new Int16Array(0),
     confidence: new Uint8Array(0),
     depthMillimetres: new Uint16Array(0),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Subscribes to depthwatt's topics and hands out checked frames. For Node and browsers.
 import type { MqttClient } from "mqtt";
-import { STREAM_CODES, type StreamName } from "../../../core/frame/frame-format.js";
+import { isRegistered, STREAM_CODES, type StreamName } from "../../../core/frame/frame-format.js";
 import { type FrameHeader, parseFrame } from "../../../core/frame/payload.js";
-import { checkBaseTopic, checkDeviceName, splitTopic } from "../../../core/frame/topics.js";
+import { checkBaseTopic, checkDeviceName, registeredLeaf, splitTopic } from "../../../core/frame/topics.js";
 import { DepthwattError, isDepthwattError, redactBrokenUrl } from "../../../core/index.js";
 import { refusedSubscription } from "../../../core/mqtt/broker-errors.js";
 import { BrokerConnection, type BrokerStatus, uniqueClientId } from "../../../core/mqtt/connection.js";
@@ -122,7 +122,10 @@ export class Consumer extends Emitter<ConsumerEvents> {
     if (device !== undefined) checkDeviceName(device);
     this.#base = base;
     this.#maxPixels = maxPixels;
-    const leaves = [...streams, ...Object.keys(DOCUMENTS)];
+    const leaves = [
+      ...streams.map((name) => (isRegistered(name) ? registeredLeaf(name, "+") : name)),
+      ...Object.keys(DOCUMENTS),
+    ];
     this.#filters = leaves.map((leaf) => `${base}/${device ?? "+"}/${leaf}`);
     if (typeof broker === "string") {
       const clientId = uniqueClientId("depthwatt-consumer");

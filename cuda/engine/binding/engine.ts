@@ -20,6 +20,7 @@ import {
   type NativeEngine,
   perCause,
   pointBytes,
+  type RegistrationParameters,
 } from "./native.js";
 
 import { type PluginProbe, probePlugin, probePluginBeside } from "./plugin-probe.js";
@@ -53,9 +54,15 @@ function allocateSlot(options: EngineOptions, encodedBytes: (encoding: "rvl" | "
     encodedDisparity: memory(
       options.encodeDisparity === undefined ? 0 : encodedBytes(options.encodeDisparity),
     ),
+    registered: memory(options.registration === undefined ? 0 : 2 * registeredPixels(options.registration)),
+    registeredConfidence: memory(
+      options.registration === undefined ? 0 : registeredPixels(options.registration),
+    ),
     points: memory(options.points === undefined ? 0 : pixels * pointBytes(options.points)),
   };
 }
+
+const registeredPixels = ({ width, height }: RegistrationParameters) => width * height;
 
 function createViews(memory: SlotMemory): EngineSlot {
   const at = ENCODED_HEADROOM_BYTES;
@@ -69,6 +76,8 @@ function createViews(memory: SlotMemory): EngineSlot {
     encodedDepth: new Uint8Array(memory.encodedDepth, at),
     encodedDisparity: new Uint8Array(memory.encodedDisparity, at),
     points: new Uint8Array(memory.points, at),
+    registered: new Uint16Array(memory.registered, at),
+    registeredConfidence: new Uint8Array(memory.registeredConfidence, at),
   };
 }
 

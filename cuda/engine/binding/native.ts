@@ -62,6 +62,24 @@ export interface Region {
   height: number;
 }
 
+/** Another camera and how depth is registered into its image: cuda/output/registration/registration.h has the equations. */
+export interface RegistrationParameters {
+  /** The camera's name; the engine does not read it. */
+  camera: string;
+  width: number;
+  height: number;
+  /** Row-major 3x4: (x, y, 1, disparity) to the camera's ideal image. */
+  matrix: Float64Array;
+  /** The lens: x, y of each node in 1/32 px, one node every 8 px from (gridX, gridY) / 32 on. Absent: no distortion. */
+  grid?: Int32Array;
+  gridX?: number;
+  gridY?: number;
+  gridWidth?: number;
+  gridHeight?: number;
+  /** Fills holes with the farthest depth around them. */
+  fill: boolean;
+}
+
 export interface EngineOptions {
   /** Size of the captured images, pixels. */
   inputWidth: number;
@@ -108,6 +126,8 @@ export interface EngineOptions {
   encodeDisparity?: NativeEncoding;
   /** Needs `geometry`. Absent: no points. */
   points?: PointsParameters;
+  /** Also delivers depth and confidence in the image of another camera; needs `geometry`. */
+  registration?: RegistrationParameters;
   backend: "auto" | BackendName;
   /** Forces an instruction set on the CPU backend; refused with BACKEND_UNAVAILABLE where the CPU lacks it. */
   instructionSet?: InstructionSet;
@@ -150,6 +170,10 @@ export interface EngineSlot {
   readonly encodedDisparity: Uint8Array;
   /** [height][width] points of pointBytes() each; empty unless asked for. */
   readonly points: Uint8Array;
+  /** Depth in the image of the camera of `registration`, millimetres, 0 = none; empty unless asked for. */
+  readonly registered: Uint16Array;
+  /** The confidence of the same pixels; 0 where there is no depth, or a filled one. */
+  readonly registeredConfidence: Uint8Array;
 }
 
 /** Why a pixel was dropped; of several causes the first. */

@@ -206,6 +206,9 @@ void Session::bindSlot(int slot, const Napi::Object& memory) {
   output.encodedDepth = take("encodedDepth", encodedBound(p.encodeDepth, p.width, p.height));
   output.encodedDisparity = take("encodedDisparity", encodedBound(p.encodeDisparity, p.width, p.height));
   output.points = take("points", p.makesPoints ? pixels * pointBytes(p.points) : 0);
+  const size_t others = p.registers ? static_cast<size_t>(p.registration.width) * p.registration.height : 0;
+  output.registered = reinterpret_cast<uint16_t*>(take("registered", others * sizeof(uint16_t)));
+  output.registeredConfidence = take("registeredConfidence", others);
   engine_->attach(output);
 }
 
@@ -235,6 +238,8 @@ void Session::requireSlotMemory(int slot) {
   check("encodedDepth", output.encodedDepth);
   check("encodedDisparity", output.encodedDisparity);
   check("points", output.points);
+  check("registered", output.registered);
+  check("registeredConfidence", output.registeredConfidence);
 }
 
 void Session::submit(const Napi::CallbackInfo& info) {

@@ -2,6 +2,7 @@
 // Reads EngineOptions field by field; see session_options.h.
 #include "session_options.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "../../../core/napi/arguments.h"
@@ -67,6 +68,22 @@ void readPointsForm(const Napi::Object& object, PointsParameters* parameters) {
   if (element != "float32" && element != "int16") refuse("float32 or int16 for the element", element);
   parameters->frame = frame == "camera" ? PointFrame::kCamera : PointFrame::kRobot;
   parameters->element = element == "float32" ? PointElement::kF32 : PointElement::kI16;
+}
+
+void readRegistration(const Napi::Object& object, RegistrationParameters* parameters) {
+  parameters->width = readInteger(object, "width", 1, 16384);
+  parameters->height = readInteger(object, "height", 1, 16384);
+  const auto* matrix = readElements<double>(object, "matrix", 12);
+  std::copy_n(matrix, 12, parameters->matrix);
+  if (object.Get("grid").IsUndefined()) return;
+  constexpr int32_t kFarthest = 1 << 24;
+  parameters->gridX = readInteger(object, "gridX", -kFarthest, kFarthest);
+  parameters->gridY = readInteger(object, "gridY", -kFarthest, kFarthest);
+  parameters->gridWidth = readInteger(object, "gridWidth", 2, 65536);
+  parameters->gridHeight = readInteger(object, "gridHeight", 2, 65536);
+  const size_t count = 2 * static_cast<size_t>(parameters->gridWidth) * static_cast<size_t>(parameters->gridHeight);
+  const auto* nodes = readElements<const int32_t>(object, "grid", count);
+  parameters->grid.assign(nodes, nodes + count);
 }
 
 Encoding readEncoding(const Napi::Object& object, const char* name) {
@@ -152,6 +169,14 @@ EngineParameters readEngineParameters(const Napi::Object& options) {
     p.points.focalPixels = p.geometry.focalPixels;
     p.points.baselineMetres = p.geometry.baselineMetres;
     p.points.disparityOffsetPixels = p.geometry.disparityOffsetPixels;
+  }
+  p.registers = !options.Get("registration").IsUndefined();
+  if (p.registers) {
+    readRegistration(readObject(options, "registration"), &p.registration);
+    p.registration.focalPixels = p.geometry.focalPixels;
+    p.registration.baselineMetres = p.geometry.baselineMetres;
+    p.registration.disparityOffsetPixels = p.geometry.disparityOffsetPixels;
+    p.registration.fill = p.at("registration.fill") != 0;
   }
   p.encodeDepth = readEncoding(options, "encodeDepth");
   p.encodeDisparity = readEncoding(options, "encodeDisparity");

@@ -18,6 +18,9 @@ MatcherChoice readMatcherChoice(const Napi::Object& match, bool halfResolution);
 /// Reads the properties frame ("camera" or "robot") and element ("float32" or "int16").
 void readPointsForm(const Napi::Object& object, PointsParameters* parameters);
 
+/// Reads width, height, matrix, grid, gridX, gridY, gridWidth and gridHeight.
+void readRegistration(const Napi::Object& object, RegistrationParameters* parameters);
+
 /// Reads "rvl" or "raw"; undefined gives kNone.
 Encoding readEncoding(const Napi::Object& object, const char* name);
 

@@ -124,6 +124,7 @@ class FoxgloveOutput implements Output {
       left: true,
       leftColours,
       right,
+      registered: false,
       depth: "image",
       disparity: true,
       confidence: true,

@@ -5,6 +5,7 @@ import {
   type CameraCalibration,
   copySamples,
   type PixelFormat,
+  RIGHT_CAMERA,
 } from "../../../camera/index.js";
 import type { ComputedFrame } from "../../contracts/computed-frame.js";
 import type { InputLayout, Rig } from "../../contracts/rig.js";
@@ -18,6 +19,7 @@ import {
   ROBOT_FRAME_ID,
   type RosCamera,
   rectifiedCamera,
+  registeredCamera,
   rigTransforms,
   STAMP_AT,
   transformsMessage,
@@ -58,7 +60,7 @@ export interface FrameChannel extends RecordedChannel {
 /** The streams that have a channel. */
 export type ChannelChoice = Pick<
   McapSettings,
-  "inputs" | "left" | "leftColours" | "right" | "depth" | "disparity" | "confidence" | "points"
+  "inputs" | "left" | "leftColours" | "right" | "registered" | "depth" | "disparity" | "confidence" | "points"
 >;
 
 export interface ChannelContext {
@@ -70,6 +72,8 @@ export interface ChannelContext {
   hasDepth: boolean;
   rig: Rig | undefined;
   input: InputLayout;
+  /** registration.camera. */
+  camera?: string | undefined;
 }
 
 const viewBytes = (map: Uint8Array | Uint16Array | Int16Array) =>
@@ -260,9 +264,32 @@ function energyChannel(topic: string): FrameChannel {
   };
 }
 
+/** Depth and confidence in another camera's image, and that camera. */
+function registeredChannels(
+  prefix: string,
+  name: string,
+  { calibration, rectification }: Rig,
+): FrameChannel[] {
+  const camera = registeredCamera(calibration, rectification, name);
+  if (camera === undefined) return [];
+  const frameId = name === RIGHT_CAMERA ? RIGHT_FRAME_ID : name;
+  const topic = `${prefix}${topicPrefix(`registered/${name}`)}`;
+  const image = (leaf: string, encoding: string, pixelBytes: number, body: Body) => {
+    const { width, height } = camera;
+    const head = imagePrefix({ frameId, width, height, encoding, strideBytes: pixelBytes * width });
+    const sized: Body = (frame) => (frame.encodings.registration?.camera === name ? body(frame) : undefined);
+    return imageChannel(`${topic}/${leaf}`, IMAGE, head, head.length - 4, sized);
+  };
+  return [
+    image("image", "16UC1", 2, ({ slot }) => viewBytes(slot.registered)),
+    image("confidence", "mono8", 1, ({ slot }) => slot.registeredConfidence),
+    cameraChannel(`${topic}/camera_info`, frameId, camera),
+  ];
+}
+
 /** Returns the channels in the order of a frame's messages in the recording. */
 export function frameChannels(context: ChannelContext): FrameChannel[] {
-  const { settings, prefix, width, height, hasDepth, rig, input } = context;
+  const { settings, prefix, width, height, hasDepth, rig, input, camera } = context;
   const rectified = (encoding: string, pixelBytes: number, frameId = "left_rectified") => ({
     frameId,
     width,
@@ -314,6 +341,8 @@ export function frameChannels(context: ChannelContext): FrameChannel[] {
     );
   if (settings.confidence)
     channels.push(image("confidence/image_rect", "mono8", 1, ({ slot }) => slot.confidence));
+  if (settings.registered && hasDepth && camera !== undefined && rig !== undefined)
+    channels.push(...registeredChannels(prefix, camera, rig));
   if (settings.points && hasDepth) channels.push(pointChannel(`${prefix}/points`, { width, height }));
   if (rig) {
     const { left, right } = rig.calibration;

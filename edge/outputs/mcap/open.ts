@@ -5,10 +5,11 @@ import { defineOutput } from "../../contracts/output.js";
 import { type McapSettings, mcapSettings } from "./settings.js";
 
 function mcapEncodings(settings: McapSettings, hasDepth: boolean): RequestedEncodings {
-  const { recording, depth, points, left, leftColours, right } = settings;
+  const { recording, depth, points, left, leftColours, right, registered } = settings;
   return {
     ...(recording && hasDepth && depth === "compressedDepth" && { encodeDepth: "rvl" }),
     ...(recording && points && { points: true }),
+    ...(recording && registered && { registration: true }),
     ...(recording && right && { rightGrey: true }),
     ...(recording && left && leftColours && { leftRgb: true }),
   };

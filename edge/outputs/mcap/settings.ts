@@ -39,6 +39,10 @@ export const mcapSettings = section("The recording: an MCAP file that Foxglove, 
     default: false,
     description: "Records the rectified right image as an Image (mono8).",
   }),
+  registered: setting(z.boolean(), {
+    default: false,
+    description: "Records depth and confidence in the image of registration.camera, and its CameraInfo.",
+  }),
   points: setting(z.boolean(), {
     default: false,
     description:

@@ -27,6 +27,7 @@ function mqttEncodings(settings: MqttSettings, hasDepth: boolean): RequestedEnco
     ...(disparity.enabled && native && { encodeDisparity: native }),
     ...(left.enabled && left.colours && { leftRgb: true }),
     ...(right.enabled && { rightGrey: true }),
+    ...(settings.registered.enabled && { registration: true }),
     ...(settings.points.enabled && { points: true }),
   };
 }

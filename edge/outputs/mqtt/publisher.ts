@@ -139,7 +139,8 @@ class MqttPublisher implements Publisher {
     else if (messageBytes(pending) > this.maxMessageBytes) {
       queue.drop(pending, "oversize");
       this.#noticeOversize(pending);
-    } else if (this.#refusals.isRefused(this.#topics.stream(frame.stream))) queue.drop(pending, "refused");
+    } else if (this.#refusals.isRefused(this.#topics.stream(frame.stream, frame.camera)))
+      queue.drop(pending, "refused");
     else if (!queue.comesInOrder(pending)) queue.drop(pending, "overtaken");
     else {
       queue.replaceWaiting(pending);
@@ -244,7 +245,7 @@ class MqttPublisher implements Publisher {
       this.#notice("invalid", `a frame could not be written: ${String(error)}`);
       return;
     }
-    const topic = this.#topics.stream(frame.stream);
+    const topic = this.#topics.stream(frame.stream, frame.camera);
     const properties = this.#version === 5 ? frameProperties(frame, frameNumber, this.#periodMs) : undefined;
     let messageId: number | undefined;
     const mayAsk = this.#retained.inFlight + this.#refusals.inFlight < this.#receiveMaximum;

@@ -33,6 +33,10 @@ function reductionSource(
       return element === "rgb8" ? { source: slot.leftRgb, perPixel: 3 } : { source: slot.left, perPixel: 1 };
     case "right":
       return { source: slot.right, perPixel: 1 };
+    case "registered":
+      return { source: slot.registered, perPixel: 1 };
+    case "registeredConfidence":
+      return { source: slot.registeredConfidence, perPixel: 1 };
     case "points":
       return { source: slot.points, perPixel: bytesOfPoint(element, points!.colour) };
   }

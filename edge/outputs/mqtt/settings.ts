@@ -84,6 +84,20 @@ export const mqttSettings = section("The MQTT output: topics at a broker.", {
   ),
   right: stream("right", ["raw", "png", "jpeg"], false),
   points: stream("points", ["raw"], false),
+  registered: section("The topics registered/CAMERA and registered/CAMERA/confidence.", {
+    enabled: setting(z.boolean(), {
+      default: false,
+      description: "Publishes depth in the image of registration.camera.",
+    }),
+    confidence: setting(z.boolean(), {
+      default: false,
+      description: "Publishes its confidence too.",
+    }),
+    encoding: setting(z.enum(["raw", "png"]), {
+      default: "raw",
+      description: "How the body of a frame is written.",
+    }),
+  }),
   preview: section(
     "The preview topic.",
     {

@@ -8,7 +8,7 @@ export function withStreams(settings: MqttSettings, hasDepth: boolean): MqttSett
   return { ...settings, disparity: { ...settings.disparity, enabled: true } };
 }
 
-export type TopicName = StreamName | "preview";
+export type TopicName = Exclude<StreamName, "registeredConfidence"> | "preview";
 const NAMES: readonly TopicName[] = [
   "depth",
   "disparity",
@@ -16,12 +16,13 @@ const NAMES: readonly TopicName[] = [
   "left",
   "right",
   "points",
+  "registered",
   "preview",
 ];
 
+const NEED_DEPTH: ReadonlySet<TopicName> = new Set(["depth", "points", "registered"]);
+
 export function streamsOn(settings: MqttSettings, hasDepth: boolean): TopicName[] {
   const streams = withStreams(settings, hasDepth);
-  return NAMES.filter(
-    (name) => streams[name].enabled && ((name !== "depth" && name !== "points") || hasDepth),
-  );
+  return NAMES.filter((name) => streams[name].enabled && (!NEED_DEPTH.has(name) || hasDepth));
 }

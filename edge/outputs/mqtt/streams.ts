@@ -2,7 +2,7 @@
 // One sink per published stream: says where in a slot its body lies and what it means. Bodies that the engine wrote are
 // handed on as they lie; PNG and JPEG are made here, off the JavaScript thread, and raw disparity where another output has it as RVL.
 import { encodeJpeg, encodePng, type GreyImage } from "../../../camera/index.js";
-import type { Reduction } from "../../../core/frame/frame-format.js";
+import { isRegistered, type Reduction } from "../../../core/frame/frame-format.js";
 import { bytesBeforeBody } from "../../../core/frame/payload.js";
 import { DepthwattError } from "../../../core/index.js";
 import { ENCODED_HEADROOM_BYTES } from "../../../cuda/index.js";
@@ -55,11 +55,11 @@ export function streamSinks(settings: MqttSettings, hasDepth: boolean, options: 
         ? rawDisparitySink
         : bodySink;
     const describe = describer(stream, encoding as Encoding, element, options.offset);
-    const fits = settings[stream].reduceToFit;
+    const fits = !isRegistered(stream) && settings[stream].reduceToFit;
     const whole = sink(stream, encoding as Encoding, describe, options, fits);
     const made =
       fits && !isFile(encoding) ? fittingSink(whole, stream, encoding as Encoding, describe, options) : whole;
-    sinks.push(stream === "right" ? rightSink(made) : made);
+    sinks.push(stream === "right" || isRegistered(stream) ? skippingSink(stream, made) : made);
   };
   if (settings.depth.enabled && hasDepth) add("depth", settings.depth.encoding, "u16");
   if (settings.disparity.enabled) add("disparity", settings.disparity.encoding, "u16");
@@ -68,6 +68,10 @@ export function streamSinks(settings: MqttSettings, hasDepth: boolean, options: 
   if (settings.right.enabled) add("right", settings.right.encoding, "u8");
   // The element is that of the frame: see describer().
   if (settings.points.enabled && hasDepth) add("points", settings.points.encoding, "f32");
+  if (settings.registered.enabled && hasDepth) {
+    add("registered", settings.registered.encoding, "u16");
+    if (settings.registered.confidence) add("registeredConfidence", settings.registered.encoding, "u8");
+  }
   return sinks;
 }
 
@@ -91,7 +95,17 @@ export const describer =
     rightSequence: frame.rightSequence,
     energy: frame.energy,
     ...(stream === "points" && describePoints(frame)),
+    ...(isRegistered(stream) && describeRegistered(frame)),
   });
+
+/** The other camera's name and the size of its image. */
+function describeRegistered({
+  encodings: { registration },
+}: ComputedFrame): Pick<FrameDescription, "width" | "height" | "camera"> {
+  if (registration === undefined) throw new DepthwattError("INTERNAL", "expected an engine that registers");
+  const { width, height, camera } = registration;
+  return { width, height, camera };
+}
 
 /** Points are what the engine was asked for. */
 function describePoints({
@@ -104,11 +118,12 @@ function describePoints({
   };
 }
 
-/** Skips frames that an engine computed without the right image, before it took a change of settings. */
-const rightSink =
-  (sink: StreamSink): StreamSink =>
+/** Skips frames that an engine computed without the stream, before it took a change of settings or without another camera. */
+const skippingSink =
+  (stream: StreamName, sink: StreamSink): StreamSink =>
   (frame, done) => {
-    if (frame.encodings.rightGrey) sink(frame, done);
+    const { rightGrey, registration } = frame.encodings;
+    if (stream === "right" ? rightGrey : registration !== undefined) sink(frame, done);
     else done(false);
   };
 
@@ -176,7 +191,7 @@ const fileSink: MakeSink = (stream, encoding, describe, { publisher, onDropped, 
     encoding === "jpeg" ? encodeJpeg(image as GreyImage) : encodePng(image);
   const pack = async (frame: ComputedFrame, description: FrameDescription) => {
     const data = streamPixels(stream, description.element, frame);
-    const whole = await encode({ data, width: frame.width, height: frame.height });
+    const whole = await encode({ data, width: description.width, height: description.height });
     let made = { file: whole, description };
     for (const reduction of fits ? REDUCTIONS : []) {
       if (messageBytes(description, made.file.length) <= publisher.maxMessageBytes) break;
@@ -258,6 +273,10 @@ function encodeBody(
     }
     case "right":
       return { buffer: whole(slot.right), bytes: slot.right.byteLength };
+    case "registered":
+      return { buffer: whole(slot.registered), bytes: slot.registered.byteLength };
+    case "registeredConfidence":
+      return { buffer: whole(slot.registeredConfidence), bytes: slot.registeredConfidence.byteLength };
     case "points":
       return { buffer: whole(slot.points), bytes: slot.points.byteLength };
   }
@@ -279,6 +298,8 @@ function streamPixels(
   if (stream === "confidence") return slot.confidence;
   if (stream === "left") return element === "rgb8" ? slot.leftRgb : slot.left;
   if (stream === "right") return slot.right;
+  if (stream === "registered") return slot.registered;
+  if (stream === "registeredConfidence") return slot.registeredConfidence;
   const counts = new Uint16Array(slot.disparityQ4.length);
   writeDisparity(slot.disparityQ4, counts);
   return counts;

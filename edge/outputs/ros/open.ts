@@ -5,7 +5,7 @@ import { defineOutput } from "../../contracts/output.js";
 import { type RosSettings, rosSettings } from "./settings.js";
 
 function rosEncodings(
-  { compressedDepth, points, right }: RosSettings,
+  { compressedDepth, points, right, registered }: RosSettings,
   hasDepth: boolean,
 ): RequestedEncodings {
   if (!hasDepth) return {};
@@ -13,6 +13,7 @@ function rosEncodings(
     ...(compressedDepth === "rvl" && { encodeDepth: "rvl" }),
     ...(points && { points: true }),
     ...(right && { rightGrey: true }),
+    ...(registered && { registration: true }),
   };
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The open output of ROS messages: each is written into a buffer that is used again when the socket has taken it.
-import { encodePng } from "../../../camera/index.js";
+import { encodePng, RIGHT_CAMERA } from "../../../camera/index.js";
 import type { PointFrameName } from "../../../core/frame/frame-format.js";
 import { makeTopics } from "../../../core/frame/topics.js";
 import type { ComputedFrame } from "../../contracts/computed-frame.js";
@@ -23,6 +23,7 @@ import {
   RIGHT_FRAME_ID,
   ROBOT_FRAME_ID,
   rectifiedCamera,
+  registeredCamera,
   writeImage,
   writePointCloud,
 } from "../../mcap/messages.js";
@@ -81,7 +82,7 @@ class RosOutput implements Output {
   }
 
   get streams(): readonly string[] {
-    const { image, compressedDepth, confidence, cameraInfo, points, right } = this.#settings;
+    const { image, compressedDepth, confidence, cameraInfo, points, right, registered } = this.#settings;
     if (!this.#picture.hasDepth) return [];
     return [
       ...(image ? ["depth"] : []),
@@ -89,6 +90,7 @@ class RosOutput implements Output {
       ...(points ? ["points"] : []),
       ...(confidence ? ["confidence"] : []),
       ...(cameraInfo ? ["camera_info"] : []),
+      ...(registered ? ["registered"] : []),
       ...(right ? ["right", ...(cameraInfo ? ["right/camera_info"] : [])] : []),
     ];
   }
@@ -141,6 +143,7 @@ class RosOutput implements Output {
       const message = cameraInfoMessage(rectifiedCamera(this.#picture.rig.rectification), frameId, stampNs);
       this.#send(lease, "camera_info", message);
     }
+    if (this.#settings.registered) this.#sendRegistered(lease, stampNs);
     if (right) this.#sendRight(lease, prepared.right, stampNs);
     if (image) {
       const { buffer, byteOffset, byteLength } = slot.depthMillimetres;
@@ -169,6 +172,26 @@ class RosOutput implements Output {
     if (!this.#settings.cameraInfo || rig === undefined) return;
     const camera = rectifiedCamera(rig.rectification, "right");
     this.#send(lease, "right/camera_info", cameraInfoMessage(camera, RIGHT_FRAME_ID, stampNs));
+  }
+
+  /** Topics registered/CAMERA, registered/CAMERA/confidence and registered/CAMERA/camera_info. */
+  #sendRegistered(lease: FrameLease, stampNs: bigint): void {
+    const { slot, encodings } = lease.frame;
+    const { rig } = this.#picture;
+    // Without registration.camera, or before the engine has taken the change of settings, there is none.
+    if (encodings.registration === undefined || rig === undefined) return;
+    const { camera, width, height } = encodings.registration;
+    const frameId = camera === RIGHT_CAMERA ? RIGHT_FRAME_ID : camera;
+    const prefix = (encoding: string, pixelBytes: number) =>
+      imagePrefix({ frameId, width, height, encoding, strideBytes: pixelBytes * width });
+    const { buffer, byteOffset, byteLength } = slot.registered;
+    const depth = new Uint8Array(buffer, byteOffset, byteLength);
+    const topic = `registered/${camera}`;
+    this.#sendImage(lease, topic, prefix("16UC1", 2), 4, stampNs, depth);
+    this.#sendImage(lease, `${topic}/confidence`, prefix("mono8", 1), 4, stampNs, slot.registeredConfidence);
+    const info = registeredCamera(rig.calibration, rig.rectification, camera);
+    if (this.#settings.cameraInfo && info !== undefined)
+      this.#send(lease, `${topic}/camera_info`, cameraInfoMessage(info, frameId, stampNs));
   }
 
   #sendPng(lease: FrameLease, { width, height, png: prefix }: Prepared, stampNs: bigint): void {

@@ -38,6 +38,12 @@ export const rosSettings = section(
       description:
         "sensor_msgs/Image of mono8 and CameraInfo of the rectified right image, frame_id right_rectified.",
     }),
+    registered: setting(z.boolean(), {
+      default: false,
+      takesEffect: "restart",
+      description:
+        "Depth (16UC1) and confidence (mono8) as sensor_msgs/Image in the image of registration.camera, with its CameraInfo.",
+    }),
     frameId: setting(z.string().regex(/^[A-Za-z0-9_/-]{1,100}$/), {
       default: "left_rectified",
       expects: "letters, digits, _, - and /",

@@ -7,9 +7,10 @@ export const sharedMemory = defineOutput({
   settings: sharedMemorySettings,
   broken: brokenSharedMemory,
   off: ({ path }) => (path === undefined ? "outputs.sharedMemory.path is not set" : undefined),
-  encodings: ({ points, leftColours, right }) => ({
+  encodings: ({ points, leftColours, right, registered }) => ({
     ...(points && { points: true }),
     ...(right && { rightGrey: true }),
+    ...(registered && { registration: true }),
     ...(leftColours && { leftRgb: true }),
   }),
   // Frames are copied into the ring at once.

@@ -34,6 +34,10 @@ export const sharedMemorySettings = section(
       default: false,
       description: "Offers the rectified right image too.",
     }),
+    registered: setting(z.boolean(), {
+      default: false,
+      description: "Offers depth and confidence in the image of registration.camera.",
+    }),
     rateHz: rateSetting(),
   },
 );

@@ -5,7 +5,7 @@ import { randomInt } from "node:crypto";
 import type { Socket } from "node:net";
 import { localClockDomain } from "../../../core/frame/clock-domain.js";
 import { ENERGY_HEADER_BYTES } from "../../../core/frame/frame-energy.js";
-import type { Element, StreamName } from "../../../core/frame/frame-format.js";
+import { type Element, isRegistered, type StreamName } from "../../../core/frame/frame-format.js";
 import { writeHeaderWithoutCrc } from "../../../core/frame/payload.js";
 import { type RingWriter, ringAddon } from "../../../core/index.js";
 import type { ComputedFrame } from "../../contracts/computed-frame.js";
@@ -94,7 +94,9 @@ export class SharedMemoryOutput implements Output {
   #offReason(name: StreamName): string | undefined {
     if (name === "points" && !this.#context.settings.points) return "outputs.sharedMemory.points is false";
     if (name === "right" && !this.#context.settings.right) return "outputs.sharedMemory.right is false";
-    if ((name === "points" || name === "depth") && !this.#picture.hasDepth)
+    if (isRegistered(name) && !this.#context.settings.registered)
+      return "outputs.sharedMemory.registered is false";
+    if ((name === "points" || name === "depth" || isRegistered(name)) && !this.#picture.hasDepth)
       return `${name} needs a calibration; disparity is there without one`;
     return undefined;
   }
@@ -119,6 +121,7 @@ export class SharedMemoryOutput implements Output {
     // The engine makes points from the frame after a calibration on.
     if (name === "points" && frame.encodings.points === undefined) return false;
     if (name === "right" && !frame.encodings.rightGrey) return false;
+    if (isRegistered(name) && frame.encodings.registration === undefined) return false;
     const body = bodyOf(name, element, frame);
     if (state.ring?.bodyBytes !== body.byteLength && !this.#remake(state, body.byteLength)) return false;
     const ring = state.ring!;
@@ -134,7 +137,7 @@ export class SharedMemoryOutput implements Output {
   #elementOf(name: StreamName, { encodings }: ComputedFrame): Element {
     if (name === "points") return "f32";
     if (name === "left") return this.#context.settings.leftColours && encodings.leftRgb ? "rgb8" : "u8";
-    return name === "confidence" || name === "right" ? "u8" : "u16";
+    return name === "confidence" || name === "right" || name === "registeredConfidence" ? "u8" : "u16";
   }
 
   /** Makes the ring of a stream. Readers of another size must connect again. */
@@ -204,5 +207,7 @@ function bodyOf(name: StreamName, element: Element, { slot }: ComputedFrame): Ar
   if (name === "confidence") return slot.confidence;
   if (name === "points") return slot.points;
   if (name === "right") return slot.right;
+  if (name === "registered") return slot.registered;
+  if (name === "registeredConfidence") return slot.registeredConfidence;
   return element === "rgb8" ? slot.leftRgb : slot.left;
 }

@@ -2,7 +2,7 @@
 // Feeds the page from a broker: the messages of every device below a base topic, put together again by capture time and
 // handed on as they came.
 import type { Consumer, ReceivedFrame } from "../../../clients/javascript/src/index.js";
-import type { PictureStream } from "../../../core/frame/frame-format.js";
+import { isPicture, type PictureStream } from "../../../core/frame/frame-format.js";
 import { printable, redactUrl } from "../../../core/index.js";
 import type { Hub } from "./hub.js";
 import type { DocumentType } from "./protocol.js";
@@ -77,7 +77,7 @@ export class BrokerFeed {
   #take(frame: ReceivedFrame): void {
     const { device, stream, header } = frame;
     // The topic says one stream and the header another: damaged in its own way.
-    if (header.stream !== stream || stream === "points" || stream === "right") return;
+    if (header.stream !== stream || !isPicture(stream)) return;
     const before = this.#assemblies.get(device);
     let assembly = before;
     if (before === undefined || before.timestampNs !== header.leftTimestampNs) {

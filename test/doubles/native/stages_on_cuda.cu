@@ -23,6 +23,7 @@
 #include "../../../cuda/output/depth/depth.h"
 #include "../../../cuda/output/depth/depth_gpu.h"
 #include "../../../cuda/output/points/points_gpu.h"
+#include "../../../cuda/output/registration/registration_gpu.h"
 #include "../../../cuda/prepare/denoise/denoise.h"
 #include "../../../cuda/prepare/denoise/denoise_gpu.h"
 #include "../../../cuda/prepare/half/half.h"
@@ -425,6 +426,21 @@ void pointsReference(const PointsParameters& parameters, const PointsImages& ima
   require(workspace.open(parameters, width, height), "points");
   require(workspace.compute(disparities.get(), grey.get(), rgb.get(), out.get(), nullptr), "points");
   out.fetch(packedView(points, width * static_cast<int32_t>(pointBytes(parameters)), height));
+}
+
+void registrationReference(const RegistrationPlan& plan, ImageView<const int16_t> disparityQ4,
+                           ImageView<const uint8_t> confidence, ImageView<uint16_t> millimetres,
+                           ImageView<uint8_t> registeredConfidence) {
+  OnDevice<int16_t> disparities(disparityQ4);
+  OnDevice<uint8_t> sure(confidence), outSure(registeredConfidence);
+  OnDevice<uint16_t> out(millimetres);
+  gpu::RegistrationWorkspace workspace;
+  require(workspace.open(plan), "registration");
+  require(workspace.compute(disparities.get(), sure.get(), disparityQ4.width, disparityQ4.height, out.get(),
+                            outSure.get(), nullptr),
+          "registration");
+  out.fetch(millimetres);
+  outSure.fetch(registeredConfidence);
 }
 
 }  // namespace depthwatt

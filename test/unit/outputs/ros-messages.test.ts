@@ -437,6 +437,26 @@ test("computed images: names, sizes, pixels, and points with their fields", () =
   // Without it no image, and an engine that has not taken the setting yet gives none.
   expect(messages.has("right/image_rect")).toBe(false);
   expect(record(frame, { settings: { right: true } as never }).has("right/image_rect")).toBe(false);
+  const registration = { camera: "right", width: WIDTH, height: HEIGHT };
+  const registered = record(
+    makeFrame(GREY, {
+      slot: {
+        ...slot,
+        registered: new Uint16Array(WIDTH * HEIGHT),
+        registeredConfidence: new Uint8Array(WIDTH * HEIGHT),
+      },
+      encodings: { registration },
+    } as never),
+    { settings: { registered: true } as never, camera: "right" },
+  );
+  expect(readRosImage(registered.get("registered/right/confidence")!.data)).toMatchObject({
+    frameId: "right_rectified",
+    encoding: "mono8",
+  });
+  expect(readRosImage(registered.get("registered/right/image")!.data)).toMatchObject({ encoding: "16UC1" });
+  expect(readRosCameraInfo(registered.get("registered/right/camera_info")!.data)).toMatchObject({
+    p: [FX, 0, RIGHT_CX, -FX * BASELINE, 0, FY, CY, 0, 0, 0, 1, 0],
+  });
   const { data, fields, ...cloud } = readRosPoints(messages.get("points")!.data);
   expect(cloud).toEqual({
     width: WIDTH,

@@ -45,7 +45,7 @@ const valueFrom = async (next: Promise<IteratorResult<SharedFrame, void>>) =>
 test.for(Object.keys(STREAM_CODES) as StreamName[])(
   "a reader gets %s as the engine wrote it",
   async (stream) => {
-    const shared = await share({ leftColours: true, right: true });
+    const shared = await share({ leftColours: true, right: true, registered: true });
     const { first } = await read(shared, stream);
     const frame = sharedFrame(5);
     expect(shared.offer(frame)).toBe(true);
@@ -58,14 +58,15 @@ test.for(Object.keys(STREAM_CODES) as StreamName[])(
       left: slot.leftRgb,
       points: slot.points,
       right: slot.right,
+      registered: slot.registered,
+      registeredConfidence: slot.registeredConfidence,
     }[stream];
     const bytes = (array: ArrayBufferView) => Buffer.from(array.buffer, array.byteOffset, array.byteLength);
     expect(bytes(values).equals(bytes(expected))).toBe(true);
     expect(header).toMatchObject({
       stream,
       encoding: "raw",
-      width: 64,
-      height: 48,
+      ...(stream.startsWith("registered") ? { width: 40, height: 30 } : { width: 64, height: 48 }),
       frameNumber: 1,
       leftSequence: 5,
     });
@@ -123,13 +124,14 @@ test("the end of the publisher ends the iteration; a stream that is off, and no 
   await first;
   for (const [stream, reason] of [
     ["right", "outputs.sharedMemory.right is false"],
+    ["registered", "outputs.sharedMemory.registered is false"],
     ["points", "outputs.sharedMemory.points is false"],
     ["depth", "depth needs a calibration"],
   ] as const)
     await expect(readSharedFrames(shared.path, stream).next()).rejects.toThrow(
       expect.objectContaining({ code: "DEVICE_UNAVAILABLE", message: expect.stringContaining(reason) }),
     );
-  expect(shared.output.counters().details).toMatchObject({ refused: { streamOff: 3 } });
+  expect(shared.output.counters().details).toMatchObject({ refused: { streamOff: 4 } });
   const end = frames.next();
   await shared.close();
   expect((await end).done).toBe(true);
@@ -230,7 +232,14 @@ test("the path of a crashed run is taken over; a file, a running publisher and a
   expect(lstatSync(grouped).mode & 0o777).toBe(0o660);
   await ours.close();
   await expect(openShared({ group: "no-such-group" })).rejects.toThrow(failure("found no-such-group"));
-  const settings = { slots: 4, points: false, leftColours: false, right: false, rateHz: "max" } as const;
+  const settings = {
+    slots: 4,
+    points: false,
+    leftColours: false,
+    right: false,
+    registered: false,
+    rateHz: "max",
+  } as const;
   expect(brokenSharedMemory({ ...settings, path: `/${"x".repeat(107)}` })).toHaveLength(1);
   expect(brokenSharedMemory({ ...settings, path: `/${"x".repeat(106)}` })).toEqual([]);
 });

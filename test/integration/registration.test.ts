@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// Depth in another camera's image against the rendered scene's exact depth there: pose, lens and size of a camera next to the pair.
+import { describe, expect, test } from "vitest";
+import {
+  type OtherCamera,
+  parseStereoCalibration,
+  rectify,
+  registrationView,
+  rotationMatrix,
+  SceneRenderer,
+  sceneCalibration,
+  stringifyCalibration,
+  withHash,
+} from "../../camera/index.js";
+import { connectConsumer, type ReceivedFrame } from "../../clients/javascript/src/index.js";
+import { createEngine } from "../../cuda/index.js";
+import { startTrialBroker } from "../../edge/broker/trial-broker.js";
+import { loadConfig } from "../../edge/config/index.js";
+import { loadNative } from "../../edge/contracts/native.js";
+import { openRuntime } from "../../edge/run/main.js";
+import { until } from "../doubles/frames.js";
+import { expectSameImage, native, variants } from "../doubles/stages.js";
+import { engineCases, hashResult } from "../golden/engine-cases.mjs";
+
+const stage = native.stages.registration as unknown as (call: object, camera: object) => string;
+
+/** 3 cm above and 5 cm next to the left camera, turned by degrees, with a lens that bends. */
+const RGB: OtherCamera = {
+  name: "rgb",
+  imageSize: { width: 400, height: 300 },
+  K: [310, 0, 203, 0, 308, 147, 0, 0, 1],
+  distortion: { model: "plumb_bob", coefficients: [-0.21, 0.06, 0.0008, -0.0006, 0] },
+  R: rotationMatrix([0.02, -0.035, 0.012]),
+  T: [-0.05, 0.03, 0.01],
+};
+const FISHEYE: OtherCamera = {
+  ...RGB,
+  name: "fisheye",
+  K: [190, 0, 199, 0, 190, 151, 0, 0, 1],
+  distortion: { model: "equidistant", coefficients: [0.03, -0.01, 0.002, 0] },
+};
+const options = { width: 640, height: 480, view: "rectified" } as const;
+const withOthers = (others: OtherCamera[]) => withHash({ ...sceneCalibration(options), others });
+
+/** Registers the exact disparity of a frame, rounded to 1/16 px, and compares the result with the exact depth. */
+function errorsOf(camera: OtherCamera) {
+  const calibration = withOthers([camera]);
+  const rectification = rectify(calibration);
+  const renderer = new SceneRenderer(loadNative(), options);
+  try {
+    const { width, height, focalPixels, cx, cy, baselineMetres, disparityOffsetPixels } = rectification;
+    const { disparity } = renderer.truth(3, "left", { width, height, focalPixels, cx, cy });
+    const truth = renderer.depthOf(3, camera);
+    const view = registrationView(calibration, rectification, camera.name);
+    const out = {
+      millimetres: new Uint16Array(view.width * view.height),
+      registeredConfidence: new Uint8Array(view.width * view.height),
+    };
+    const disparityQ4 = Int16Array.from(disparity.data, (value) => Math.round(16 * value));
+    const confidence = new Uint8Array(width * height).fill(255);
+    const rig = { focalPixels, baselineMetres, disparityOffsetPixels };
+    stage(
+      { variant: "reference", width, height, ...rig, disparityQ4, confidence, fill: false, ...out },
+      view,
+    );
+    const errors: number[] = [];
+    let wrong = 0;
+    out.millimetres.forEach((millimetres, i) => {
+      if (millimetres === 0) return;
+      const error = Math.abs(millimetres / 1000 / truth.data[i]! - 1);
+      if (error > 0.05) wrong++;
+      errors.push(error);
+    });
+    errors.sort((a, b) => a - b);
+    const valued = errors.length;
+    return { share: valued / out.millimetres.length, wrong: wrong / valued, median: errors[valued >> 1]! };
+  } finally {
+    renderer.close();
+  }
+}
+
+test.each([RGB, FISHEYE])("the projection agrees with the scene's exact depth, $name", (camera) => {
+  const { share, wrong, median } = errorsOf(camera);
+  console.info(
+    `${camera.name}: ${(100 * share).toFixed(1)} % of pixels have depth, median error ` +
+      `${(100 * median).toFixed(2)} %, ${(100 * wrong).toFixed(2)} % wrong by more than 5 %`,
+  );
+  // The fisheye lens sees more than the pair does.
+  expect(share).toBeGreaterThan(camera === RGB ? 0.7 : 0.2);
+  // A sixteenth of a pixel of some tens, and half a pixel of slanted surfaces.
+  expect(median).toBeLessThan(0.01);
+  expect(wrong).toBeLessThan(0.05);
+});
+
+test("the calibration file keeps other cameras, and their hash", () => {
+  const calibration = withOthers([RGB, FISHEYE]);
+  const read = parseStereoCalibration(stringifyCalibration(calibration), "cameras.json").calibration;
+  expect(read.others).toEqual(calibration.others);
+  expect(read.hash).toBe(calibration.hash);
+  expect(read.hash).not.toBe(sceneCalibration(options).hash);
+});
+
+test("an unknown camera, and one that is turned away, are refused with codes", () => {
+  const rectification = rectify(withOthers([RGB]));
+  expect(() => registrationView(withOthers([RGB]), rectification, "thermal")).toThrow(
+    expect.objectContaining({ code: "CONFIG_INVALID", message: expect.stringContaining("right, rgb") }),
+  );
+  const away = { ...RGB, R: rotationMatrix([0, Math.PI, 0]) };
+  expect(() => registrationView(withOthers([away]), rectification, "rgb")).toThrow(
+    expect.objectContaining({ code: "CALIBRATION_INVALID", message: expect.stringContaining("found none") }),
+  );
+});
+
+/** A camera next to the pair of a golden case, larger than its images, with a lens. */
+const BESIDE = (() => {
+  const [gridX, gridY, gridWidth, gridHeight] = [-512, -512, 24, 20];
+  const grid = Int32Array.from({ length: 2 * gridWidth * gridHeight }, (_, at) => {
+    const node = at >> 1;
+    const [x, y] = [gridX + 256 * (node % gridWidth), gridY + 256 * Math.floor(node / gridWidth)];
+    return at % 2 === 0 ? x + Math.round((y * y) / 9000) : y - Math.round((x * x) / 9000);
+  });
+  // biome-ignore format: one row of the matrix per line
+  const matrix = Float64Array.of(
+    1.2, 0.02, 1, -0.4,
+    -0.02, 1.2, 2, 0.2,
+    0.0002, 0, 1, 0.001,
+  );
+  return { camera: "rgb", width: 120, height: 80, matrix, grid, gridX, gridY, gridWidth, gridHeight };
+})();
+
+describe.each(variants)("an engine, %s", (instructionSet) => {
+  test.each(["from YUYV, rectified", "a region at half resolution", "sad"])(
+    "%s: depth in another camera is the stage's of its disparity, and nothing else changes",
+    async (name) => {
+      const { options: whole, pair } = engineCases[name]!;
+      const results: string[] = [];
+      for (const fill of [undefined, false, true]) {
+        const engine = createEngine({
+          ...whole,
+          backend: "cpu",
+          instructionSet,
+          ...(fill !== undefined && { registration: { ...BESIDE, fill } }),
+        });
+        try {
+          await engine.compute(pair.left, pair.right);
+          const result = await engine.compute(pair.left, pair.right);
+          const { registered, registeredConfidence, disparityQ4, confidence } = engine.slots[0]!;
+          results.push(hashResult(engine.slots[0]!, result));
+          if (fill === undefined) {
+            expect([registered.length, registeredConfidence.length]).toEqual([0, 0]);
+            continue;
+          }
+          const out = {
+            millimetres: new Uint16Array(BESIDE.width * BESIDE.height),
+            registeredConfidence: new Uint8Array(BESIDE.width * BESIDE.height),
+          };
+          const { width, height, geometry } = whole;
+          stage(
+            { variant: "reference", width, height, ...geometry, disparityQ4, confidence, fill, ...out },
+            BESIDE,
+          );
+          expect(new Set(out.millimetres).size).toBeGreaterThan(5);
+          expectSameImage(registered, out.millimetres, BESIDE.width, "depth");
+          expectSameImage(registeredConfidence, out.registeredConfidence, BESIDE.width, "confidence");
+        } finally {
+          engine.close();
+        }
+      }
+      expect(new Set(results).size).toBe(1);
+    },
+  );
+});
+
+test("registration without a geometry is refused", () => {
+  const { geometry: _, encodeDepth: __, ...whole } = engineCases["from YUYV, rectified"]!.options;
+  expect(() => createEngine({ ...whole, backend: "cpu", registration: { ...BESIDE, fill: false } })).toThrow(
+    expect.objectContaining({ code: "ENGINE_PARAMETER" }),
+  );
+});
+
+test("registered/right and its confidence arrive as frames of their topics, and only where they are asked for", async () => {
+  const broker = await startTrialBroker({});
+  const { config } = loadConfig({
+    set: [
+      "board=none",
+      "power.sensor=none",
+      "source.synthetic.width=160",
+      "source.synthetic.height=96",
+      "match.numDisparities=32",
+      "registration.camera=right",
+      "outputs.viewer.enabled=false",
+      `outputs.mqtt.broker=${broker.url}`,
+      "outputs.mqtt.registered.enabled=true",
+      "outputs.mqtt.registered.confidence=true",
+    ],
+    environment: {},
+  });
+  const runtime = await openRuntime(config, undefined, { onNotice: () => {} });
+  const ended = runtime.run();
+  const newest = new Map<string, ReceivedFrame>();
+  const consumer = connectConsumer(broker.url, {
+    device: config.device,
+    base: config.base,
+    streams: ["registered", "registeredConfidence"],
+  });
+  consumer.on("frame", (frame) => newest.set(frame.stream, frame));
+  try {
+    await until("both streams", () => newest.size === 2, 30_000);
+    const [depth, confidence] = [newest.get("registered")!, newest.get("registeredConfidence")!];
+    expect(depth.header).toMatchObject({ width: 160, height: 96, element: "u16", quantity: "depthMetres" });
+    expect(confidence.header).toMatchObject({
+      width: 160,
+      height: 96,
+      element: "u8",
+      quantity: "confidence",
+    });
+    const metres = depth.values().filter((value) => !Number.isNaN(value));
+    expect(metres.length).toBeGreaterThan(0.5 * 160 * 96);
+    expect(Math.min(...metres)).toBeGreaterThan(0.5);
+  } finally {
+    await consumer.close();
+    runtime.stop();
+    await ended;
+    await broker.close();
+  }
+}, 60_000);

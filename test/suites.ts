@@ -25,7 +25,6 @@ export const SUITES: readonly Suite[] = [
     name: "mocks",
     files: [
       "test/unit/edge/commands/doctor/cameras.test.ts",
-      "test/unit/edge/commands/eval/held-out.test.ts",
       "test/unit/edge/commands/published-figures.test.ts",
       "test/unit/edge/run/duty-cycle.test.ts",
       "test/unit/edge/run/live-effects.test.ts",

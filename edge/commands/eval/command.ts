@@ -16,7 +16,7 @@ const MODES: Record<EvalMode, (folders: readonly string[], options: EvalOptions)
   matchers: evaluateMatchers,
   sweep: evaluateSweep,
   grid: evaluateGrid,
-  heldOut: evaluateHeldOut,
+  heldOut: (folders, options) => evaluateHeldOut(folders, options),
 };
 
 export function define(command: Command): void {

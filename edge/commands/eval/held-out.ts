@@ -40,7 +40,7 @@ export async function sourceCommit(root = packageRoot()): Promise<string> {
 export async function evaluateHeldOut(
   folders: readonly string[],
   options: EvalOptions,
-  commit: () => Promise<string> = sourceCommit,
+  { commit, evaluate } = { commit: sourceCommit, evaluate: evaluateOnce },
 ): Promise<Report> {
   const computedBy = await commit();
   const names = folders.map((folder) => basename(resolve(folder))).join("-");
@@ -57,7 +57,7 @@ export async function evaluateHeldOut(
     },
     () => undefined,
   );
-  const report = await evaluateOnce(folders, options);
+  const report = await evaluate(folders, options);
   const date = new Date().toISOString().slice(0, 10);
   const result = { heldOut: names, commit: computedBy, date, ...(report.json as object) };
   await writeFile(file, `${JSON.stringify(result, null, 1)}\n`, { flag: "wx" }).catch((cause: Error) => {

@@ -10,8 +10,7 @@ import { modeFrom } from "../../../../../edge/commands/eval/options.js";
 import { VERSION } from "../../../../../edge/contracts/version.js";
 
 const report = { json: { mean: 9.17 }, lines: ["9.17"], notes: ["counted"], plots: [] };
-const evaluateOnce = vi.hoisted(() => vi.fn());
-vi.mock("../../../../../edge/commands/eval/once.js", () => ({ evaluateOnce }));
+const evaluate = vi.fn();
 
 let folder = "";
 const before = process.cwd();
@@ -23,14 +22,15 @@ const git = (...words: string[]) =>
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "depthwatt-held-out-"));
   process.chdir(folder);
-  evaluateOnce.mockReset().mockResolvedValue(report);
+  evaluate.mockReset().mockResolvedValue(report);
 });
 afterEach(() => {
   process.chdir(before);
   rmSync(folder, { recursive: true });
 });
 
-const evaluateAt = (commit: string) => evaluateHeldOut(["/data/rooms/"], { frames: 1 }, async () => commit);
+const evaluateAt = (commit: string) =>
+  evaluateHeldOut(["/data/rooms/"], { frames: 1 }, { commit: async () => commit, evaluate });
 
 test("writes the result with its commit, and refuses to do so again", async () => {
   const { notes, lines } = await evaluateAt("abcdef0");
@@ -39,7 +39,7 @@ test("writes the result with its commit, and refuses to do so again", async () =
   const written = JSON.parse(readFileSync("held-out-rooms-abcdef0.json", "utf8"));
   expect(written).toEqual({ heldOut: "rooms", commit: "abcdef0", date: expect.any(String), mean: 9.17 });
   await expect(evaluateAt("abcdef0")).rejects.toMatchObject({ code: "FILE_EXISTS" });
-  expect(evaluateOnce).toHaveBeenCalledTimes(1);
+  expect(evaluate).toHaveBeenCalledTimes(1);
   await evaluateAt("abcdef1");
   expect(readdirSync(folder)).toHaveLength(2);
 });

@@ -76,6 +76,12 @@ const common = {
   // The camera's buffers, as far as the device is concerned.
   inputMemory: [left, right],
 };
+const otherCamera = {
+  camera: "rgb",
+  width: 400,
+  height: 300,
+  matrix: Float64Array.of(0.62, 0.02, 1, -0.4, -0.02, 0.62, 2, 0.2, 0.00002, 0, 1, 0.001),
+};
 const region = { x: 200, y: 100, width: 320, height: 240 };
 const everything = { ...refine, speckleSize: 30, fill: "background", boundary: true };
 const cases = {
@@ -130,9 +136,17 @@ const cases = {
     refine: { ...refine, minConfidence: 0.9 },
     depth: { minMetres: 0.5, maxMetres: 4 },
   },
+  "depth in another camera's image, and the right image": {
+    registration: { ...otherCamera, fill: false },
+    rightGrey: true,
+  },
+  "depth in another camera's image, filled": { registration: { ...otherCamera, fill: true } },
   "nothing refined": { refine: { ...refine, leftRight: false, median: false } },
 };
-const results = ["left", "disparityQ4", "confidence", "depthMillimetres", "encodedDepth", "encodedDisparity"];
+const results = [
+  ...["left", "right", "disparityQ4", "confidence", "depthMillimetres", "encodedDepth", "encodedDisparity"],
+  ...["registered", "registeredConfidence"],
+];
 
 const computed = (engine, slot) =>
   new Promise((resolve, reject) =>

@@ -198,7 +198,9 @@ export class Pipeline {
     } catch (error) {
       this.#computing -= 1;
       pair.release();
+      this.drops.add("engineFailed");
       this.#fail(error as Error);
+      this.#slots.release(index);
     }
   }
 

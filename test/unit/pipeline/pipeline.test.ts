@@ -184,6 +184,17 @@ test("a failing engine ends the run with its error, and the source is stopped", 
   expect([...source.released].sort()).toEqual([0, 1]);
 });
 
+test("a pair that the engine refuses is counted, and ends the run", async () => {
+  const { source, engine, ended, pipeline } = start();
+  engine.submit = () => {
+    throw new DepthwattError("ENGINE_FAILED", "the engine is closed");
+  };
+  source.deliver();
+  await expect(ended).rejects.toMatchObject({ code: "ENGINE_FAILED" });
+  expect(pipeline.drops.snapshot()).toEqual({ engineFailed: 1 });
+  expect(source.released).toHaveLength(1);
+});
+
 test("a failing source ends the run with its error", async () => {
   const { source, ended } = start();
   source.events?.onError(new DepthwattError("SOURCE_UNREADABLE", "the folder is gone"));

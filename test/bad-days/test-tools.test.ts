@@ -24,7 +24,7 @@ testThatMounts(
           env: { ...process.env, TMPDIR: disk },
           encoding: "utf8",
         });
-        expect(stderr).toMatch(/^error: the tree was not copied to .*ENOSPC.*\nhint: Free 700 MB there/m);
+        expect(stderr).toMatch(/^error: ENOSPC.* -> .*\nhint: free 1 GB there/m);
         expect(status).toBe(2);
         expect(readdirSync(disk), name).toEqual([]);
       }

@@ -196,7 +196,6 @@ export const CHANGES: Record<string, Change> = {
     ofSection("outputs.derived", {
       rateHz: 20,
       zones: "all 0,0 1,0 1,1 0,1",
-      alarms: "ahead 2",
       minPixels: 5,
       quality: true,
       qualityWindow: 0.3,
@@ -207,6 +206,10 @@ export const CHANGES: Record<string, Change> = {
       scanMinPixels: 2,
     }),
   ),
+  ...one("outputs.derived.alarms", "all 2", {
+    with: { "outputs.derived.zones": "all 0,0 1,0 1,1 0,1" },
+    sameImages: true,
+  }),
   ...sameImages(
     ofSection("outputs.ros", {
       image: true,

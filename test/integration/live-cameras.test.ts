@@ -120,7 +120,8 @@ const CHANGES: Record<
   memory: { to: { "source.v4l2.memory": "userptr" } },
   buffers: { to: { "source.v4l2.buffers": 5 } },
 };
-const PLACES = ["left", "right", "sideBySide", "layout"];
+/** Settings of where the images lie, which the tests below change together. */
+const PLACES = ["left", "right", "sideBySide", "layout", "margins"];
 
 test("every setting of cameras is in this file", () => {
   const all = SETTINGS.filter(({ key }) => key.startsWith("source.v4l2."));
@@ -221,6 +222,19 @@ needs("mosquitto", "toolchain").suite("cameras while it runs", () => {
     expect(driver.opened).toHaveLength(101);
     const ended = await run.stop();
     expect(ended.captured).toBeGreaterThan(100);
+    expect(accountedPairs(ended)).toBe(ended.captured);
+  });
+
+  test("margins: the images are what is left of the frame", async () => {
+    play({ width: 64, height: 48, bytesPerPixel: 1 });
+    const run = await bench.run("none", "margins", ...SETUP, ...assignments(beginning(PAIRS.a)));
+    const change = { ...keyed({ sideBySide: WIDE[0] }), "source.v4l2.margins": "16,0,48,0" };
+    await run.runtime.apply({ ...change, "source.v4l2.width": 32 }, "the test");
+    const { frames } = run.runtime.parts.pipeline;
+    await until("a frame of the new camera", () => run.runtime.parts.pipeline.frames > frames);
+    expect(driver.opened.at(-1)!.settings).toMatchObject({ margins: "16,0,48,0", width: 32 });
+    expect(run.runtime.parts.source.description).toMatchObject({ width: 32, height: 48 });
+    const ended = await run.stop();
     expect(accountedPairs(ended)).toBe(ended.captured);
   });
 

@@ -245,7 +245,7 @@ inline Fault parseFrame(const void* message, size_t bytes, Frame& frame, Integri
   const uint32_t height = load<uint32_t>(at + 20);
   if (width < 1 || width > kMaxSide || height < 1 || height > kMaxSide) return Fault::size;
   const auto within = [at](size_t offset, int min, int max) { return at[offset] >= min && at[offset] <= max; };
-  if (!within(8, 1, 5) || !within(9, 1, 5) || !within(10, 1, 5) || !within(11, 1, 3) || !within(14, 1, 6) ||
+  if (!within(8, 1, 8) || !within(9, 1, 5) || !within(10, 1, 5) || !within(11, 1, 3) || !within(14, 1, 6) ||
       !within(15, 0, 3))
     return Fault::code;
   frame.stream = static_cast<Stream>(at[8]);

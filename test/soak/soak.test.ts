@@ -46,7 +46,7 @@ needs("mosquitto").suite("soak", () => {
     expect(code, `seed ${seed}: ${stderr.slice(-4000)}`).toBe(0);
     const report = JSON.parse(stdout) as Report;
     expect(report.wrong).toEqual([]);
-    expect(report.accounts.length).toBe(12);
+    expect(report.accounts.length).toBe(13);
     for (const { of, done } of report.accounts) expect(done, of).toBeGreaterThan(0);
     expect(Object.keys(report.faults).length).toBeGreaterThan(3);
     const written = readdirSync(out);

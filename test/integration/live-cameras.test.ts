@@ -225,7 +225,7 @@ needs("mosquitto", "toolchain").suite("cameras while it runs", () => {
     expect(accountedPairs(ended)).toBe(ended.captured);
   });
 
-  test("margins: the images are what is left of the frame", async () => {
+  test("margins: the images are the rest of the frame", async () => {
     play({ width: 64, height: 48, bytesPerPixel: 1 });
     const run = await bench.run("none", "margins", ...SETUP, ...assignments(beginning(PAIRS.a)));
     const change = { ...keyed({ sideBySide: WIDE[0] }), "source.v4l2.margins": "16,0,48,0" };

@@ -143,12 +143,14 @@ const cases = {
       camera.watch("brightness", "gain");
       const stop = camera.start((frame) => frame.release());
       await until(() => camera.statistics().frames > 2, "frames");
+      // vivid's automatic gain counts seconds and leaves its last value: setting the same one would be no change.
+      const gain = camera.get("gain") === 33 ? 34 : 33;
       setControl(left, "brightness=100");
-      setControl(left, "gain=33");
+      setControl(left, `gain=${gain}`);
       await until(() => changes.length >= 2, "two events");
       assert.deepEqual(changes, [
         ["brightness", 100],
-        ["gain", 33],
+        ["gain", gain],
       ]);
       stop();
     }),

@@ -78,7 +78,7 @@ const TESTS: [failure: string, file: string, name: string][] = [
   ],
   [
     "a plugin of another version",
-    "test/integration/cuda-plugin.test.ts",
+    "test/integration/plugin-refusals.test.ts",
     "is of another ABI version: nothing else of it is called",
   ],
   [
@@ -88,7 +88,7 @@ const TESTS: [failure: string, file: string, name: string][] = [
   ],
   [
     "a plugin of another architecture",
-    "test/integration/cuda-plugin.test.ts",
+    "test/integration/plugin-refusals.test.ts",
     "is for another architecture: `cuda` is refused with that sentence, `auto` computes",
   ],
   [

@@ -152,6 +152,7 @@ const DOCUMENTS: Record<string, readonly [declared: string[], fields: Record<str
       [RUN]: `available bodyBytes clock clockDomain element encoding energy frameNumber headerBytes height leftSequence
         leftTimestampNs points realtimeOffsetNs reason reduction rightSequence rightTimestampNs runId stream timestampPoint
         width`,
+      "test/integration/registration.test.ts": "camera",
     },
   ],
   "stageCosts of profile --json": [

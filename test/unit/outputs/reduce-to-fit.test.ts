@@ -91,7 +91,7 @@ async function published(
     },
   } as unknown as Publisher;
   const settings = Object.fromEntries(
-    ["depth", "disparity", "confidence", "left", "right", "points"].map((name) => [
+    ["depth", "disparity", "confidence", "left", "right", "points", "registered"].map((name) => [
       name,
       { enabled: name === stream, encoding, reduceToFit, colours },
     ]),

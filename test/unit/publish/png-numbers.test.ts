@@ -23,7 +23,9 @@ test("numbers count every frame of the stream, also dropped ones", async () => {
     disparity: off,
     confidence: off,
     left: off,
+    right: off,
     points: off,
+    registered: off,
   };
   const [sink] = streamSinks(settings as unknown as MqttSettings, true, {
     publisher,

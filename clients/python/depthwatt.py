@@ -577,7 +577,10 @@ class Depthwatt:
         self._frames = collections.deque(maxlen=waiting)
         self._changed = threading.Condition()
         self._last = {}
-        self._topic = f"{base}/{'+' if device is None else device}/{stream}"
+        # The topic of a registered stream has the name of the other camera.
+        leaf = {"registered": "registered/+", "registeredConfidence": "registered/+/confidence"}.get(stream, stream)
+        self._topic = f"{base}/{'+' if device is None else device}/{leaf}"
+        self._device_level = base.count("/") + 1
         self._refused = None
         self._closed = False
         web = parts.scheme.startswith("ws")
@@ -613,7 +616,7 @@ class Depthwatt:
             self.invalid += 1
             self.last_error = error
             return
-        device = message.topic.split("/")[-2]
+        device = message.topic.split("/")[self._device_level]
         key = (device, header.run_id)
         before = self._last.get(key)
         if before is not None:

@@ -140,18 +140,21 @@ needs("paho", "numpy").suite("the Python reader", () => {
   });
 
   needs("mosquitto").suite("at Mosquitto", () => {
-    test("for frame in Depthwatt(...)", async () => {
+    test.each([
+      ["depth", "depth"],
+      ["registered", "registered/rgb"],
+    ] as const)("for frame in Depthwatt(..., stream=%s)", async (stream, leaf) => {
       const mosquitto = await startMosquitto();
       const program = [
         "import sys, numpy; sys.path.insert(0, 'clients/python')",
         "from depthwatt import Depthwatt",
-        "with Depthwatt(sys.argv[1], device='test', timeout=20) as stream:",
+        "with Depthwatt(sys.argv[1], stream=sys.argv[2], timeout=20) as stream:",
         "    for frame in stream:",
         "        metres = frame.metres",
         "        print(frame.device, metres.shape, round(float(numpy.nansum(metres)), 3), stream.invalid, flush=True)",
         "        if stream.invalid: break",
       ].join("\n");
-      const reader = spawn(PYTHON, ["-c", program, mosquitto.url], { cwd: root });
+      const reader = spawn(PYTHON, ["-c", program, mosquitto.url, stream], { cwd: root });
       const publisher = createPublisher({ broker: mosquitto.url, base: "depthwatt", device: "test" });
       try {
         let [output, errors] = ["", ""];
@@ -163,7 +166,8 @@ needs("paho", "numpy").suite("the Python reader", () => {
         });
         const ended = new Promise((resolve) => reader.once("exit", resolve));
         await publisher.firstAttempt;
-        const { buffer, bodyBytes, frame, pixels } = makeFrame(5);
+        const { buffer, bodyBytes, frame: made, pixels } = makeFrame(5);
+        const frame = { ...made, stream, camera: "rgb" };
         for (let round = 0; round < 600 && !output.includes("\n") && errors === ""; round++) {
           publisher.publish(buffer, FRAME_HEADROOM_BYTES, bodyBytes, frame, () => {});
           await sleep(50);
@@ -176,7 +180,7 @@ needs("paho", "numpy").suite("the Python reader", () => {
           "-p",
           String(mosquitto.port),
           "-t",
-          "depthwatt/test/depth",
+          `depthwatt/test/${leaf}`,
           "-m",
           "hello",
         ]);
@@ -250,7 +254,8 @@ needs("toolchain").suite("the C++ reader", () => {
           output += chunk;
         });
         await publisher.firstAttempt;
-        const { buffer, bodyBytes, frame, pixels } = makeFrame(5);
+        const { buffer, bodyBytes, frame: made, pixels } = makeFrame(5);
+        const frame = { ...made, stream, camera: "rgb" };
         for (let round = 0; round < 600 && !output.includes("\n"); round++) {
           publisher.publish(buffer, FRAME_HEADROOM_BYTES, bodyBytes, frame, () => {});
           await sleep(50);

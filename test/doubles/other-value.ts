@@ -12,7 +12,7 @@ function* candidates(node: Node, from: number): Generator<SettingValue> {
   const step = (node.multipleOf as number | undefined) ?? 1;
   yield* [from - step, from + step, from + 2 * step, from / 2];
   for (const bound of [node.maximum, node.minimum]) if (typeof bound === "number") yield bound;
-  yield* ["other", "1,1,1,1"];
+  yield "other";
 }
 
 /** Returns the default of a setting; undefined if it has none. */

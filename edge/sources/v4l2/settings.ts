@@ -25,7 +25,7 @@ export const v4l2Settings = section(
       description:
         "Place of the two images in a sideBySide camera's frame, the left camera's first; interleaved: every pixel has a sample of each (Y8I, Y12I, such as the infrared images of a RealSense).",
     }),
-    margins: setting(z.string().min(7).optional(), {
+    margins: setting(z.string().min(1).optional(), {
       description:
         "Pixels of a sideBySide camera's frame that belong to neither image: left,top,right,bottom, such as 48,0,840,8.",
     }),

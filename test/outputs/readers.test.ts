@@ -254,8 +254,7 @@ needs("toolchain").suite("the C++ reader", () => {
           output += chunk;
         });
         await publisher.firstAttempt;
-        const { buffer, bodyBytes, frame: made, pixels } = makeFrame(5);
-        const frame = { ...made, stream, camera: "rgb" };
+        const { buffer, bodyBytes, frame, pixels } = makeFrame(5);
         for (let round = 0; round < 600 && !output.includes("\n"); round++) {
           publisher.publish(buffer, FRAME_HEADROOM_BYTES, bodyBytes, frame, () => {});
           await sleep(50);

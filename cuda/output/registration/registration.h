@@ -9,11 +9,11 @@
 //   lens      the distorted position, interpolated between four nodes of a grid of 8 px; a node with kNoNode, or outside: no pixel
 //   pixel     (floor((p + 16) / 32), floor((q + 16) / 32)); outside the image: none
 //   depth     millimetres, halves up; none outside 1 to 65535
-// Of several in one pixel the nearest wins, then the more confident.
+// If several values fall on one pixel, the nearest wins; among equal depths, the one with the higher confidence.
 //
 // A value is occluded, and removed, if both of two opposite neighbours (of 8) are nearer than 15/16 of it: it was seen through a
-// hole between pixels of a nearer surface. With `fill` a pixel without value, of whose 8 neighbours at least 5 have one that is not
-// occluded, gets the farthest of their depths, with confidence 0.
+// hole between pixels of a nearer surface. With `fill`, a pixel without a value gets the farthest depth of its 8 neighbours and confidence 0,
+// if at least 5 of them have a value that is not occluded.
 //
 // in   disparityQ4 [height][width] int16; confidence [height][width] uint8
 // out  millimetres [outHeight][outWidth] uint16, 0: none; confidence the same uint8, 0 where there is no depth or a filled one

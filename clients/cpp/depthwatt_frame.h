@@ -29,7 +29,7 @@ constexpr uint32_t kMaxSide = 16384;
 
 enum class Stream : uint8_t { depth = 1, disparity, confidence, left, points, right, registered, registeredConfidence };
 enum class Encoding : uint8_t { raw = 1, rvl, png, compressedDepth, jpeg };
-/** rgb8: three bytes a pixel, red first; only the left image has it. i16: only points have it. */
+/** rgb8: three bytes a pixel, red first; only left, and registered as jpeg, have it. i16: only points have it. */
 enum class Element : uint8_t { u8 = 1, u16, f32, rgb8, i16 };
 /** camera: x right, y down, z ahead, from the left camera. robot: x ahead, y left, z up, from the middle of the baseline. */
 enum class PointFrame : uint8_t { none = 0, camera, robot };
@@ -272,11 +272,13 @@ inline Fault parseFrame(const void* message, size_t bytes, Frame& frame, Integri
     if (load<uint16_t>(at + 88) != frame.pointBytes) return Fault::code;
     elementBytes = frame.pointBytes;
   } else if (frame.element == Element::i16) return Fault::element;
-  if (frame.element == Element::rgb8 && frame.stream != Stream::left) return Fault::element;
+  const bool jpeg = frame.encoding == Encoding::jpeg;
+  const bool coloured = frame.stream == Stream::left ? !jpeg : frame.stream == Stream::registered && jpeg;
+  if (frame.element == Element::rgb8 && !coloured) return Fault::element;
   if (frame.encoding == Encoding::raw && bodyBytes != elementBytes * width * height) return Fault::bodyBytes;
   const bool packed = frame.encoding == Encoding::rvl || frame.encoding == Encoding::compressedDepth;
   if (packed && frame.element != Element::u16) return Fault::element;
-  if (frame.encoding == Encoding::jpeg && frame.element != Element::u8) return Fault::element;
+  if (jpeg && frame.element != Element::u8 && frame.element != Element::rgb8) return Fault::element;
   frame.unitScale = load<double>(at + 64);
   frame.valueOffset = load<double>(at + 72);
   if (!(frame.unitScale > 0) || !std::isfinite(frame.unitScale) || !std::isfinite(frame.valueOffset))

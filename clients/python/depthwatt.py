@@ -184,10 +184,11 @@ def parse_frame(message, checks="crc"):
         _refuse("bodyBytes", raw_bytes, body_bytes)
     if header.encoding in ("rvl", "compressedDepth") and header.element != "u16":
         _refuse("element", f"u16 for {header.encoding}", header.element)
-    if header.element == "rgb8" and header.stream != "left":
-        _refuse("element", "one number a pixel: only left has colours", "rgb8")
-    if header.encoding == "jpeg" and header.element != "u8":
-        _refuse("element", "u8 for jpeg", header.element)
+    coloured = (header.stream, header.encoding, header.element) == ("registered", "jpeg", "rgb8")
+    if header.element == "rgb8" and header.stream != "left" and not coloured:
+        _refuse("element", f"one number a pixel: {header.stream} has no colours", "rgb8")
+    if header.encoding == "jpeg" and header.element != "u8" and not coloured:
+        _refuse("element", f"u8 for jpeg of {header.stream}", header.element)
     if not 0 < scale < float("inf"):
         _refuse("unitScale", "a finite number above 0", scale)
     if not np.isfinite(offset):

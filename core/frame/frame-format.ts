@@ -148,7 +148,7 @@ export interface ValueMeaning {
  */
 export function valueMeaning(stream: StreamName, element: Element): ValueMeaning {
   const invalidRule: InvalidRule = element === "f32" ? "nan" : "zero";
-  if (stream === "depth" || stream === "registered") {
+  if (stream === "depth" || (stream === "registered" && element !== "rgb8")) {
     return { quantity: "depthMetres", invalidRule, unitScale: element === "f32" ? 1 : 0.001, valueOffset: 0 };
   }
   if (stream === "disparity") {

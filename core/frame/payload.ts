@@ -299,11 +299,12 @@ export function parseFrame(message: Uint8Array, checks: "crc" | "sequence" = "cr
       `${element} (${u8("element")})`,
     );
   }
-  if (encoding === "jpeg" && element !== "u8") {
-    refuse("element", `u8 (${ELEMENT_CODES.u8}), the only element of jpeg`, `${element} (${u8("element")})`);
+  const isColoured = stream === "registered" && encoding === "jpeg" && element === "rgb8";
+  if (encoding === "jpeg" && element !== "u8" && !isColoured) {
+    refuse("element", `u8 (${ELEMENT_CODES.u8}) for jpeg of ${stream}`, `${element} (${u8("element")})`);
   }
-  if (element === "rgb8" && u8("stream") !== STREAM_CODES.left) {
-    refuse("element", `an element of one number: only left has colours`, `${element} (${u8("element")})`);
+  if (element === "rgb8" && stream !== "left" && !isColoured) {
+    refuse("element", `an element of one number: ${stream} has no colours`, `${element} (${u8("element")})`);
   }
   const unitScale = view.getFloat64(at("unitScale"), true);
   const valueOffset = view.getFloat64(at("valueOffset"), true);

@@ -374,8 +374,8 @@ export interface SettingValues {
   "outputs.mqtt.registered.enabled"?: boolean | undefined;
   /** Publishes its confidence too. (default false) */
   "outputs.mqtt.registered.confidence"?: boolean | undefined;
-  /** How the body of a frame is written. (default raw) */
-  "outputs.mqtt.registered.encoding"?: "raw" | "png" | undefined;
+  /** How the body of a frame is written; jpeg: depth in the colours of the preview. (default raw) */
+  "outputs.mqtt.registered.encoding"?: "raw" | "png" | "jpeg" | undefined;
   /** Publishes a small colour picture of the disparity, at most twice a second. (default false) */
   "outputs.mqtt.preview.enabled"?: boolean | undefined;
   /** File format of the picture; a message is one file. (default jpeg) */

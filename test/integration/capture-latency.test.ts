@@ -74,6 +74,7 @@ needs("toolchain", "mosquitto").suite("capture to published", () => {
       offset: new RealtimeOffset(),
       onDropped: () => {},
       onReduced: () => {},
+      colours: () => expect.fail("colours"),
     });
     expect(sinks).toHaveLength(1);
     const pipeline = new Pipeline({

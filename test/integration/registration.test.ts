@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Depth in another camera's image against the rendered scene's exact depth there: pose, lens and size of a camera next to the pair.
+import sharp from "sharp";
 import { describe, expect, test } from "vitest";
 import {
   type OtherCamera,
@@ -178,49 +179,64 @@ test("registration without a geometry is refused", () => {
   );
 });
 
-test("registered/right and its confidence arrive as frames of their topics, and only where they are asked for", async () => {
-  const broker = await startTrialBroker({});
-  const { config } = loadConfig({
-    set: [
-      "board=none",
-      "power.sensor=none",
-      "source.synthetic.width=160",
-      "source.synthetic.height=96",
-      "match.numDisparities=32",
-      "registration.camera=right",
-      "outputs.viewer.enabled=false",
-      `outputs.mqtt.broker=${broker.url}`,
-      "outputs.mqtt.registered.enabled=true",
-      "outputs.mqtt.registered.confidence=true",
-    ],
-    environment: {},
-  });
-  const runtime = await openRuntime(config, undefined, { onNotice: () => {} });
-  const ended = runtime.run();
-  const newest = new Map<string, ReceivedFrame>();
-  const consumer = connectConsumer(broker.url, {
-    device: config.device,
-    base: config.base,
-    streams: ["registered", "registeredConfidence"],
-  });
-  consumer.on("frame", (frame) => newest.set(frame.stream, frame));
-  try {
-    await until("both streams", () => newest.size === 2, 30_000);
-    const [depth, confidence] = [newest.get("registered")!, newest.get("registeredConfidence")!];
-    expect(depth.header).toMatchObject({ width: 160, height: 96, element: "u16", quantity: "depthMetres" });
-    expect(confidence.header).toMatchObject({
-      width: 160,
-      height: 96,
-      element: "u8",
-      quantity: "confidence",
+test.each(["raw", "jpeg"])(
+  "registered/right and its confidence arrive as frames of their topics, %s",
+  async (encoding) => {
+    const broker = await startTrialBroker({});
+    const { config } = loadConfig({
+      set: [
+        "board=none",
+        "power.sensor=none",
+        "source.synthetic.width=160",
+        "source.synthetic.height=96",
+        "match.numDisparities=32",
+        "registration.camera=right",
+        "outputs.viewer.enabled=false",
+        `outputs.mqtt.broker=${broker.url}`,
+        "outputs.mqtt.registered.enabled=true",
+        "outputs.mqtt.registered.confidence=true",
+        `outputs.mqtt.registered.encoding=${encoding}`,
+      ],
+      environment: {},
     });
-    const metres = depth.values().filter((value) => !Number.isNaN(value));
-    expect(metres.length).toBeGreaterThan(0.5 * 160 * 96);
-    expect(Math.min(...metres)).toBeGreaterThan(0.5);
-  } finally {
-    await consumer.close();
-    runtime.stop();
-    await ended;
-    await broker.close();
-  }
-}, 60_000);
+    const runtime = await openRuntime(config, undefined, { onNotice: () => {} });
+    const ended = runtime.run();
+    const newest = new Map<string, ReceivedFrame>();
+    const consumer = connectConsumer(broker.url, {
+      device: config.device,
+      base: config.base,
+      streams: ["registered", "registeredConfidence"],
+    });
+    consumer.on("frame", (frame) => newest.set(frame.stream, frame));
+    try {
+      await until("both streams", () => newest.size === 2, 30_000);
+      const [depth, confidence] = [newest.get("registered")!, newest.get("registeredConfidence")!];
+      const [element, quantity] = encoding === "raw" ? ["u16", "depthMetres"] : ["rgb8", "colourValue"];
+      expect(depth.header).toMatchObject({ encoding, width: 160, height: 96, element, quantity });
+      expect(confidence.header).toMatchObject({
+        width: 160,
+        height: 96,
+        element: "u8",
+        quantity: "confidence",
+      });
+      if (encoding === "jpeg") {
+        const { data, info } = await sharp(depth.body).raw().toBuffer({ resolveWithObject: true });
+        expect(info).toMatchObject({ width: 160, height: 96, channels: 3 });
+        expect((await sharp(confidence.body).stats()).channels[0]!.max).toBeGreaterThan(200);
+        // Colours of most pixels, black where nothing is known.
+        const bright = data.filter((_, i) => i % 3 === 0 && Math.max(...data.subarray(i, i + 3)) > 60).length;
+        expect(bright).toBeGreaterThan(0.5 * 160 * 96);
+        return;
+      }
+      const metres = depth.values().filter((value) => !Number.isNaN(value));
+      expect(metres.length).toBeGreaterThan(0.5 * 160 * 96);
+      expect(Math.min(...metres)).toBeGreaterThan(0.5);
+    } finally {
+      await consumer.close();
+      runtime.stop();
+      await ended;
+      await broker.close();
+    }
+  },
+  60_000,
+);

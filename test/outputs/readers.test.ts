@@ -78,6 +78,22 @@ function vgaMessage(): Uint8Array {
   return writeFrame(buffer, FRAME_HEADROOM_BYTES, bytes, frame, { frameNumber: 0, runId: 1, clockDomain: 0 });
 }
 
+/** Messages with a coloured JPEG: the form that `registered` has, then forms that no stream has. */
+function colouredJpegs(): Uint8Array[] {
+  const forms = [
+    { stream: "registered", encoding: "jpeg" },
+    { stream: "registered", encoding: "png" },
+    { stream: "registeredConfidence", encoding: "jpeg" },
+    { stream: "left", encoding: "jpeg" },
+  ] as const;
+  return forms.map((form) => {
+    const { buffer, bodyBytes, frame } = makeFrame(5);
+    const description = { ...frame, ...form, element: "rgb8" } as const;
+    const identity = { frameNumber: 0, runId: 1, clockDomain: 0 };
+    return writeFrame(buffer, FRAME_HEADROOM_BYTES, bodyBytes, description, identity).slice();
+  });
+}
+
 describe("the corpus", () => {
   test("holds frames that are whole and frames that are not", () => {
     const texts = fuzzedMessages(4000, seed).map((message) => verdict(message).text);
@@ -98,6 +114,28 @@ needs("paho", "numpy").suite("the Python reader", () => {
       expect(mismatches(messages, said, true)).toEqual([]);
     },
   );
+
+  test("accepts colours as JPEG of registered alone", () => {
+    const program = [
+      "import sys; sys.path.insert(0, 'clients/python')",
+      "import depthwatt",
+      "data = open(sys.argv[1], 'rb').read()",
+      "while data:",
+      "    length = int.from_bytes(data[:4], 'little')",
+      "    message, data = data[4:4 + length], data[4 + length:]",
+      "    try:",
+      "        header, body = depthwatt.parse_frame(message)",
+      "        print(header.element, header.quantity, header.unit_scale, len(body) == length - 96)",
+      "    except depthwatt.FrameError as error:",
+      "        print(str(error).split(':')[0])",
+    ].join("\n");
+    const file = written("coloured", colouredJpegs());
+    const said = execFileSync(PYTHON, ["-c", program, file], { cwd: root, encoding: "utf8" });
+    const refused = colouredJpegs()
+      .slice(1)
+      .map(() => "element");
+    expect(said.trim().split("\n")).toEqual(["rgb8 colourValue 1.0 True", ...refused]);
+  });
 
   test("unpacks a hundred VGA frames a second and more on one core", () => {
     const file = written("vga", [vgaMessage()]);
@@ -210,6 +248,9 @@ needs("toolchain").suite("the C++ reader", () => {
     const ran = spawnSync(program, [written("cpp", messages)], { encoding: "utf8", maxBuffer: 64 << 20 });
     expect(ran.stderr, `seed ${seed}`).toBe("");
     expect(mismatches(messages, ran.stdout.trim().split("\n"), false)).toEqual([]);
+    // It leaves a JPEG body to an image library, and accepts colours as JPEG of registered alone.
+    const coloured = execFileSync(program, [written("coloured", colouredJpegs())], { encoding: "utf8" });
+    expect(coloured.trim().split("\n")).toEqual(["unsupported", "refused", "refused", "refused"]);
   });
 
   test("a body whose size has more than 32 bits is missed also where size_t has no more", () => {

@@ -47,7 +47,8 @@ async function encodePicture(frame: ReceivedFrame, format: SaveFormat): Promise<
   const { width, height, element, stream } = header;
   const scaled = `${header.quantity} = count * ${header.unitScale} + ${header.valueOffset}`;
   if (header.points !== undefined) return encodeCloud(frame, format, header.points);
-  if (header.encoding === "jpeg") return { ending: "jpg", bytes: body, meaning: "grey values" };
+  if (header.encoding === "jpeg")
+    return { ending: "jpg", bytes: body, meaning: element === "rgb8" ? "colours" : "grey values" };
   const whole = stream !== "disparity" && element !== "f32";
   const chosen = format === "auto" ? (whole ? "png" : "pfm") : format;
   if (chosen === "pfm" && element === "rgb8") {

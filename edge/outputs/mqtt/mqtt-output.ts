@@ -19,6 +19,7 @@ import { readCredentials } from "../../mqtt/credentials.js";
 import { consumeCommand } from "./consume-command.js";
 import { previewSink } from "./preview.js";
 import type { Publisher } from "./publisher-types.js";
+import { depthColours } from "./registered-colours.js";
 import type { MqttSettings } from "./settings.js";
 import { RealtimeOffset, type StreamSink, streamSinks } from "./streams.js";
 import { streamsOn, type TopicName, withStreams } from "./streams-on.js";
@@ -68,21 +69,23 @@ export class MqttOutput implements Output {
     return this.#streams;
   }
 
-  configure(settings: MqttSettings, { hasDepth, rateHz }: OutputPicture): void {
+  configure(settings: MqttSettings, { hasDepth, rateHz, rig }: OutputPicture): void {
     const { publisher, context } = this.#parts;
     const on = withStreams(settings, hasDepth);
     const onDropped = (cause: string) => this.#drops.add(cause);
     const onReduced = (stream: string, reduction: number) => this.#reduced.add(`${stream}.${reduction}`);
+    const range = () => context.searched();
+    const colours = depthColours(() => ({ range: range(), rectification: rig?.rectification }));
     this.#settings = settings;
     this.#streams = streamsOn(settings, hasDepth);
     const streams = this.#streams.filter((name) => name !== "preview");
     publisher.expect(streams, rateHz === undefined ? undefined : 1000 / rateHz);
-    this.#sinks = streamSinks(on, hasDepth, { publisher, offset: this.#offset, onDropped, onReduced });
+    const offset = this.#offset;
+    this.#sinks = streamSinks(on, hasDepth, { publisher, offset, onDropped, onReduced, colours });
     // The existing preview continues, so that its pace is kept.
     if (!on.preview.enabled) this.#preview = undefined;
     else if (this.#preview === undefined || on.preview.encoding !== this.#previewEncoding) {
       this.#previewEncoding = on.preview.encoding;
-      const range = () => context.searched();
       this.#preview = previewSink({ publisher, encoding: on.preview.encoding, range, onDropped });
     }
   }

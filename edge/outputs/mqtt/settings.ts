@@ -93,9 +93,9 @@ export const mqttSettings = section("The MQTT output: topics at a broker.", {
       default: false,
       description: "Publishes its confidence too.",
     }),
-    encoding: setting(z.enum(["raw", "png"]), {
+    encoding: setting(z.enum(["raw", "png", "jpeg"]), {
       default: "raw",
-      description: "How the body of a frame is written.",
+      description: "How the body of a frame is written; jpeg: depth in the colours of the preview.",
     }),
   }),
   preview: section(

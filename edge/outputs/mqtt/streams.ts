@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One sink per published stream: says where in a slot its body lies and what it means. Bodies that the engine wrote are
 // handed on as they lie; PNG and JPEG are made here, off the JavaScript thread, and raw disparity where another output has it as RVL.
-import { encodeJpeg, encodePng, type GreyImage } from "../../../camera/index.js";
+import { encodeJpeg, encodePng, type GreyImage, type RgbImage } from "../../../camera/index.js";
 import { isRegistered, type Reduction } from "../../../core/frame/frame-format.js";
 import { bytesBeforeBody } from "../../../core/frame/payload.js";
 import { DepthwattError } from "../../../core/index.js";
@@ -43,6 +43,8 @@ export interface StreamOptions {
   onDropped: (cause: string) => void;
   /** A frame goes out with fewer pixels than were computed. */
   onReduced: (stream: StreamName, reduction: Reduction) => void;
+  /** Colours of depth in another camera's image, in millimetres; the next call overwrites them. */
+  colours: (millimetres: Uint16Array) => Uint8Array;
 }
 
 /** The sinks of every stream that the settings switch on, depth first. */
@@ -69,8 +71,9 @@ export function streamSinks(settings: MqttSettings, hasDepth: boolean, options: 
   // The element is that of the frame: see describer().
   if (settings.points.enabled && hasDepth) add("points", settings.points.encoding, "f32");
   if (settings.registered.enabled && hasDepth) {
-    add("registered", settings.registered.encoding, "u16");
-    if (settings.registered.confidence) add("registeredConfidence", settings.registered.encoding, "u8");
+    const { encoding, confidence } = settings.registered;
+    add("registered", encoding, encoding === "jpeg" ? "rgb8" : "u16");
+    if (confidence) add("registeredConfidence", encoding, "u8");
   }
   return sinks;
 }
@@ -83,7 +86,7 @@ export const describer =
     stream,
     encoding,
     // A source without colours, or a change of settings that the engine has not taken yet.
-    element: element === "rgb8" && !frame.encodings.leftRgb ? "u8" : element,
+    element: stream === "left" && element === "rgb8" && !frame.encodings.leftRgb ? "u8" : element,
     width: frame.width,
     height: frame.height,
     leftTimestampNs: frame.leftTimestampNs,
@@ -185,12 +188,15 @@ const bodySink: MakeSink =
 /** Encodings whose body is an image file, which is packed on other threads. */
 const isFile = (encoding: string): encoding is "png" | "jpeg" => encoding === "png" || encoding === "jpeg";
 
-const fileSink: MakeSink = (stream, encoding, describe, { publisher, onDropped, onReduced }, fits) => {
+const fileSink: MakeSink = (stream, encoding, describe, options, fits) => {
+  const { publisher, onDropped, onReduced, colours } = options;
   let busy = false;
   const encode = (image: Parameters<typeof encodePng>[0]) =>
-    encoding === "jpeg" ? encodeJpeg(image as GreyImage) : encodePng(image);
+    encoding === "jpeg" ? encodeJpeg(image as GreyImage | RgbImage) : encodePng(image);
   const pack = async (frame: ComputedFrame, description: FrameDescription) => {
-    const data = streamPixels(stream, description.element, frame);
+    const pixels = streamPixels(stream, description.element, frame);
+    const data =
+      isRegistered(stream) && description.element === "rgb8" ? colours(frame.slot.registered) : pixels;
     const whole = await encode({ data, width: description.width, height: description.height });
     let made = { file: whole, description };
     for (const reduction of fits ? REDUCTIONS : []) {

@@ -62,6 +62,7 @@ test("raw disparity is made of the map where the engine wrote RVL for another ou
     offset: new RealtimeOffset(),
     onDropped: () => {},
     onReduced: () => {},
+    colours: () => expect.fail("colours"),
   });
   const frame = (...disparityQ4: number[]) =>
     ({

@@ -101,6 +101,7 @@ async function published(
     offset: new RealtimeOffset(),
     onDropped: (cause) => expect.fail(cause),
     onReduced: (...facts) => reduced.push(facts.join(" ")),
+    colours: () => expect.fail("colours"),
   });
   const frame = computed();
   const sent = await new Promise<boolean>((resolve) => sink!(frame, resolve));

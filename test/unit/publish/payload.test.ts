@@ -162,7 +162,7 @@ describe("frame header", () => {
 
   test("a JPEG has 8-bit elements", () => {
     const jpeg = resealed(written({ encoding: "raw" }), (view) => view.setUint8(9, ENCODING_CODES.jpeg));
-    expect(() => parseFrame(jpeg)).toThrow(/the only element of jpeg, found u16/);
+    expect(() => parseFrame(jpeg)).toThrow(/u8 \(1\) for jpeg of depth, found u16/);
     const grey = resealed(jpeg, (view) => view.setUint8(10, ELEMENT_CODES.u8));
     expect(parseFrame(grey).header).toMatchObject({ encoding: "jpeg", element: "u8" });
   });
@@ -355,5 +355,31 @@ test("colours travel as three bytes a pixel, in the left image alone", () => {
     { ...description, stream: "depth" },
     identity,
   ).slice();
-  expect(() => parseFrame(depth)).toThrow(/only left has colours/);
+  expect(() => parseFrame(depth)).toThrow(/depth has no colours/);
+});
+
+test.each([
+  ["registered", "jpeg", true],
+  ["registered", "raw", false],
+  ["registered", "png", false],
+  ["registeredConfidence", "jpeg", false],
+  ["left", "jpeg", false],
+  ["depth", "jpeg", false],
+] as const)("colours of %s as %s are accepted: %s", (stream, encoding, accepted) => {
+  const frame = { ...makeFrame(1).frame, stream, encoding, element: "rgb8", width: 4, height: 2 } as const;
+  const message = writeFrame(
+    new Uint8Array(FRAME_HEADROOM_BYTES + 24),
+    FRAME_HEADROOM_BYTES,
+    24,
+    frame,
+    identity,
+  );
+  if (accepted)
+    expect(parseFrame(message).header).toMatchObject({
+      quantity: "colourValue",
+      invalidRule: "none",
+      unitScale: 1,
+      valueOffset: 0,
+    });
+  else expect(() => parseFrame(message)).toThrow(expect.objectContaining({ code: "PAYLOAD_INVALID" }));
 });

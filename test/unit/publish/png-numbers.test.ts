@@ -32,6 +32,7 @@ test("numbers count every frame of the stream, also dropped ones", async () => {
     offset: new RealtimeOffset(),
     onDropped: (cause) => drops.push(cause),
     onReduced: () => {},
+    colours: () => expect.fail("colours"),
   });
   const frame = {
     width: 4,

@@ -2,7 +2,7 @@
 // One project for each suite of test/suites.ts; what a suite needs of the machine is declared in its files
 // (test/doubles/needs.ts).
 import { defineConfig } from "vitest/config";
-import { chosenSuites, findSuite, sharesProcesses, testFiles } from "./test/suites.js";
+import { chosenSuites, filesAtOnce, findSuite, sharesProcesses, testFiles } from "./test/suites.js";
 
 const files = testFiles();
 
@@ -22,10 +22,10 @@ export default defineConfig({
     ],
   },
   test: {
-    // The engine's own threads fill the cores; parallel test files would only fight them.
     globalSetup: "test/setup/fresh-build.ts",
     pool: "forks",
-    maxWorkers: 2,
+    // Keeps what was compiled, by the content of each module.
+    experimental: { fsModuleCache: true },
     // A shared machine can starve one try of a test that talks to real processes; one that needs two is named at the end.
     retry: process.env.CI ? 1 : 0,
     hookTimeout: 60_000,
@@ -37,6 +37,9 @@ export default defineConfig({
         name: suite.name,
         include: files.filter((path) => findSuite(path) === suite),
         isolate: !sharesProcesses(suite),
+        maxWorkers: filesAtOnce(suite),
+        // vitest runs projects with another number of workers one group after the other.
+        sequence: { groupOrder: filesAtOnce(suite) },
         // Emulation and virtual machines are slow where other work shares the cores.
         testTimeout: /^(long|nightly|apart)-/.test(suite.name) ? 300_000 : 60_000,
       },

@@ -8,7 +8,7 @@ export interface Suite {
   name: string;
   /** Beginnings of paths. A file belongs to the suite with the longest one that fits. */
   files: readonly string[];
-  /** Seconds that its files may take together on two idle cores; two files run at a time. */
+  /** Seconds that its files may take together on two idle cores, filesAtOnce() of them at a time. */
   budgetSeconds: number;
   for: string;
 }
@@ -17,10 +17,10 @@ export const SUITES: readonly Suite[] = [
   {
     name: "architecture",
     files: ["test/architecture/"],
-    budgetSeconds: 18,
+    budgetSeconds: 12,
     for: "the checks themselves, the suites, what npm would publish",
   },
-  { name: "unit", files: ["test/unit/"], budgetSeconds: 165, for: "one module at a time" },
+  { name: "unit", files: ["test/unit/"], budgetSeconds: 235, for: "one module at a time" },
   {
     name: "mocks",
     files: [
@@ -33,38 +33,38 @@ export const SUITES: readonly Suite[] = [
       "test/unit/image-library.test.ts",
       "test/unit/publish/open-mqtt.test.ts",
     ],
-    budgetSeconds: 25,
+    budgetSeconds: 35,
     for: "modules replaced by vi.mock, each file in its own process",
   },
   {
     name: "v4l2-camera",
     files: ["camera/v4l2/test/"],
-    budgetSeconds: 8,
+    budgetSeconds: 10,
     for: "the package of cameras alone, against a driver in memory",
   },
   {
     name: "stages",
     files: ["test/stages/"],
-    budgetSeconds: 25,
+    budgetSeconds: 48,
     for: "every stage: by hand, its properties, its twins on this CPU",
   },
   { name: "golden", files: ["test/golden/"], budgetSeconds: 6, for: "hashes that never change" },
   {
     name: "integration",
     files: ["test/integration/"],
-    budgetSeconds: 160,
+    budgetSeconds: 255,
     for: "the program with real brokers, devices' doubles, browsers",
   },
   {
     name: "hostile",
     files: ["test/hostile/"],
-    budgetSeconds: 6,
+    budgetSeconds: 9,
     for: "input and callers that mean no good",
   },
   {
     name: "viewer",
     files: ["test/viewer/"],
-    budgetSeconds: 7,
+    budgetSeconds: 10,
     for: "the live page in Chromium, as a person uses it",
   },
   {
@@ -253,11 +253,16 @@ export const SUITES: readonly Suite[] = [
   },
 ];
 
+const isShort = (name: string) => !/^(long|nightly|apart)-/.test(name);
+
 /**
  * Returns whether the files of a suite run in the same processes, which saves the start of a process and its imports. Long
  * suites measure memory, descriptors and times, so each of their files has its own process.
  */
-export const sharesProcesses = ({ name }: Suite): boolean => !/^(mocks$|long-|nightly-|apart-)/.test(name);
+export const sharesProcesses = ({ name }: Suite): boolean => isShort(name) && name !== "mocks";
+
+/** Returns how many files of a suite run at a time. Short ones often wait for a timer or a process: a third file uses that time. */
+export const filesAtOnce = ({ name }: Suite): number => (isShort(name) ? 3 : 2);
 
 /**
  * Chooses the suites of a vitest command line. vitest accepts only one negative pattern, so nightly suites and suites apart are

@@ -404,7 +404,10 @@ void remapBayerRows(const RectifySource& source, const int32_t* map, ImageView<u
 /// Subtracts the black level from bytes of a row that was just written.
 void subtractBlack(const RectifySource& source, uint8_t* row, int32_t bytes) {
   const int32_t black = source.blackLevel;
-  for (int32_t i = 0; i < bytes; ++i) row[i] = static_cast<uint8_t>(row[i] > black ? row[i] - black : 0);
+  const U8 blacks = splatU8(static_cast<uint8_t>(black));
+  int32_t i = 0;
+  for (; i + kLanes <= bytes; i += kLanes) storeU8(row + i, subSaturatedU8(loadU8(row + i), blacks));
+  for (; i < bytes; ++i) row[i] = static_cast<uint8_t>(row[i] > black ? row[i] - black : 0);
 }
 
 /// Defined in rectify_rgb.inl.h.

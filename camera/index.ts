@@ -17,6 +17,7 @@ export { commandWords, splitCommand } from "./command/words.js";
 export type * from "./frame.js";
 export { greyPairLayout, rgbPairLayout } from "./grey-pair.js";
 export { BlinkPhase, type ExposureSkew } from "./live/blink-phase.js";
+export type { DecodingCosts, MeasureDecoding } from "./live/decoding-costs.js";
 export { DefectFinder } from "./live/defect-finder.js";
 export { type DefectivePixels, parseDefects } from "./live/defects.js";
 export { listDevices, loadVideo } from "./live/devices.js";
@@ -24,6 +25,7 @@ export { sampleGreys } from "./live/histogram.js";
 export type { V4l2Settings, V4l2Surroundings } from "./live/open-camera.js";
 export { openV4l2Source } from "./live/open-source.js";
 export { PAIR_LAYOUTS } from "./live/pair-layout.js";
+export { SAMPLE_SIZE, sampleJpeg, sampleRaw } from "./live/sample-images.js";
 export { BAR_BITS, ScreenCounter } from "./live/screen-counter.js";
 export {
   checkCalibratedSize,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the format to request from one or two cameras: the cheapest one that reaches the requested rate at this size.
+// Chooses the format to request from one or two cameras: the cheapest for this machine that reaches the rate at this size.
 import type { CaptureFormat } from "v4l2-camera";
 import {
   FORMAT_TRAITS,
@@ -10,6 +10,7 @@ import {
   type NativeSize,
 } from "v4l2-camera/parts";
 import { DepthwattError, hasColours } from "../../core/index.js";
+import { cheapest, type DecodingCosts } from "./decoding-costs.js";
 import { isPairOfBytes } from "./pair-layout.js";
 
 export interface FormatRequest {
@@ -29,7 +30,7 @@ export interface FormatRequest {
 
 export interface ChosenFormat {
   trait: FormatTrait;
-  /** Why "auto" passed over cheaper formats, with their rates; undefined if it took the cheapest one. */
+  /** The choice of "auto" and the alternatives, with rates and measured costs; undefined for a named format. */
   reason: string | undefined;
 }
 
@@ -58,34 +59,66 @@ const offersSize = (format: NativeFormat, width: number, height: number): boolea
 
 interface Candidate {
   trait: FormatTrait;
+  /** Without the colours that are read. */
+  lacksColours: boolean;
   /** The slowest camera's fastest rate at this size; Infinity if a driver lists no rates. */
+  listedHz: number;
+  /** The rate at which this machine has its pixels: of Motion JPEG no faster than it decodes. */
   fastestHz: number;
+  /** Milliseconds of a core for both images; undefined: not measured. */
+  costMs: number | undefined;
   /** Both cameras' streams at the requested rate need more than their common USB bus carries. */
   overloadsBus: boolean;
 }
 
 /**
- * A named format is taken as it is. `auto` takes the first of these groups that has a format, and from it the cheapest
- * one: formats that reach the rate and fit the USB bus; formats that reach the rate; the fastest format.
+ * A named format is taken as it is. `auto` takes the first of these groups that has a format, and from it the format
+ * that costs this machine least: formats that reach the rate and fit the USB bus; formats that reach the rate; the fastest
+ * format. Where costs are not known or nearly equal, the order of the table decides.
  * @param cameras one (side by side) or two
  * @param links each camera's USB link, in the same order; undefined for cameras that are not on USB
+ * @param costs of the formats that formatsToMeasure() returns
  * @throws DepthwattError DEVICE_UNSUITABLE that lists the camera's formats
  */
 export function chooseFormat(
   cameras: readonly NativeDescription[],
   request: FormatRequest,
   links: readonly (UsbLink | undefined)[] = [],
+  costs?: DecodingCosts,
 ): ChosenFormat {
   for (const camera of cameras) requireCamera(camera);
+  const candidates = candidatesFor(cameras, request, links, costs);
+  const group = bestGroup(candidates, request);
+  const chosen = cheapest(group.filter(({ lacksColours }) => !lacksColours)) ?? cheapest(group);
+  if (chosen === undefined) throw nothingFits(cameras, request);
+  const reason = request.format === "auto" ? reasonText(chosen, candidates) : undefined;
+  return { trait: chosen.trait, reason };
+}
+
+/** Returns the formats among which the cost decides; none where the choice does not depend on it. */
+export function formatsToMeasure(
+  cameras: readonly NativeDescription[],
+  request: FormatRequest,
+  links: readonly (UsbLink | undefined)[] = [],
+): CaptureFormat[] {
+  if (request.format !== "auto") return [];
+  const candidates = candidatesFor(cameras, request, links);
+  const group = bestGroup(candidates, request).map(({ trait }) => trait.format);
+  const dependsOnDecoding = group.includes("MJPEG") && request.rateHz !== undefined && candidates.length > 1;
+  return group.length > 1 || dependsOnDecoding ? group : [];
+}
+
+/** Formats that all cameras have at the size, in the table's order. */
+function candidatesFor(
+  cameras: readonly NativeDescription[],
+  request: FormatRequest,
+  links: readonly (UsbLink | undefined)[],
+  costs?: DecodingCosts,
+): Candidate[] {
   const { width, height, rateHz } = request;
-  const offered = (trait: FormatTrait, camera: NativeDescription) =>
-    camera.formats.find((format) => format.fourcc === trait.fourcc && !format.emulated);
-  const wanted = FORMAT_TRAITS.filter(
-    (trait) =>
-      (request.format === "auto" || trait.format === request.format) &&
-      (request.interleaved ? canInterleave(trait.format, request.format) : !isInterleaved(trait.format)),
-  );
-  const candidates: Candidate[] = wanted
+  const pixels = width * height;
+  const images = request.interleaved ? 2 : cameras.length;
+  return wantedTraits(request)
     .filter((trait) =>
       cameras.every((camera) => {
         const format = offered(trait, camera);
@@ -96,32 +129,61 @@ export function chooseFormat(
     .map((trait) => {
       const fastest = cameras.map((camera) => fastestHz(offered(trait, camera)!, width, height));
       const streamHz = cameras.map((_, i) => Math.min(rateHz ?? 0, fastest[i]!));
+      const listedHz = Math.min(...fastest);
+      const imageNs = costs?.nsPerPixel.has(trait.format)
+        ? pixels * costs.nsPerPixel.get(trait.format)!
+        : undefined;
+      // Each camera has a thread that decodes its images.
+      const decodedHz =
+        trait.format === "MJPEG" && imageNs !== undefined
+          ? (1e9 / imageNs) * Math.min(1, costs!.cores / cameras.length)
+          : Number.POSITIVE_INFINITY;
       return {
         trait,
-        fastestHz: Math.min(...fastest),
+        lacksColours: formatRank(trait, request) >= FORMAT_TRAITS.length,
+        listedHz,
+        fastestHz: Math.min(listedHz, decodedHz),
+        costMs: imageNs === undefined ? undefined : (images * imageNs) / 1e6,
         overloadsBus: overloadsBus(trait, request, streamHz, links),
       };
     });
-  const first = candidates[0];
-  if (first !== undefined) {
-    const reaching = candidates.filter(
-      (one) => rateHz === undefined || one.fastestHz >= RATE_TOLERANCE * rateHz,
-    );
-    const chosen =
-      reaching.find((one) => !one.overloadsBus) ??
-      reaching[0] ??
-      candidates.reduce((best, one) => (one.fastestHz > best.fastestHz ? one : best));
-    return { trait: chosen.trait, reason: chosen === first ? undefined : reasonText(chosen, candidates) };
-  }
+}
+
+function bestGroup(candidates: readonly Candidate[], { rateHz }: FormatRequest): readonly Candidate[] {
+  const reaching = candidates.filter(
+    (one) => rateHz === undefined || one.fastestHz >= RATE_TOLERANCE * rateHz,
+  );
+  const fitting = reaching.filter((one) => !one.overloadsBus);
+  if (fitting.length > 0) return fitting;
+  if (reaching.length > 0) return reaching.slice(0, 1);
+  return candidates.length === 0
+    ? []
+    : [candidates.reduce((best, one) => (one.fastestHz > best.fastestHz ? one : best))];
+}
+
+const offered = (trait: FormatTrait, camera: NativeDescription) =>
+  camera.formats.find((format) => format.fourcc === trait.fourcc && !format.emulated);
+
+const wantedTraits = (request: FormatRequest): FormatTrait[] =>
+  FORMAT_TRAITS.filter(
+    (trait) =>
+      (request.format === "auto" || trait.format === request.format) &&
+      (request.interleaved ? canInterleave(trait.format, request.format) : !isInterleaved(trait.format)),
+  );
+
+function nothingFits(cameras: readonly NativeDescription[], request: FormatRequest): DepthwattError {
+  const { width, height } = request;
   const size = request.words ?? `${width}x${height}`;
   const expected =
     request.format === "auto" ? `a format that depthwatt reads at ${size}` : `${request.format} at ${size}`;
   const lacking =
     cameras.find((camera) => {
-      const formats = wanted.map((trait) => offered(trait, camera)).filter((format) => format !== undefined);
+      const formats = wantedTraits(request)
+        .map((trait) => offered(trait, camera))
+        .filter((format) => format !== undefined);
       return !formats.some((format) => offersSize(format, width, height));
     }) ?? cameras[0]!;
-  throw new DepthwattError(
+  return new DepthwattError(
     "DEVICE_UNSUITABLE",
     `${lacking.path} (${lacking.card}): expected ${expected}, the camera offers ${offerText(lacking)}.`,
     {
@@ -165,13 +227,22 @@ function overloadsBus(
   });
 }
 
+/** "source.v4l2.format auto takes YUYV (30 Hz, 0.2 ms a pair); also possible: MJPEG (60 Hz, 1.9 ms)." */
 function reasonText(chosen: Candidate, candidates: readonly Candidate[]): string {
-  const rate = ({ fastestHz }: Candidate) =>
-    Number.isFinite(fastestHz) ? `${Number(fastestHz.toFixed(2))} Hz` : "an unlisted rate";
-  const passed = candidates
-    .slice(0, candidates.indexOf(chosen))
-    .map((one) => `${one.trait.format} ${rate(one)}${one.overloadsBus ? ", too much for the USB bus" : ""}`);
-  return `source.v4l2.format auto takes ${chosen.trait.format} (${rate(chosen)}); cheaper formats: ${passed.join("; ")}.`;
+  const others = candidates.filter((one) => one !== chosen);
+  const alternatives = others.map((one) => `${one.trait.format} (${factsText(one, "")})`);
+  const also = alternatives.length === 0 ? "" : `; also possible: ${alternatives.join(", ")}`;
+  return `source.v4l2.format auto takes ${chosen.trait.format} (${factsText(chosen, " a pair")})${also}.`;
+}
+
+function factsText({ listedHz, fastestHz, costMs, overloadsBus }: Candidate, unit: string): string {
+  const hertz = (rate: number) => `${Number(rate.toFixed(2))} Hz`;
+  const rate = Number.isFinite(listedHz) ? hertz(listedHz) : "an unlisted rate";
+  return [
+    fastestHz < listedHz ? `${rate}, decoded at ${hertz(Math.floor(fastestHz))}` : rate,
+    ...(costMs === undefined ? [] : [`${Number(costMs.toPrecision(2))} ms${unit}`]),
+    ...(overloadsBus ? ["too much for the USB bus"] : []),
+  ].join(", ");
 }
 
 function requireCamera(camera: NativeDescription): void {

@@ -18,6 +18,7 @@ import {
 } from "v4l2-camera/parts";
 import { DepthwattError, hasCode } from "../../core/index.js";
 import type { CaptureMemory } from "../frame.js";
+import type { MeasureDecoding } from "./decoding-costs.js";
 import { type PairLayout, sizeWords } from "./pair-layout.js";
 import { lockRightToLeft, type RequestedControl } from "./requested-controls.js";
 import { prepareTegra } from "./tegra-controls.js";
@@ -34,7 +35,7 @@ export interface V4l2Settings {
   /** Size of one image, pixels. */
   width: number;
   height: number;
-  /** Default auto: the cheapest format in which both cameras reach rateHz. */
+  /** Default auto: the cheapest format for this machine in which both cameras reach rateHz. */
   format?: CaptureFormat | "auto";
   /** Colours are read: formats with them are preferred, and Motion JPEG is decoded to RGB8. */
   colours?: boolean;
@@ -68,6 +69,8 @@ export interface V4l2Surroundings {
   buses?: BusClocks;
   /** A driver in memory, for tests. */
   system?: unknown;
+  /** Measures formats among which "auto" chooses by cost; absent: the table's order decides. */
+  measureDecoding?: MeasureDecoding;
   /** Called with what the driver changed, and with the controls that were made equal; default: not reported. */
   onNote?(note: string): void;
 }

@@ -16,7 +16,7 @@ import {
 } from "v4l2-camera/parts";
 import { DepthwattError } from "../../core/index.js";
 import type { CameraImageLayout } from "./camera-image.js";
-import { chooseFormat } from "./choose.js";
+import { chooseFormat, type FormatRequest, formatsToMeasure } from "./choose.js";
 import { type DefectivePixels, readDefects } from "./defects.js";
 import { asDepthwattError } from "./errors.js";
 import { ExposureLoop } from "./exposure-loop.js";
@@ -72,18 +72,19 @@ async function openSource(settings: V4l2Settings, around: V4l2Surroundings): Pro
   const size = sideBySide
     ? frameSize(settings, layout, margins)
     : { width: settings.width, height: settings.height };
-  const { trait, reason } = chooseFormat(
-    descriptions,
-    {
-      ...size,
-      words: sizeWords(size, settings),
-      format: settings.format ?? "auto",
-      colours: settings.colours ?? false,
-      interleaved: layout === "interleaved",
-      ...(settings.rateHz !== undefined && { rateHz: settings.rateHz }),
-    },
-    paths.map((path) => usbLinkFrom(path, around.folders?.sysfs)),
-  );
+  const request: FormatRequest = {
+    ...size,
+    words: sizeWords(size, settings),
+    format: settings.format ?? "auto",
+    colours: settings.colours ?? false,
+    interleaved: layout === "interleaved",
+    ...(settings.rateHz !== undefined && { rateHz: settings.rateHz }),
+  };
+  const links = paths.map((path) => usbLinkFrom(path, around.folders?.sysfs));
+  const compared = formatsToMeasure(descriptions, request, links);
+  const costs =
+    compared.length === 0 ? undefined : await around.measureDecoding?.(compared, settings.colours ?? false);
+  const { trait, reason } = chooseFormat(descriptions, request, links, costs);
   if (reason !== undefined) around.onNote?.(reason);
   const hasRowsBetween = isStacked(layout) || margins.top > 0 || margins.bottom > 0;
   if (trait.format === "NV12" && settings.colours === true && hasRowsBetween) {

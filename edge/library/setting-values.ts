@@ -88,7 +88,7 @@ export interface SettingValues {
   "source.v4l2.height"?: number | undefined;
   /** Frame rate asked of the cameras; max leaves them at the rate they are set to. (Hz, default 30) */
   "source.v4l2.rateHz"?: "max" | number | undefined;
-  /** Pixel format requested from the cameras; auto takes the cheapest one in which both reach rateHz and fit their USB bus. (default auto) */
+  /** Pixel format requested from the cameras; auto takes the cheapest for this machine in which both reach rateHz and fit their USB bus. (default auto) */
   "source.v4l2.format"?: "auto" | "GREY" | "NV12" | "YUYV" | "UYVY" | "Y10" | "Y12" | "Y16" | "Y10P" | "Y12P" | "BAYER_RGGB8" | "BAYER_RGGB10" | "BAYER_RGGB12" | "BAYER_RGGB16" | "BAYER_RGGB10P" | "BAYER_RGGB12P" | "BAYER_GRBG8" | "BAYER_GRBG10" | "BAYER_GRBG12" | "BAYER_GRBG16" | "BAYER_GRBG10P" | "BAYER_GRBG12P" | "BAYER_GBRG8" | "BAYER_GBRG10" | "BAYER_GBRG12" | "BAYER_GBRG16" | "BAYER_GBRG10P" | "BAYER_GBRG12P" | "BAYER_BGGR8" | "BAYER_BGGR10" | "BAYER_BGGR12" | "BAYER_BGGR16" | "BAYER_BGGR10P" | "BAYER_BGGR12P" | "RGB8" | "Y8I" | "Y12I" | "MJPEG" | undefined;
   /** Largest time between the two images of a pair, for cameras triggered together; without it half a frame period. (ms) */
   "source.v4l2.maxSkewMs"?: number | undefined;

@@ -3,6 +3,7 @@
 // return promises.
 #include "binding.h"
 
+#include <algorithm>
 #include <cmath>
 #include <ctime>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "camera_handle.h"
 #include "convert.h"
 #include "counter.h"
+#include "jpeg.h"
 
 namespace v4l2camera {
 namespace {
@@ -208,11 +210,14 @@ Napi::Value identify(const Napi::CallbackInfo& info) {
   return worker->start();
 }
 
-Napi::BigInt nanoseconds(Napi::Env env, clockid_t clock) {
+int64_t readClock(clockid_t clock) {
   timespec now{};
   clock_gettime(clock, &now);
-  return Napi::BigInt::New(env, int64_t{now.tv_sec} * 1000000000 + now.tv_nsec);
+  return int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
 }
+int64_t monotonicNs() { return readClock(CLOCK_MONOTONIC); }
+
+Napi::BigInt nanoseconds(Napi::Env env, clockid_t clock) { return Napi::BigInt::New(env, readClock(clock)); }
 
 Napi::Value clocks(const Napi::CallbackInfo& info) {
   auto now = Napi::Object::New(info.Env());
@@ -235,6 +240,33 @@ Napi::Value counter(const Napi::CallbackInfo& info) {
   return result;
 }
 
+/// Returns the shortest time of five decodings of a JPEG, nanoseconds.
+Napi::Value timeDecoding(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const Napi::Object call = objectAt(info, 0, "the call");
+  const int32_t width = readInteger(call, "width", 1, 2048, 1), height = readInteger(call, "height", 1, 2048, 1);
+  const bool colours = readDecoding(call) == Decoding::kColours;
+  const Napi::Value value = call.Get("jpeg");
+  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array) {
+    throwUnlessOk(env, Status::error(Code::kParameter, "Expected a Uint8Array for jpeg."));
+  }
+  const auto array = value.As<Napi::Uint8Array>();
+  const std::vector<uint8_t> jpeg(array.Data(), array.Data() + array.ByteLength());
+  std::vector<uint8_t> pixels(size_t{3} * static_cast<size_t>(width) * static_cast<size_t>(height));
+  JpegDecoder decoder;
+  throwUnlessOk(env, decoder.open());
+  int64_t shortestNs = INT64_MAX;
+  for (int32_t run = 0; run < 5; ++run) {
+    const int64_t beforeNs = monotonicNs();
+    if (decoder.decode(jpeg.data(), jpeg.size(), width, height, colours, pixels.data()) ==
+        JpegDecoder::Result::kBroken) {
+      throwUnlessOk(env, Status::error(Code::kParameter, "Expected a JPEG of %d x %d for jpeg.", width, height));
+    }
+    shortestNs = std::min(shortestNs, monotonicNs() - beforeNs);
+  }
+  return Napi::Number::New(env, static_cast<double>(shortestNs));
+}
+
 Napi::Value open(const Napi::CallbackInfo& info) {
   const Napi::Object object = objectAt(info, 0, "options");
   CaptureOptions options = readOptions(object);
@@ -254,6 +286,7 @@ void addVideo(Napi::Env env, Napi::Object exports) {
   add("describe", describe);
   add("identify", identify);
   add("open", open);
+  add("timeDecoding", timeDecoding);
 }
 
 }  // namespace v4l2camera

@@ -194,4 +194,9 @@ export interface NativeAddon {
   /** As describe() without formats and controls: one call to the driver. */
   identify(path: string, system?: unknown): Promise<NativeIdentity>;
   open(options: NativeOpenOptions): Promise<NativeCamera>;
+  /**
+   * Decodes a JPEG five times and returns the shortest time, nanoseconds. Sides are at most 2048 pixels.
+   * @throws DEVICE_UNSUITABLE without libturbojpeg, INVALID_ARGUMENT for anything but a JPEG of this size
+   */
+  timeDecoding(call: { jpeg: Uint8Array; width: number; height: number; decode: "grey" | "rgb" }): number;
 }

@@ -3,6 +3,7 @@
 import { loadVideo, openV4l2Source } from "../../../camera/index.js";
 import { brokenPlaces } from "../../contracts/image-places.js";
 import { defineSource } from "../../contracts/source.js";
+import { measureDecoding } from "./measure-decoding.js";
 import { v4l2Settings } from "./settings.js";
 
 export const v4l2 = defineSource({
@@ -15,7 +16,7 @@ export const v4l2 = defineSource({
     const warnings: string[] = [];
     const source = await openV4l2Source(
       { ...settings, colours, ...(rateHz !== "max" && { rateHz }) },
-      { video, clocks: () => video.clocks(), onNote: (note) => warnings.push(note) },
+      { video, clocks: () => video.clocks(), measureDecoding, onNote: (note) => warnings.push(note) },
     );
     return { source, warnings };
   },

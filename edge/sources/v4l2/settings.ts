@@ -47,7 +47,7 @@ export const v4l2Settings = section(
     format: setting(z.enum(["auto", ...CAPTURE_FORMATS]), {
       default: "auto",
       description:
-        "Pixel format requested from the cameras; auto takes the cheapest one in which both reach rateHz and fit their USB bus.",
+        "Pixel format requested from the cameras; auto takes the cheapest for this machine in which both reach rateHz and fit their USB bus.",
     }),
     maxSkewMs: setting(z.number().min(0.01).max(1000).optional(), {
       unit: "ms",

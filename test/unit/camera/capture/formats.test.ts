@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of formats, the choice among them, stills, and requested controls.
-import { CAPTURE_FORMATS, controlName } from "v4l2-camera";
+import { CAPTURE_FORMATS, type CaptureFormat, controlName } from "v4l2-camera";
 import { delivered, FORMAT_TRAITS, isInterleaved, type NativeDescription } from "v4l2-camera/parts";
 import { describe, expect, test } from "vitest";
 import type { PixelFormat, RawImage } from "../../../../camera/frame.js";
-import { chooseFormat } from "../../../../camera/live/choose.js";
+import { chooseFormat, formatsToMeasure } from "../../../../camera/live/choose.js";
+import type { DecodingCosts } from "../../../../camera/live/decoding-costs.js";
 import { parseControls } from "../../../../camera/live/requested-controls.js";
 import { toGrey } from "../../../../camera/recordings/still.js";
 
@@ -164,14 +165,15 @@ describe("choice of the format", () => {
   };
   const wideRequest = { width: 1280, height: 480, format: "auto" } as const;
 
-  test("auto takes the cheapest format that reaches the rate, and names the rates of cheaper ones", () => {
+  test("auto takes a format that reaches the rate, and names the alternatives", () => {
     const offers = wide({ YUYV: [10, 5], MJPG: [60, 30] });
     const chosen = chooseFormat([offers], { ...wideRequest, rateHz: 30 });
     expect(chosen.trait.format).toBe("MJPEG");
-    expect(chosen.reason).toBe("source.v4l2.format auto takes MJPEG (60 Hz); cheaper formats: YUYV 10 Hz.");
+    expect(chosen.reason).toBe("source.v4l2.format auto takes MJPEG (60 Hz); also possible: YUYV (10 Hz).");
     for (const rateHz of [10, 5, undefined]) {
       const slow = chooseFormat([offers], { ...wideRequest, ...(rateHz && { rateHz }) });
-      expect([slow.trait.format, slow.reason]).toEqual(["YUYV", undefined]);
+      const reason = "source.v4l2.format auto takes YUYV (10 Hz); also possible: MJPEG (60 Hz).";
+      expect([slow.trait.format, slow.reason]).toEqual(["YUYV", reason]);
     }
     expect(chooseFormat([offers], { ...wideRequest, format: "YUYV", rateHz: 30 })).toMatchObject({
       trait: { format: "YUYV" },
@@ -206,8 +208,72 @@ describe("choice of the format", () => {
     expect(format(link("1", 5000), link("1", 5000))).toBe("YUYV");
     expect(format(undefined, undefined)).toBe("YUYV");
     expect(chooseFormat([vga(), vga()], request, [link("1", 12), link("1", 12)]).reason).toMatch(
-      /takes MJPEG \(30 Hz\); cheaper formats: YUYV 30 Hz, too much for the USB bus/,
+      /takes MJPEG \(30 Hz\); also possible: YUYV \(30 Hz, too much for the USB bus\)/,
     );
+  });
+
+  /** Decoding costs in nanoseconds of one core for a pixel. */
+  const costs = (nsPerPixel: Partial<Record<CaptureFormat, number>>, cores = 4): DecodingCosts => ({
+    nsPerPixel: new Map(Object.entries(nsPerPixel) as [CaptureFormat, number][]),
+    cores,
+  });
+
+  test("of formats that reach the rate, auto takes the cheapest for this machine", () => {
+    const offers = wide({ BA81: [30], MJPG: [60] });
+    const request = { ...wideRequest, rateHz: 30 };
+    const choose = (table: DecodingCosts, more = {}) =>
+      chooseFormat([offers], { ...request, ...more }, [], table);
+    // 1280 x 480 pixels of 10 ns are 6.1 ms.
+    const cheapJpeg = choose(costs({ BAYER_BGGR8: 10, MJPEG: 3 }));
+    expect(cheapJpeg.reason).toBe(
+      "source.v4l2.format auto takes MJPEG (60 Hz, 1.8 ms a pair); also possible: BAYER_BGGR8 (30 Hz, 6.1 ms).",
+    );
+    expect(choose(costs({ BAYER_BGGR8: 10, MJPEG: 13 })).trait.format).toBe("BAYER_BGGR8");
+    // The order of the table decides where costs are about equal, and where one of them is not known.
+    for (const [MJPEG, format] of [
+      [8.4, "BAYER_BGGR8"],
+      [8.2, "MJPEG"],
+    ] as const)
+      expect(choose(costs({ BAYER_BGGR8: 10, MJPEG })).trait.format).toBe(format);
+    expect(choose(costs({ BAYER_BGGR8: 10 })).trait.format).toBe("BAYER_BGGR8");
+    // Two cameras have twice the pixels.
+    const both = chooseFormat([offers, offers], request, [], costs({ BAYER_BGGR8: 10, MJPEG: 3 }));
+    expect(both.reason).toMatch(/MJPEG \(60 Hz, 3.7 ms a pair\)/);
+  });
+
+  test("Motion JPEG counts as fast as this machine decodes it, on a core for each camera", () => {
+    const offers = wide({ YUYV: [10], MJPG: [60] });
+    const request = { ...wideRequest, rateHz: 30 };
+    const choose = (count: number, ns: number, cores: number) =>
+      chooseFormat(Array(count).fill(offers), request, [], costs({ MJPEG: ns }, cores));
+    // 1280 x 480 x 50 ns are 30.7 ms: 32 images a second.
+    expect(choose(1, 50, 1).trait.format).toBe("MJPEG");
+    expect(choose(2, 50, 2).trait.format).toBe("MJPEG");
+    // One core decodes 16 of each camera, which is still more than YUYV's 10; twice as slow, it is not.
+    expect(choose(2, 50, 1).reason).toBe(
+      "source.v4l2.format auto takes MJPEG (60 Hz, decoded at 16 Hz, 61 ms a pair); also possible: YUYV (10 Hz).",
+    );
+    expect(choose(2, 100, 1).trait.format).toBe("YUYV");
+  });
+
+  test("where colours are read, a format without them is not taken because it costs less", () => {
+    const offers = wide({ GREY: [30], YUYV: [30] });
+    const table = costs({ GREY: 1, YUYV: 3 });
+    const choose = (colours: boolean) =>
+      chooseFormat([offers], { ...wideRequest, colours }, [], table).trait.format;
+    expect([choose(true), choose(false)]).toEqual(["YUYV", "GREY"]);
+  });
+
+  test("formats are measured where the choice depends on it", () => {
+    const measured = (ratesHz: Record<string, number[]>, more = {}) =>
+      formatsToMeasure([wide(ratesHz)], { ...wideRequest, rateHz: 30, ...more });
+    expect(measured({ YUYV: [30], MJPG: [60] })).toEqual(["YUYV", "MJPEG"]);
+    expect(measured({ YUYV: [30], MJPG: [60] }, { format: "YUYV" })).toEqual([]);
+    // The rate of the only fast format depends on the decoder, if that is Motion JPEG.
+    expect(measured({ YUYV: [10], MJPG: [60] })).toEqual(["MJPEG"]);
+    expect(measured({ YUYV: [60], MJPG: [10] })).toEqual([]);
+    expect(measured({ MJPG: [60] })).toEqual([]);
+    expect(measured({ YUYV: [10], MJPG: [60] }, { rateHz: undefined })).toEqual(["YUYV", "MJPEG"]);
   });
 
   test("names the camera that lacks it and what it has", () => {

@@ -6,7 +6,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { SharedFrames } from "../../../../camera/command/shared-frames.js";
-import { type CommandSettings, openCommandSource, type PairSource } from "../../../../camera/index.js";
+import {
+  type CommandSettings,
+  openCommandSource,
+  openForeignSource,
+  type PairSource,
+} from "../../../../camera/index.js";
 import { until } from "../../../doubles/frames.js";
 import { needs } from "../../../doubles/needs.js";
 
@@ -186,6 +191,60 @@ needs("toolchain").suite("a helper with frames in its memory", () => {
 
   test("a recording is refused, because its frames would be overwritten", async () => {
     await expect(play("good", { ...LIVE, live: false })).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+  });
+
+  async function playForeign(mode: string, live = true) {
+    const source = await openForeignSource({ command: `${helper} ${mode}`, live, timeoutMs: 10_000 });
+    opened.push(source);
+    const frames: { number: number; planes: unknown[][] }[] = [];
+    const states: (string | undefined)[] = [];
+    source.start({
+      onPair: (pair) => {
+        const { left, right } = pair;
+        const pixels = left.width * left.height;
+        const at = (plane: number) => right.data.byteOffset + plane * pixels;
+        const { buffer } = right.data;
+        const planes = [
+          left.data.subarray(0, pixels),
+          right.data.subarray(0, pixels),
+          new Int16Array(buffer, at(1), pixels),
+          new Uint8Array(buffer, at(3), pixels),
+        ];
+        frames.push({ number: left.sequence - 100, planes: planes.map((plane) => [...new Set(plane)]) });
+        pair.release();
+      },
+      onDegraded: (reason) => states.push(reason),
+      onEnd: () => {},
+      onError: (error) => {
+        throw error;
+      },
+    });
+    return { source, frames, states };
+  }
+
+  test("another engine's images, disparity and confidence arrive through its memory", async () => {
+    const { source, frames } = await playForeign("pairs");
+    await until("five pairs", () => frames.length >= 5);
+    expect(source.description).toMatchObject({ width: 32, height: 16, rightFormat: "GREY_DISPARITY" });
+    for (const { number, planes } of frames)
+      expect(planes).toEqual([
+        [number & 255],
+        [(number + 1) & 255],
+        [160 + (number & 63)],
+        [(number + 2) & 255],
+      ]);
+    await expect(playForeign("pairs", false)).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+  });
+
+  test("a wrong disparity in its memory ends the helper, which is started again", async () => {
+    const { source, frames, states } = await playForeign("wrong");
+    await until("the report", () =>
+      states.some((state) => /expected disparities of 0 to 2047 px/.test(state ?? "")),
+    );
+    expect(source.counters().dropsLeft.garbage).toBe(1);
+    const before = frames.length;
+    await until("more pairs", () => frames.length > before);
+    for (const { number, planes } of frames) expect(planes[2]).toEqual([160 + (number & 63)]);
   });
 
   test.each([

@@ -4,6 +4,8 @@
 
 #include <pthread.h>
 
+#include <map>
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -97,6 +99,32 @@ void Workers::serve(int worker) {
     call(context, worker);
     running_.fetch_sub(1, std::memory_order_release);
   }
+}
+
+std::shared_ptr<SharedWorkers> SharedWorkers::ofProcess(int threads) {
+  static std::mutex mutex;
+  static std::map<int, std::weak_ptr<SharedWorkers>> teams;
+  std::lock_guard<std::mutex> lock(mutex);
+  std::shared_ptr<SharedWorkers> team = teams[threads].lock();
+  if (team == nullptr) {
+    team = std::make_shared<SharedWorkers>(threads);
+    teams[threads] = team;
+  }
+  return team;
+}
+
+SharedWorkers::Turn::Turn(SharedWorkers& workers) : workers_(workers) {
+  std::unique_lock<std::mutex> lock(workers_.mutex_);
+  const uint64_t turn = workers_.asked_++;
+  workers_.passed_.wait(lock, [&] { return workers_.served_ == turn; });
+}
+
+SharedWorkers::Turn::~Turn() {
+  {
+    std::lock_guard<std::mutex> lock(workers_.mutex_);
+    ++workers_.served_;
+  }
+  workers_.passed_.notify_all();
 }
 
 }  // namespace depthwatt

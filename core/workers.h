@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -62,6 +63,37 @@ class Workers {
   std::atomic<uint64_t> round_{0};
   std::atomic<int> running_{0};
   bool stop_ = false;
+};
+
+/// A team that several users share. They take turns in the order in which they ask, so that each has all threads and
+/// two teams never compete for the same cores.
+class SharedWorkers {
+ public:
+  /// Returns this process's team of so many threads; it ends with its last user. Throws as Workers() does.
+  static std::shared_ptr<SharedWorkers> ofProcess(int threads);
+
+  explicit SharedWorkers(int threads) : team_(threads) {}
+
+  /// Use it only during a turn.
+  Workers& team() { return team_; }
+
+  /// Waits for the turn of the calling thread and holds it. Not reentrant.
+  class Turn {
+   public:
+    explicit Turn(SharedWorkers& workers);
+    ~Turn();
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    SharedWorkers& workers_;
+  };
+
+ private:
+  Workers team_;
+  std::mutex mutex_;
+  std::condition_variable passed_;
+  uint64_t asked_ = 0, served_ = 0;
 };
 
 }  // namespace depthwatt

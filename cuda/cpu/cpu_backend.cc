@@ -32,8 +32,8 @@ constexpr Status (*kOpen[])(const StageTask&, const CpuContext&,
 
 class CpuBackend final : public Backend {
  public:
-  CpuBackend(const EngineParameters& parameters, InstructionSet set, int threads)
-      : p_(parameters), set_(set), workers_(threads), chain_(p_, WindowForm::kView) {}
+  CpuBackend(const EngineParameters& parameters, InstructionSet set, std::shared_ptr<SharedWorkers> shared)
+      : p_(parameters), set_(set), shared_(std::move(shared)), chain_(p_, WindowForm::kView) {}
 
   Status open() {
     const Status sizes = chain_.check();
@@ -46,13 +46,14 @@ class CpuBackend final : public Backend {
     for (int i = 0; i < kStageCount; ++i) {
       const Stage stage = static_cast<Stage>(i);
       if (!chain_.runs(stage)) continue;
-      const Status status = chain_.named(stage, kOpen[stage](chain_.task(), {set_, workers_}, &stages_[stage]));
+      const Status status = chain_.named(stage, kOpen[stage](chain_.task(), {set_, shared_->team()}, &stages_[stage]));
       if (!status.ok()) return status;
     }
     return {};
   }
 
   Status run(int, const FrameInput& input, FrameOutput& output) override {
+    const SharedWorkers::Turn turn(*shared_);
     give(input, output);
     for (double& milliseconds : output.stageMilliseconds) milliseconds = std::nan("");
     if (!input.follows) {
@@ -93,7 +94,7 @@ class CpuBackend final : public Backend {
     return bytes;
   }
   const char* instructionSet() const override { return instructionSetName(set_); }
-  int threads() const override { return workers_.count(); }
+  int threads() const override { return shared_->team().count(); }
 
  private:
   void give(const FrameInput& input, FrameOutput& output) {
@@ -115,7 +116,7 @@ class CpuBackend final : public Backend {
   }
 
   Status copy(const Chain::RefinedImages& from, const Chain::RefinedImages& to) {
-    workers_.rows(from.disparity.height, [&](int32_t first, int32_t end) {
+    shared_->team().rows(from.disparity.height, [&](int32_t first, int32_t end) {
       for (int32_t y = first; y < end; ++y) {
         std::copy_n(from.disparity.row(y), from.disparity.width, to.disparity.row(y));
         std::copy_n(from.confidence.row(y), from.confidence.width, to.confidence.row(y));
@@ -126,7 +127,7 @@ class CpuBackend final : public Backend {
 
   const EngineParameters p_;
   const InstructionSet set_;
-  Workers workers_;
+  const std::shared_ptr<SharedWorkers> shared_;
   const Chain chain_;
   std::vector<uint8_t> scratch_[kScratchCount];
   std::unique_ptr<CpuStage> stages_[kStageCount];
@@ -134,13 +135,17 @@ class CpuBackend final : public Backend {
   uint32_t bodyBytes_[2] = {};
 };
 
-/// Returns the threads asked for; for 0, as many as there are cores that this process may use. hardware_concurrency() counts
-/// cores outside of a container's cpuset too, and threads above the set slow each other down.
-int threadsFor(int32_t asked) {
-  if (asked > 0) return asked;
+/// Returns how many cores this process may use. hardware_concurrency() counts cores outside of a container's cpuset too,
+/// and threads above the set slow each other down.
+int allowedCores() {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return CPU_COUNT(&allowed);
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+/// Returns a team of the threads asked for; for 0, the process's team with a thread for each core.
+std::shared_ptr<SharedWorkers> workersFor(int32_t asked) {
+  return asked > 0 ? std::make_shared<SharedWorkers>(asked) : SharedWorkers::ofProcess(allowedCores());
 }
 
 }  // namespace
@@ -150,7 +155,7 @@ Status openCpuBackend(const EngineParameters& parameters, std::unique_ptr<Backen
   Status status = chooseInstructionSet(parameters.instructionSet.c_str(), &set);
   if (!status.ok()) return status;
   try {
-    auto opened = std::make_unique<CpuBackend>(parameters, set, threadsFor(parameters.threads));
+    auto opened = std::make_unique<CpuBackend>(parameters, set, workersFor(parameters.threads));
     status = opened->open();
     if (status.ok()) *backend = std::move(opened);
     return status;

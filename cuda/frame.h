@@ -70,7 +70,8 @@ struct EngineParameters {
   /// For measuring one stage: it runs this many times in every frame, with the same result, and its time is that of all runs.
   Stage repeatedStage = kStageCount;
   int32_t repetitions = 1;  ///< 1 to 10000
-  int32_t threads = 0;      ///< 0 = one per online core
+  int32_t threads = 0;      ///< 0 = the process's team, one thread per core
+  int32_t rank = 0;         ///< among engines that share a GPU: work of a lower rank goes first; 0 = unranked
 
   int32_t at(const char* key) const { return settings.at(key); }
 };

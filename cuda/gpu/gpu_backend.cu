@@ -96,6 +96,14 @@ struct FrameInWork {
   cudaEvent_t copies[4] = {};  ///< begin and end of a timed frame's upload, then of its download
 };
 
+/// Returns the priority of an engine's streams: lower numbers go first, and 0 is the default and the last.
+Status streamPriority(int32_t rank, int* priority) {
+  int least = 0, greatest = 0;
+  if (rank > 0) DEPTHWATT_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+  *priority = rank > 0 ? std::min(greatest + rank - 1, least) : 0;
+  return {};
+}
+
 class GpuBackend final : public Backend {
  public:
   explicit GpuBackend(const EngineParameters& parameters) : p_(parameters), chain_(p_, WindowForm::kPacked) {}
@@ -117,8 +125,10 @@ class GpuBackend final : public Backend {
     DEPTHWATT_TRY(readDeviceFacts(&facts));
     memory_.setRule(chooseInputRule(facts));
     multiprocessors_ = facts.multiprocessors;
+    int priority = 0;
+    DEPTHWATT_TRY(streamPriority(p_.rank, &priority));
     for (cudaStream_t* stream : {&upload_, &compute_, &download_}) {
-      DEPTHWATT_CUDA(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking));
+      DEPTHWATT_CUDA(cudaStreamCreateWithPriority(stream, cudaStreamNonBlocking, priority));
     }
     // A board has few CPU cores and saves power: there the waiting thread sleeps.
     const unsigned how = cudaEventDisableTiming | (facts.integrated ? cudaEventBlockingSync : 0u);

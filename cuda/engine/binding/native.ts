@@ -133,8 +133,10 @@ export interface EngineOptions {
   instructionSet?: InstructionSet;
   /** For measuring: runs one stage so many times in every frame, 1 to 10000, with the same result; its time is that of all. */
   repeatStage?: { stage: StageName; times: number };
-  /** Worker threads; 0 = one per online core. */
+  /** Worker threads; 0 = one per core, shared by the engines of this process, whose frames take turns. */
   threads: number;
+  /** Rank among engines that share a GPU, 1 to 256: work of a lower one goes first. Absent: the device's default. */
+  rank?: number;
   /**
    * Memory that images will be submitted from, such as a camera's buffers; kept until close(). A device page-locks it, so
    * that its copies run next to computation, and a board's GPU reads it in place. A driver's memory is imported there,

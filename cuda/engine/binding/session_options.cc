@@ -194,6 +194,7 @@ EngineParameters readEngineParameters(const Napi::Object& options) {
     p.repetitions = readInteger(repeat, "times", -kAnyInt, kAnyInt);
   }
   p.threads = readInteger(options, "threads", 0, 256);
+  p.rank = readInteger(options, "rank", 0, 256, 0);
   return p;
 }
 

@@ -279,6 +279,14 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   *stream = new EmulatedStream;
   return notWhileCapturing();
 }
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int) {
+  return cudaStreamCreateWithFlags(stream, flags);
+}
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  *least = 0;
+  *greatest = -5;
+  return answer(cudaSuccess);
+}
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   delete stream;
   return answer(cudaSuccess);

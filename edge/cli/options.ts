@@ -2,7 +2,13 @@
 // Options that several commands share, and how a command gets its configuration from them.
 import type { Argument, Command } from "commander";
 import { DepthwattError, isSameFile } from "../../core/index.js";
-import { type FlagValue, type LoadedConfig, loadConfig } from "../config/index.js";
+import {
+  type ConfigRequest,
+  type FlagValue,
+  type LoadedConfig,
+  loadConfig,
+  loadRigs,
+} from "../config/index.js";
 import { PRESET_GROUPS } from "../presets/index.js";
 import { kindOfPath } from "../sources/section.js";
 import { note } from "./output.js";
@@ -11,13 +17,15 @@ export interface ConfigOptions {
   config?: string;
   set?: string[];
   preset?: string;
+  rig?: string;
 }
 
 const collect = (value: string, before: string[] = []) => [...before, value];
 
-/** Adds --config, --set and, unless the command names presets its own way, --preset. */
+/** Adds --config, --rig, --set and, unless the command names presets its own way, --preset. */
 export function withConfig(command: Command, { preset = true } = {}): Command {
   command.option("--config <file>", "configuration file, YAML or JSON");
+  command.option("--rig <name>", "the rig of a configuration file that has several");
   if (preset)
     command.option(
       "--preset <name>",
@@ -119,8 +127,24 @@ export function loadFlagConfig(
   flags: Readonly<Record<string, FlagValue>> = {},
   sourceFlags: Readonly<Record<string, FlagValue>> = {},
 ): LoadedConfig {
-  const { config: file, preset, set } = options;
-  const loaded = loadConfig({ file, preset, set, flags, sourceFlags });
+  const loaded = loadConfig(request(options, flags, sourceFlags));
   for (const sentence of loaded.overruled) note(sentence);
   return loaded;
+}
+
+function request(
+  { config: file, preset, set, rig }: ConfigOptions,
+  flags: Readonly<Record<string, FlagValue>>,
+  sourceFlags: Readonly<Record<string, FlagValue>>,
+): ConfigRequest {
+  return { file, preset, set, rig, flags, sourceFlags };
+}
+
+/** The same for every rig of the file by its name; undefined if it has none, or --rig chooses one. @throws DepthwattError */
+export function loadFlagRigs(
+  options: ConfigOptions,
+  flags: Readonly<Record<string, FlagValue>> = {},
+  sourceFlags: Readonly<Record<string, FlagValue>> = {},
+): ReadonlyMap<string, LoadedConfig> | undefined {
+  return loadRigs(request(options, flags, sourceFlags));
 }

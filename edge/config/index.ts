@@ -14,6 +14,7 @@ export { changedConfig, changedSettings, differences, valueAt } from "./change.j
 export { describedSettings, liveValues, settingDescriptions } from "./describe.js";
 export { type FlagValue, type Origin, OTHER_VARIABLES, type Problem, variableName } from "./layers.js";
 export { type ConfigRequest, type LoadedConfig, loadConfig, originWords } from "./load.js";
+export { loadRigs } from "./load-rigs.js";
 export { matchParameters } from "./match-parameters.js";
 export { type Config, configSchema, jsonSchema, SETTING_BY_KEY, SETTINGS } from "./schema.js";
 export { either, expectedWords, nearestName } from "./words.js";

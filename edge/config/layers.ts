@@ -197,9 +197,9 @@ export function readSettingsFile(path: string): unknown {
   }
 }
 
-export function layerFromFile(path: string): Layer {
+export function layerFromFile(path: string, value = readSettingsFile(path)): Layer {
   const origin: Origin = { kind: "file", name: path };
-  return layerFromObject(readSettingsFile(path), origin, dirname(resolve(path)));
+  return layerFromObject(value, origin, dirname(resolve(path)));
 }
 
 /** Text to a value: as it stands where the setting takes text, else read as YAML does; empty unsets an optional one. */

@@ -9,7 +9,6 @@ import {
   type Layer,
   layerFromAssignments,
   layerFromEnvironment,
-  layerFromFile,
   layerFromFlags,
   layerFromPreset,
   layerFromValues,
@@ -17,6 +16,7 @@ import {
   type Origin,
   type Problem,
 } from "./layers.js";
+import { readFileLayers } from "./rigs.js";
 import { brokenRules } from "./rules.js";
 import { type Config, SETTING_BY_KEY, SETTINGS } from "./schema.js";
 import { layerFromSourceFlags } from "./source-flags.js";
@@ -24,6 +24,8 @@ import { layerFromSourceFlags } from "./source-flags.js";
 export interface ConfigRequest {
   /** Configuration file; else the variable DEPTHWATT_CONFIG, else none. */
   file?: string | undefined;
+  /** `--rig NAME`: the rig of the file; needed where the file has several. */
+  rig?: string | undefined;
   /** `--preset NAME`. */
   preset?: string | undefined;
   /** `--set key=value`, in order. */
@@ -98,16 +100,21 @@ export function raise(problems: readonly Problem[]): never {
   throw new DepthwattError(code, message, { ...hint, context: { problems } });
 }
 
+/** Returns the configuration file of a request; undefined: there is none. */
+export function configFile({ file, environment = process.env }: ConfigRequest): string | undefined {
+  return file ?? (environment.DEPTHWATT_CONFIG || undefined);
+}
+
 /**
  * Reads, merges and checks every source of settings.
- * @throws DepthwattError CONFIG_UNREADABLE (a file), USAGE (a malformed --set), CONFIG_UNKNOWN_KEY or CONFIG_INVALID with
+ * @throws DepthwattError CONFIG_UNREADABLE (a file), USAGE (a malformed --set, no or an unknown rig), CONFIG_UNKNOWN_KEY or CONFIG_INVALID with
  *   every problem at once, in `context.problems` too
  */
 export function loadConfig(request: ConfigRequest = {}): LoadedConfig {
   const environment = request.environment ?? process.env;
-  const file = request.file ?? (environment.DEPTHWATT_CONFIG || undefined);
+  const rig = readFileLayers(configFile(request), request.rig);
   const above = [
-    ...(file === undefined ? [] : [layerFromFile(file)]),
+    ...rig.layers,
     layerFromEnvironment(environment),
     layerFromFlags(request.flags ?? {}),
     layerFromAssignments(request.set ?? []),
@@ -135,6 +142,7 @@ export function loadConfig(request: ConfigRequest = {}): LoadedConfig {
     }
   }
   if (problems.length > 0) raise(problems);
+  if (rig.name !== undefined && !rig.namesDevice) values.set("device", `${values.get("device")}-${rig.name}`);
   const config = nest(values);
   for (const { keys, text } of brokenRules(config, origins)) {
     // The last one given is the one to blame, so a default is never named as the culprit next to a flag.

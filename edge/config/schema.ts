@@ -82,5 +82,11 @@ export function jsonSchema(): Record<string, unknown> {
       if (typeof jsonSchema.default === "function") delete jsonSchema.default;
     },
   });
-  return { ...schema, title: "depthwatt configuration" };
+  const rigs = {
+    type: "object",
+    description: "Several pairs of cameras: by name, the settings of each that differ from the top level.",
+    additionalProperties: { $ref: "#" },
+  };
+  const properties = { ...(schema.properties as object), rigs };
+  return { ...schema, properties, title: "depthwatt configuration" };
 }

@@ -50,14 +50,19 @@ function assign(document: Document, path: readonly string[], value: unknown): vo
   else document.setIn(path, value);
 }
 
-/** The text of a configuration file with these values in it. @throws Error saying why that cannot be done */
-export function withSettings(text: string, change: SettingsChange): string {
+/**
+ * The text of a configuration file with these values in it.
+ * @param group the group that they are in, such as ["rigs", "front"]; default: the top level
+ * @throws Error saying why that cannot be done
+ */
+export function withSettings(text: string, change: SettingsChange, group: readonly string[] = []): string {
   const document = yaml().parseDocument(text);
   const [error] = document.errors;
   if (error !== undefined) throw new Error(error.message.split("\n")[0]);
   const before = document.toJS();
-  const paths = Object.keys(change).map((key) => key.split("."));
-  for (const path of paths) assign(document, path, change[path.join(".")]);
+  const keys = Object.keys(change);
+  const paths = keys.map((key) => [...group, ...key.split(".")]);
+  for (const [index, key] of keys.entries()) assign(document, paths[index]!, change[key]);
   const after = document.toString({ lineWidth: 0 });
   if (others(yaml().parseDocument(after).toJS(), paths) !== others(before, paths))
     throw new Error("other settings of the file share what would be changed, by an anchor");
@@ -67,17 +72,19 @@ export function withSettings(text: string, change: SettingsChange): string {
 /**
  * Replaces the file at once, or not at all; its mode stays.
  * @param load the configuration that the next start would have with another file in place of this one
+ * @param group as withSettings() has it
  * @throws DepthwattError OUTPUT_UNWRITABLE
  */
 export function saveSettings(
   file: string,
   change: SettingsChange,
   load: (candidate: string) => Config,
+  group: readonly string[] = [],
 ): SavedSettings {
   let temporary: string | undefined;
   try {
     const place = realpathSync(file);
-    const after = withSettings(readFileSync(place, "utf8"), change);
+    const after = withSettings(readFileSync(place, "utf8"), change, group);
     temporary = `${place}.${process.pid}.new`;
     writeFileSync(temporary, after, { mode: statSync(place).mode & 0o7777, flush: true });
     const next = load(temporary);

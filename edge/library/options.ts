@@ -9,6 +9,8 @@ export interface DepthwattOptions {
   preset?: string;
   /** Configuration file, YAML or JSON. */
   config?: string;
+  /** The rig of a configuration file that has several. */
+  rig?: string;
   /** Calibration file, or two joined by a comma. Without one the images are taken as rectified, and there is no depth. */
   calibration?: string;
   algorithm?: SettingValues["match.algorithm"];
@@ -27,7 +29,16 @@ export interface DepthwattOptions {
  * @throws DepthwattError CONFIG_*, USAGE (a preset)
  */
 export function configFrom(options: DepthwattOptions, below: SettingsChange = {}): Config {
-  const { preset, config: file, calibration, algorithm, minDisparity, numDisparities, settings } = options;
+  const {
+    preset,
+    config: file,
+    rig,
+    calibration,
+    algorithm,
+    minDisparity,
+    numDisparities,
+    settings,
+  } = options;
   const values = {
     ...below,
     "calibration.file": calibration,
@@ -36,7 +47,7 @@ export function configFrom(options: DepthwattOptions, below: SettingsChange = {}
     "match.numDisparities": numDisparities,
     ...settings,
   };
-  return loadConfig({ file, preset, values, environment: {} }).config;
+  return loadConfig({ file, rig, preset, values, environment: {} }).config;
 }
 
 export const warningHandler = ({ onWarning }: DepthwattOptions): ((warning: string) => void) =>

@@ -2,7 +2,7 @@
 // doctor --service: runs the doctor in the sandbox of the installed unit, as its user, by systemd-run.
 import { spawnSync } from "node:child_process";
 import { DepthwattError } from "../../../core/index.js";
-import { loadFlagConfig } from "../../cli/options.js";
+import { type ConfigOptions, loadFlagConfig } from "../../cli/options.js";
 import { checkInstance, settingsFile, unitName } from "../../service/install-plan.js";
 import { mainScript } from "../../service/packaged.js";
 import { installedUnit } from "./look-at-gpu-nodes.js";
@@ -32,8 +32,8 @@ const credentials = (unit: string) => `/run/credentials/${unit}.service/`;
 const TRANSIENT = "depthwatt-doctor";
 
 /** The flag that reads the broker's password where the transient unit has it. */
-function passwordFlag(file: string, unit: string): string[] {
-  const { passwordFile } = loadFlagConfig({ config: file }).config.outputs.mqtt;
+function passwordFlag(options: ConfigOptions, unit: string): string[] {
+  const { passwordFile } = loadFlagConfig(options).config.outputs.mqtt;
   if (!passwordFile?.startsWith(credentials(unit))) return [];
   const moved = passwordFile.replace(credentials(unit), credentials(TRANSIENT));
   return ["--set", `outputs.mqtt.passwordFile=${moved}`];
@@ -51,6 +51,7 @@ function start(properties: readonly string[], words: readonly string[]) {
 
 export interface InServiceOptions {
   config?: string;
+  rig?: string;
   /** Name of a pair of cameras; true: the board's only service. */
   service: string | true;
   set?: string[];
@@ -62,7 +63,7 @@ export interface InServiceOptions {
  * @returns its exit code
  * @throws DepthwattError SERVICE_FAILED
  */
-export function doctorInService({ service, config, set = [], json = false }: InServiceOptions): number {
+export function doctorInService({ service, config, rig, set = [], json = false }: InServiceOptions): number {
   const instance = service === true ? undefined : service;
   if (instance !== undefined) checkInstance(instance);
   const unit = unitName(instance);
@@ -76,9 +77,11 @@ export function doctorInService({ service, config, set = [], json = false }: InS
       hint: "Run 'sudo depthwatt doctor --service'.",
     });
   const file = config ?? settingsFile(instance);
-  const more = [...set.flatMap((one) => ["--set", one]), ...(json ? ["--json"] : [])];
+  const chosen = { config: file, ...(rig !== undefined && { rig }) };
+  const rigWords = rig === undefined ? [] : ["--rig", rig];
+  const more = [...rigWords, ...set.flatMap((one) => ["--set", one]), ...(json ? ["--json"] : [])];
   const words = [process.execPath, mainScript(), "doctor", "--config", file];
-  words.push(...passwordFlag(file, unit), ...more);
+  words.push(...passwordFlag(chosen, unit), ...more);
   let properties = sandboxProperties(text);
   for (;;) {
     const { status, stdout, stderr, error } = start(properties, words);

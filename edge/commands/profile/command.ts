@@ -161,6 +161,7 @@ export function define(command: Command): void {
     .option("--stage-rounds <n>", "rounds that leave out or repeat each stage, to measure its cost", "0")
     .option("--repeat-stages <list>", "stages that those rounds repeat, such as match=3,median=40")
     .option("--config <file>", "also measure capture in those rounds, with the source of this configuration")
+    .option("--rig <name>", "the rig of that configuration, if it has several")
     .option(
       "--foreign <command>",
       "also measure the engine of a helper (source.foreign) on the images {left} and {right}, with {disparities}",

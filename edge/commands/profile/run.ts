@@ -57,6 +57,7 @@ export interface ProfileOptions {
   stageRounds: string;
   repeatStages?: string;
   config?: string;
+  rig?: string;
   foreign?: string;
   backend: string;
   sensor: string;
@@ -210,7 +211,12 @@ export async function runProfile(folder: string, options: ProfileOptions): Promi
       meter,
       backend,
       foreign: options.foreign,
-      cameras: loadConfig({ environment: {}, file: options.config, set: ["board=none"] }).config,
+      cameras: loadConfig({
+        environment: {},
+        file: options.config,
+        rig: options.rig,
+        set: ["board=none"],
+      }).config,
       threads: 0,
       seconds,
       warmUpSeconds,

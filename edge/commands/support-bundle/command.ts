@@ -37,9 +37,10 @@ const serviceConfig = ({ config }: BundleOptions): ConfigOptions =>
   config === undefined && existsSync(CONFIG_FILE) ? { config: CONFIG_FILE } : {};
 
 /** The flags that choose the configuration, for other commands. */
-function configFlags({ config, set = [], preset }: ConfigOptions): string[] {
+function configFlags({ config, rig, set = [], preset }: ConfigOptions): string[] {
   return [
     ...(config === undefined ? [] : ["--config", config]),
+    ...(rig === undefined ? [] : ["--rig", rig]),
     ...(preset === undefined ? [] : ["--preset", preset]),
     ...set.flatMap((one) => ["--set", one]),
   ];
@@ -69,7 +70,8 @@ async function writeBundle(options: BundleOptions): Promise<void> {
   try {
     config = loadFlagConfig(given).config;
   } catch (error) {
-    if (!isDepthwattError(error)) throw error;
+    // Without a rig the secrets of its settings would not be known.
+    if (!isDepthwattError(error) || error.code === "USAGE") throw error;
     note(`note: ${error.message}`);
   }
   const { redact, unreadable } = createRedactor(secretFiles(config), settingTexts(config, given.config));

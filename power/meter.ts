@@ -89,6 +89,11 @@ export class Meter {
     return this.#sensor;
   }
 
+  /** The idle baseline; unavailable before it was measured. */
+  get idleWatts(): Figure {
+    return this.#idle;
+  }
+
   /** Readings per second. */
   get rateHz(): number {
     return this.#rateHz;

@@ -3,13 +3,13 @@
 // budget is the fault it exists to prevent, being a step too low for ten seconds is not.
 import { mean } from "../../core/index.js";
 import { Knowledge, type LevelFigures } from "./knowledge.js";
-import type { QualityLevel } from "./ladder.js";
+import type { GovernorLevel, QualityLevel } from "./ladder.js";
 import { type Decision, type GovernorGoal, GOVERNOR_LIMITS as LIMITS, type Observation } from "./limits.js";
 
 const KEPT = 5;
 
-export class Governor {
-  readonly levels: readonly QualityLevel[];
+export class Governor<Level extends GovernorLevel = QualityLevel> {
+  readonly levels: readonly Level[];
   readonly goal: GovernorGoal;
   readonly #knowledge: Knowledge;
   readonly #dwellMs: number[];
@@ -30,7 +30,7 @@ export class Governor {
    * @param start the level to begin at; default the best one that the table says is within the budget, else the best
    */
   constructor(
-    levels: readonly QualityLevel[],
+    levels: readonly Level[],
     goal: GovernorGoal,
     table: readonly LevelFigures[] = [],
     start?: number,

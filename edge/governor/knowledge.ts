@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Estimates each level's watts and speed: from a profile, from observation, or only from its work. Watts are kept as
 // differences between levels, because heat and other programs move all levels together.
-import { type QualityLevel, relativeWork } from "./ladder.js";
+import { type GovernorLevel, relativeWork } from "./ladder.js";
 
 /** Watts and frames per second of a level, as a profile gives them; undefined = not in the profile. */
 export interface LevelFigures {
@@ -15,14 +15,14 @@ const LEARNING = 0.3;
 const FOLLOWING = 0.7;
 
 export class Knowledge {
-  readonly #levels: readonly QualityLevel[];
+  readonly #levels: readonly GovernorLevel[];
   readonly #watts: (number | undefined)[];
   readonly #capacity: (number | undefined)[];
   /** Watts drawn now beyond the known ones, at any level. */
   #common = 0;
   #lastLevel: number | undefined;
 
-  constructor(levels: readonly QualityLevel[], table: readonly LevelFigures[] = []) {
+  constructor(levels: readonly GovernorLevel[], table: readonly LevelFigures[] = []) {
     this.#levels = levels;
     this.#watts = levels.map((_, i) => table[i]?.watts);
     this.#capacity = levels.map((_, i) => table[i]?.capacityFps);

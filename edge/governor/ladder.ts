@@ -63,8 +63,14 @@ export function levelName(level: Omit<QualityLevel, "name">): string {
   ].join(", ");
 }
 
+/** A level as the governor sees it: of one ladder, or of several that are walked together. */
+export type GovernorLevel = Pick<QualityLevel, "name" | "rateHz" | "mode"> &
+  (Pick<QualityLevel, "halfResolution" | "numDisparities" | "workPerCell"> | { work: number });
+
 /** Work of a frame in relation to other levels: that of its cells, and what every pixel costs without them. */
-export function relativeWork({ halfResolution, numDisparities, workPerCell }: QualityLevel): number {
+export function relativeWork(level: GovernorLevel): number {
+  if ("work" in level) return level.work;
+  const { halfResolution, numDisparities, workPerCell } = level;
   return halfResolution
     ? (numDisparities * workPerCell * 0.5 + WORK_PER_PIXEL) / 4
     : numDisparities * workPerCell + WORK_PER_PIXEL;

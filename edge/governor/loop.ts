@@ -13,7 +13,7 @@ export interface GovernorLoopOptions {
   governor: Governor;
   engine: AdjustableEngine;
   gate: RateGate;
-  meter: Meter;
+  meter: Pick<Meter, "recent">;
   /** Undefined where no level names a power mode. */
   modes?: PowerModes | undefined;
   /** Undefined where no level limits a clock; with the reason where the settings ask for it in vain. */
@@ -27,16 +27,25 @@ export interface GovernorLoopOptions {
   onProblem?: (problem: Error) => void;
 }
 
-const INTERVAL_MS = 1000;
+export const INTERVAL_MS = 1000;
 /** A little more than the interval, so that a window of the meter is never too short. */
-const WINDOW_SECONDS = 1.05;
+export const WINDOW_SECONDS = 1.05;
 
 const shownClocks = ({ gpu, emc }: ClockTargets) => ({
   gpuMegahertz: gpu === undefined ? null : gpu / 1e6,
   emcMegahertz: emc === undefined ? null : emc / 1e6,
 });
 
-export class GovernorLoop {
+/** The governor of a run: of it alone, or its part in one that governs several rigs. */
+export interface RunGovernor {
+  start(): void;
+  stop(): Promise<void>;
+  /** The ladder in use. */
+  readonly levels: readonly QualityLevel[];
+  readonly figures: GovernorFigures;
+}
+
+export class GovernorLoop implements RunGovernor {
   readonly #options: GovernorLoopOptions;
   #timer: NodeJS.Timeout | undefined;
   #frames = 0;

@@ -34,7 +34,9 @@ export const shownFrames = { sets: 0, skipped: 0, damaged: 0, outOfOrder: 0, dec
 
 export function connect(): void {
   const scheme = location.protocol === "https:" ? "wss" : "ws";
-  post({ type: "connect", url: `${scheme}://${location.host}${SOCKET_PATH}` });
+  // A rig's page is in a folder.
+  const folder = location.pathname.slice(0, location.pathname.lastIndexOf("/"));
+  post({ type: "connect", url: `${scheme}://${location.host}${folder}${SOCKET_PATH}` });
 }
 
 export const login = (password: string) => post({ type: "login", password });

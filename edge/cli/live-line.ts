@@ -32,7 +32,8 @@ export function figuresLine(figures: RunFigures): string {
   ].join(" | ");
 }
 
-function powerWords({ power }: RunFigures): string {
+/** "12.10 W, 2.47 fps/W" */
+export function powerWords({ power }: Pick<RunFigures, "power">): string {
   if (!power.available) return "watts unavailable";
   const perWatt = typeof power.fpsPerWatt === "number" ? `, ${power.fpsPerWatt.toFixed(2)} fps/W` : "";
   return `${power.watts.toFixed(2)} W${perWatt}`;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Formats an error for the user: one line and a hint for a known error, the stack for an unknown one.
 import { CommanderError } from "commander";
-import { DepthwattError, ERROR_CATALOGUE, type ErrorCode, printable, redactUrl } from "../../core/index.js";
+import { ERROR_CATALOGUE, printable, redactUrl } from "../../core/index.js";
+import { codedError } from "../contracts/coded-error.js";
 import { journalFields, leadsToJournal, sendToJournal } from "../service/journal.js";
 import { note, paint, printJsonError } from "./output.js";
 
@@ -30,19 +31,6 @@ function say(message: string, hint: string, code: string, json: boolean): void {
   note(`${paint("bold", "hint:", process.stderr)} ${error.hint}`);
 }
 
-/** Errors of the addon carry a code of the catalogue without being of our class; those of Node that no code of ours caught. */
-function catalogued(error: unknown): DepthwattError | undefined {
-  if (error instanceof DepthwattError) return error;
-  if (!(error instanceof Error)) return undefined;
-  const { code } = error as { code?: unknown };
-  if (code === "EMFILE" || code === "ENFILE")
-    return new DepthwattError("FILES_EXHAUSTED", `cannot open another file: ${error.message}`, {
-      cause: error,
-    });
-  if (typeof code !== "string" || !Object.hasOwn(ERROR_CATALOGUE, code)) return undefined;
-  return new DepthwattError(code as ErrorCode, error.message, { cause: error });
-}
-
 /** Commander's message is "error: what\n(Did you mean x?)". */
 function reportUsage(error: CommanderError, commandLine: string, json: boolean): number {
   if (error.exitCode === 0) return 0;
@@ -66,7 +54,7 @@ function reportUsage(error: CommanderError, commandLine: string, json: boolean):
  */
 export function reportError(error: unknown, commandLine: string, json = false): number {
   if (error instanceof CommanderError) return reportUsage(error, commandLine, json);
-  const known = catalogued(error);
+  const known = codedError(error);
   if (known && known.code !== "INTERNAL") {
     say(known.message, known.hint, known.code, json);
     return known.exitCode;

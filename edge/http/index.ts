@@ -3,6 +3,7 @@
 export { createGate } from "./access.js";
 export { isFromThisMachine, isLoopback } from "./guard.js";
 export { PasswordGate } from "./password.js";
+export { RoutesBelow } from "./routes-below.js";
 export {
   DEFAULT_PORT,
   type HttpOptions,

@@ -96,6 +96,13 @@ export class HttpServer implements HttpRoutes {
     this.#sockets.set(path, { handler, options });
   }
 
+  /** Answers a path and all paths below it no more. */
+  remove(path: string): void {
+    for (const routes of [this.#pages, this.#sockets])
+      for (const route of routes.keys())
+        if (route === path || route.startsWith(`${path}/`)) routes.delete(route);
+  }
+
   /** True where only this machine reaches it. */
   get loopback(): boolean {
     return isLoopback(this.#options.address);

@@ -20,7 +20,11 @@ export class SharedHttp {
 
   /** @throws DepthwattError HTTP_UNAVAILABLE, CONFIG_INVALID, CONFIG_UNREADABLE */
   access(): Promise<OpenHttp> {
-    this.#opening ??= this.#open();
+    this.#opening ??= this.#open().catch((error: unknown) => {
+      // The port may be free when a rig asks again.
+      this.#opening = undefined;
+      throw error;
+    });
     return this.#opening;
   }
 

@@ -28,12 +28,13 @@ type Settings = Record<OutputKind, object>;
 export class PreparedOutputs {
   readonly #prepared = new Map<OutputKind, Prepared>();
 
-  constructor(settings: Settings) {
+  /** @param given prepared already, by kind */
+  constructor(settings: Settings, given: ReadonlyMap<OutputKind, Prepared> = new Map()) {
     for (const kind of OUTPUT_KINDS) {
       const { off, prepare } = outputDefinition(kind);
       const own = settings[kind] as never;
       if (prepare === undefined || off(own) !== undefined) continue;
-      const prepared = prepare(own);
+      const prepared = given.get(kind) ?? prepare(own);
       if (prepared !== undefined) this.#prepared.set(kind, prepared);
     }
   }
@@ -67,7 +68,10 @@ export class Outputs {
     this.#events = events;
   }
 
-  /** @throws DepthwattError of the first output that cannot be opened; OUTPUT_FAILED where its error has no code */
+  /**
+   * @param elsewhere reasons of outputs that another part of the process has opened
+   * @throws DepthwattError of the first output that cannot be opened; OUTPUT_FAILED where its error has no code
+   */
   async open(
     settings: Settings,
     prepared: PreparedOutputs,
@@ -75,6 +79,7 @@ export class Outputs {
       OutputContext<unknown>,
       "settings" | "prepared" | "notice" | "broker" | "zones" | "alarms" | "showGrid"
     >,
+    elsewhere: Partial<Record<OutputKind, string>> = {},
   ): Promise<void> {
     const context = {
       ...given,
@@ -88,7 +93,7 @@ export class Outputs {
     for (const kind of OUTPUT_KINDS) {
       const definition = outputDefinition(kind);
       const own = settings[kind] as never;
-      const off = definition.off(own);
+      const off = definition.off(own) ?? elsewhere[kind];
       if (off !== undefined) {
         this.#off[kind] = off;
         continue;

@@ -2,7 +2,7 @@
 // The settings of a run and how they change while it runs: all keys of a request or none, between two frames, one request after
 // the other.
 import { type Config, changedConfig, type SettingsChange, valueAt } from "../config/index.js";
-import type { GovernorLoop } from "../governor/index.js";
+import type { RunGovernor } from "../governor/index.js";
 import { runEngineOptions } from "./engine-options.js";
 import { cameraInfo } from "./info.js";
 import type { NextInput } from "./live-input.js";
@@ -26,7 +26,7 @@ export class LiveSettings {
   readonly #events: LiveSettingsEvents;
   #config: Config;
   #parts: RuntimeParts | undefined;
-  #governor: GovernorLoop | undefined;
+  #governor: RunGovernor | undefined;
   #running = false;
   #searchChanged = false;
   #colourNote: string | undefined;
@@ -44,7 +44,7 @@ export class LiveSettings {
     return this.#config;
   }
 
-  get governor(): GovernorLoop | undefined {
+  get governor(): RunGovernor | undefined {
     return this.#governor;
   }
 
@@ -93,7 +93,12 @@ export class LiveSettings {
       if (!isWanted() || this.#ending.aborted) return;
       const { description } = parts.source;
       // The engine must give up the memory of the images before the source does.
-      const options = runEngineOptions(this.#config, { description }, health.corrected(input.geometry));
+      const options = runEngineOptions(
+        this.#config,
+        { description },
+        health.corrected(input.geometry),
+        parts.shared,
+      );
       let closed: Promise<void> | undefined;
       await engine.change(options, false, () => {
         pipeline.discardWaiting("dutyCycle");
@@ -114,7 +119,12 @@ export class LiveSettings {
       const { next, isSame } = await input.reopen(this.#config, this.#ending);
       try {
         if (isSame) {
-          const options = runEngineOptions(this.#config, next.source, health.corrected(next.geometry));
+          const options = runEngineOptions(
+            this.#config,
+            next.source,
+            health.corrected(next.geometry),
+            parts.shared,
+          );
           await engine.change(options, false, () => next.takeOver());
         } else await this.#change(parts, this.#config, [], next);
       } catch (error) {
@@ -160,7 +170,7 @@ export class LiveSettings {
     const { engine, health, input } = parts;
     const regoverned = next !== undefined || changed.some((key) => GOVERNED.test(key));
     const geometry = next?.geometry ?? health.corrected(input.geometry);
-    const options = runEngineOptions(config, next?.source ?? parts.source, geometry);
+    const options = runEngineOptions(config, next?.source ?? parts.source, geometry, parts.shared);
     const governor = regoverned ? this.#governorFor(parts, config, next) : this.#governor;
     // The levels of the old governor come from the old settings.
     if (regoverned) await this.#governor?.stop();
@@ -174,7 +184,7 @@ export class LiveSettings {
   }
 
   /** @returns a governor that is not started; undefined if the configuration asks for none. @throws DepthwattError */
-  #governorFor(parts: RuntimeParts, config: Config, next?: NextInput): GovernorLoop | undefined {
+  #governorFor(parts: RuntimeParts, config: Config, next?: NextInput): RunGovernor | undefined {
     return openGovernor(config, parts, {
       source: next?.source ?? parts.source,
       onChange: (reason) => this.#events.onNotice(`governor: ${reason}`),
@@ -187,7 +197,7 @@ export class LiveSettings {
     parts: RuntimeParts,
     config: Config,
     changed: readonly string[],
-    governor: GovernorLoop | undefined,
+    governor: RunGovernor | undefined,
     next: NextInput | undefined,
   ): void {
     const { pipeline, outputs, input } = parts;

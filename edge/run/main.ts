@@ -2,6 +2,7 @@
 // The composition root: what depthwatt is made of, in the order in which a frame passes.
 //   capture -> pair -> rectify -> match -> refine -> depth -> encode -> publish, and power next to it
 import { qualityWords } from "../../cuda/index.js";
+import type { Meter } from "../../power/index.js";
 import { type BoardChoice, type Config, chooseBoard } from "../config/index.js";
 import { loadNative } from "../contracts/native.js";
 import { CountsByCause } from "../contracts/statistics.js";
@@ -24,11 +25,13 @@ import { openControl } from "./open-control.js";
 import type { RuntimeParts } from "./parts.js";
 import { Reporter } from "./reporter.js";
 import { Runtime, type RuntimeEvents, type RuntimeHost } from "./runtime.js";
+import type { SharedParts } from "./shared-parts.js";
 
 /**
  * Opens everything the configuration asks for; `run()` of the result starts it.
  * @param frames ends the run after this many frames
  * @param host requests that control accepts in addition to settings
+ * @param shared the parts that this process has once for several rigs; default: the run opens them itself
  * @throws DepthwattError of the part that cannot be opened; the parts opened before are closed again
  */
 export async function openRuntime(
@@ -36,11 +39,12 @@ export async function openRuntime(
   frames: number | undefined,
   events: RuntimeEvents,
   host: RuntimeHost = {},
+  shared?: SharedParts,
 ): Promise<Runtime> {
   const runtime = new Runtime(config, events);
   try {
     // Outputs with their own thread start it now, while the rest is opened.
-    const prepared = runtime.owns(new PreparedOutputs(config.outputs));
+    const prepared = runtime.owns(shared?.prepare(config.outputs) ?? new PreparedOutputs(config.outputs));
     const drops = new CountsByCause();
     const input = await openInput(runtime, drops);
     const duty = createDutyCycle(runtime);
@@ -49,16 +53,16 @@ export async function openRuntime(
       (cause) => drops.add(cause),
       (pair) => duty.admit(pair),
     );
-    const engine = openEngine(runtime, input, source);
+    const engine = openEngine(runtime, input, source, shared);
     const gpu = openGpuRetry(runtime, engine);
     const health = openRigWatch(runtime, input, engine);
     const matching = openMatchWatch(runtime, engine, health);
     const snapshots = openSnapshots(runtime, input);
-    const outputs = await openOutputs(runtime, host, { prepared, input, engine, snapshots });
+    const outputs = await openOutputs(runtime, host, { prepared, input, engine, snapshots, shared });
     const board = chooseBoard(config.board);
-    const meter = openPower(runtime, board);
+    const meter = shared?.meter ?? openPower(runtime, board);
     const pipeline = joinPipeline(runtime, { source, input, engine, outputs, snapshots }, drops, frames);
-    const energyLog = openEnergyLog(runtime, { meter, engine, pipeline, duty });
+    const energyLog = shared ? NO_LOG : openEnergyLog(runtime, { meter, engine, pipeline, duty });
     const parts = {
       board,
       source,
@@ -73,6 +77,7 @@ export async function openRuntime(
       pipeline,
       outputs,
       snapshots,
+      shared,
     };
     runtime.assemble({ ...parts, reporter: createReporter(runtime, parts) });
     return runtime;
@@ -81,6 +86,9 @@ export async function openRuntime(
     throw error;
   }
 }
+
+/** The energy log of a rig: its board has one for all of them. */
+const NO_LOG: RuntimeParts["energyLog"] = { begin() {}, end() {} };
 
 /** Opens capture and pairing. */
 async function openInput(runtime: Runtime, drops: CountsByCause): Promise<LiveInput> {
@@ -105,8 +113,13 @@ function createDutyCycle(runtime: Runtime): DutyCycle {
 }
 
 /** Opens the engine: rectify, match, refine, depth, encode. */
-function openEngine(runtime: Runtime, { geometry }: LiveInput, source: RateGate): AdjustableEngine {
-  const engine = new AdjustableEngine(runEngineOptions(runtime.config, source, geometry), {
+function openEngine(
+  runtime: Runtime,
+  { geometry }: LiveInput,
+  source: RateGate,
+  shared: SharedParts | undefined,
+): AdjustableEngine {
+  const engine = new AdjustableEngine(runEngineOptions(runtime.config, source, geometry, shared), {
     onProblem: (problem) => runtime.notice(problem.message),
     onChange: (options) => runtime.engineChanged(options),
   });
@@ -154,7 +167,7 @@ function openSnapshots(runtime: Runtime, input: LiveInput): Snapshots {
   }));
 }
 
-interface Published extends Pick<RuntimeParts, "input" | "engine" | "snapshots"> {
+interface Published extends Pick<RuntimeParts, "input" | "engine" | "snapshots" | "shared"> {
   prepared: PreparedOutputs;
 }
 
@@ -162,11 +175,11 @@ interface Published extends Pick<RuntimeParts, "input" | "engine" | "snapshots">
 async function openOutputs(
   runtime: Runtime,
   host: RuntimeHost,
-  { prepared, input, engine, snapshots }: Published,
+  { prepared, input, engine, snapshots, shared }: Published,
 ): Promise<Outputs> {
   const { config } = runtime;
   const onProblem = (problem: Error) => runtime.notice(`http: ${problem.message}`);
-  const http = runtime.owns(new SharedHttp(config.http, onProblem));
+  const http = shared === undefined ? runtime.owns(new SharedHttp(config.http, onProblem)) : undefined;
   const outputs = new Outputs({
     onNotice: (text) => runtime.notice(text),
     onProblem: (problem) => runtime.outputProblem(problem),
@@ -174,25 +187,34 @@ async function openOutputs(
   runtime.owns(outputs);
   // Closed before the outputs, which answer the requests that still wait.
   runtime.owns(snapshots);
-  await outputs.open(config.outputs, prepared, {
+  const context = {
     ...input.picture,
     base: config.base,
     device: config.device,
-    http: () => http.access(),
+    http: () => shared?.http() ?? (http as SharedHttp).access(),
     control: openControl(runtime, snapshots, host),
     totals: () => runtime.totals,
     searched: () => {
       const { minDisparity, numDisparities } = engine.match;
       return { min: minDisparity, max: minDisparity + numDisparities };
     },
-  });
+  };
+  await outputs.open(config.outputs, prepared, context, shared && { energy: "all rigs have one energy log" });
   return outputs;
 }
 
-function openPower(runtime: Runtime, { totalRule }: BoardChoice): RuntimeParts["meter"] {
-  return runtime.owns(
-    openMeter({ ...runtime.config.power, native: loadNative(), ...(totalRule && { totalRule }) }),
-  );
+function openPower(runtime: Runtime, board: BoardChoice): RuntimeParts["meter"] {
+  return runtime.owns(openBoardMeter(runtime.config, board));
+}
+
+/** Opens the meter of the board. @throws DepthwattError CONFIG_INVALID */
+export function openBoardMeter({ power }: Config, { totalRule }: BoardChoice): Meter {
+  return openMeter({ ...power, native: loadNative(), ...(totalRule && { totalRule }) });
+}
+
+/** Describes the matching, such as "sgm, 4 paths, 128 disparities". */
+export function matcherWords({ match }: Pick<AdjustableEngine, "match">): string {
+  return [match.algorithm, ...qualityWords(match), `${match.numDisparities} disparities`].join(", ");
 }
 
 /** Logs frame rate, power and energy per frame at intervals. */
@@ -208,10 +230,7 @@ function openEnergyLog(
       },
       frames: () => pipeline.frames,
       asleepSeconds: () => duty.asleepSeconds,
-      matcher: () => {
-        const { algorithm, numDisparities } = engine.match;
-        return [algorithm, ...qualityWords(engine.match), `${numDisparities} disparities`].join(", ");
-      },
+      matcher: () => matcherWords(engine),
       onRecord: (record) => runtime.energyLogged(record),
     }),
   );

@@ -3,12 +3,13 @@
 import type { PairSource } from "../../camera/index.js";
 import { DepthwattError } from "../../core/index.js";
 import type { MatchParameters } from "../../cuda/index.js";
-import type { ClockTargets } from "../../power/index.js";
+import type { ClockTargets, Meter } from "../../power/index.js";
 import type { Config } from "../config/index.js";
 import type { Unavailable } from "../contracts/availability.js";
+import { BoardGovernor } from "../governor/board-governor.js";
 import { Governor } from "../governor/governor.js";
 import { type QualityLevel, qualityLadder } from "../governor/ladder.js";
-import { GovernorLoop } from "../governor/loop.js";
+import { GovernorLoop, type RunGovernor } from "../governor/loop.js";
 import { type MeasuredLadder, measuredLadder, profiledClocks } from "../governor/measured.js";
 import type { RateGate } from "../governor/rate-gate.js";
 import type { AdjustableEngine } from "../pipeline/adjustable-engine.js";
@@ -18,9 +19,12 @@ import { PowerModes } from "../profile/power-modes.js";
 import { readProfile } from "../profile/store.js";
 import type { Profile } from "../profile/types.js";
 import type { RuntimeParts } from "./parts.js";
+import type { SharedParts } from "./shared-parts.js";
 
 /** The parts that a governor reads and changes. */
-type Governed = Pick<RuntimeParts, "engine" | "meter" | "pipeline" | "duty"> & { source: RateGate };
+type Governed = Pick<RuntimeParts, "engine" | "meter" | "pipeline" | "duty" | "shared"> & {
+  source: RateGate;
+};
 
 export interface OpenGovernorOptions {
   /** The running source, or its replacement. */
@@ -82,6 +86,64 @@ function choosesCoarseToFine(
   return search !== undefined && "chosen" in search && search.chosen === "coarseToFine";
 }
 
+interface LadderParts extends Pick<Governed, "engine"> {
+  source: PairSource;
+}
+
+/** The quality ladder of a run. @param modes power modes at its end, best first */
+function runLadder(
+  config: Config,
+  { engine, source }: LadderParts,
+  modes: readonly string[],
+): QualityLevel[] {
+  const { minFps } = config.power;
+  const match = matchParameters(config.match);
+  return qualityLadder({
+    match,
+    sourceHz: source.description.rateHz,
+    half: engine.tryOut({ ...match, halfResolution: true }) !== undefined,
+    takesCoarseToFine: (lowered) => choosesCoarseToFine(engine, match, lowered),
+    ...(minFps !== undefined && { minFps }),
+    modes,
+  });
+}
+
+/**
+ * Opens the governor of a board with several rigs.
+ * @throws DepthwattError DEVICE_UNAVAILABLE or CONFIG_INVALID when power.modes names modes that this machine does not have
+ */
+export function openBoardGovernor(
+  { modes }: Config["power"],
+  meter: Pick<Meter, "recent">,
+  onProblem: (problem: Error) => void,
+): BoardGovernor {
+  return new BoardGovernor({ meter, modes: powerModes(modes), onProblem });
+}
+
+/** The part of one rig in the governor of its board. */
+function rigGovernor(
+  config: Config,
+  { source: gate, engine, pipeline, shared: { governor, name, rank } }: Governed & { shared: SharedParts },
+  { source, onChange }: OpenGovernorOptions,
+): RunGovernor {
+  const { budgetWatts, minFps } = config.power;
+  return governor.part({
+    name,
+    rank,
+    levels: runLadder(config, { engine, source }, []),
+    goal: { budgetWatts, minFps },
+    apply: (level) => {
+      gate.limit(level?.rateHz);
+      if (level === undefined) return;
+      const { parameters, numDisparities, halfResolution } = level;
+      engine.adjust({ parameters, numDisparities, halfResolution });
+    },
+    frames: () => pipeline.frames,
+    busyMs: () => engine.stageMilliseconds.reduce((sum, ms) => sum + (Number.isNaN(ms) ? 0 : ms), 0),
+    onChange,
+  });
+}
+
 /**
  * Undefined where the configuration asks neither for a budget nor for a frame rate.
  * @throws DepthwattError SOURCE_UNREADABLE when power.profile names no profile; DEVICE_UNAVAILABLE or CONFIG_INVALID when
@@ -89,22 +151,17 @@ function choosesCoarseToFine(
  */
 export function openGovernor(
   config: Config,
-  { source: gate, engine, meter, pipeline, duty }: Governed,
+  governed: Governed,
   { source, ...events }: OpenGovernorOptions,
-): GovernorLoop | undefined {
+): RunGovernor | undefined {
   const { budgetWatts, minFps, profile } = config.power;
   if (budgetWatts === undefined && minFps === undefined) return undefined;
+  const { source: gate, engine, meter, pipeline, duty, shared } = governed;
+  if (shared !== undefined) return rigGovernor(config, { ...governed, shared }, { source, ...events });
   const { width, height, rateHz } = source.description;
   const match = matchParameters(config.match);
   const { names, modes } = powerModes(config.power.modes);
-  const levels = qualityLadder({
-    match,
-    sourceHz: rateHz,
-    half: engine.tryOut({ ...match, halfResolution: true }) !== undefined,
-    takesCoarseToFine: (lowered) => choosesCoarseToFine(engine, match, lowered),
-    ...(minFps !== undefined && { minFps }),
-    modes: names,
-  });
+  const levels = runLadder(config, { engine, source }, names);
   const goal = { budgetWatts, minFps };
   const measured = profile === undefined ? undefined : readProfile(profile);
   const { limits, choices } = openClocks(config.power, measured);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of a run, as main.ts opens them.
-import type { Meter } from "../../power/index.js";
 import type { BoardChoice } from "../config/index.js";
 import type { Snapshots } from "../control/snapshot.js";
 import type { DutyCycle } from "../duty/index.js";
@@ -11,9 +10,11 @@ import type { Outputs } from "../outputs/outputs.js";
 import type { AdjustableEngine } from "../pipeline/adjustable-engine.js";
 import type { Pipeline } from "../pipeline/pipeline.js";
 import type { EnergyLog } from "../power/energy-log.js";
+import type { RunMeter } from "../power/run-meter.js";
 import type { RigWatch } from "../rig/health/index.js";
 import type { LiveInput } from "./live-input.js";
 import type { Reporter } from "./reporter.js";
+import type { SharedParts } from "./shared-parts.js";
 
 export interface RuntimeParts {
   board: BoardChoice;
@@ -23,8 +24,8 @@ export interface RuntimeParts {
   duty: DutyCycle;
   engine: AdjustableEngine;
   gpu: GpuRetry;
-  meter: Meter;
-  energyLog: EnergyLog;
+  meter: RunMeter;
+  energyLog: Pick<EnergyLog, "begin" | "end">;
   health: RigWatch;
   matching: MatchWatch;
   pipeline: Pipeline;
@@ -32,4 +33,6 @@ export interface RuntimeParts {
   /** close() rejects the requests that still wait for a frame. */
   snapshots: Snapshots;
   reporter: Reporter;
+  /** Undefined: this run has the board for itself. */
+  shared?: SharedParts | undefined;
 }

@@ -2,18 +2,19 @@
 // Collects the figures of a run from everything that counts: the pipeline, the source, the outputs, the meter.
 import type { PairSource, SourceCounters } from "../../camera/index.js";
 import { type EngineOptions, type NativeEngine, perCause, STAGE_NAMES } from "../../cuda/index.js";
-import type { Meter, PowerFigures } from "../../power/index.js";
+import type { PowerFigures } from "../../power/index.js";
 import { orUnavailable } from "../contracts/availability.js";
 import type { BucketCountsSnapshot } from "../contracts/bucket-counts.js";
 import type { DutyCycleFigures } from "../contracts/duty-cycle.js";
 import type { RunTotals, StageFigures } from "../contracts/totals.js";
 import type { DutyCycle } from "../duty/index.js";
-import type { GovernorLoop } from "../governor/index.js";
+import type { RunGovernor } from "../governor/index.js";
 import type { MatchWatch } from "../match/match-watch.js";
 import type { Outputs } from "../outputs/outputs.js";
 import { adaptationFigures } from "../pipeline/adaptation.js";
 import { megaDisparities } from "../pipeline/parameters.js";
 import type { Pipeline } from "../pipeline/pipeline.js";
+import type { RunMeter } from "../power/run-meter.js";
 import type { HealthFigures } from "../rig/health/watch.js";
 import type { PairingFigures, RunFigures } from "./figures.js";
 
@@ -21,10 +22,10 @@ export interface ReporterOptions {
   pipeline: Pipeline;
   source: PairSource;
   outputs: Outputs;
-  meter: Meter;
+  meter: Pick<RunMeter, "sinceStart" | "recent">;
   engine: NativeEngine;
   /** Undefined where neither a budget nor a frame rate is asked for. */
-  governor: () => GovernorLoop | undefined;
+  governor: () => RunGovernor | undefined;
   duty: Pick<DutyCycle, "figures">;
   health: () => HealthFigures;
   matching: Pick<MatchWatch, "atRangeEndPercent">;

@@ -8,7 +8,7 @@ import type { ComputedFrame } from "../contracts/computed-frame.js";
 import type { EnergyRecord } from "../contracts/energy.js";
 import type { DeviceState } from "../contracts/output.js";
 import type { RunTotals } from "../contracts/totals.js";
-import type { GovernorLoop } from "../governor/index.js";
+import type { RunGovernor } from "../governor/index.js";
 import { rowsTooFarApart } from "../pipeline/adaptation.js";
 import type { PairProblem } from "../rig/health/index.js";
 import type { RunFigures } from "./figures.js";
@@ -101,7 +101,7 @@ export class Runtime {
     return this.#settings.config;
   }
 
-  get governor(): GovernorLoop | undefined {
+  get governor(): RunGovernor | undefined {
     return this.#settings.governor;
   }
 

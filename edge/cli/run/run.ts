@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shares between run and record their flags, and a run from its first frame to its end or the next restart.
-import { constants } from "node:os";
 import type { Command } from "commander";
 import { DepthwattError } from "../../../core/index.js";
 import { either, type FlagValue, type LoadedConfig } from "../../config/index.js";
@@ -18,16 +17,19 @@ import {
   type ConfigOptions,
   kindFlag,
   loadFlagConfig,
+  loadFlagRigs,
   type PlaceOptions,
   placeFlags,
   withPlaces,
 } from "../options.js";
-import { END_SIGNALS, printJson, printText } from "../output.js";
+import { printJson, printText } from "../output.js";
 import { type SettingOptions, settingFlags, withSettingFlags } from "../setting-flags.js";
 import { energyFields, energyLine } from "./energy-entry.js";
 import { greet } from "./greeting.js";
-import { hasTerminal, leaveTerminal, reload, reloadLater, terminalDescriptors } from "./reload.js";
+import { reload, reloadLater } from "./reload.js";
 import { RepeatLimit } from "./repeat-limit.js";
+import { runRigs } from "./run-rigs.js";
+import { stopOnSignals } from "./signals.js";
 
 const SETTINGS = ["calibration", "algorithm", "backend", "broker", "base", "device"] as const;
 
@@ -54,39 +56,10 @@ function runFlags(options: RunOptions): Record<string, FlagValue> {
   };
 }
 
-/**
- * Makes the first signal end the run in order; a second one of any kind ends the process. Without a terminal, SIGHUP
- * calls `onHangup` instead.
- */
-function stopOnSignals(
-  runtime: Runtime,
-  notifier: ServiceNotifier,
-  onHangup: () => void,
-): { received: boolean; forget(): void } {
-  const reloads = !hasTerminal();
-  const terminals = terminalDescriptors();
-  const ending = END_SIGNALS.filter((name) => name !== "SIGHUP" || !reloads);
-  const stop = (signal: NodeJS.Signals) => {
-    if (signals.received) process.exit(128 + constants.signals[signal]);
-    signals.received = true;
-    if (signal === "SIGHUP") leaveTerminal(terminals);
-    notifier.stopping();
-    runtime.stop();
-  };
-  const signals = {
-    received: false,
-    forget() {
-      for (const name of ending) process.off(name, stop);
-      process.off("SIGHUP", onHangup);
-    },
-  };
-  for (const name of ending) process.on(name, stop);
-  if (reloads) process.on("SIGHUP", onHangup);
-  return signals;
-}
-
 const isControlDefault = ({ origins }: LoadedConfig) =>
   [...origins].every(([key, { kind }]) => kind === "default" || !key.startsWith("control."));
+
+const configFileOf = ({ config }: RunOptions) => config ?? (process.env.DEPTHWATT_CONFIG || undefined);
 
 /** Returns the requests that control accepts for this process. `begin`: starts another run after this one. */
 function createHost(
@@ -95,7 +68,7 @@ function createHost(
   begin: () => void,
   service: boolean,
 ): RuntimeHost {
-  const file = options.config ?? process.env.DEPTHWATT_CONFIG;
+  const file = configFileOf(options);
   const restart = () => {
     load();
     begin();
@@ -110,17 +83,22 @@ function createHost(
 /** @param more flags of the command that are not those of run */
 export async function run(options: RunOptions, more: Record<string, FlagValue> = {}): Promise<void> {
   const rateHz = { flag: "--rate", value: options.rate };
+  const flags = { ...runFlags(options), ...more };
+  const sourceFlags = { ...placeFlags(options), rateHz };
   const load = (file = options.config) =>
-    loadFlagConfig(
-      { ...options, ...(file !== undefined && { config: file }) },
-      { ...runFlags(options), ...more },
-      { ...placeFlags(options), rateHz },
-    );
+    loadFlagConfig({ ...options, ...(file !== undefined && { config: file }) }, flags, sourceFlags);
   const log = createLog("info");
   const notifier = createNotifier({
     send: (address, message) => loadNative().sdNotify(address, message),
     onFailure: (reason) => log.warn(reason),
   });
+  const loadRigs = (file = options.config) =>
+    loadFlagRigs({ ...options, ...(file !== undefined && { config: file }) }, flags, sourceFlags);
+  const rigs = loadRigs();
+  if (rigs !== undefined) {
+    await runRigs({ ...options, file: configFileOf(options) }, { rigs, load: loadRigs, log, notifier });
+    return;
+  }
   while (await runOnce(options, load, log, notifier)) log.info("restart: beginning again");
 }
 

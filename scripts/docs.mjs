@@ -54,7 +54,7 @@ Unknown keys and values outside their range are errors. All problems are reporte
 misspelt key. Paths in a file are relative to that file. An empty value (${code("--set outputs.mqtt.username=")}) unsets a
 setting without a default. ${code("depthwatt config --print")} shows every value and its origin.
 
-In a file, the parts of a key are nested:
+In a file, the parts of a key are nested; ${code("rigs")} has [several pairs](../guides/several-rigs.md):
 
     match: { numDisparities: 128, sgm: { paths: 8 } }
     outputs:

@@ -50,6 +50,8 @@ enum Buffer {
   kPointsResult,
   kRegisteredResult,
   kRegisteredConfidenceResult,
+  kFloorResult,
+  kGridResult,
   kDroppedResult,
   kBufferCount
 };
@@ -152,6 +154,8 @@ class Chain {
       case kPointsResult: return p_.makesPoints ? whole * pointBytes(p_.points) : 0;
       case kRegisteredResult: return registeredPixels() * sizeof(uint16_t);
       case kRegisteredConfidenceResult: return registeredPixels();
+      case kFloorResult: return p_.findsFloor ? kFloorNumbers * sizeof(double) : 0;
+      case kGridResult: return p_.makesGrid ? gridCells(p_.grid) : 0;
       case kDroppedResult: return runs(kThresholdStage) ? kDropCauses * sizeof(int32_t) : 0;
       case kBufferCount: break;
     }
@@ -192,6 +196,8 @@ class Chain {
       images.registered = packedView(reinterpret_cast<uint16_t*>(memory.buffers[kRegisteredResult]), width, height);
       images.registeredConfidence = packedView(memory.buffers[kRegisteredConfidenceResult], width, height);
     }
+    images.floor = reinterpret_cast<double*>(memory.buffers[kFloorResult]);
+    images.grid = memory.buffers[kGridResult];
     images.dropped = reinterpret_cast<int32_t*>(memory.buffers[kDroppedResult]);
     images.depthBody = memory.depthBody;
     images.disparityBody = memory.disparityBody;

@@ -921,5 +921,7 @@ export const STAGE_FACTS = [
       },
     ],
   },
+  { name: "floor", settings: [] },
+  { name: "grid", settings: [] },
   { name: "encode", settings: [] },
 ] as const;

@@ -39,6 +39,53 @@ struct RegistrationParameters {
   std::vector<int32_t> grid;                                    ///< empty: no distortion
 };
 
+/// The plane a x + b y + c = disparityQ4 * 65536, x and y in pixels from (width / 2, height / 2), both rounded down.
+struct FloorPlane {
+  int64_t a = 0, b = 0, c = 0;
+};
+
+/// The floor; see output/floor/floor.h.
+struct FloorSettings {
+  double focalPixels = 0;            ///< above 0
+  double baselineMetres = 0;         ///< above 0
+  double disparityOffsetPixels = 0;  ///< cx_right - cx_left, added to every disparity
+  double cx = 0, cy = 0;             ///< principal point of the rectified left image, pixels
+  bool isSet = false;                ///< the floor is `plane`: it is not estimated
+  FloorPlane plane;
+};
+
+/// The numbers of the floor of a frame. The filtered floor is there if kFloorIsThere is not 0.
+enum FloorNumber {
+  kFloorOutcome,
+  kFloorA,
+  kFloorB,
+  kFloorC,
+  kFloorKnown,
+  kFloorOn,
+  kFloorBelow,
+  kFloorUnder,
+  kFloorSquares,
+  kFloorIsThere,
+  kFloorFilteredA,
+  kFloorFilteredB,
+  kFloorFilteredC,
+  kFloorNumbers
+};
+
+/// The grid of the floor; see output/grid/grid.h.
+struct GridParameters {
+  double focalPixels = 0, baselineMetres = 0, disparityOffsetPixels = 0, cx = 0, cy = 0;
+  double cellMetres = 0.05;
+  int32_t aheadCells = 0, leftCells = 0;  ///< leftCells / 2 of them to the left
+  double obstacleMetres = 0, tallMetres = 0, dropMetres = 0;
+  double errorPixels = 0;  ///< of a disparity: the heights grow with it
+  int32_t minPixels = 1, stepX = 1;
+};
+
+inline size_t gridCells(const GridParameters& p) {
+  return static_cast<size_t>(p.aheadCells) * static_cast<size_t>(p.leftCells);
+}
+
 inline size_t pointBytes(const PointsParameters& p) {
   if (p.element == PointElement::kF32) return 16;
   return p.colours ? 10 : 8;

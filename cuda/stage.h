@@ -112,6 +112,8 @@ struct StageImages {
   uint8_t* points = nullptr;
   ImageView<uint16_t> registered;  ///< depth in another camera's image, millimetres
   ImageView<uint8_t> registeredConfidence;
+  double* floor = nullptr;     ///< [kFloorNumbers]
+  uint8_t* grid = nullptr;     ///< [gridCells]
   int32_t* dropped = nullptr;  ///< [kDropCauses] pixels that the threshold dropped
   EncodedBody depthBody, disparityBody;
 };

@@ -23,6 +23,8 @@
   STAGE(depth, Depth)                       \
   STAGE(points, Points)                     \
   STAGE(registration, Registration)         \
+  STAGE(floor, Floor)                       \
+  STAGE(grid, Grid)                         \
   STAGE(encode, Encode)
 
 namespace depthwatt {

@@ -28,6 +28,7 @@
 #include "twins_baselines.h"
 #include "twins_cbca.h"
 #include "twins_exponential.h"
+#include "twins_floor.h"
 #include "twins_points.h"
 #include "twins_registration.h"
 #include "twins_refine.h"
@@ -387,6 +388,7 @@ int main(int argc, char** argv) {
     checkRvl(random, left.size());
     checkPoints(random, c);
     checkRegistration(random, c);
+    checkFloor(random, c);
     // Enough blocks that summaries are searched in several rounds.
     if (i % 16 == 0 && !small) checkRvl(random, static_cast<size_t>(random.whole(270000, 600000)));
     if (i % 8 == 0) checkRectify(random, c);

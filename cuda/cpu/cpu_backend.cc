@@ -109,6 +109,8 @@ class CpuBackend final : public Backend {
     memory_.buffers[kPointsResult] = output.points;
     memory_.buffers[kRegisteredResult] = reinterpret_cast<uint8_t*>(output.registered);
     memory_.buffers[kRegisteredConfidenceResult] = output.registeredConfidence;
+    memory_.buffers[kFloorResult] = reinterpret_cast<uint8_t*>(output.floor);
+    memory_.buffers[kGridResult] = output.grid;
     memory_.buffers[kDroppedResult] = reinterpret_cast<uint8_t*>(output.droppedPixels);
     bodyBytes_[0] = bodyBytes_[1] = 0;
     memory_.depthBody = {p_.encodeDepth != Encoding::kNone ? output.encodedDepth : nullptr, &bodyBytes_[0]};

@@ -413,6 +413,8 @@ class GpuBackend final : public Backend {
       case kDepthResult: return output.depthMillimetres;
       case kRegisteredResult: return output.registered;
       case kRegisteredConfidenceResult: return output.registeredConfidence;
+      case kFloorResult: return output.floor;
+      case kGridResult: return output.grid;
       default: return output.points;
     }
   }

@@ -14,9 +14,12 @@ export type ImageLayout = Pick<
   "width" | "height" | "leftFormat" | "rightFormat" | "leftStrideBytes" | "rightStrideBytes"
 >;
 
-/** The engine's encodings in addition to the disparity, and its slots; default: two slots and nothing encoded. */
+/** The engine's encodings in addition to the disparity, the floor, and its slots; default: two slots and nothing more. */
 export type EngineWishes = Partial<
-  Pick<EngineOptions, "encodeDepth" | "encodeDisparity" | "leftRgb" | "rightGrey" | "repeatStage" | "slots">
+  Pick<
+    EngineOptions,
+    "encodeDepth" | "encodeDisparity" | "leftRgb" | "rightGrey" | "repeatStage" | "slots" | "floor" | "grid"
+  >
 > & { points?: true; registration?: true };
 
 /**

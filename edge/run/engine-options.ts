@@ -2,6 +2,7 @@
 // The engine's options for a run: what its outputs want encoded, and a slot for each frame that they may hold.
 import type { EngineOptions } from "../../cuda/index.js";
 import type { Config } from "../config/index.js";
+import { floorEngineOptions } from "../outputs/derived/floor/engine-options.js";
 import { requiredEncodings, slotsFor } from "../outputs/encodings.js";
 import { engineOptionsFrom } from "../pipeline/engine-options.js";
 import type { SharedParts } from "./shared-parts.js";
@@ -17,6 +18,7 @@ export function runEngineOptions(
 ): EngineOptions {
   const options = engineOptionsFrom(config, source, geometry, {
     ...requiredEncodings(config.outputs, geometry.depth !== undefined),
+    ...floorEngineOptions(config.outputs.derived, geometry),
     slots: slotsFor(config.outputs),
   });
   return shared === undefined ? options : { ...options, rank: shared.rank };

@@ -63,6 +63,8 @@ export interface Computed {
   confidence: Uint8Array;
   depthMillimetres: Uint16Array;
   left: Uint8Array;
+  floor: Float64Array;
+  grid: Uint8Array;
 }
 
 /** @throws DepthwattError errors of the engine */
@@ -90,6 +92,8 @@ export async function computeFrame(pair: Pair, options: EngineOptions): Promise<
       confidence: slot.confidence.slice(),
       depthMillimetres: slot.depthMillimetres.slice(),
       left: slot.left.slice(),
+      floor: slot.floor.slice(),
+      grid: slot.grid.slice(),
     };
   } finally {
     engine.close();

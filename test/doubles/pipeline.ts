@@ -112,6 +112,8 @@ export class HandEngine implements NativeEngine {
       right: new Uint8Array(0),
       registered: new Uint16Array(0),
       registeredConfidence: new Uint8Array(0),
+      floor: new Float64Array(0),
+      grid: new Uint8Array(0),
       disparityQ4: new Int16Array(8),
       confidence: new Uint8Array(8),
       depthMillimetres: new Uint16Array(8),

@@ -5,6 +5,7 @@
 import { readFileSync } from "node:fs";
 import { median } from "../../dist/core/statistics.js";
 import { createEngine, STAGE_NAMES } from "../../dist/cuda/index.js";
+import { floorEngine, floorFrames, floorPair } from "../doubles/floor-frames.mjs";
 import { framesOfMovingRows } from "../doubles/moving-rows.mjs";
 import { steadyFrames } from "../doubles/steady-frames.mjs";
 import { bentMap, computeHash, engineCases } from "../golden/engine-cases.mjs";
@@ -192,6 +193,36 @@ for (const [name, changes] of [
   const equal = JSON.stringify(got.hashes) === JSON.stringify(expectedFrames.hashes);
   if (!equal) ++failures;
   say({ case: name, equal }, `${name}: ${equal ? "equal" : "DIFFERENT"}`);
+}
+
+{
+  const [expectedFrames, got] = [
+    await floorFrames(createEngine, { backend: "cpu" }),
+    await floorFrames(createEngine, { backend: "cuda" }),
+  ];
+  const equal = JSON.stringify(got) === JSON.stringify(expectedFrames);
+  if (!equal) ++failures;
+  // The kernels' time without launches of other stages: each stage repeated in one frame.
+  const times = 100;
+  const { left: leftImage, right: rightImage } = floorPair(width, height);
+  const microseconds = {};
+  for (const stage of ["floor", "grid"]) {
+    const engine = createEngine(
+      floorEngine(width, height, { backend: "cuda", repeatStage: { stage, times } }),
+    );
+    const measured = [];
+    for (let frame = 0; frame < 30; ++frame) {
+      await engine.compute(leftImage, rightImage);
+      measured.push((1000 * engine.stageMilliseconds[STAGE_NAMES.indexOf(stage)]) / times);
+    }
+    microseconds[stage] = median(measured);
+    engine.close();
+  }
+  const { floor, grid } = microseconds;
+  say(
+    { case: "floor and grid", equal, microseconds },
+    `floor and grid: ${equal ? "equal" : "DIFFERENT"}; ${width}x${height}: floor ${floor.toFixed(1)} us, grid ${grid.toFixed(1)} us`,
+  );
 }
 
 /** Milliseconds from submit to done, one frame at a time, and what the stages take of them. */

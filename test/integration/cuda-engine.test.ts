@@ -16,6 +16,7 @@ import type { RunFigures } from "../../edge/run/figures.js";
 import { BadDays } from "../doubles/bad-day.js";
 import { buildEmulatedPlugin, compilePlugin } from "../doubles/emulated-kernels.js";
 import { computeFrame, engineOptions } from "../doubles/engine-call.js";
+import { floorEngine, floorFrames } from "../doubles/floor-frames.mjs";
 import { until } from "../doubles/frames.js";
 import { changedMatch, type MatchChange } from "../doubles/match-change.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
@@ -121,6 +122,34 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
     const [depth, confidence, ...cuda] = images;
     expect(new Set(depth).size).toBeGreaterThan(5);
     expect(cuda.map((image, i) => Buffer.compare(image, [depth!, confidence!][i]!))).toEqual([0, 0]);
+  });
+
+  test("the floor and its grid are the CPU's, followed over frames of which two are in work", async () => {
+    const expected = await floorFrames(createEngine, { backend: "cpu" });
+    expect(await floorFrames(createEngine, { backend: "cuda" })).toEqual(expected);
+    for (const stage of ["floor", "grid"] as const) {
+      const repeatStage = { stage, times: 3 };
+      for (const backend of ["cpu", "cuda"] as const)
+        expect(await floorFrames(createEngine, { backend, repeatStage })).toEqual(expected);
+    }
+    // The camera sinks from 1 m; the fourth frame shows no floor, and the seventh forgets it.
+    expect(expected.map(({ floor }) => floor[0])).toEqual([0, 0, 0, 1, 0, 0, 0, 0]);
+    expect(expected.map(({ floor }) => floor[9])).toEqual(new Array(8).fill(1));
+    expect(expected[3]!.floor.slice(10)).toEqual(expected[2]!.floor.slice(10));
+    expect(expected[6]!.floor.slice(10)).toEqual(expected[6]!.floor.slice(1, 4));
+    expect(expected.map(({ grid }) => new Set(grid).size)).toEqual([4, 4, 4, 1, 4, 4, 4, 4]);
+  });
+
+  test.each(["cpu", "cuda"] as const)("a floor that cannot be is refused, on %s", (backend) => {
+    const options = floorEngine(64, 48, { backend });
+    const open = (changes: object) => () => createEngine({ ...options, ...changes }).close();
+    expect(open({ floor: { cx: 32, cy: 24, plane: new Float64Array(3) } })).toThrow(
+      "a floor below the cameras",
+    );
+    expect(open({ floor: { cx: Number.NaN, cy: 24 } })).toThrow("principal point");
+    expect(open({ floor: undefined })).toThrow("A grid needs a floor");
+    expect(open({ geometry: undefined })).toThrow("needs a geometry");
+    expect(open({ grid: { ...options.grid, cellMetres: 0 } })).toThrow("cellMetres from 0.01 to 1, got 0");
   });
 
   describe.each(["cpu", "cuda"] as const)("depth of a surface at 4 pixels, by hand, on %s", (backend) => {

@@ -30,6 +30,8 @@ function makeEngine(): NativeEngine {
     right: new Uint8Array(0),
     registered: new Uint16Array(0),
     registeredConfidence: new Uint8Array(0),
+    floor: new Float64Array(0),
+    grid: new Uint8Array(0),
     disparityQ4: new Int16Array(0),
     confidence: new Uint8Array(0),
     depthMillimetres: new Uint16Array(0),

@@ -16,6 +16,7 @@ import {
   type EngineInfo,
   type EngineOptions,
   type EngineSlot,
+  FLOOR_NUMBERS,
   type FrameResult,
   type NativeEngine,
   perCause,
@@ -58,6 +59,8 @@ function allocateSlot(options: EngineOptions, encodedBytes: (encoding: "rvl" | "
     registeredConfidence: memory(
       options.registration === undefined ? 0 : registeredPixels(options.registration),
     ),
+    floor: memory(options.floor === undefined ? 0 : 8 * FLOOR_NUMBERS),
+    grid: memory(options.grid === undefined ? 0 : options.grid.aheadCells * options.grid.leftCells),
     points: memory(options.points === undefined ? 0 : pixels * pointBytes(options.points)),
   };
 }
@@ -78,6 +81,8 @@ function createViews(memory: SlotMemory): EngineSlot {
     points: new Uint8Array(memory.points, at),
     registered: new Uint16Array(memory.registered, at),
     registeredConfidence: new Uint8Array(memory.registeredConfidence, at),
+    floor: new Float64Array(memory.floor, at),
+    grid: new Uint8Array(memory.grid, at),
   };
 }
 

@@ -80,6 +80,36 @@ export interface RegistrationParameters {
   fill: boolean;
 }
 
+/** The floor of each frame: cuda/output/floor/floor.h has the definition. */
+export interface FloorParameters {
+  /** Principal point of the rectified left image, pixels. */
+  cx: number;
+  cy: number;
+  /** The floor that is set, [a, b, c] of FloorPlane in cuda/geometry.h. Absent: it is estimated and followed over time. */
+  plane?: Float64Array;
+}
+
+/** The grid of the floor: cuda/output/grid/grid.h has the definition. */
+export interface GridParameters {
+  cellMetres: number;
+  /** Cells ahead and across, 1 to 1000. */
+  aheadCells: number;
+  leftCells: number;
+  /** Heights above, and depth below the floor, metres. */
+  obstacleMetres: number;
+  tallMetres: number;
+  dropMetres: number;
+  /** Error of a disparity, pixels: the heights grow with it. */
+  errorPixels: number;
+  /** Pixels that make a cell occupied, or a drop-off. */
+  minPixels: number;
+  /** Only every so many-th column is read. */
+  stepX: number;
+}
+
+/** Numbers of EngineSlot.floor, in the order of FloorNumber in cuda/geometry.h. */
+export const FLOOR_NUMBERS = 13;
+
 export interface EngineOptions {
   /** Size of the captured images, pixels. */
   inputWidth: number;
@@ -128,6 +158,10 @@ export interface EngineOptions {
   points?: PointsParameters;
   /** Also delivers depth and confidence in the image of another camera; needs `geometry`. */
   registration?: RegistrationParameters;
+  /** Also delivers the floor; needs `geometry`. */
+  floor?: FloorParameters;
+  /** Also delivers the grid of the floor; needs `floor`. */
+  grid?: GridParameters;
   backend: "auto" | BackendName;
   /** Forces an instruction set on the CPU backend; refused with BACKEND_UNAVAILABLE where the CPU lacks it. */
   instructionSet?: InstructionSet;
@@ -176,6 +210,10 @@ export interface EngineSlot {
   readonly registered: Uint16Array;
   /** The confidence of the same pixels; 0 where there is no depth, or a filled one. */
   readonly registeredConfidence: Uint8Array;
+  /** FLOOR_NUMBERS numbers of the floor; empty unless asked for. */
+  readonly floor: Float64Array;
+  /** [aheadCells][leftCells]: 0 unknown, 1 free, 2 occupied, 3 drop-off; empty unless asked for. */
+  readonly grid: Uint8Array;
 }
 
 /** Why a pixel was dropped; of several causes the first. */

@@ -209,6 +209,8 @@ void Session::bindSlot(int slot, const Napi::Object& memory) {
   const size_t others = p.registers ? static_cast<size_t>(p.registration.width) * p.registration.height : 0;
   output.registered = reinterpret_cast<uint16_t*>(take("registered", others * sizeof(uint16_t)));
   output.registeredConfidence = take("registeredConfidence", others);
+  output.floor = reinterpret_cast<double*>(take("floor", p.findsFloor ? kFloorNumbers * sizeof(double) : 0));
+  output.grid = take("grid", p.makesGrid ? gridCells(p.grid) : 0);
   engine_->attach(output);
 }
 
@@ -240,6 +242,8 @@ void Session::requireSlotMemory(int slot) {
   check("points", output.points);
   check("registered", output.registered);
   check("registeredConfidence", output.registeredConfidence);
+  check("floor", output.floor);
+  check("grid", output.grid);
 }
 
 void Session::submit(const Napi::CallbackInfo& info) {

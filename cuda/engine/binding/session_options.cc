@@ -86,6 +86,43 @@ void readRegistration(const Napi::Object& object, RegistrationParameters* parame
   parameters->grid.assign(nodes, nodes + count);
 }
 
+/// Reads the floor's settings, with the geometry's values.
+FloorSettings readFloor(const Napi::Object& object, const DepthGeometry& geometry) {
+  FloorSettings floor;
+  floor.focalPixels = geometry.focalPixels;
+  floor.baselineMetres = geometry.baselineMetres;
+  floor.disparityOffsetPixels = geometry.disparityOffsetPixels;
+  floor.cx = readNumber(object, "cx"), floor.cy = readNumber(object, "cy");
+  if (object.Get("plane").IsUndefined()) return floor;
+  floor.isSet = true;
+  const auto* plane = readElements<const double>(object, "plane", 3);
+  int64_t* const parts[3] = {&floor.plane.a, &floor.plane.b, &floor.plane.c};
+  for (int i = 0; i < 3; ++i) {
+    if (plane[i] > -1e13 && plane[i] < 1e13) *parts[i] = static_cast<int64_t>(plane[i]);
+  }
+  return floor;
+}
+
+/// Reads the grid's parameters, with the geometry's values and the floor's principal point.
+GridParameters readGrid(const Napi::Object& object, const FloorSettings& floor) {
+  constexpr int32_t kMaxSide = 1000;
+  GridParameters grid;
+  grid.focalPixels = floor.focalPixels;
+  grid.baselineMetres = floor.baselineMetres;
+  grid.disparityOffsetPixels = floor.disparityOffsetPixels;
+  grid.cx = floor.cx, grid.cy = floor.cy;
+  grid.cellMetres = readNumber(object, "cellMetres");
+  grid.aheadCells = readInteger(object, "aheadCells", 1, kMaxSide);
+  grid.leftCells = readInteger(object, "leftCells", 1, kMaxSide);
+  grid.obstacleMetres = readNumber(object, "obstacleMetres");
+  grid.tallMetres = readNumber(object, "tallMetres");
+  grid.dropMetres = readNumber(object, "dropMetres");
+  grid.errorPixels = readNumber(object, "errorPixels");
+  grid.minPixels = readInteger(object, "minPixels", 1, 1 << 20);
+  grid.stepX = readInteger(object, "stepX", 1, 64);
+  return grid;
+}
+
 Encoding readEncoding(const Napi::Object& object, const char* name) {
   const std::string encoding = readOptionalString(object, name);
   if (encoding.empty()) return Encoding::kNone;
@@ -178,6 +215,10 @@ EngineParameters readEngineParameters(const Napi::Object& options) {
     p.registration.disparityOffsetPixels = p.geometry.disparityOffsetPixels;
     p.registration.fill = p.at("registration.fill") != 0;
   }
+  p.findsFloor = !options.Get("floor").IsUndefined();
+  if (p.findsFloor) p.floor = readFloor(readObject(options, "floor"), p.geometry);
+  p.makesGrid = !options.Get("grid").IsUndefined();
+  if (p.makesGrid) p.grid = readGrid(readObject(options, "grid"), p.floor);
   p.encodeDepth = readEncoding(options, "encodeDepth");
   p.encodeDisparity = readEncoding(options, "encodeDisparity");
   p.backend = readString(options, "backend");

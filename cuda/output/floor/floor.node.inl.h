@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // native.stages.floor({variant, width, height, disparityQ4: Int16Array, confidence: Uint8Array, focalPixels, baselineMetres,
 //                     disparityOffsetPixels, cx, cy, before?: Float64Array [a, b, c], onlyBefore?: boolean,
-//                     floor: Float64Array (outcome, a, b, c, known, on, below, under, squares)})
+//                     threads?, floor: Float64Array (outcome, a, b, c, known, on, below, under, squares)})
 #include "floor.h"
 
-#include <cmath>
+#include <memory>
 
 #include "../../engine/binding/variant.h"
 
@@ -17,18 +17,12 @@ Napi::Value floorStage(const Napi::CallbackInfo& info) {
   const auto disparityQ4 = readImage<const int16_t>(call, "disparityQ4");
   const auto confidence = readImage<const uint8_t>(call, "confidence", disparityQ4.width, disparityQ4.height,
                                                    static_cast<size_t>(disparityQ4.width));
-  const auto rounded = [&](const char* name, double times, double low, double high) {
-    const double value = std::floor(readNumber(call, name) * times + 0.5);
-    return static_cast<int32_t>(value < low ? low : value > high ? high : value);
-  };
-  FloorParameters p;
-  p.focalPixels = rounded("focalPixels", 1, 1, 100000);
-  p.centreX = rounded("cx", 1, -100000, 100000) - disparityQ4.width / 2;
-  p.centreY = rounded("cy", 1, -100000, 100000) - disparityQ4.height / 2;
-  p.offsetQ4 = rounded("disparityOffsetPixels", 16, -100000, 100000);
-  const double metre = 16 * 65536 * readNumber(call, "baselineMetres");
-  p.lowestSlope = static_cast<int64_t>(metre / 10) + 1;
-  p.highestSlope = static_cast<int64_t>(metre / 0.05) + 1;
+  FloorSettings settings;
+  settings.focalPixels = readNumber(call, "focalPixels");
+  settings.baselineMetres = readNumber(call, "baselineMetres");
+  settings.disparityOffsetPixels = readNumber(call, "disparityOffsetPixels");
+  settings.cx = readNumber(call, "cx"), settings.cy = readNumber(call, "cy");
+  FloorParameters p = makeFloorParameters(settings, disparityQ4.width, disparityQ4.height);
   if (!call.Get("before").IsUndefined()) {
     const auto* before = readElements<const double>(call, "before", 3);
     p.hasBefore = true;
@@ -39,9 +33,16 @@ Napi::Value floorStage(const Napi::CallbackInfo& info) {
     p.onlyBefore = call.Get("onlyBefore").ToBoolean();
   }
   auto* out = readElements<double>(call, "floor", 9);
-  const FloorResult r = variant.isReference
-                            ? floorReference(p, disparityQ4, confidence)
-                            : findFloor(p, disparityQ4, confidence, kernelsFor<FloorKernels>(variant.set).score);
+  const int32_t threads = readInteger(call, "threads", 1, 64, 1);
+  FloorResult r;
+  if (variant.isReference) {
+    r = floorReference(p, disparityQ4, confidence);
+  } else {
+    // Kept between calls: a benchmark calls this for every frame.
+    static thread_local std::unique_ptr<Workers> workers;
+    if (!workers || workers->count() != threads) workers = std::make_unique<Workers>(threads);
+    r = findFloor(p, disparityQ4, confidence, kernelsFor<FloorKernels>(variant.set).score, *workers);
+  }
   const double values[9] = {
       static_cast<double>(r.outcome), static_cast<double>(r.plane.a), static_cast<double>(r.plane.b),
       static_cast<double>(r.plane.c), static_cast<double>(r.known),   static_cast<double>(r.on),

@@ -13,27 +13,25 @@
 // Integers, after makeGridPlan.   same bits on every backend.
 #pragma once
 
-#include <cmath>
+#include <math.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "../../../core/image.h"
 #include "../../../core/workers.h"
+#include "../../geometry.h"
+
+#ifdef __CUDACC__
+#define DEPTHWATT_GRID_BOTH __host__ __device__
+#else
+#define DEPTHWATT_GRID_BOTH
+#endif
 
 namespace depthwatt {
 
 enum GridCell : uint8_t { kGridUnknown, kGridFree, kGridOccupied, kGridDrop };
-
-struct GridParameters {
-  int64_t a = 0, b = 0, c = 0;  ///< of the floor: cuda/output/floor/floor.h
-  double focalPixels = 0, baselineMetres = 0, disparityOffsetPixels = 0, cx = 0, cy = 0;
-  double cellMetres = 0.05;
-  int32_t aheadCells = 0, leftCells = 0;  ///< leftCells / 2 of them to the left
-  double obstacleMetres = 0, tallMetres = 0, dropMetres = 0;
-  double errorPixels = 0;  ///< of a disparity: the heights grow with it
-  int32_t minPixels = 1, stepX = 1;
-};
 
 /// Whole numbers of a floor, a pair and a grid.
 struct GridPlan {
@@ -48,45 +46,61 @@ constexpr int32_t kGridLeastQ4 = 16;
 /// D is clamped to it.
 constexpr int32_t kGridLargestQ4 = 65535;
 
+namespace detail {
+
+DEPTHWATT_GRID_BOTH inline int64_t wholeNumber(double value) {
+  const double limit = 9e15;
+  return static_cast<int64_t>(floor((value < -limit ? -limit : value > limit ? limit : value) + 0.5));
+}
+
+}  // namespace detail
+
+/// Rounds the numbers of a grid: IEEE operations on 64 bits, with the same result on a device.
 /// @param width, height of the map: x and y of the plane begin at (width / 2, height / 2)
-inline GridPlan makeGridPlan(const GridParameters& p, int32_t width, int32_t height) {
-  const auto whole = [](double value) {
-    const double limit = 9e15;
-    return static_cast<int64_t>(std::floor((value < -limit ? -limit : value > limit ? limit : value) + 0.5));
-  };
+DEPTHWATT_GRID_BOTH inline GridPlan makeGridPlan(const GridParameters& p, const FloorPlane& floor, int32_t width,
+                                                 int32_t height) {
   GridPlan plan;
   const int32_t x0 = width / 2, y0 = height / 2;
-  plan.offsetQ4 = static_cast<int32_t>(whole(16 * p.disparityOffsetPixels));
-  plan.a = p.a, plan.b = p.b;
-  plan.c = p.c - p.a * x0 - p.b * y0 + int64_t{65536} * plan.offsetQ4;
+  plan.offsetQ4 = static_cast<int32_t>(detail::wholeNumber(16 * p.disparityOffsetPixels));
+  plan.a = floor.a, plan.b = floor.b;
+  plan.c = floor.c - floor.a * x0 - floor.b * y0 + int64_t{65536} * plan.offsetQ4;
   // The floor's unit normal in the camera's axes, pointing down.
   const double f = p.focalPixels;
-  const double ahead = (static_cast<double>(plan.c) + p.a * p.cx + p.b * p.cy) / f;
-  const double a = static_cast<double>(p.a), b = static_cast<double>(p.b);
-  const double length = std::sqrt(a * a + b * b + ahead * ahead);
+  const double ahead = (static_cast<double>(plan.c) + floor.a * p.cx + floor.b * p.cy) / f;
+  const double a = static_cast<double>(floor.a), b = static_cast<double>(floor.b);
+  const double length = sqrt(a * a + b * b + ahead * ahead);
   const double n[3] = {a / length, b / length, ahead / length};
   const double h = 16.0 * 65536 * p.baselineMetres / length;
-  plan.obstacle = whole(65536 * p.obstacleMetres / h);
-  plan.tall = whole(65536 * p.tallMetres / h);
-  plan.drop = whole(65536 * p.dropMetres / h);
-  plan.error = whole(65536 * 16 * p.errorPixels);
+  plan.obstacle = detail::wholeNumber(65536 * p.obstacleMetres / h);
+  plan.tall = detail::wholeNumber(65536 * p.tallMetres / h);
+  plan.drop = detail::wholeNumber(65536 * p.dropMetres / h);
+  plan.error = detail::wholeNumber(65536 * 16 * p.errorPixels);
   // Ahead: the optical axis along the floor. Right: down x ahead.
-  const double flat = std::sqrt(n[0] * n[0] + n[1] * n[1]);
+  const double flat = sqrt(n[0] * n[0] + n[1] * n[1]);
   const double e[3] = {-n[2] * n[0] / flat, -n[2] * n[1] / flat, flat};
   const double right[3] = {n[1] * e[2] - n[2] * e[1], n[2] * e[0] - n[0] * e[2], n[0] * e[1] - n[1] * e[0]};
   // A point is 16 f B / D ((x - cx) / f, (y - cy) / f, 1); the grid's origin is below the middle of the baseline.
   const double scale = 256 * 16 * p.baselineMetres / p.cellMetres;
-  plan.leftShift = whole(256 * (p.leftCells / 2 + 0.5 * p.baselineMetres * right[0] / p.cellMetres));
-  plan.aheadShift = whole(-256 * 0.5 * p.baselineMetres * e[0] / p.cellMetres);
+  plan.leftShift = detail::wholeNumber(256 * (p.leftCells / 2 + 0.5 * p.baselineMetres * right[0] / p.cellMetres));
+  plan.aheadShift = detail::wholeNumber(-256 * 0.5 * p.baselineMetres * e[0] / p.cellMetres);
   for (int i = 0; i < 2; ++i) {
-    plan.ahead[i] = whole(scale * e[i]);
-    plan.left[i] = whole(-scale * right[i]);
+    plan.ahead[i] = detail::wholeNumber(scale * e[i]);
+    plan.left[i] = detail::wholeNumber(-scale * right[i]);
   }
-  plan.ahead[2] = whole(scale * (f * e[2] - p.cx * e[0] - p.cy * e[1]));
-  plan.left[2] = whole(-scale * (f * right[2] - p.cx * right[0] - p.cy * right[1]));
+  plan.ahead[2] = detail::wholeNumber(scale * (f * e[2] - p.cx * e[0] - p.cy * e[1]));
+  plan.left[2] = detail::wholeNumber(-scale * (f * right[2] - p.cx * right[0] - p.cy * right[1]));
   plan.aheadCells = p.aheadCells, plan.leftCells = p.leftCells;
   plan.minPixels = p.minPixels, plan.stepX = p.stepX;
   return plan;
+}
+
+/// Returns the filtered floor of a frame's numbers. @param numbers [kFloorNumbers]
+DEPTHWATT_GRID_BOTH inline FloorPlane filteredFloor(const double* numbers) {
+  FloorPlane plane;
+  plane.a = static_cast<int64_t>(numbers[kFloorFilteredA]);
+  plane.b = static_cast<int64_t>(numbers[kFloorFilteredB]);
+  plane.c = static_cast<int64_t>(numbers[kFloorFilteredC]);
+  return plane;
 }
 
 /// The definition. @param cells [aheadCells][leftCells] GridCell, the nearest and the farthest right first

@@ -22,10 +22,11 @@ Napi::Value gridStage(const Napi::CallbackInfo& info) {
   const auto confidence = readImage<const uint8_t>(call, "confidence", disparityQ4.width, disparityQ4.height,
                                                    static_cast<size_t>(disparityQ4.width));
   GridParameters p;
+  FloorPlane plane;
   const auto* floor = readElements<const double>(call, "floor", 3);
-  int64_t* const plane[3] = {&p.a, &p.b, &p.c};
+  int64_t* const parts[3] = {&plane.a, &plane.b, &plane.c};
   for (int i = 0; i < 3; ++i) {
-    if (floor[i] > -1e13 && floor[i] < 1e13) *plane[i] = static_cast<int64_t>(floor[i]);
+    if (floor[i] > -1e13 && floor[i] < 1e13) *parts[i] = static_cast<int64_t>(floor[i]);
   }
   const struct {
     const char* name;
@@ -54,14 +55,14 @@ Napi::Value gridStage(const Napi::CallbackInfo& info) {
   const int32_t threads = readInteger(call, "threads", 1, 64, 1);
   const size_t size = static_cast<size_t>(p.aheadCells) * static_cast<size_t>(p.leftCells);
   auto* cells = readElements<uint8_t>(call, "cells", size);
-  if (p.a == 0 && p.b == 0) {
+  if (plane.a == 0 && plane.b == 0) {
     throwUnlessOk(info.Env(), Status::error(Code::kParameter, "grid: expected a floor that is not a wall."));
   }
-  const GridPlan plan = makeGridPlan(p, disparityQ4.width, disparityQ4.height);
+  const GridPlan plan = makeGridPlan(p, plane, disparityQ4.width, disparityQ4.height);
   if (variant.isReference) {
     gridReference(plan, disparityQ4, confidence, cells);
   } else {
-    // Kept between calls: an output calls this for every frame.
+    // Kept between calls: a benchmark calls this for every frame.
     static thread_local std::vector<GridCounts> counts;
     static thread_local std::unique_ptr<Workers> workers;
     if (!workers || workers->count() != threads) workers = std::make_unique<Workers>(threads);

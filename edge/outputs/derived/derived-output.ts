@@ -2,7 +2,6 @@
 // Opens the output of measurements that are derived from depth.
 import { makeTopics, type Topics } from "../../../core/frame/topics.js";
 import type { ComputedFrame } from "../../contracts/computed-frame.js";
-import { loadNative } from "../../contracts/native.js";
 import type {
   BrokerAccess,
   FrameLease,
@@ -21,6 +20,7 @@ import { requireBroker, SideTopics } from "../../mqtt/side-topics.js";
 import { RealtimeOffset } from "../mqtt/streams.js";
 import { AlarmTopic } from "./alarm-topic.js";
 import { parseAlarms, type ZoneReading } from "./alarms.js";
+import { floorGeometry } from "./floor/engine-options.js";
 import { type FloorView, Obstacles } from "./floor/obstacles.js";
 import { packGrid } from "./floor/packed-grid.js";
 import type { FloorGeometry } from "./floor/plane.js";
@@ -88,8 +88,7 @@ class DerivedOutput implements Output {
     this.#topics = makeTopics(base, device);
     this.#show = context.showGrid;
     if (context.settings.floor !== "off") {
-      const native = loadNative();
-      this.#obstacles = new Obstacles(context.settings, native.stages, native.cpuFeatures().best);
+      this.#obstacles = new Obstacles(context.settings);
     }
     this.#side = new SideTopics({
       broker,
@@ -265,8 +264,7 @@ class DerivedOutput implements Output {
   #floorGeometry({ width, height }: ComputedFrame): FloorGeometry | undefined {
     const { rig, hasDepth } = this.#picture;
     if (rig === undefined || !hasDepth) return undefined;
-    const { focalPixels, baselineMetres, disparityOffsetPixels, cx, cy } = rig.rectification;
-    return { width, height, focalPixels, baselineMetres, disparityOffsetPixels, cx, cy };
+    return floorGeometry(rig, width, height);
   }
 
   #scanFigures({ slot, width, height }: ComputedFrame): object {

@@ -62,7 +62,7 @@ export const derivedSettings = section(
       default: "off",
       takesEffect: "restart",
       description:
-        "Publishes the floor: auto estimates it; set takes floorHeightMetres and floorTiltDegrees.",
+        "Publishes the floor: auto estimates it; set takes floorHeightMetres, floorTiltDegrees, floorRollDegrees.",
     }),
     floorHeightMetres: setting(z.number().min(0.05).max(10), {
       default: 1,
@@ -75,6 +75,12 @@ export const derivedSettings = section(
       unit: "degrees",
       takesEffect: "restart",
       description: "How far the cameras look down, with floor set.",
+    }),
+    floorRollDegrees: setting(z.number().min(-26).max(26), {
+      default: 0,
+      unit: "degrees",
+      takesEffect: "restart",
+      description: "How far the right side of the cameras is lower, with floor set.",
     }),
     grid: setting(z.boolean(), {
       default: false,

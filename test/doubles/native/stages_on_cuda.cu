@@ -22,6 +22,8 @@
 #include "../../../cuda/match/sgm/sgm_workspace.h"
 #include "../../../cuda/output/depth/depth.h"
 #include "../../../cuda/output/depth/depth_gpu.h"
+#include "../../../cuda/output/floor/floor_gpu.h"
+#include "../../../cuda/output/grid/grid_gpu.h"
 #include "../../../cuda/output/points/points_gpu.h"
 #include "../../../cuda/output/registration/registration_gpu.h"
 #include "../../../cuda/prepare/denoise/denoise.h"
@@ -441,6 +443,31 @@ void registrationReference(const RegistrationPlan& plan, ImageView<const int16_t
           "registration");
   out.fetch(millimetres);
   outSure.fetch(registeredConfidence);
+}
+
+/// followFloor() refuses floors with small disparities; the definition does not.
+FloorResult floorReference(const FloorParameters& parameters, ImageView<const int16_t> disparityQ4,
+                           ImageView<const uint8_t> confidence) {
+  OnDevice<int16_t> disparities(disparityQ4);
+  OnDevice<uint8_t> sure(confidence);
+  OnDevice<double> numbers(kFloorNumbers, 1);
+  gpu::FloorWorkspace workspace;
+  require(workspace.open(parameters, disparityQ4.width, disparityQ4.height), "floor");
+  require(workspace.compute(disparities.get(), sure.get(), numbers.get(), nullptr), "floor");
+  double n[kFloorNumbers];
+  numbers.fetch(packedView(n, kFloorNumbers, 1));
+  FloorResult result;
+  result.outcome = static_cast<FloorOutcome>(static_cast<int32_t>(n[kFloorOutcome]));
+  if (result.outcome == FloorOutcome::kSmall) result.outcome = FloorOutcome::kFound;
+  result.plane.a = static_cast<int64_t>(n[kFloorA]);
+  result.plane.b = static_cast<int64_t>(n[kFloorB]);
+  result.plane.c = static_cast<int64_t>(n[kFloorC]);
+  result.known = static_cast<int32_t>(n[kFloorKnown]);
+  result.on = static_cast<int32_t>(n[kFloorOn]);
+  result.below = static_cast<int32_t>(n[kFloorBelow]);
+  result.under = static_cast<int32_t>(n[kFloorUnder]);
+  result.squares = static_cast<int64_t>(n[kFloorSquares]);
+  return result;
 }
 
 }  // namespace depthwatt

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Zones, scan and quality by hand.
 import { expect, test } from "vitest";
+import { createEngine } from "../../../cuda/index.js";
 import { loadConfig } from "../../../edge/config/index.js";
 import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
-import { loadNative } from "../../../edge/contracts/native.js";
+import type { Rig } from "../../../edge/contracts/rig.js";
+import { floorEngineOptions } from "../../../edge/outputs/derived/floor/engine-options.js";
 import { Obstacles } from "../../../edge/outputs/derived/floor/obstacles.js";
 import { nearestIn, nearestScan } from "../../../edge/outputs/derived/nearest.js";
 import { parseZones, polygonSpans } from "../../../edge/outputs/derived/polygon.js";
 import { gridOver, planeFit, TemporalNoise } from "../../../edge/outputs/derived/quality.js";
+import { engineOptionsFrom } from "../../../edge/pipeline/engine-options.js";
+import { uncalibrated } from "../../../edge/pipeline/geometry.js";
 
 const zoneCorners = (text: string) => {
   const zones = parseZones(text);
@@ -149,42 +153,66 @@ test("noise over frames: the standard deviation of what alternates, nothing of w
   expect(frames.map((frame) => noise.add(frame))[3]).toBeNaN();
 });
 
-/** A floor 1 m below cameras that look ahead, with a box 2.05 m ahead. */
-function floorFrame(seconds: number, unmatchedFrom = 240) {
-  const [width, height] = [320, 240];
-  const disparityQ4 = Int16Array.from({ length: width * height }, (_, i) => {
+const FLOOR_VIEW = {
+  width: 320,
+  height: 240,
+  focalPixels: 200,
+  baselineMetres: 0.2,
+  disparityOffsetPixels: 0,
+  cx: 160,
+  cy: 70,
+};
+
+/** A pair that brings the disparity of a floor 1 m below cameras that look ahead, with a box 2.05 m ahead. */
+function floorPair({ confident = true, share = 1 } = {}) {
+  const { width, height } = FLOOR_VIEW;
+  const pixels = width * height;
+  const right = Buffer.alloc(4 * pixels);
+  for (let i = 0; i < pixels; i++) {
     const [x, y] = [i % width, Math.floor(i / width)];
-    return x >= 150 && x < 170 && y >= 150 && y < 168 ? 312 : Math.max(16, Math.round(3.2 * (y - 70)));
-  });
-  const confidence = new Uint8Array(width * height).fill(200).fill(0, unmatchedFrom * width);
-  const slot = { disparityQ4, confidence };
-  return { slot, width, height, leftTimestampNs: BigInt(seconds * 1e9) } as unknown as ComputedFrame;
+    const isBox = x >= 150 && x < 170 && y >= 150 && y < 168;
+    right.writeInt16LE(Math.round(share * (isBox ? 312 : Math.max(16, 3.2 * (y - 70)))), pixels + 2 * i);
+  }
+  if (confident) right.fill(200, 3 * pixels);
+  return { width, height, left: new Uint8Array(pixels), right: new Uint8Array(right) };
 }
 
-test("the floor is estimated, kept while it is not seen, and then missing with a reason; the grid shows the box", () => {
-  const view = {
-    width: 320,
-    height: 240,
-    focalPixels: 200,
-    baselineMetres: 0.2,
-    disparityOffsetPixels: 0,
-    cx: 160,
-    cy: 70,
+/** Opens an engine that finds the floor of such pairs, and the documents of its frames. */
+function floorDocuments(set: readonly string[] = [], view = FLOOR_VIEW) {
+  const { width, height } = view;
+  const { config } = loadConfig({
+    set: [
+      ...["board=none", "outputs.derived.enabled=true", "outputs.derived.floor=auto"],
+      ...["outputs.derived.grid=true", "outputs.derived.gridCellMetres=0.1", "match.numDisparities=64"],
+      ...["refine.median=false", "refine.fill=off", ...set],
+    ],
+    environment: {},
+  });
+  const rig = { rectification: view } as unknown as Rig;
+  const description = {
+    ...{ width, height, leftFormat: "GREY" as const, rightFormat: "GREY_DISPARITY" as const },
+    ...{ leftStrideBytes: width, rightStrideBytes: width },
   };
-  const { stages } = loadNative();
-  const set = [
-    "outputs.derived.floor=auto",
-    "outputs.derived.grid=true",
-    "outputs.derived.gridCellMetres=0.1",
-  ];
-  const opened = (more: string[] = []) =>
-    new Obstacles(
-      loadConfig({ set: [...set, ...more], environment: {} }).config.outputs.derived,
-      stages,
-      "scalar",
-    );
-  const obstacles = opened();
-  const { floor, grid } = obstacles.documents(floorFrame(1), view) as { floor?: unknown; grid?: unknown };
+  const engine = createEngine({
+    ...engineOptionsFrom(
+      config,
+      { description },
+      { ...uncalibrated(width, height), depth: view },
+      floorEngineOptions(config.outputs.derived, { width, height, rig }),
+    ),
+    backend: "cpu",
+  });
+  const obstacles = new Obstacles(config.outputs.derived);
+  const documents = async ({ left, right }: ReturnType<typeof floorPair>) => {
+    await engine.compute(left, right);
+    return obstacles.documents({ slot: engine.slots[0]! } as unknown as ComputedFrame, view);
+  };
+  return { engine, documents, obstacles };
+}
+
+test("the floor is estimated, kept while it is not seen, and then missing with a reason; the grid shows the box", async () => {
+  const { engine, documents, obstacles } = floorDocuments();
+  const { floor, grid } = (await documents(floorPair())) as { floor?: unknown; grid?: unknown };
   expect(floor).toMatchObject({
     source: "estimated",
     heightMetres: expect.closeTo(1, 2),
@@ -196,25 +224,50 @@ test("the floor is estimated, kept while it is not seen, and then missing with a
   expect(rows[50 - 1 - 20]!.slice(21, 26)).toMatch(/#/);
   expect(rows.join("")).not.toContain("v");
   expect(Math.abs(scan.ranges[32]! - 2.05)).toBeLessThan(0.15);
-  const dark = (seconds: number) => obstacles.documents(floorFrame(seconds, 0), view);
-  expect(dark(2)).toMatchObject({ floor: { source: "kept", confidence: 0, reason: expect.any(String) } });
+  const dark = floorPair({ confident: false });
+  for (let frame = 0; frame < 60; frame++) {
+    const kept = { source: "kept", confidence: 0, reason: expect.any(String) };
+    expect(await documents(dark)).toMatchObject({ floor: kept });
+  }
   const reason = expect.stringContaining("fewer than a twentieth");
-  expect(dark(4)).toMatchObject({ floor: { available: false, reason }, grid: { available: false, reason } });
-  const narrow = { ...view, baselineMetres: 0.1 };
-  const small = floorFrame(1);
-  small.slot.disparityQ4.forEach((q4, i, all) => {
-    all[i] = Math.round(q4 / 4);
-  });
-  expect(opened().documents(small, narrow).floor).toMatchObject({
+  const none = { available: false, reason };
+  expect(await documents(dark)).toMatchObject({ floor: none, grid: none });
+  expect(Math.max(...engine.slots[0]!.grid)).toBe(0);
+  // A new floor is not mixed with the one that was lost.
+  expect((await documents(floorPair())).floor).toMatchObject({ heightMetres: expect.closeTo(1, 2) });
+  engine.close();
+  const uncalibratedFrame = { slot: { floor: new Float64Array(0) } } as unknown as ComputedFrame;
+  expect(obstacles.documents(uncalibratedFrame, undefined).floor).toMatchObject({ available: false });
+});
+
+test("a floor that changes is followed by a quarter a frame", async () => {
+  const { engine, documents } = floorDocuments();
+  await documents(floorPair());
+  const before = engine.slots[0]!.floor.slice();
+  await documents(floorPair({ share: 1.2 }));
+  const after = engine.slots[0]!.floor.slice();
+  // The filtered a, b and c follow the found ones at 1.
+  for (const [at, found] of [1, 2, 3].entries()) {
+    const step = (after[found]! - before[10 + at]!) / 4;
+    expect(Math.abs(after[10 + at]! - before[10 + at]! - step)).toBeLessThanOrEqual(0.5);
+  }
+  expect(after[11]! / before[11]!).toBeCloseTo(1.05, 2);
+  engine.close();
+});
+
+test("a floor with small disparities, and a set one that the pixels contradict, have a reason", async () => {
+  const small = floorDocuments([], { ...FLOOR_VIEW, baselineMetres: 0.05 });
+  expect((await small.documents(floorPair({ share: 0.25 }))).floor).toMatchObject({
     reason: expect.stringContaining("larger images"),
   });
-  expect(obstacles.documents(floorFrame(5), undefined).floor).toMatchObject({ available: false });
-  const wrong = opened(["outputs.derived.floor=set", "outputs.derived.floorHeightMetres=0.4"]);
-  expect(wrong.documents(floorFrame(1), view).floor).toMatchObject({
+  small.engine.close();
+  const wrong = floorDocuments(["outputs.derived.floor=set", "outputs.derived.floorHeightMetres=0.4"]);
+  expect((await wrong.documents(floorPair())).floor).toMatchObject({
     source: "set",
     confidence: 0,
     reason: expect.any(String),
   });
+  wrong.engine.close();
 });
 
 test("a grid without a floor is refused", () => {

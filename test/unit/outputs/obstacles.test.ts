@@ -4,11 +4,13 @@ import { expect, test } from "vitest";
 import { greyPairLayout, SCENE_BASELINE_METRES, SceneRenderer, sceneView } from "../../../camera/index.js";
 import { loadConfig } from "../../../edge/config/index.js";
 import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
+import type { Rig } from "../../../edge/contracts/rig.js";
+import { floorEngineOptions } from "../../../edge/outputs/derived/floor/engine-options.js";
 import { Obstacles } from "../../../edge/outputs/derived/floor/obstacles.js";
 import { engineOptionsFrom } from "../../../edge/pipeline/engine-options.js";
 import { uncalibrated } from "../../../edge/pipeline/geometry.js";
 import { computeFrame } from "../../doubles/engine-call.js";
-import { native, variants } from "../../doubles/stages.js";
+import { native } from "../../doubles/stages.js";
 
 const CELL_METRES = 0.1;
 
@@ -29,6 +31,8 @@ async function observe(room: "bare" | "stairs", pose: Pose, floor: "auto" | "set
     floor,
     floorHeightMetres: pose.heightMetres,
     floorTiltDegrees: pose.pitchDegrees,
+    floorRollDegrees: pose.rollDegrees,
+    enabled: true,
     grid: true,
     gridCellMetres: CELL_METRES,
   };
@@ -38,14 +42,24 @@ async function observe(room: "bare" | "stairs", pose: Pose, floor: "auto" | "set
     set: ["board=none", "match.numDisparities=128", ...set],
   });
   const description = greyPairLayout(width, height);
+  const depth = {
+    ...sceneView(width, height),
+    baselineMetres: SCENE_BASELINE_METRES,
+    disparityOffsetPixels: 0,
+  };
+  const rig = { rectification: depth } as unknown as Rig;
   const slot = await computeFrame(
     pair,
-    engineOptionsFrom(config, { description }, uncalibrated(width, height)),
+    engineOptionsFrom(
+      config,
+      { description },
+      { ...uncalibrated(width, height), depth },
+      floorEngineOptions(config.outputs.derived, { width, height, rig }),
+    ),
   );
-  const obstacles = new Obstacles(config.outputs.derived, native.stages, variants[0]!);
-  const frame = { slot, width, height, leftTimestampNs: 1n } as unknown as ComputedFrame;
-  const rig = { baselineMetres: SCENE_BASELINE_METRES, disparityOffsetPixels: 0 };
-  const documents = obstacles.documents(frame, { ...sceneView(width, height), ...rig, width, height });
+  const obstacles = new Obstacles(config.outputs.derived);
+  const frame = { slot } as unknown as ComputedFrame;
+  const documents = obstacles.documents(frame, { ...depth, width, height });
   return { floor: documents.floor as Floor, ...beyondTheEdge(obstacles.view) };
 }
 
@@ -92,15 +106,22 @@ test.each(POSES.slice(0, 2))(
   },
 );
 
-test("a platform that fills too little of the image is refused and not guessed; set, its stairs are seen", async () => {
+test("a platform that fills too little of the image is refused and not guessed", async () => {
   const pose = POSES[2]!;
   const guessed = await observe("stairs", pose, "auto");
   expect(guessed.floor.reason).toContain("show another level");
   expect(guessed.free).toBe(0);
-  const { free, drops, falseDrops } = await observe("stairs", pose, "set");
-  expect({ free, falseDrops }).toEqual({ free: 0, falseDrops: 0 });
-  expect(drops).toBeGreaterThan(50);
 });
+
+test.each(POSES)(
+  "a floor that was set, with its tilt and roll: the stairs are seen, from %j",
+  async (pose) => {
+    const { floor, free, drops, falseDrops } = await observe("stairs", pose, "set");
+    expect(floor).toMatchObject({ source: "set", ...pose });
+    expect({ free, falseDrops }).toEqual({ free: 0, falseDrops: 0 });
+    expect(drops).toBeGreaterThan(50);
+  },
+);
 
 test("images too small to separate platform and stairs are refused", async () => {
   const { floor, free } = await observe("stairs", POSES[2]!, "auto", 320);

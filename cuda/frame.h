@@ -65,10 +65,10 @@ struct EngineParameters {
   PointsParameters points;   ///< with the geometry's values
   bool registers = false;    ///< depth in another camera's image; needs hasGeometry
   RegistrationParameters registration;
-  bool findsFloor = false;  ///< needs hasGeometry
-  FloorSettings floor;      ///< with the geometry's values
-  bool makesGrid = false;   ///< needs findsFloor
-  GridParameters grid;      ///< with the geometry's values
+  bool findsFloor = false;       ///< needs hasGeometry
+  FloorSettings floor;           ///< with the geometry's values
+  bool makesGrid = false;        ///< needs findsFloor
+  GridParameters grid;           ///< with the geometry's values
   std::string backend = "auto";  ///< auto, cpu or cuda
   std::string instructionSet;    ///< "" = the best one
   /// For measuring one stage: it runs this many times in every frame, with the same result, and its time is that of all runs.
@@ -154,8 +154,8 @@ struct FrameOutput {
   uint8_t* points = nullptr;
   uint16_t* registered = nullptr;  ///< depth in another camera's image, and its confidence
   uint8_t* registeredConfidence = nullptr;
-  double* floor = nullptr;   ///< [kFloorNumbers]
-  uint8_t* grid = nullptr;   ///< [gridCells]
+  double* floor = nullptr;  ///< [kFloorNumbers]
+  uint8_t* grid = nullptr;  ///< [gridCells]
   size_t encodedDepthBytes = 0;
   size_t encodedDisparityBytes = 0;
   int32_t validPixels = 0;

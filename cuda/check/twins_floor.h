@@ -9,18 +9,21 @@
 
 namespace depthwatt {
 
-/// Draws a floor that a camera of this view can see, with a box on it.
-inline void drawFloor(Random& random, const Case& c, const FloorSettings& view, std::vector<int16_t>& disparity) {
-  const double a = 0.01 * random.whole(-15, 15), b = 0.01 * random.whole(30, 400);
-  const double horizon = view.cy - 0.01 * random.whole(-30, 60) * c.height;
+/// Draws a floor that the cameras can see, with a box on it and a drop-off. @param slope sixteenths of a pixel for each row
+inline void drawFloor(Random& random, const Case& c, const FloorSettings& view, double slope,
+                      std::vector<int16_t>& disparity) {
+  const double aside = 0.01 * random.whole(-30, 30) * slope;
+  const double horizon = view.cy - 0.01 * random.whole(-10, 40) * c.height - view.disparityOffsetPixels * 16 / slope;
   const int left = random.whole(0, c.width), top = random.whole(0, c.height), noise = random.whole(0, 6);
+  const double lower = random.whole(0, 2) == 0 ? 0.8 : 1;
   for (int y = 0; y < c.height; ++y) {
     for (int x = 0; x < c.width; ++x) {
       const bool box = x >= left && x < left + c.width / 5 && y >= top && y < top + c.height / 4;
-      const double q = box ? 16.0 * random.whole(30, 31) : a * b * (x - view.cx) + b * (y - horizon);
-      const double far = q < 16 ? 16 : q;
+      const double floor = aside * (x - view.cx) + slope * (y - horizon);
+      const double q = box ? floor + 16 * 4 : x > 3 * c.width / 4 ? lower * floor : floor;
       disparity[static_cast<size_t>(y) * c.width + x] =
-          random.whole(0, 7) == 0 ? kInvalidDisparity : static_cast<int16_t>(far + random.whole(-noise, noise));
+          random.whole(0, 7) == 0 ? kInvalidDisparity
+                                  : static_cast<int16_t>((q < 16 ? 16 : q) + random.whole(-noise, noise));
     }
   }
 }
@@ -30,17 +33,21 @@ inline void checkFloor(Random& random, const Case& c) {
   const std::string what = "floor " + c.name;
   FloorSettings settings;
   settings.focalPixels = random.whole(c.width / 2 + 1, 2 * c.width);
-  settings.baselineMetres = 0.01 * random.whole(3, 40);
+  // The lowest row is 25 to 80 px, from a camera 0.3 to 2 m above the floor.
+  const double slope = 16.0 * random.whole(25, 80) / (0.6 * c.height);
+  settings.baselineMetres = slope / 16 * 0.1 * random.whole(3, 20);
   settings.disparityOffsetPixels = random.whole(0, 2) == 0 ? 0.1 * random.whole(-60, 60) : 0;
   settings.cx = c.width / 2 + 0.1 * random.whole(-90, 90);
   settings.cy = c.height / 2 + 0.1 * random.whole(-90, 90);
   settings.isSet = random.whole(0, 4) == 0;
-  settings.plane = {random.whole(-9999, 9999), random.whole(1, 999999), random.whole(0, 1000000000)};
+  settings.plane.a = random.whole(-9999, 9999);
+  settings.plane.b = static_cast<int64_t>(65536 * slope);
+  settings.plane.c = random.whole(0, 30000000);
   const FloorParameters parameters = makeFloorParameters(settings, c.width, c.height);
   GridParameters g;
   g.focalPixels = settings.focalPixels, g.baselineMetres = settings.baselineMetres;
   g.disparityOffsetPixels = settings.disparityOffsetPixels, g.cx = settings.cx, g.cy = settings.cy;
-  g.cellMetres = 0.01 * random.whole(2, 100);
+  g.cellMetres = 0.01 * random.whole(2, 40);
   g.aheadCells = random.whole(1, 90), g.leftCells = random.whole(1, 90);
   g.obstacleMetres = 0.01 * random.whole(0, 30), g.tallMetres = random.whole(1, 3);
   g.dropMetres = 0.01 * random.whole(0, 30), g.errorPixels = 0.25 * random.whole(0, 8);
@@ -58,8 +65,9 @@ inline void checkFloor(Random& random, const Case& c) {
   std::vector<int16_t> disparity(pixels);
   std::vector<uint8_t> confidence(pixels);
   for (int frame = 0; frame < 4; ++frame) {
-    if (frame == 2) random.fill(disparity, random.whole(0, 1) == 0 ? -32768 : -10, random.whole(0, 1) == 0 ? 300 : 32767);
-    else drawFloor(random, c, settings, disparity);
+    if (frame == 2)
+      random.fill(disparity, random.whole(0, 1) == 0 ? -32768 : -10, random.whole(0, 1) == 0 ? 300 : 32767);
+    else drawFloor(random, c, settings, slope, disparity);
     random.fill(confidence, 0, 9);
     // Lost for long: the next floor without one is the last that keeps it.
     if (frame == 2 && memory.isThere != 0 && random.whole(0, 1) == 0) {

@@ -446,12 +446,14 @@ export interface SettingValues {
   "outputs.derived.quality"?: boolean | undefined;
   /** Side of the window in the middle that a plane is fitted to, share of the picture. (default 0.5) */
   "outputs.derived.qualityWindow"?: number | undefined;
-  /** Publishes the floor: auto estimates it; set takes floorHeightMetres and floorTiltDegrees. (default off) */
+  /** Publishes the floor: auto estimates it; set takes floorHeightMetres, floorTiltDegrees, floorRollDegrees. (default off) */
   "outputs.derived.floor"?: "off" | "auto" | "set" | undefined;
   /** Height of the left camera above the floor, with floor set. (m, default 1) */
   "outputs.derived.floorHeightMetres"?: number | undefined;
   /** How far the cameras look down, with floor set. (degrees, default 0) */
   "outputs.derived.floorTiltDegrees"?: number | undefined;
+  /** How far the right side of the cameras is lower, with floor set. (degrees, default 0) */
+  "outputs.derived.floorRollDegrees"?: number | undefined;
   /** Publishes obstacles, drop-offs and free floor as cells; needs floor auto or set. (default false) */
   "outputs.derived.grid"?: boolean | undefined;
   /** Publishes the grid as bytes too, a quarter of the size. (default false) */

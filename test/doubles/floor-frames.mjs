@@ -50,8 +50,15 @@ export function floorEngine(width, height, changes = {}) {
     geometry: { focalPixels: 0.7 * width, baselineMetres: BASELINE_METRES, disparityOffsetPixels: 0 },
     floor: { cx, cy },
     grid: {
-      ...{ cellMetres: 0.05, aheadCells: 100, leftCells: 100, obstacleMetres: 0.05, tallMetres: 2 },
-      ...{ dropMetres: 0.08, errorPixels: 0.5, minPixels: 6, stepX: Math.max(1, Math.round(width / 320)) },
+      cellMetres: 0.05,
+      aheadCells: 100,
+      leftCells: 100,
+      obstacleMetres: 0.05,
+      tallMetres: 2,
+      dropMetres: 0.08,
+      errorPixels: 0.5,
+      minPixels: 6,
+      stepX: Math.max(1, Math.round(width / 320)),
     },
     ...changes,
   };

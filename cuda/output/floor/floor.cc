@@ -122,7 +122,7 @@ FloorResult findFloor(const FloorParameters& parameters, ImageView<const int16_t
     const uint8_t* sure = confidence.row(cells.y[j] + height / 2) + width / 2;
     for (int32_t i = 0; i < kFloorColumns; ++i) {
       const int32_t x = cells.x[i];
-      const bool known = row[x] != kInvalidDisparity && sure[x] != 0;
+      const bool known = row[x] != kInvalidDisparity && row[x] != kFloorUnknown && sure[x] != 0;
       cells.d[j * kFloorColumns + i] = known ? row[x] : kFloorUnknown;
       result.known += known;
     }

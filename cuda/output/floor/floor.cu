@@ -158,8 +158,8 @@ __device__ void refit(const FloorParameters& settings, int64_t tolerance, Choose
       suits = determinant.low != 0 || determinant.high != 0;
       if (suits) {
         const bool second = thread % 2 == 1;
-        const Wide numerator = second ? difference(product(yd, xx), product(xd, xy))
-                                      : difference(product(xd, yy), product(yd, xy));
+        const Wide numerator =
+            second ? difference(product(yd, xx), product(xd, xy)) : difference(product(xd, yy), product(yd, xy));
         const int64_t slope = nearestWide(shiftedLeft(numerator, 16), determinant);
         shared.parts[0][thread % 2] = slope;
         __syncwarp();

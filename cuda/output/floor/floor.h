@@ -41,7 +41,7 @@ constexpr int32_t kFloorBand = 6;  ///< rows of cells that count alike
 constexpr int32_t kFloorCandidates = 512;
 /// Cells that a floor needs: a twentieth.
 constexpr int32_t kFloorMinCells = 154;
-/// A cell without a disparity, where cells are counted: above every plane.
+/// A cell without a disparity, where cells are counted: above every plane. Larger than every disparity of the engine.
 constexpr int16_t kFloorUnknown = 32767;
 
 /// Frames for which a floor that is not seen any more is kept.

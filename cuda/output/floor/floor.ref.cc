@@ -91,7 +91,7 @@ FloorResult floorReference(const FloorParameters& parameters, ImageView<const in
     for (int32_t i = 0; i < kFloorColumns; ++i) {
       const int32_t x = (2 * i + 1) * width / 128, y = (2 * j + 1) * height / 96;
       const int16_t d = disparityQ4.row(y)[x];
-      const bool known = d != kInvalidDisparity && confidence.row(y)[x] != 0;
+      const bool known = d != kInvalidDisparity && d != kFloorUnknown && confidence.row(y)[x] != 0;
       cells.push_back({known, x - width / 2, y - height / 2, d});
       if (known) ++result.known;
     }

@@ -24,7 +24,8 @@ Status check(const EngineParameters& p) {
                          f.focalPixels, f.baselineMetres, f.cx, f.cy);
   }
   if (p.floor.isSet && p.floor.plane.b < 1) {
-    return Status::error(Code::kParameter, "Expected a floor below the cameras, got a plane that rises down the image.");
+    return Status::error(Code::kParameter,
+                         "Expected a floor below the cameras, got a plane that rises down the image.");
   }
   return {};
 }
@@ -32,8 +33,7 @@ Status check(const EngineParameters& p) {
 class FloorOnCpu final : public CpuStage {
  public:
   FloorOnCpu(const StageTask& task, const CpuContext& cpu)
-      : height_(task.frame.height), workers_(cpu.workers),
-        score_(kernelsFor<FloorKernels>(cpu.instructionSet).score),
+      : height_(task.frame.height), workers_(cpu.workers), score_(kernelsFor<FloorKernels>(cpu.instructionSet).score),
         parameters_(makeFloorParameters(task.frame.floor, task.frame.width, task.frame.height)),
         repetitions_(task.frame.repeatedStage == kFloorStage ? task.frame.repetitions : 1) {}
 

@@ -15,8 +15,7 @@ class FloorOnGpu final : public GpuStage {
   Status open() { return floor_.open(makeFloorParameters(p_.floor, p_.width, p_.height), p_.width, p_.height); }
   Status run(const StageImages& images, cudaStream_t stream) override {
     // Each repetition of a measurement begins with the same memory.
-    if (repetitions_ > 1)
-      DEPTHWATT_TRY(runs_++ % repetitions_ == 0 ? floor_.keep(stream) : floor_.restore(stream));
+    if (repetitions_ > 1) DEPTHWATT_TRY(runs_++ % repetitions_ == 0 ? floor_.keep(stream) : floor_.restore(stream));
     return floor_.compute(images.disparityIn.data, images.confidenceIn.data, images.floor, stream);
   }
   Status forget(cudaStream_t stream) override { return floor_.forget(stream); }

@@ -35,8 +35,8 @@ __device__ __forceinline__ Wide difference(const Wide& a, const Wide& b) {
 
 __device__ __forceinline__ Wide sum(const Wide& a, const Wide& b) {
   const uint64_t low = a.low + b.low;
-  return {low, static_cast<int64_t>(static_cast<uint64_t>(a.high) + static_cast<uint64_t>(b.high) +
-                                    (low < a.low ? 1 : 0))};
+  return {low,
+          static_cast<int64_t>(static_cast<uint64_t>(a.high) + static_cast<uint64_t>(b.high) + (low < a.low ? 1 : 0))};
 }
 
 /// @param bits 1 to 63

@@ -190,8 +190,12 @@ function floorDocuments(set: readonly string[] = [], view = FLOOR_VIEW) {
   });
   const rig = { rectification: view } as unknown as Rig;
   const description = {
-    ...{ width, height, leftFormat: "GREY" as const, rightFormat: "GREY_DISPARITY" as const },
-    ...{ leftStrideBytes: width, rightStrideBytes: width },
+    width,
+    height,
+    leftFormat: "GREY" as const,
+    rightFormat: "GREY_DISPARITY" as const,
+    leftStrideBytes: width,
+    rightStrideBytes: width,
   };
   const engine = createEngine({
     ...engineOptionsFrom(
@@ -233,7 +237,7 @@ test("the floor is estimated, kept while it is not seen, and then missing with a
   const none = { available: false, reason };
   expect(await documents(dark)).toMatchObject({ floor: none, grid: none });
   expect(Math.max(...engine.slots[0]!.grid)).toBe(0);
-  // A new floor is not mixed with the one that was lost.
+  // A new floor is not mixed with the lost one.
   expect((await documents(floorPair())).floor).toMatchObject({ heightMetres: expect.closeTo(1, 2) });
   engine.close();
   const uncalibratedFrame = { slot: { floor: new Float64Array(0) } } as unknown as ComputedFrame;

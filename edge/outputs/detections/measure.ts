@@ -49,6 +49,16 @@ const MIDDLE_WEIGHT = 4;
 const MODE_HALF_Q4 = 8;
 const MODE_SHARE = 0.04;
 
+/**
+ * Correction by the fraction of a disparity, in 1/16 px. The parabola through the costs pulls disparities towards whole pixels, by
+ * 0.13 px at most; matchers without fractions are not changed.
+ */
+const LARGEST_PULL_Q4 = 2.1;
+const CORRECTIONS = Float64Array.from(
+  { length: 16 },
+  (_, q4) => LARGEST_PULL_Q4 * Math.sin((Math.PI * q4) / 8),
+);
+
 /** Weights by disparity in 1/16 px, cleared after each use. */
 const weights = new Uint32Array(32_768);
 
@@ -125,8 +135,9 @@ export function measureDetection(
   let [count, sum, squares, sumX, sumY] = [0, 0, 0, 0, 0];
   for (const { y, from, to } of spans)
     for (let x = from, at = y * width + from; x < to; x++, at++) {
-      const difference = disparityQ4[at]! - mode;
-      if (difference < -half || difference > half || confidence[at]! < threshold) continue;
+      const q4 = disparityQ4[at]!;
+      if (q4 < mode - half || q4 > mode + half || confidence[at]! < threshold) continue;
+      const difference = q4 - mode + CORRECTIONS[q4 & 15]!;
       count++;
       sum += difference;
       squares += difference * difference;

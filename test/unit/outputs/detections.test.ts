@@ -222,49 +222,51 @@ test("the mode by hand: an object in front of a wall, filled and doubtful pixels
   expect(measureDetection(image, whole, { ...options, minConfidence: 0 })).toEqual({ matchedShare: 0 });
 });
 
-test("distances in the rendered scene: up to 5 m, where 30 % of a box is matched, most are within 1 %", async () => {
+test("distances in the rendered scene: up to 5 m, where 30 % of a box is matched, 9 in 10 are within 1 %", async () => {
   const [width, height] = [640, 480];
-  const renderer = new SceneRenderer(loadNative(), { width, height, view: "rectified" });
-  const { left, right } = await renderer.frame(0);
-  const view = sceneView(width, height);
-  const truth = renderer.truth(0, "left", view).disparity.data;
-  renderer.close();
-  const pair = { width, height, left: Uint8Array.from(left.data), right: Uint8Array.from(right.data) };
   const { config } = loadConfig({ environment: {}, set: ["board=none", "match.numDisparities=96"] });
   const description = greyPairLayout(width, height);
-  const frame = await computeFrame(
-    pair,
-    engineOptionsFrom(config, { description }, uncalibrated(width, height)),
-  );
+  const view = sceneView(width, height);
   const geometry = { ...view, baselineMetres: SCENE_BASELINE_METRES, disparityOffsetPixels: 0 };
   const errors: number[] = [];
-  for (const side of [24, 32, 48, 72])
-    for (let top = 0; top + side <= height; top += 8)
-      for (let x0 = 0; x0 + side <= width; x0 += 8) {
-        const inside: number[] = [];
-        for (let y = top; y < top + side; y += 2)
-          for (let x = x0; x < x0 + side; x += 2) inside.push(truth[y * width + x]!);
-        inside.sort((a, b) => a - b);
-        const part = (share: number) => inside[Math.floor(share * (inside.length - 1))]!;
-        const distance = (view.focalPixels * SCENE_BASELINE_METRES) / part(0.5);
-        // Only boxes on one surface have one distance.
-        if (distance > 5 || part(0.99) / part(0.01) > 1.03 || part(0.5) > 80) continue;
-        const [l, r, t, b] = [x0 / width, (x0 + side) / width, top / height, (top + side) / height];
-        const corners = [{ x: l, y: t }, { x: r, y: t }, { x: r, y: b }, { x: l, y: b }]; // biome-ignore format: a box
-        const measured = measureDetection({ width, height, ...frame }, corners, {
-          minConfidence: 128,
-          maxPixels: 16_000,
-          preferMiddle: true,
-        });
-        if (measured.matchedShare < 0.3 || !("disparityPixels" in measured)) continue;
-        errors.push(Math.abs(depthMetres(measured.disparityPixels, geometry)! / distance - 1));
-      }
+  // The correction of fractions was fitted to frame 0; these frames are others.
+  for (const frameNumber of [20, 40, 60]) {
+    const renderer = new SceneRenderer(loadNative(), { width, height, view: "rectified" });
+    const { left, right } = await renderer.frame(frameNumber);
+    const truth = renderer.truth(frameNumber, "left", view).disparity.data;
+    renderer.close();
+    const pair = { width, height, left: Uint8Array.from(left.data), right: Uint8Array.from(right.data) };
+    const options = engineOptionsFrom(config, { description }, uncalibrated(width, height));
+    const frame = await computeFrame(pair, options);
+    for (const side of [24, 32, 48, 72])
+      for (let top = 0; top + side <= height; top += 8)
+        for (let x0 = 0; x0 + side <= width; x0 += 8) {
+          const inside: number[] = [];
+          for (let y = top; y < top + side; y += 2)
+            for (let x = x0; x < x0 + side; x += 2) inside.push(truth[y * width + x]!);
+          inside.sort((a, b) => a - b);
+          const part = (share: number) => inside[Math.floor(share * (inside.length - 1))]!;
+          const distance = (view.focalPixels * SCENE_BASELINE_METRES) / part(0.5);
+          // Only boxes on one surface have one distance.
+          if (distance > 5 || part(0.99) / part(0.01) > 1.03 || part(0.5) > 80) continue;
+          const [l, r, t, b] = [x0 / width, (x0 + side) / width, top / height, (top + side) / height];
+          const corners = [{ x: l, y: t }, { x: r, y: t }, { x: r, y: b }, { x: l, y: b }]; // biome-ignore format: a box
+          const measured = measureDetection({ width, height, ...frame }, corners, {
+            minConfidence: 128,
+            maxPixels: 16_000,
+            preferMiddle: true,
+          });
+          if (measured.matchedShare < 0.3 || !("disparityPixels" in measured)) continue;
+          errors.push(Math.abs(depthMetres(measured.disparityPixels, geometry)! / distance - 1));
+        }
+  }
   errors.sort((a, b) => a - b);
-  // The rest is the matcher's sub-pixel error: 1 % is an eighth of a pixel at 5 m.
-  expect(errors.length).toBeGreaterThan(80);
-  expect(errors[errors.length >> 1]!).toBeLessThan(0.008);
-  expect(errors.filter((error) => error < 0.01).length / errors.length).toBeGreaterThan(0.7);
-  expect(errors.at(-1)!).toBeLessThan(0.04);
+  const at = (share: number) => errors[Math.floor(share * errors.length)]!;
+  const within = errors.filter((error) => error < 0.01).length / errors.length;
+  expect(errors.length).toBeGreaterThan(200);
+  expect(at(0.5)).toBeLessThan(0.006);
+  expect(within).toBeGreaterThan(0.88);
+  expect(at(0.95)).toBeLessThan(0.016);
 });
 
 test("corners of the captured image are mapped as the rectification maps do", () => {

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The left image in colours: from the engine, bit for bit the stage's, with nothing else changed; and as the stream left.
 import { describe, expect, test } from "vitest";
-import { connectConsumer, type ReceivedFrame } from "../../clients/javascript/src/index.js";
 import { createEngine, type FrameResult } from "../../cuda/index.js";
-import { startTrialBroker } from "../../edge/broker/trial-broker.js";
-import { loadConfig } from "../../edge/config/index.js";
-import { openRuntime } from "../../edge/run/main.js";
-import { until } from "../doubles/frames.js";
+import { startSmallRun } from "../doubles/small-run.js";
 import { native, Random, variants } from "../doubles/stages.js";
 import { engineCases, hashResult } from "../golden/engine-cases.mjs";
 
@@ -97,39 +93,17 @@ describe.each(variants)("an engine, %s", (instructionSet) => {
 });
 
 test("the stream left has colours where the source has, live, and grey again", async () => {
-  const broker = await startTrialBroker({});
-  const { config } = loadConfig({
-    set: [
-      "board=none",
-      "power.sensor=none",
-      "source.synthetic.width=160",
-      "source.synthetic.height=96",
-      "source.synthetic.rateHz=30",
-      "match.numDisparities=32",
-      "outputs.viewer.enabled=false",
-      `outputs.mqtt.broker=${broker.url}`,
-      "outputs.mqtt.left.enabled=true",
-      "outputs.mqtt.left.encoding=png",
-    ],
-    environment: {},
-  });
-  const runtime = await openRuntime(config, undefined, { onNotice: () => {} });
-  const ended = runtime.run();
-  const newest = new Map<string, ReceivedFrame>();
-  const consumer = connectConsumer(broker.url, {
-    device: config.device,
-    base: config.base,
-    streams: ["left"],
-  });
-  consumer.on("frame", (frame) => newest.set(frame.stream, frame));
-  const waitForLeft = async (element: string) => {
-    await until(`a left image of ${element}`, () => newest.get("left")?.header.element === element, 20_000);
-    return newest.get("left")!;
-  };
+  const run = await startSmallRun(
+    ["left"],
+    "source.synthetic.rateHz=30",
+    "outputs.mqtt.left.enabled=true",
+    "outputs.mqtt.left.encoding=png",
+  );
+  const { runtime, waitFor } = run;
   try {
-    expect((await waitForLeft("u8")).counts()).toHaveLength(160 * 96);
+    expect((await waitFor("left", { element: "u8" })).counts()).toHaveLength(160 * 96);
     await runtime.apply({ "outputs.mqtt.left.colours": true });
-    const colours = await waitForLeft("rgb8");
+    const colours = await waitFor("left", { element: "rgb8" });
     expect(colours.header.quantity).toBe("colourValue");
     const counts = colours.counts();
     expect(counts).toHaveLength(3 * 160 * 96);
@@ -137,14 +111,10 @@ test("the stream left has colours where the source has, live, and grey again", a
     for (let i = 0; i < counts.length; i += 3) if (Math.abs(counts[i]! - counts[i + 2]!) > 8) coloured++;
     expect(coloured).toBeGreaterThan(160);
     await runtime.apply({ "outputs.mqtt.left.encoding": "raw" });
-    await until("raw colours", () => newest.get("left")?.header.encoding === "raw", 20_000);
-    expect((await waitForLeft("rgb8")).body).toHaveLength(3 * 160 * 96);
+    expect((await waitFor("left", { element: "rgb8", encoding: "raw" })).body).toHaveLength(3 * 160 * 96);
     await runtime.apply({ "outputs.mqtt.left.colours": false });
-    expect((await waitForLeft("u8")).header.quantity).toBe("greyValue");
+    expect((await waitFor("left", { element: "u8" })).header.quantity).toBe("greyValue");
   } finally {
-    await consumer.close();
-    runtime.stop();
-    await ended;
-    await broker.close();
+    await run.close();
   }
 }, 60_000);

@@ -13,13 +13,9 @@ import {
   stringifyCalibration,
   withHash,
 } from "../../camera/index.js";
-import { connectConsumer, type ReceivedFrame } from "../../clients/javascript/src/index.js";
 import { createEngine } from "../../cuda/index.js";
-import { startTrialBroker } from "../../edge/broker/trial-broker.js";
-import { loadConfig } from "../../edge/config/index.js";
 import { loadNative } from "../../edge/contracts/native.js";
-import { openRuntime } from "../../edge/run/main.js";
-import { until } from "../doubles/frames.js";
+import { startSmallRun } from "../doubles/small-run.js";
 import { expectSameImage, native, variants } from "../doubles/stages.js";
 import { engineCases, hashResult } from "../golden/engine-cases.mjs";
 
@@ -182,35 +178,16 @@ test("registration without a geometry is refused", () => {
 test.each(["raw", "jpeg"])(
   "registered/right and its confidence arrive as frames of their topics, %s",
   async (encoding) => {
-    const broker = await startTrialBroker({});
-    const { config } = loadConfig({
-      set: [
-        "board=none",
-        "power.sensor=none",
-        "source.synthetic.width=160",
-        "source.synthetic.height=96",
-        "match.numDisparities=32",
-        "registration.camera=right",
-        "outputs.viewer.enabled=false",
-        `outputs.mqtt.broker=${broker.url}`,
-        "outputs.mqtt.registered.enabled=true",
-        "outputs.mqtt.registered.confidence=true",
-        `outputs.mqtt.registered.encoding=${encoding}`,
-      ],
-      environment: {},
-    });
-    const runtime = await openRuntime(config, undefined, { onNotice: () => {} });
-    const ended = runtime.run();
-    const newest = new Map<string, ReceivedFrame>();
-    const consumer = connectConsumer(broker.url, {
-      device: config.device,
-      base: config.base,
-      streams: ["registered", "registeredConfidence"],
-    });
-    consumer.on("frame", (frame) => newest.set(frame.stream, frame));
+    const run = await startSmallRun(
+      ["registered", "registeredConfidence"],
+      "registration.camera=right",
+      "outputs.mqtt.registered.enabled=true",
+      "outputs.mqtt.registered.confidence=true",
+      `outputs.mqtt.registered.encoding=${encoding}`,
+    );
     try {
-      await until("both streams", () => newest.size === 2, 30_000);
-      const [depth, confidence] = [newest.get("registered")!, newest.get("registeredConfidence")!];
+      const depth = await run.waitFor("registered");
+      const confidence = await run.waitFor("registeredConfidence");
       const [element, quantity] = encoding === "raw" ? ["u16", "depthMetres"] : ["rgb8", "colourValue"];
       expect(depth.header).toMatchObject({ encoding, width: 160, height: 96, element, quantity });
       expect(confidence.header).toMatchObject({
@@ -232,10 +209,7 @@ test.each(["raw", "jpeg"])(
       expect(metres.length).toBeGreaterThan(0.5 * 160 * 96);
       expect(Math.min(...metres)).toBeGreaterThan(0.5);
     } finally {
-      await consumer.close();
-      runtime.stop();
-      await ended;
-      await broker.close();
+      await run.close();
     }
   },
   60_000,

@@ -2,12 +2,9 @@
 // The rectified right image: from the engine, bit for bit the stage's in every row, with nothing else changed; and as the stream
 // right, switched on and off in a running system.
 import { describe, expect, test } from "vitest";
-import { connectConsumer, type ReceivedFrame } from "../../clients/javascript/src/index.js";
 import { createEngine, type FrameResult } from "../../cuda/index.js";
-import { startTrialBroker } from "../../edge/broker/trial-broker.js";
-import { loadConfig } from "../../edge/config/index.js";
-import { openRuntime } from "../../edge/run/main.js";
 import { until } from "../doubles/frames.js";
+import { startSmallRun } from "../doubles/small-run.js";
 import { native, variants } from "../doubles/stages.js";
 import { engineCases, hashResult } from "../golden/engine-cases.mjs";
 
@@ -60,47 +57,26 @@ describe.each(variants)("an engine, %s", (instructionSet) => {
 });
 
 test("the stream right has the right camera's image, live, and ends again", async () => {
-  const broker = await startTrialBroker({});
-  const { config } = loadConfig({
-    set: [
-      "board=none",
-      "power.sensor=none",
-      "source.synthetic.width=160",
-      "source.synthetic.height=96",
-      "source.synthetic.rateHz=30",
-      "match.numDisparities=32",
-      "outputs.viewer.enabled=false",
-      `outputs.mqtt.broker=${broker.url}`,
-      "outputs.mqtt.left.enabled=true",
-      "outputs.mqtt.disparity.enabled=true",
-      "outputs.mqtt.disparity.encoding=raw",
-      "outputs.mqtt.right.encoding=png",
-    ],
-    environment: {},
-  });
-  const runtime = await openRuntime(config, undefined, { onNotice: () => {} });
-  const ended = runtime.run();
-  const newest = new Map<string, ReceivedFrame>();
-  const consumer = connectConsumer(broker.url, {
-    device: config.device,
-    base: config.base,
-    streams: ["left", "right", "disparity"],
-  });
-  consumer.on("frame", (frame) => newest.set(`${frame.stream}.${frame.header.encoding}`, frame));
-  const waitFor = async (name: string) => {
-    await until(`a frame of ${name}`, () => newest.has(name), 20_000);
-    return newest.get(name)!;
-  };
+  const run = await startSmallRun(
+    ["left", "right", "disparity"],
+    "source.synthetic.rateHz=30",
+    "outputs.mqtt.left.enabled=true",
+    "outputs.mqtt.disparity.enabled=true",
+    "outputs.mqtt.disparity.encoding=raw",
+    "outputs.mqtt.right.encoding=png",
+  );
+  const { runtime, newest, waitFor } = run;
   try {
-    await waitFor("left.raw");
-    expect(newest.has("right.png")).toBe(false);
+    await waitFor("left");
+    expect(newest("right")).toBeUndefined();
     await runtime.apply({ "outputs.mqtt.right.enabled": true });
-    const packed = await waitFor("right.png");
+    const packed = await waitFor("right", { encoding: "png" });
     expect(packed.header).toMatchObject({ element: "u8", quantity: "greyValue", width: 160, height: 96 });
     await runtime.apply({ "outputs.mqtt.right.encoding": "jpeg" });
-    expect([...(await waitFor("right.jpeg")).body.subarray(0, 2)]).toEqual([0xff, 0xd8]);
+    expect([...(await waitFor("right", { encoding: "jpeg" })).body.subarray(0, 2)]).toEqual([0xff, 0xd8]);
     await runtime.apply({ "outputs.mqtt.right.encoding": "raw" });
-    const three = () => ["left.raw", "right.raw", "disparity.raw"].map((name) => newest.get(name));
+    await waitFor("right", { encoding: "raw" });
+    const three = () => ["left", "right", "disparity"].map(newest);
     await until(
       "three streams of one moment",
       () =>
@@ -120,16 +96,13 @@ test("the stream right has the right camera's image, live, and ends again", asyn
     expect(compared).toBeGreaterThan(5000);
     expect(alike / compared).toBeGreaterThan(0.8);
     await runtime.apply({ "outputs.mqtt.right.enabled": false });
-    const capturedNs = (name: string) => newest.get(name)!.header.leftTimestampNs;
+    const capturedNs = (name: string) => newest(name)!.header.leftTimestampNs;
     await until(
       "ten frames after the last right image",
-      () => capturedNs("left.raw") - capturedNs("right.raw") > 333_000_000n,
+      () => capturedNs("left") - capturedNs("right") > 333_000_000n,
       20_000,
     );
   } finally {
-    await consumer.close();
-    runtime.stop();
-    await ended;
-    await broker.close();
+    await run.close();
   }
 }, 60_000);

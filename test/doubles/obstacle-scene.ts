@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes images of an obstacle 1 m away in front of a wall 3 m away: two planes of noise, shifted by whole pixels.
+// Writes images of an obstacle 1 m away in front of a wall 3 m away, two planes of noise shifted by whole pixels, and runs the
+// program on them.
+import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { encodePng } from "../../camera/index.js";
+import { PYTHON } from "./needs.js";
+import { type Running, startProgram } from "./program.js";
 import { seededRandom } from "./rvl-pictures.js";
 
 export const [WIDTH, HEIGHT] = [192, 128];
@@ -60,4 +64,41 @@ export async function obstacleRecording(folder: string): Promise<string> {
     }),
   );
   return file;
+}
+
+/** Starts the program on the recording, again and again, as the device "robot". @param set settings of the outputs */
+export function runObstacle(
+  folder: string,
+  calibration: string,
+  brokerUrl: string,
+  set: readonly string[],
+): Running {
+  const settings = [
+    ...[
+      "match.numDisparities=48",
+      "outputs.viewer.enabled=false",
+      "power.sensor=none",
+      "source.replay.loop=true",
+    ],
+    ...set,
+  ];
+  return startProgram([
+    ...["run", "--left", join(folder, "left"), "--right", join(folder, "right")],
+    ...["--calibration", calibration, "--broker", brokerUrl, "--device", "robot", "--rate", "10"],
+    ...settings.flatMap((one) => ["--set", one]),
+  ]);
+}
+
+/** A zone with the obstacle, one with the wall, one without a matched pixel. */
+export const ZONES =
+  "outputs.derived.zones=right 0.5,0 1,0 1,1 0.5,1; left 0.1,0 0.5,0 0.5,1 0.1,1; corner 0,0 0.02,0 0.02,0.02 0,0.02";
+
+/** Renders a template as Home Assistant does: the message is value_json; None is "unknown". */
+export function rendered(template: string, message: string): string {
+  const program = [
+    "import jinja2, json, sys",
+    "t, m = sys.argv[1:]",
+    "print(jinja2.Environment().from_string(t).render(value_json=json.loads(m)))",
+  ].join("\n");
+  return execFileSync(PYTHON, ["-c", program, template, message], { encoding: "utf8" }).trim();
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Alarms at Mosquitto: retained, unknown without depth, unavailable when the device is gone, and as Home Assistant shows them.
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,9 +9,8 @@ import { AlarmTopic } from "../../edge/outputs/derived/alarm-topic.js";
 import { parseAlarms } from "../../edge/outputs/derived/alarms.js";
 import { until } from "../doubles/frames.js";
 import { type Mosquitto, startMosquitto } from "../doubles/mosquitto.js";
-import { needs, PYTHON } from "../doubles/needs.js";
-import { obstacleRecording } from "../doubles/obstacle-scene.js";
-import { startProgram } from "../doubles/program.js";
+import { needs } from "../doubles/needs.js";
+import { obstacleRecording, rendered, runObstacle, ZONES } from "../doubles/obstacle-scene.js";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -44,29 +42,14 @@ const states = (document?: { alarms?: Record<string, { state: string }> }) =>
   document?.alarms &&
   Object.fromEntries(Object.entries(document.alarms).map(([zone, { state }]) => [zone, state]));
 
-/** Renders a template as Home Assistant does: the message is value_json; None is "unknown". */
-function rendered(template: string, message: string): string {
-  const program = [
-    "import jinja2, json, sys",
-    "t, m = sys.argv[1:]",
-    "print(jinja2.Environment().from_string(t).render(value_json=json.loads(m)))",
-  ].join("\n");
-  return execFileSync(PYTHON, ["-c", program, template, message], { encoding: "utf8" }).trim();
-}
-
 async function start(broker: Mosquitto, folder: string, calibration: string) {
   const settings = [
-    ...["match.numDisparities=48", "outputs.viewer.enabled=false", "power.sensor=none"],
-    ...["source.replay.loop=true", "outputs.derived.enabled=true", "outputs.homeAssistant.enabled=true"],
-    "outputs.derived.zones=right 0.5,0 1,0 1,1 0.5,1; left 0.1,0 0.5,0 0.5,1 0.1,1; corner 0,0 0.02,0 0.02,0.02 0,0.02",
+    ...["outputs.derived.enabled=true", "outputs.homeAssistant.enabled=true"],
+    ZONES,
     "outputs.derived.alarms=right 1.5; left 1.5; corner 1.5",
     "outputs.metricsIntervalMs=200",
   ];
-  const run = startProgram([
-    ...["run", "--left", join(folder, "left"), "--right", join(folder, "right")],
-    ...["--calibration", calibration, "--broker", broker.url, "--device", "robot", "--rate", "10"],
-    ...settings.flatMap((one) => ["--set", one]),
-  ]);
+  const run = runObstacle(folder, calibration, broker.url, settings);
   cleanups.push(async () => {
     run.child.kill("SIGTERM");
     await run.ended;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An obstacle at a known distance, from the cameras' images to what Home Assistant shows: two planes of noise, shifted by whole
 // pixels, in front of constructed cameras.
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,15 +8,17 @@ import mqtt from "mqtt";
 import { afterEach, expect, test } from "vitest";
 import { until } from "../doubles/frames.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
-import { needs, PYTHON } from "../doubles/needs.js";
+import { needs } from "../doubles/needs.js";
 import {
   BASELINE_METRES,
   FOCAL_PIXELS,
   HEIGHT,
   obstacleRecording,
+  rendered,
+  runObstacle,
   WIDTH,
+  ZONES,
 } from "../doubles/obstacle-scene.js";
-import { startProgram } from "../doubles/program.js";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -31,16 +32,8 @@ needs("mosquitto", "jinja2").suite("the nearest obstacle", () => {
     const calibration = await obstacleRecording(folder);
     const broker = await startMosquitto();
     cleanups.push(() => broker.stop());
-    const settings = [
-      ...["match.numDisparities=48", "outputs.viewer.enabled=false", "power.sensor=none"],
-      ...["source.replay.loop=true", "outputs.derived.enabled=true", "outputs.homeAssistant.enabled=true"],
-      "outputs.derived.zones=right 0.5,0 1,0 1,1 0.5,1; left 0.1,0 0.5,0 0.5,1 0.1,1; corner 0,0 0.02,0 0.02,0.02 0,0.02",
-    ];
-    const run = startProgram([
-      ...["run", "--left", join(folder, "left"), "--right", join(folder, "right")],
-      ...["--calibration", calibration, "--broker", broker.url, "--device", "robot", "--rate", "10"],
-      ...settings.flatMap((one) => ["--set", one]),
-    ]);
+    const settings = [...["outputs.derived.enabled=true", "outputs.homeAssistant.enabled=true"], ZONES];
+    const run = runObstacle(folder, calibration, broker.url, settings);
     cleanups.push(async () => {
       run.child.kill("SIGTERM");
       await run.ended;
@@ -66,11 +59,6 @@ needs("mosquitto", "jinja2").suite("the nearest obstacle", () => {
 
     // Home Assistant renders value_template by Jinja with the message as value_json; None is "unknown".
     const { components } = JSON.parse(config()!);
-    const render = [
-      "import jinja2, json, sys",
-      "t, m = sys.argv[1:]",
-      "print(jinja2.Environment().from_string(t).render(value_json=json.loads(m)))",
-    ].join("\n");
     const states = ["right", "left", "corner"].map((zone) => {
       const entity = components[`zone_${zone}`];
       expect(entity).toMatchObject({
@@ -79,7 +67,7 @@ needs("mosquitto", "jinja2").suite("the nearest obstacle", () => {
         unit_of_measurement: "m",
         device_class: "distance",
       });
-      return execFileSync(PYTHON, ["-c", render, entity.value_template, topic], { encoding: "utf8" }).trim();
+      return rendered(entity.value_template, topic);
     });
     expect(states).toEqual([String(zones.right.nearestMetres), String(zones.left.nearestMetres), "None"]);
   });
@@ -91,16 +79,11 @@ needs("mosquitto", "jinja2").suite("the nearest obstacle", () => {
     const broker = await startMosquitto({ settings: ["allow_anonymous true", "max_queued_messages 0"] });
     cleanups.push(() => broker.stop());
     const settings = [
-      ...["match.numDisparities=48", "outputs.viewer.enabled=false", "power.sensor=none"],
-      ...["source.replay.loop=true", "outputs.detections.enabled=true", "outputs.detections.rateHz=max"],
+      ...["outputs.detections.enabled=true", "outputs.detections.rateHz=max"],
       ...["outputs.detections.format=frigate", "outputs.detections.topic=frigate/events"],
       ...[`outputs.detections.imageWidth=${2 * WIDTH}`, `outputs.detections.imageHeight=${2 * HEIGHT}`],
     ];
-    const run = startProgram([
-      ...["run", "--left", join(folder, "left"), "--right", join(folder, "right")],
-      ...["--calibration", calibration, "--broker", broker.url, "--device", "robot", "--rate", "10"],
-      ...settings.flatMap((one) => ["--set", one]),
-    ]);
+    const run = runObstacle(folder, calibration, broker.url, settings);
     cleanups.push(async () => {
       run.child.kill("SIGTERM");
       await run.ended;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recordings for tests: read by a reader that is not ours, and written by hand.
 import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { CdrWriter } from "@foxglove/cdr";
-import { McapWriter } from "@mcap/core";
+import { McapStreamReader, McapWriter } from "@mcap/core";
 import { imagePrefix, writeImage } from "../../edge/mcap/messages.js";
 import { PYTHON } from "./needs.js";
 
@@ -153,3 +154,20 @@ export const compressedMessage = (stampNs: bigint, picture: Uint8Array): Uint8Ar
     .string("side")
     .string("png")
     .uint8Array(picture, true).data;
+
+/** Reads the JSON messages of a recording without compression, with the reader of the format's authors, by the end of their topic. */
+export function recordedDocuments(file: string): Map<string, unknown[]> {
+  const reader = new McapStreamReader();
+  reader.append(readFileSync(file));
+  const channels = new Map<number, unknown[]>();
+  const documents = new Map<string, unknown[]>();
+  for (let record = reader.nextRecord(); record !== undefined; record = reader.nextRecord()) {
+    if (record.type === "Channel" && record.messageEncoding === "json") {
+      const name = record.topic.split("/").at(-1)!;
+      channels.set(record.id, documents.get(name) ?? []);
+      documents.set(name, channels.get(record.id)!);
+    } else if (record.type === "Message")
+      channels.get(record.channelId)?.push(JSON.parse(Buffer.from(record.data).toString()));
+  }
+  return documents;
+}

@@ -167,12 +167,6 @@ const DOCUMENTS: Record<string, readonly [declared: string[], fields: Record<str
       "test/integration/profile-energy.test.ts": "addedPerFrame",
     },
   ],
-  "energy in a recording": [
-    Object.keys(JSON.parse(schemas.FRAME_ENERGY.text).properties).sort(),
-    {
-      "test/unit/outputs/recorded-energy.test.ts": "ageMs available joules joulesUncertainty reason seconds",
-    },
-  ],
   "temperature of a profile": [
     figures("profile/types.ts", "TemperatureFigures"),
     { [COMMANDS]: "available endCelsius reason startCelsius steady" },
@@ -193,6 +187,31 @@ function expectFields(declared: readonly string[], fields: Record<string, string
 
 test.each(Object.entries(DOCUMENTS))("fields of %s", (_, [declared, fields]) =>
   expectFields(declared, fields),
+);
+
+/** The fields of documents in recordings, and the tests that compare them with the published ones. */
+const RECORDED: Record<string, Record<string, string>> = {
+  "depthwatt.FrameEnergy": {
+    "test/unit/outputs/recorded-energy.test.ts": "ageMs available joules joulesUncertainty reason seconds",
+  },
+  "depthwatt.Info": { [RUN]: "backend parameters source version" },
+  "depthwatt.Metrics": {
+    [RUN]: "algorithm backend drops fps frames governor latencyMs outputs pairing power seconds stages",
+  },
+  "depthwatt.Notice": { [RUN]: "text" },
+  "depthwatt.Settings": { [RUN]: "from values" },
+  "depthwatt.State": { [RUN]: "reason state" },
+};
+const recorded = Object.values(schemas).filter(
+  (one): one is schemas.RecordedSchema => typeof one === "object" && one.encoding === "jsonschema",
+);
+
+test("every document in recordings has its row", () => {
+  expect(recorded.map(({ name }) => name).sort()).toEqual(Object.keys(RECORDED));
+});
+
+test.each(recorded)("fields of $name in a recording", ({ name, text }) =>
+  expectFields(Object.keys(JSON.parse(text).properties).sort(), RECORDED[name]!),
 );
 
 test("the definition of recorded metrics names fields that metrics have", () => {

@@ -31,6 +31,7 @@ import {
   stageMs,
   stageTimes,
 } from "../../../doubles/figures.js";
+import { recordedDocuments } from "../../../doubles/recordings.js";
 import { ScriptedSource, script } from "../../../doubles/run-script.js";
 import { PUBLISH, type Received, startScriptedBroker } from "../../../doubles/scripted-broker.js";
 import { openScriptedRun } from "../../../doubles/scripted-run.js";
@@ -686,16 +687,20 @@ test("frames of a recording are joined to energy by their arrival, and their age
 test("the details of outputs that have their own connection or file", async () => {
   const folder = mkdtempSync(join(tmpdir(), "depthwatt-figures-"));
   cleanups.push(() => rmSync(folder, { recursive: true }));
-  const { runtime, running, messages } = await play("monotonic", 100, [
+  const { runtime, running, messages, topic } = await play("monotonic", 100, [
     "outputs.derived.enabled=true",
     "outputs.ros.enabled=true",
     "outputs.homeAssistant.enabled=true",
     "outputs.detections.enabled=true",
     "outputs.detections.topic=cameras/boxes",
     `outputs.mcap.file=${join(folder, "run.mcap")}`,
+    "outputs.mcap.compression=none",
   ]);
+  await runtime.apply({ "outputs.mqtt.rateHz": 5 }, "the test");
+  runtime.notice("a text for the recording");
   runtime.stop();
   const { outputs } = await running;
+  expectRecorded(join(folder, "run.mcap"), topic);
   const received = (pattern: RegExp) => messages.filter(({ topic }) => pattern.test(topic));
   const countsOf = (pattern: RegExp) => {
     const matching = received(pattern);
@@ -754,6 +759,30 @@ test("the details of outputs that have their own connection or file", async () =
   for (const [kind, figures] of Object.entries(others))
     expect(figures, kind).toEqual(unavailable("outputs."));
 });
+
+/** Expects the documents of a recording to be those of the topics, whose figures the first test computes. */
+function expectRecorded(file: string, topic: (name: string) => Buffer[]): void {
+  const recorded = recordedDocuments(file);
+  const published = (name: string) => topic(name).map((body) => JSON.parse(body.toString()));
+  expect(recorded.get("metrics")!.length).toBeGreaterThan(1);
+  expect(recorded.get("metrics")).toEqual(published("metrics"));
+  // The topic adds what only a subscriber needs.
+  const info = recorded.get("info")!.at(-1) as object;
+  expect(Object.keys(info)).toEqual(expect.arrayContaining(["backend", "parameters", "source", "version"]));
+  expect(published("info").at(-1)).toMatchObject(info);
+  // Only the topic says that the device has stopped.
+  const states = published("state").map(({ state, reason }) => ({ state, reason }));
+  expect(recorded.get("state")).toEqual(states.filter(({ state }) => state !== "stopped"));
+  const [start, change] = recorded.get("settings") as { from: string; values: Record<string, unknown> }[];
+  expect(start).toMatchObject({
+    from: "start",
+    values: { "match.numDisparities": DISPARITIES, "outputs.mqtt.rateHz": "max" },
+  });
+  expect(change).toEqual({ from: "the test", values: { "outputs.mqtt.rateHz": 5 } });
+  expect(recorded.get("notice")).toContainEqual({ text: "a text for the recording" });
+  const energies = recorded.get("energy") as { available: boolean }[];
+  expect(energies).toHaveLength(FRAMES);
+}
 
 function pageUrl({ parts }: { parts: { outputs: { greeting(): [string, string][] } } }): string {
   const [, url] = parts.outputs.greeting().find(([label]) => label === "metrics")!;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // `npm run build`: builds the addons and the TypeScript, and records the sources. A second build in the same tree waits for the
 // first. A failed build and an interrupted one leave the older record, so the next run of tests builds again.
+//   node scripts/build.mjs [--if-stale]   --if-stale: does nothing if no source has changed since the last build
 import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { recordBuild, sourcesKey } from "./build-stamp.mjs";
+import { isBuilt, recordBuild, sourcesKey } from "./build-stamp.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -24,6 +26,8 @@ function build() {
   return true;
 }
 
+if (process.argv.includes("--if-stale") && isBuilt(root) && existsSync(join(root, "dist/edge/cli/main.js")))
+  process.exit(0);
 try {
   const { locked } = await import("v4l2-camera/build.mjs");
   if (!(await locked(join(root, "build"), build))) process.exitCode = 1;

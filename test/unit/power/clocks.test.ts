@@ -43,6 +43,11 @@ beforeEach(() => {
 afterEach(() => rmSync(tree.root, { recursive: true, force: true }));
 
 describe("limits", () => {
+  test("are at most the highest clock, also where the driver reports more", () => {
+    tree.write({ [`${GPU}/max_freq`]: 2e9 });
+    expect(ownClocks(files)).toMatchObject({ gpu: { choices: STEPS, limit: 918e6 } });
+  });
+
   test("are lowered, changed and restored, with no cap of the memory as no cap", () => {
     expect(ownClocks(files)).toMatchObject({
       gpu: { choices: STEPS, limit: 918e6 },

@@ -168,6 +168,12 @@ describe("text becomes the setting's type", () => {
       `${folder}/left.yaml,${join(folder, "../right.yaml")}`,
     );
   });
+
+  test("every setting that names a file is a path", () => {
+    const files = SETTINGS.filter(({ key }) => /file$/i.test(key));
+    expect(files.length).toBeGreaterThan(10);
+    expect(files.filter(({ facts }) => facts.isPath !== true).map(({ key }) => key)).toEqual([]);
+  });
 });
 
 describe("a configuration of another program", () => {

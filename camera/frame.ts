@@ -37,6 +37,8 @@ export interface FramePair {
 export interface SourceDescription {
   /** One line for the user, such as "synthetic 640x480 at 30 Hz". */
   title: string;
+  /** The pixel format that was chosen automatically, and the alternatives; absent: none was chosen. */
+  formatChoice?: string | undefined;
   width: number;
   height: number;
   leftFormat: PixelFormat;

@@ -5,7 +5,6 @@ import {
   CameraControls,
   cameraError,
   delivered,
-  type FormatTrait,
   formatTrait,
   hostClocks,
   isInterleaved,
@@ -16,7 +15,7 @@ import {
 } from "v4l2-camera/parts";
 import { DepthwattError } from "../../core/index.js";
 import type { CameraImageLayout } from "./camera-image.js";
-import { chooseFormat, type FormatRequest, formatsToMeasure } from "./choose.js";
+import { type ChosenFormat, chooseFormat, type FormatRequest, formatsToMeasure } from "./choose.js";
 import { type DefectivePixels, readDefects } from "./defects.js";
 import { asDepthwattError } from "./errors.js";
 import { ExposureLoop } from "./exposure-loop.js";
@@ -116,7 +115,7 @@ async function openSource(settings: V4l2Settings, around: V4l2Surroundings): Pro
     await Promise.all(cameras.map(({ camera }) => camera.stop()));
     throw error;
   }
-  return assemble(cameras, trait, settings, margins, defects, around);
+  return assemble(cameras, { trait, reason }, settings, margins, defects, around);
 }
 
 function devicePaths({ left, right, sideBySide }: V4l2Settings): string[] {
@@ -158,7 +157,7 @@ type CapturedFormat = ReturnType<typeof delivered>;
 
 function assemble(
   opened: readonly OpenedCamera[],
-  trait: FormatTrait,
+  { trait, reason }: ChosenFormat,
   settings: V4l2Settings,
   margins: Margins,
   defects: DefectivePixels | undefined,
@@ -206,6 +205,7 @@ function assemble(
   return new V4l2Source({
     description: {
       title: `cameras ${names}, ${trait.format} ${titleSize(settings, layout && frameSize(settings, layout, margins))}${rate}`,
+      formatChoice: reason,
       width: settings.width,
       height: settings.height,
       leftFormat: layouts.left.format,

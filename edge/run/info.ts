@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The retained info of a run: what it is made of and what it computes now.
+
 import type { CaptureClock, PairSource } from "../../camera/index.js";
 import { type MemoryPaths, matcherParameters } from "../../cuda/index.js";
 import { readWallClock } from "../clock/index.js";
 import type { BoardChoice, Config } from "../config/index.js";
+import type { Unavailable } from "../contracts/availability.js";
 import { loadNative } from "../contracts/native.js";
 import { VERSION } from "../contracts/version.js";
 import type { AdjustableEngine } from "../pipeline/adjustable-engine.js";
@@ -56,6 +58,8 @@ export function clocksDiffer(
   });
 }
 
+const NO_CHOICE: Unavailable = { available: false, reason: "source.v4l2.format auto chose no format" };
+
 export function runtimeInfo(config: Config, { board, source, input, engine, health }: InfoParts): object {
   const { backend, backendReason, instructionSet, threads, search } = engine.info;
   const { algorithm, parameters: _, ...shared } = engine.match;
@@ -77,6 +81,7 @@ export function runtimeInfo(config: Config, { board, source, input, engine, heal
     correction: health.correction,
     drift: health.drift,
     memory: memoryPaths(engine.info.memory),
+    captureFormat: source.description.formatChoice ?? NO_CHOICE,
     captureMemory: source.captureMemory?.() ?? {},
     captureClocks: source.captureClocks?.() ?? {},
     wallClock: readWallClock(loadNative()),

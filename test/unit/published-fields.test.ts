@@ -130,7 +130,7 @@ const DOCUMENTS: Record<string, readonly [declared: string[], fields: Record<str
   info: [
     literalFields("edge/run/info.ts", "runtimeInfo"),
     {
-      [RUN]: `algorithm backend backendReason board captureClocks captureMemory correction depth drift height instructionSet
+      [RUN]: `algorithm backend backendReason board captureClocks captureFormat captureMemory correction depth drift height instructionSet
         match memory parameters refine region search source threads version wallClock width`,
     },
   ],

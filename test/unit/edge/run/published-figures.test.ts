@@ -235,6 +235,7 @@ async function play(clock: "monotonic" | "file", periodMs = 100, settings: reado
     const images = { left: new Uint8Array(PIXELS), right: new Uint8Array(PIXELS) };
     source = new ScriptedSource(7, { width: WIDTH, height: HEIGHT }, () => images, { clock, rateHz: 10 });
     Object.assign(source, { captureClocks: () => (source.counters().pairs > 0 ? CLOCKS : {}) });
+    Object.assign(source.description, { formatChoice: "takes GREY" });
     return { source, calibration: CALIBRATION };
   };
   script.openEngine = ({ slots }) => {
@@ -484,6 +485,7 @@ test("summary, metrics, info, camera_info, frames and Prometheus of a scripted r
     drift: unavailable("health"),
     // The clock of this machine has its own tests.
     captureClocks: CLOCKS,
+    captureFormat: "takes GREY",
     captureMemory: {},
     memory: {
       images: "pinned-copy",

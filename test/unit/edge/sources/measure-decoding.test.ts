@@ -80,6 +80,7 @@ needs("toolchain").suite("a camera that is opened", () => {
     try {
       expect(measure).toHaveBeenCalledWith(["GREY", "YUYV"], false);
       expect(source.description.leftFormat).toBe("YUYV");
+      expect(notes).toEqual([source.description.formatChoice]);
       expect(notes).toEqual([
         "source.v4l2.format auto takes YUYV (30 Hz, 0.012 ms a pair); also possible: GREY (30 Hz, 0.055 ms).",
       ]);

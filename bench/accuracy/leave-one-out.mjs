@@ -2,9 +2,9 @@
 // Tests a choice of settings on held-out scenes: chooses among all combinations of the values without each scene, then
 // without each set, and prints the held-out error next to that of the shipped settings.
 //   node bench/accuracy/leave-one-out.mjs --vary KEY=V1,V2... [--vary ...] [--set key=value]... [--preset NAME]
-// [--unfilled] [--cache FILE] [--out FILE]
-// Filled: the best has the smallest mean over the sets of its error in proportion to that of the shipped settings.
-// Unfilled: it has the fewest wrong pixels at a density of 80 %, in the mean of the scenes, with one threshold for all;
+// [--rooms] [--unfilled] [--cache FILE] [--out FILE]
+// --rooms: rendered rooms are one more set. Filled: the best has the smallest mean over the sets of its error in
+// proportion to that of the shipped settings. Unfilled: it has the fewest wrong pixels at a density of 80 %, in the mean of the scenes, with one threshold for all;
 // the held-out scene gets the threshold of the others. Each combination is measured once; --cache keeps the results for
 // another run of the same build. Needs DEPTHWATT_DATA.
 import { createHash } from "node:crypto";
@@ -15,6 +15,7 @@ import { loadConfig } from "../../dist/edge/config/index.js";
 import { engineMatcher, middleburyV2Mean, scoreScene } from "../../dist/edge/eval/index.js";
 import { scriptArguments } from "../../scripts/arguments.mjs";
 import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
+import { roomScenes } from "./bare-scenes.mjs";
 import { KEPT, researchSets, sureness } from "./tuning.mjs";
 
 const { values } = scriptArguments({
@@ -22,6 +23,7 @@ const { values } = scriptArguments({
     vary: { type: "string", multiple: true, default: [] },
     set: { type: "string", multiple: true, default: [] },
     preset: { type: "string" },
+    rooms: { type: "boolean", default: false },
     unfilled: { type: "boolean", default: false },
     cache: { type: "string" },
     ...RESULT_OPTIONS,
@@ -36,9 +38,9 @@ let sets;
 /** By scene: name, set, percent bad (of Middlebury v2 the mean of its three masks), or kept and bad by confidence. */
 async function measureScenes(varied) {
   const set = [...values.set, ...(values.unfilled ? ["refine.fill=off"] : []), ...varied];
-  const key = [build, values.preset ?? "", ...set].join(" ");
+  const key = [build, values.preset ?? "", values.rooms ? "rooms" : "", ...set].join(" ");
   if (cache[key] !== undefined) return cache[key];
-  sets ??= await researchSets();
+  sets ??= { ...(await researchSets()), ...(values.rooms && { rooms: await roomScenes() }) };
   const { config } = loadConfig({ set, ...(values.preset !== undefined && { preset: values.preset }) });
   const matcher = engineMatcher({ config, fixedNumDisparities: false, frames: 0, createEngine });
   const figures = [];

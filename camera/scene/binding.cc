@@ -122,7 +122,7 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
     wanted.baselineMetres = readNumber(options, "baselineMetres");
     wanted.cameras[0] = readCamera(options, "left");
     wanted.cameras[1] = readCamera(options, "right");
-    wanted.room = static_cast<scene::RoomKind>(readInteger(options, "room", 0, 2, 0));
+    wanted.room = static_cast<scene::RoomKind>(readInteger(options, "room", 0, 5, 0));
     if (options.Get("pose").IsObject()) {
       const auto pose = options.Get("pose").As<Napi::Object>();
       wanted.pose.heightMetres = readNumber(pose, "heightMetres");

@@ -33,7 +33,7 @@ export interface NativeSceneOptions {
   /** Focal length of the ideal view. */
   focalPixels: number;
   baselineMetres: number;
-  /** 0 furnished (default), 1 bare, 2 stairs. */
+  /** The place in SCENE_ROOMS; default 0. */
   room?: number;
   /** Where the pair is; absent: 1.3 m above the floor, looking down by 11.3 degrees. */
   pose?: { heightMetres: number; rotation: readonly number[] };

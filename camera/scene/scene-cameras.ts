@@ -14,7 +14,7 @@ import {
 } from "../calibration/matrix.js";
 import type { NativeSceneCamera, NativeSceneOptions } from "./native.js";
 
-export const SCENE_ROOMS = ["furnished", "bare", "stairs"] as const;
+export const SCENE_ROOMS = ["furnished", "bare", "stairs", "glossy", "tiles", "poster"] as const;
 export type SceneRoom = (typeof SCENE_ROOMS)[number];
 
 /** The truth that an estimate of the floor is compared with. */
@@ -40,7 +40,10 @@ export interface SceneOptions {
   height?: number;
   /** Changes textures and noise, not the room; 0 to 1000000, default 1. */
   seed?: number;
-  /** Default furnished. bare: walls of one grey value, and a blind whose slats repeat. stairs: stairs down, and an edge. */
+  /**
+   * Default furnished. bare: walls of one grey value, and a blind whose slats repeat. stairs: stairs down, and an edge.
+   * glossy: the floor and a window mirror the room. tiles: floor and walls repeat. poster: on a white wall.
+   */
   room?: SceneRoom;
   /** Where the pair is above the floor; default 1.3 m, looking down by 11.31 degrees. */
   pose?: ScenePose;

@@ -163,9 +163,8 @@ void Scene::bake(int side) {
     }
   };
   // Shadows are sampled at four places around the sun's middle, which softens them; at two where these agree.
-  const auto greyAt = [&](const Hit& hit, double u, double v) {
-    const Vec direction = options_.pose.ray(u, v);
-    const Vec point = origin + direction * hit.depth;
+  const auto paintAt = [&](const Hit& hit, Vec from, Vec direction, double depth) {
+    const Vec point = from + direction * hit.depth;
     const Object& object = room_.items[hit.object];
     const Vec above = point + surfaceNormal(object, hit.face, point) * 1e-3;
     const ObjectSet shading = light.at(above);
@@ -174,7 +173,18 @@ void Scene::bake(int side) {
     };
     int lit = litFrom(-0.02, -0.02) + litFrom(0.02, 0.02);
     lit = lit == 1 ? lit + litFrom(-0.02, 0.02) + litFrom(0.02, -0.02) : 2 * lit;
-    return surfaceGrey(*textures_, object, hit.face, point, direction, hit.depth, tangent, lit * 0.25);
+    return surfaceGrey(*textures_, object, hit.face, point, direction, depth, tangent, lit * 0.25);
+  };
+  const auto greyAt = [&](const Hit& hit, double u, double v) {
+    const Vec direction = options_.pose.ray(u, v);
+    const double own = paintAt(hit, origin, direction, hit.depth);
+    const Object& object = room_.items[hit.object];
+    if (object.gloss == 0) return own;
+    const Vec point = origin + direction * hit.depth, normal = surfaceNormal(object, hit.face, point);
+    const Vec back = direction - normal * (2 * dot(direction, normal));
+    const Hit mirrored = room_.trace(point, back, 1e9);
+    if (mirrored.object < 0) return own * (1 - object.gloss);
+    return own * (1 - object.gloss) + paintAt(mirrored, point, back, hit.depth + mirrored.depth) * object.gloss;
   };
   look(0, &upper);
   for (int32_t y = 0; y < height && !cancelled_; ++y) {

@@ -213,6 +213,14 @@ struct Slats {
   }
 };
 
+struct Tiles {
+  static constexpr int kCount = 4;
+  double at(double u, double v) const {
+    const double joint = seam(u * kCount, 0.035), course = seam(v * kCount, 0.035);
+    return 0.80 - 0.45 * (joint > course ? joint : course);
+  }
+};
+
 /// kTileSize rows of kTileSize texels.
 template <class P>
 std::vector<uint8_t> painted(const P& paint) {
@@ -242,6 +250,7 @@ std::vector<uint8_t> paintPixels(Paint paint, uint32_t seed) {
     case Paint::kLinen: return painted(Linen(seed));
     case Paint::kBare: return painted(Bare());
     case Paint::kSlats: return painted(Slats());
+    case Paint::kTiles: return painted(Tiles());
   }
   return {};
 }

@@ -23,10 +23,11 @@ enum class Paint : uint8_t {
   kCard,
   kPoster,
   kLinen,
-  kBare,  ///< one grey value
-  kSlats  ///< the same stripe repeated along u
+  kBare,   ///< one grey value
+  kSlats,  ///< the same stripe repeated along u
+  kTiles   ///< the same square with joints, repeated along u and v
 };
-constexpr int kPaintCount = 13;
+constexpr int kPaintCount = 14;
 
 class Textures {
  public:

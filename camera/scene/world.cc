@@ -189,10 +189,38 @@ void furnish(RoomKind kind, ObjectList* room) {
     dye(room, 0);
     return;
   }
+  if (kind == RoomKind::kTiles) {
+    add(plane(Paint::kTiles, 1.2, {0, kFloorY, 0}, {0, -1, 0}, 1.1));
+    add(plane(Paint::kTiles, 0.8, {0, 0, 5.7}, {0, 0, -1}, 1.0));
+    add(plane(Paint::kPlaster, 2.2, {-3.4, 0, 0}, {1, 0, 0}, 0.9));
+    add(plane(Paint::kSlats, 1.5, {2.75, 0, 0}, {-1, 0, 0}, 1.1));
+    add(box(Paint::kLinen, 0.4, {-1.1, onFloor(0.40), 4.9}, {0.5, 0.40, 0.3}, 0.03));
+    add(box(Paint::kCrate, 0, {-1.75, onFloor(0.36), 3.35}, {0.36, 0.36, 0.36}, 0.07));
+    dye(room, 0);
+    return;
+  }
+  if (kind == RoomKind::kPoster) {
+    add(plane(Paint::kPlanks, 1.6, {0, kFloorY, 0}, {0, -1, 0}, 1.15));
+    add(plane(Paint::kBare, 1, {0, 0, 5.2}, {0, 0, -1}, 1.15));
+    add(plane(Paint::kBare, 1, {-2.6, 0, 0}, {1, 0, 0}, 1.0));
+    add(plane(Paint::kBare, 1, {2.6, 0, 0}, {-1, 0, 0}, 1.2));
+    add(box(Paint::kPoster, 0, {-0.35, -0.10, 5.19}, {0.50, 0.36, 0.01}, 0));
+    add(box(Paint::kBare, 1, {1.30, onFloor(0.42), 4.3}, {0.60, 0.42, 0.35}, 0.04, 0.8));
+    add(box(Paint::kBooks, 0, {-1.5, onFloor(0.55), 4.9}, {0.45, 0.55, 0.18}, 0.01));
+    dye(room, 0);
+    return;
+  }
   add(plane(Paint::kPlanks, 1.6, {0, kFloorY, 0}, {0, -1, 0}, 1.15));
   add(plane(Paint::kPlaster, 2.2, {0, 0, 5.7}, {0, 0, -1}, 1.0));
   add(plane(Paint::kPlaster, 2.2, {-3.4, 0, 0}, {1, 0, 0}, 0.9));
   add(plane(Paint::kPlaster, 2.2, {2.75, 0, 0}, {-1, 0, 0}, 1.1));
+  if (kind == RoomKind::kGlossy) {
+    room->items[0].gloss = 0.45;
+    // A dark window in the back wall.
+    Object window = box(Paint::kBare, 1, {-1.62, -0.10, 5.68}, {0.66, 0.60, 0.015}, 0, 0.2);
+    window.gloss = 0.7;
+    add(window);
+  }
   add(box(Paint::kLinen, 0.5, {0, onFloor(0.05), 5.69}, {3.4, 0.05, 0.02}, 0, 0.9));
   add(box(Paint::kRug, 0, {-0.05, onFloor(0.006), 2.95}, {1.15, 0.006, 0.85}, 0.02, 1.1));
   // Crates on top of each other, and a cardboard box that has nearly no texture.
@@ -215,7 +243,7 @@ void furnish(RoomKind kind, ObjectList* room) {
   add(box(Paint::kCard, 0.3, {-0.62, onFloor(0.015), 4.55}, {0.16, 0.015, 0.16}, 0.05, 0.5));
   add(box(Paint::kLinen, 0.4, {-0.62, onFloor(1.74), 4.55}, {0.19, 0.17, 0.19}, 0.06, 1.2));
   // Pictures.
-  add(box(Paint::kPoster, 0, {-1.62, -0.10, 5.68}, {0.56, 0.40, 0.015}, 0));
+  if (kind != RoomKind::kGlossy) add(box(Paint::kPoster, 0, {-1.62, -0.10, 5.68}, {0.56, 0.40, 0.015}, 0));
   add(box(Paint::kPatches, 0, {0.05, -0.22, 5.68}, {0.34, 0.44, 0.015}, 0, 1.05));
   add(box(Paint::kDots, 0, {2.735, -0.05, 4.2}, {0.015, 0.42, 0.55}, 0));
   add(sphere(Paint::kDots, {0.35, onFloor(0.21), 4.75}, 0.21, 0.11, 0.07));
@@ -223,7 +251,7 @@ void furnish(RoomKind kind, ObjectList* room) {
 }
 
 void moveTo(RoomKind kind, uint32_t frame, ObjectList* movers) {
-  movers->count = kind == RoomKind::kStairs ? 0 : kMoverCount;
+  movers->count = kind == RoomKind::kStairs || kind == RoomKind::kGlossy ? 0 : kMoverCount;
   if (movers->count == 0) return;
   // A ball rolls around the rug: a circle of 0.75 m is 5 turns of a ball of 0.15 m.
   const double round = phase(frame, 240);

@@ -51,6 +51,7 @@ struct Object {
   double cosYaw = 1, sinYaw = 0;    ///< rotated about the vertical axis
   double cosRoll = 1, sinRoll = 0;  ///< sphere: then rolled about its own x axis
   double boundRadius = 0;           ///< of a sphere around it
+  double gloss = 0;                 ///< share of its light that mirrors the static room, 0 to 1
 };
 
 constexpr int kMaxObjects = 40;
@@ -81,9 +82,10 @@ struct ObjectList {
   bool shadowed(Vec point, Vec toLight, ObjectSet among) const;
 };
 
-/// Which room: textured everywhere; one whose walls, pane and blind give no depth cue; or a platform with stairs down
-/// and an edge, where nothing moves.
-enum class RoomKind : uint8_t { kFurnished, kBare, kStairs };
+/// Which room. Textured everywhere; walls, pane and blind without a depth cue; a platform with stairs down and an edge;
+/// a floor and a window that mirror the room; tiles that repeat; or white walls with a poster. In the stairs and the
+/// glossy room nothing moves.
+enum class RoomKind : uint8_t { kFurnished, kBare, kStairs, kGlossy, kTiles, kPoster };
 /// Adds everything static.
 void furnish(RoomKind kind, ObjectList* room);
 /// Places the moving objects of a frame. 30 frames are one second, and every motion repeats.

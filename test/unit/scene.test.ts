@@ -10,6 +10,7 @@ import {
   type GreyImage,
   readFrameIndex,
   rectify,
+  SCENE_BASELINE_METRES,
   type SceneOptions,
   SceneRenderer,
   type SceneView,
@@ -358,5 +359,67 @@ describe("the frame number in the pixels", () => {
     const painted = board(left);
     painted.data.fill(30, 0, 320 * 60);
     expect(readFrameIndex(painted)).toBeUndefined();
+  });
+});
+
+describe("rooms that are hard to match", () => {
+  const [width, height] = [320, 240];
+  const ideal = { width, height, view: "ideal", noiseGrey: 0 } as const;
+
+  test("the glossy floor shows the back wall where a mirror would", async () => {
+    const view = sceneView(width, height);
+    const furnished = (await renderer({ ...ideal }).frame(0)).left;
+    const glossy = renderer({ ...ideal, room: "glossy" });
+    const { left } = await glossy.frame(0);
+    const truth = glossy.truth(0, "left", view).disparity.data;
+    // The cameras look down by atan(1/5) from 1.3 m above the floor; the back wall is at 5.7 m.
+    const [cos, sin] = [5 / Math.sqrt(26), 1 / Math.sqrt(26)];
+    const errors: number[] = [];
+    const otherRow: number[] = [];
+    for (let y = 150; y < height; y += 2) {
+      for (let x = 4; x < width - 4; x += 2) {
+        const [u, v] = [(x - view.cx) / view.focalPixels, (y - view.cy) / view.focalPixels];
+        const [down, ahead] = [cos * v + sin, cos - sin * v];
+        const depth = 1.3 / down;
+        const onFloor = (view.focalPixels * SCENE_BASELINE_METRES) / depth;
+        if (Math.abs(truth[y * width + x]! - onFloor) > 0.003 * onFloor) continue;
+        // After the floor the ray climbs as fast as it fell.
+        const t = 5.7 / ahead;
+        const [wallX, wallY] = [u * t, 1.3 - (t - depth) * down];
+        const z = cos * 5.7 + sin * wallY;
+        const [wu, wv] = [wallX / z, (cos * wallY - sin * 5.7) / z];
+        const wall = greyAt(left, view.cx + view.focalPixels * wu, view.cy + view.focalPixels * wv);
+        const mirrored = (left.data[y * width + x]! - 0.55 * furnished.data[y * width + x]!) / 0.45;
+        if (Number.isNaN(wall)) continue;
+        errors.push(Math.abs(mirrored - wall));
+        otherRow.push(Math.abs(mirrored - greyAt(left, view.cx + view.focalPixels * wu, height - 4)));
+      }
+    }
+    const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
+    expect(errors.length).toBeGreaterThan(500);
+    expect(median(errors)).toBeLessThan(12);
+    expect(median(otherRow)).toBeGreaterThan(2 * median(errors));
+  });
+
+  test("tiles repeat, and the poster hangs on walls of one grey value", async () => {
+    const tiles = (await renderer({ ...ideal, room: "tiles" }).frame(0)).left;
+    const poster = (await renderer({ ...ideal, room: "poster" }).frame(0)).left;
+    const equalNeighbours = (image: GreyImage) => {
+      let equal = 0;
+      for (let y = 60; y < 110; ++y)
+        for (let x = 1; x < width; ++x)
+          equal += image.data[y * width + x] === image.data[y * width + x - 1] ? 1 : 0;
+      return equal / (50 * (width - 1));
+    };
+    expect(equalNeighbours(poster)).toBeGreaterThan(0.5);
+    // The back wall's joints are 0.2 m apart: 0.2 f / 5.7 pixels in its middle row.
+    const period = (0.2 * sceneView(width, height).focalPixels) / 5.7;
+    const row = Array.from({ length: 120 }, (_, i) => tiles.data[(height >> 2) * width + 110 + i]!);
+    const apart = (shift: number) => {
+      let sum = 0;
+      for (let i = 0; i + shift < row.length; ++i) sum += Math.abs(row[i]! - row[i + Math.round(shift)]!);
+      return sum / (row.length - shift);
+    };
+    expect(apart(Math.round(period * 3))).toBeLessThan(0.6 * apart(Math.round(period * 2.5)));
   });
 });

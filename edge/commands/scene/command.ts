@@ -105,7 +105,10 @@ export function define(command: Command): void {
     .option("--ideal", "without noise and with equal cameras")
     .option("--color", "colour images, for matchers that use colour")
     .addOption(
-      new Option("--room <which>", "bare: walls without texture and a blind; stairs: stairs down and an edge")
+      new Option(
+        "--room <which>",
+        "bare: walls without texture and a blind; stairs: stairs down and an edge; glossy: floor and window mirror the room; tiles: floor and walls repeat; poster: on white walls",
+      )
         .choices([...SCENE_ROOMS])
         .default("furnished"),
     )

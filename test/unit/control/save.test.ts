@@ -111,3 +111,14 @@ test("a file with which the next start would fail is not written, and nothing is
   expect(readFileSync(file, "utf8")).toBe("match: {sgm: {p2: 30}}\n");
   expect(readdirSync(folder)).toEqual(["depthwatt.yaml"]);
 });
+
+test("values of a rig go into its group, and nothing else changes", () => {
+  const before = "match: { numDisparities: 64 }\nrigs:\n  # at the bow\n  front: { device: bow }\n  rear:\n";
+  const change = { "match.numDisparities": 128 };
+  expect(withSettings(before, change, ["rigs", "front"])).toBe(
+    "match: { numDisparities: 64 }\nrigs:\n  # at the bow\n  front: { device: bow, match: { numDisparities: 128 } }\n  rear:\n",
+  );
+  expect(withSettings(before, change, ["rigs", "rear"])).toContain(
+    "rear:\n    match:\n      numDisparities: 128",
+  );
+});

@@ -48,6 +48,7 @@ enum Buffer {
   kConfidenceResult,
   kDepthResult,
   kPointsResult,
+  kVoxelsResult,
   kRegisteredResult,
   kRegisteredConfidenceResult,
   kFloorResult,
@@ -152,6 +153,7 @@ class Chain {
       case kDisparityResult: return whole * sizeof(int16_t);
       case kDepthResult: return p_.hasGeometry ? whole * sizeof(uint16_t) : 0;
       case kPointsResult: return p_.makesPoints ? whole * pointBytes(p_.points) : 0;
+      case kVoxelsResult: return p_.makesVoxels ? (whole + 1) * 8 : 0;
       case kRegisteredResult: return registeredPixels() * sizeof(uint16_t);
       case kRegisteredConfidenceResult: return registeredPixels();
       case kFloorResult: return p_.findsFloor ? kFloorNumbers * sizeof(double) : 0;
@@ -191,6 +193,7 @@ class Chain {
     images.confidenceOut = view<uint8_t>(step.confidenceOut, memory);
     images.depthMillimetres = rectified<uint16_t>(memory.buffers[kDepthResult], Scale::kWhole);
     images.points = memory.buffers[kPointsResult];
+    images.voxels = reinterpret_cast<Voxel*>(memory.buffers[kVoxelsResult]);
     if (p_.registers) {
       const int32_t width = p_.registration.width, height = p_.registration.height;
       images.registered = packedView(reinterpret_cast<uint16_t*>(memory.buffers[kRegisteredResult]), width, height);

@@ -909,6 +909,30 @@ export const STAGE_FACTS = [
     ],
   },
   {
+    name: "voxels",
+    settings: [
+      {
+        key: "voxels.sizeMillimetres",
+        kind: "whole",
+        low: 5,
+        high: 10000,
+        default: 50,
+        unit: "mm",
+        description: "Edge of the smallest voxel.",
+      },
+      {
+        key: "voxels.uncertaintyPixels",
+        kind: "fraction",
+        low: 0,
+        high: 4,
+        default: 0.5,
+        unit: "px",
+        description:
+          "Far voxels are 2, 4, to 128 times as large, so that each covers the depth error of this many pixels of disparity. 0: all have the same size.",
+      },
+    ],
+  },
+  {
     name: "registration",
     settings: [
       {

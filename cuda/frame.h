@@ -63,6 +63,8 @@ struct EngineParameters {
   Encoding encodeDisparity = Encoding::kNone;
   bool makesPoints = false;  ///< needs hasGeometry
   PointsParameters points;   ///< with the geometry's values
+  bool makesVoxels = false;  ///< needs hasGeometry
+  VoxelsParameters voxels;   ///< with the geometry's values
   bool registers = false;    ///< depth in another camera's image; needs hasGeometry
   RegistrationParameters registration;
   bool findsFloor = false;       ///< needs hasGeometry
@@ -152,6 +154,7 @@ struct FrameOutput {
   uint8_t* encodedDepth = nullptr;
   uint8_t* encodedDisparity = nullptr;
   uint8_t* points = nullptr;
+  uint8_t* voxels = nullptr;       ///< voxels.h
   uint16_t* registered = nullptr;  ///< depth in another camera's image, and its confidence
   uint8_t* registeredConfidence = nullptr;
   double* floor = nullptr;  ///< [kFloorNumbers]

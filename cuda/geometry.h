@@ -27,6 +27,17 @@ struct PointsParameters {
   bool colours = false;
 };
 
+/// Voxels of a cloud; see output/voxels/voxels.h.
+struct VoxelsParameters {
+  double focalPixels = 0;            ///< above 0
+  double baselineMetres = 0;         ///< above 0
+  double disparityOffsetPixels = 0;  ///< cx_right - cx_left, added to every disparity
+  double cx = 0, cy = 0;             ///< principal point of the rectified left image, pixels
+  PointFrame frame = PointFrame::kCamera;
+  int32_t sizeMillimetres = 50;  ///< edge of the smallest voxel
+  double uncertaintyPixels = 0;  ///< of a disparity; 0: all voxels have the same size
+};
+
 /// Another camera, into whose image depth is registered; see output/registration/registration.h.
 struct RegistrationParameters {
   int32_t width = 0, height = 0;  ///< of its image, pixels

@@ -20,6 +20,8 @@
 
 namespace depthwatt {
 
+struct Voxel;
+
 /// The images that a stage may write, as bits of StageFacts::writes and StageFacts::inPlace.
 enum StageOutput : uint32_t {
   kWritesOther = 0,  ///< grey, colours, limits, results other than the disparity and its confidence
@@ -110,6 +112,7 @@ struct StageImages {
   ImageView<uint8_t> confidenceIn, confidenceOut;
   ImageView<uint16_t> depthMillimetres;
   uint8_t* points = nullptr;
+  Voxel* voxels = nullptr;
   ImageView<uint16_t> registered;  ///< depth in another camera's image, millimetres
   ImageView<uint8_t> registeredConfidence;
   double* floor = nullptr;     ///< [kFloorNumbers]

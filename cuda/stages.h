@@ -22,6 +22,7 @@
   STAGE(threshold, Threshold)               \
   STAGE(depth, Depth)                       \
   STAGE(points, Points)                     \
+  STAGE(voxels, Voxels)                     \
   STAGE(registration, Registration)         \
   STAGE(floor, Floor)                       \
   STAGE(grid, Grid)                         \

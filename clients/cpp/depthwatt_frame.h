@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a frame of depthwatt (docs/reference/frames.md): header, CRC, and the bodies raw, rvl and compressedDepth.
+// Reads a frame of depthwatt (docs/reference/frames.md): header, CRC, and the bodies raw, rvl, compressedDepth and voxels.
 // C++17, one file, no library; allocates and throws nothing. Use an image library for the bodies png and jpeg.
 //
 //   depthwatt::Frame frame;
@@ -8,6 +8,7 @@
 //   if (depthwatt::decode(frame, counts.data(), counts.size()) != depthwatt::Fault::none) return;
 //   float metres = frame.value(counts[y * frame.width + x]);   // NaN: no value
 //   // or, of the stream points: depthwatt::Point point = depthwatt::pointAt(frame, y * frame.width + x);
+//   // or, if frame.encoding is voxels: decodeVoxels(frame, points, room, count)
 //
 // The host must be little-endian, as all supported boards and PCs are.
 #ifndef DEPTHWATT_FRAME_H
@@ -28,7 +29,7 @@ constexpr size_t kEnergyHeaderBytes = 108;
 constexpr uint32_t kMaxSide = 16384;
 
 enum class Stream : uint8_t { depth = 1, disparity, confidence, left, points, right, registered, registeredConfidence };
-enum class Encoding : uint8_t { raw = 1, rvl, png, compressedDepth, jpeg };
+enum class Encoding : uint8_t { raw = 1, rvl, png, compressedDepth, jpeg, voxels };
 /** rgb8: three bytes a pixel, red first; only left, and registered as jpeg, have it. i16: only points have it. */
 enum class Element : uint8_t { u8 = 1, u16, f32, rgb8, i16 };
 /** camera: x right, y down, z ahead, from the left camera. robot: x ahead, y left, z up, from the middle of the baseline. */
@@ -55,7 +56,7 @@ enum class Fault {
   encoding,
   /** The memory given holds fewer elements than the picture. */
   room,
-  /** A body that ends early or late, a run beyond the picture, a value outside 1 to 65535. */
+  /** A body that ends early or late, a run beyond the picture, a value outside 1 to 65535, voxels out of order. */
   body,
 };
 
@@ -72,7 +73,8 @@ inline const char* describe(Fault fault) {
     case Fault::code: return "a code of the header is not known";
     case Fault::element: return "the encoding has no such element";
     case Fault::scale: return "expected a finite unitScale above 0 and a finite valueOffset";
-    case Fault::encoding: return "expected raw, rvl or compressedDepth; png and jpeg are image files";
+    case Fault::encoding:
+      return "expected raw, rvl or compressedDepth; png and jpeg are image files, voxels need decodeVoxels()";
     case Fault::room: return "expected memory for width x height elements";
     case Fault::body: return "the body is not what its encoding writes";
   }
@@ -245,7 +247,7 @@ inline Fault parseFrame(const void* message, size_t bytes, Frame& frame, Integri
   const uint32_t height = load<uint32_t>(at + 20);
   if (width < 1 || width > kMaxSide || height < 1 || height > kMaxSide) return Fault::size;
   const auto within = [at](size_t offset, int min, int max) { return at[offset] >= min && at[offset] <= max; };
-  if (!within(8, 1, 8) || !within(9, 1, 5) || !within(10, 1, 5) || !within(11, 1, 3) || !within(14, 1, 6) ||
+  if (!within(8, 1, 8) || !within(9, 1, 6) || !within(10, 1, 5) || !within(11, 1, 3) || !within(14, 1, 6) ||
       !within(15, 0, 3))
     return Fault::code;
   frame.stream = static_cast<Stream>(at[8]);
@@ -264,14 +266,16 @@ inline Fault parseFrame(const void* message, size_t bytes, Frame& frame, Integri
   frame.pointBytes = 0;
   if (frame.stream == Stream::points) {
     if (frame.element != Element::f32 && frame.element != Element::i16) return Fault::element;
-    if (frame.encoding != Encoding::raw) return Fault::element;
-    if (!within(90, 1, 2) || !within(91, 1, 2)) return Fault::code;
+    const bool voxels = frame.encoding == Encoding::voxels;
+    if (frame.encoding != Encoding::raw && !voxels) return Fault::element;
+    if (voxels && frame.element != Element::i16) return Fault::element;
+    if (!within(90, 1, 2) || !within(91, voxels ? 0 : 1, voxels ? 0 : 2)) return Fault::code;
     frame.pointFrame = static_cast<PointFrame>(at[90]);
     frame.pointColour = static_cast<PointColour>(at[91]);
-    frame.pointBytes = frame.element == Element::f32 ? 16 : frame.pointColour == PointColour::rgb ? 10 : 8;
+    frame.pointBytes = voxels ? 0 : frame.element == Element::f32 ? 16 : frame.pointColour == PointColour::rgb ? 10 : 8;
     if (load<uint16_t>(at + 88) != frame.pointBytes) return Fault::code;
     elementBytes = frame.pointBytes;
-  } else if (frame.element == Element::i16) return Fault::element;
+  } else if (frame.element == Element::i16 || frame.encoding == Encoding::voxels) return Fault::element;
   const bool jpeg = frame.encoding == Encoding::jpeg;
   const bool coloured = frame.stream == Stream::left ? !jpeg : frame.stream == Stream::registered && jpeg;
   if (frame.element == Element::rgb8 && !coloured) return Fault::element;
@@ -351,7 +355,7 @@ inline Fault decode(const Frame& frame, float* values, size_t room) {
   return Fault::none;
 }
 
-/** One of the points, unchecked: `index` is below frame.pixels(), and frame.stream is points. */
+/** One of the points, unchecked: `index` is below frame.pixels(), frame.stream is points and frame.encoding raw. */
 inline Point pointAt(const Frame& frame, size_t index) {
   const uint8_t* at = frame.body + index * frame.pointBytes;
   Point point{};
@@ -374,9 +378,61 @@ inline Point pointAt(const Frame& frame, size_t index) {
 /** Unpacks the stream points, one a pixel, row by row. */
 inline Fault decode(const Frame& frame, Point* points, size_t room) {
   if (frame.stream != Stream::points) return Fault::element;
+  if (frame.encoding != Encoding::raw) return Fault::encoding;
   if (room < frame.pixels()) return Fault::room;
   for (size_t i = 0; i < frame.pixels(); ++i) points[i] = pointAt(frame, i);
   return Fault::none;
+}
+
+/** Most voxels that a body can have: one a nibble, one a pixel. */
+inline size_t mostVoxels(const Frame& frame) {
+  const size_t nibbles = 2 * frame.bodyBytes;
+  return nibbles < frame.pixels() ? nibbles : frame.pixels();
+}
+
+/**
+ * Unpacks the stream points with the encoding voxels: the middle of each voxel, black.
+ * @param room points that `points` holds: mostVoxels(frame) are enough
+ * @param count the number of voxels; with Fault::room the number needed
+ */
+inline Fault decodeVoxels(const Frame& frame, Point* points, size_t room, size_t& count) {
+  count = 0;
+  if (frame.stream != Stream::points) return Fault::element;
+  if (frame.encoding != Encoding::voxels) return Fault::encoding;
+  detail::RvlReader reader(frame.body, frame.bodyBytes);
+  const int64_t voxels = reader.number();
+  if (voxels < 0 || static_cast<uint64_t>(voxels) > mostVoxels(frame)) return Fault::body;
+  count = static_cast<size_t>(voxels);
+  if (count > room) return Fault::room;
+  const auto unfold = [](int64_t folded) { return (folded >> 1) ^ -(folded & 1); };
+  int64_t x = 0, y = 0, z = 0, level = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const int64_t dx = reader.number();
+    if (dx < 0) return Fault::body;
+    x += dx;
+    if (dx == 0) {
+      const int64_t dy = reader.number();
+      if (dy < 0) return Fault::body;
+      y += dy;
+      if (dy == 0) {
+        const int64_t dlevel = reader.number(), dz = reader.number(), by = reader.number();
+        if (dlevel < 0 || dz < 0 || by < 0) return Fault::body;
+        if (i > 0 && dlevel == 0 && unfold(dz) <= 0) return Fault::body;
+        level += dlevel;
+        z += unfold(dz);
+        y += unfold(by);
+      }
+      const int64_t bx = reader.number();
+      if (bx < 0) return Fault::body;
+      x += unfold(bx);
+    }
+    const auto isCell = [](int64_t value) { return value >= -32768 && value <= 32767; };
+    if (level > 7 || !isCell(x) || !isCell(y) || !isCell(z)) return Fault::body;
+    const double edge = frame.unitScale * static_cast<double>(1 << level);
+    const auto middle = [edge](int64_t cell) { return static_cast<float>((static_cast<double>(cell) + 0.5) * edge); };
+    points[i] = {middle(x), middle(y), middle(z), 0, 0, 0};
+  }
+  return reader.atEnd() ? Fault::none : Fault::body;
 }
 
 }  // namespace depthwatt

@@ -14,6 +14,7 @@ import collections
 import ctypes
 import dataclasses
 import hashlib
+import operator
 import os
 import shutil
 import struct
@@ -31,16 +32,16 @@ HEADER_BYTES = 96
 MAX_SIDE = 16384
 MAX_PIXELS = 1 << 24
 STREAMS = {1: "depth", 2: "disparity", 3: "confidence", 4: "left", 5: "points", 6: "right", 7: "registered", 8: "registeredConfidence"}
-ENCODINGS = {1: "raw", 2: "rvl", 3: "png", 4: "compressedDepth", 5: "jpeg"}
+ENCODINGS = {1: "raw", 2: "rvl", 3: "png", 4: "compressedDepth", 5: "jpeg", 6: "voxels"}
 ELEMENTS = {1: "u8", 2: "u16", 3: "f32", 4: "rgb8", 5: "i16"}
 CLOCKS = {1: "monotonic", 2: "realtime", 3: "file"}
 QUANTITIES = {1: "depthMetres", 2: "disparityPixels", 3: "confidence", 4: "greyValue", 5: "colourValue", 6: "pointMetres"}
 INVALID_RULES = {0: "none", 1: "zero", 2: "nan", 3: "lowest"}
 POINT_FRAMES = {1: "camera", 2: "robot"}
-POINT_COLOURS = {1: "grey", 2: "rgb"}
+POINT_COLOURS = {0: "none", 1: "grey", 2: "rgb"}
 DTYPES = {"u8": np.dtype("u1"), "u16": np.dtype("<u2"), "f32": np.dtype("<f4"), "rgb8": np.dtype("u1")}
 CHANNELS = {"u8": 1, "u16": 1, "f32": 1, "rgb8": 3}
-POINT_BYTES = {("f32", "grey"): 16, ("f32", "rgb"): 16, ("i16", "grey"): 8, ("i16", "rgb"): 10}
+POINT_BYTES = {("f32", "grey"): 16, ("f32", "rgb"): 16, ("i16", "grey"): 8, ("i16", "rgb"): 10, ("i16", "none"): 0}
 _LAYOUT = struct.Struct("<4sHHBBBBHBBIIIIQQqIIddIIHBBI")
 assert _LAYOUT.size == HEADER_BYTES
 _ENERGY = struct.Struct("<ffHH")
@@ -69,7 +70,8 @@ class Header:
     """The header of a frame. Times are nanoseconds on `clock`; realtime_offset_ns is None where it is not known.
 
     reduction: 1, or the picture is a smaller one: pixel (x, y) is pixel (reduction x, reduction y) of what was computed.
-    point_frame ("camera", "robot") and point_colour ("grey", "rgb") are None but for the stream points.
+    Voxels are so many times as large.
+    point_frame ("camera", "robot") and point_colour ("grey", "rgb", "none" of voxels) are None but for the stream points.
     energy is None if the frame carries none.
     """
 
@@ -171,11 +173,18 @@ def parse_frame(message, checks="crc"):
     if header.stream == "points":
         if header.element not in ("f32", "i16"):
             _refuse("element", "f32 or i16 for points", header.element)
-        if header.encoding != "raw":
-            _refuse("encoding", "raw for points", header.encoding)
+        voxels = header.encoding == "voxels"
+        if header.encoding != "raw" and not voxels:
+            _refuse("encoding", "raw or voxels for points", header.encoding)
+        if voxels and header.element != "i16":
+            _refuse("element", "i16 for voxels", header.element)
+        if voxels != (header.point_colour == "none"):
+            _refuse("pointColour", "none for voxels, grey or rgb for raw points", header.point_colour)
         if point_bytes != POINT_BYTES[header.element, header.point_colour]:
             _refuse("pointBytes", POINT_BYTES[header.element, header.point_colour], point_bytes)
         raw_bytes = width * height * point_bytes
+    elif header.encoding == "voxels":
+        _refuse("encoding", "voxels in the stream points alone", "voxels")
     elif header.element == "i16":
         _refuse("element", "i16 in the stream points alone", "i16")
     else:
@@ -251,6 +260,40 @@ int depthwatt_rvl(const unsigned char *body, size_t bytes, uint16_t *pixels, siz
   }
   return r.next == r.end ? 0 : 4;
 }
+
+static int64_t unfold(int64_t folded) { return (folded >> 1) ^ -(folded & 1); }
+
+/* cells: x, y, z and level of each voxel, `room` of them. Returns their number or a fault: -1 as 1 above; -2: more than the
+   room; -3: not in order, or not of 16 bits; -4 as 4. */
+int64_t depthwatt_voxels(const unsigned char *body, size_t bytes, int32_t *cells, size_t room) {
+  Reader r = {body, body + bytes, 0, 0};
+  const int64_t count = number(&r);
+  int64_t x = 0, y = 0, z = 0, level = 0;
+  if (count < 0) return -1;
+  if ((uint64_t)count > room) return -2;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t dx = number(&r);
+    if (dx < 0) return -1;
+    x += dx;
+    if (dx == 0) {
+      const int64_t dy = number(&r);
+      if (dy < 0) return -1;
+      y += dy;
+      if (dy == 0) {
+        const int64_t dlevel = number(&r), dz = number(&r), by = number(&r);
+        if (dlevel < 0 || dz < 0 || by < 0) return -1;
+        if (i > 0 && dlevel == 0 && unfold(dz) <= 0) return -3;
+        level += dlevel, z += unfold(dz), y += unfold(by);
+      }
+      const int64_t bx = number(&r);
+      if (bx < 0) return -1;
+      x += unfold(bx);
+    }
+    if (level > 7 || x < -32768 || x > 32767 || y < -32768 || y > 32767 || z < -32768 || z > 32767) return -3;
+    cells[4 * i] = (int32_t)x, cells[4 * i + 1] = (int32_t)y, cells[4 * i + 2] = (int32_t)z, cells[4 * i + 3] = (int32_t)level;
+  }
+  return r.next == r.end ? count : -4;
+}
 """
 _RVL_FAULTS = {
     1: ("another number", "the end of the body, or one of more than ten nibbles"),
@@ -260,8 +303,16 @@ _RVL_FAULTS = {
 }
 
 
+_VOXEL_FAULTS = {
+    -1: _RVL_FAULTS[1],
+    -2: ("no more voxels than pixels, and a nibble or more for each", "more voxels"),
+    -3: ("voxels in order, cells of 16 bits and levels below 8", "other ones"),
+    -4: _RVL_FAULTS[4],
+}
+
+
 def _build_rvl():
-    """Compiles the C above into the user's cache; None where there is no compiler, or DEPTHWATT_RVL is numpy."""
+    """Compiles the C above into the user's cache and returns its functions; None where there is no compiler, or DEPTHWATT_RVL is numpy."""
     compiler = shutil.which(os.environ.get("CC", "cc"))
     if compiler is None or os.environ.get("DEPTHWATT_RVL") == "numpy":
         return None
@@ -282,12 +333,14 @@ def _build_rvl():
                     [compiler, "-O2", "-shared", "-fPIC", source, "-o", library], check=True, capture_output=True
                 )
                 os.replace(library, path)
-        function = ctypes.CDLL(path).depthwatt_rvl
+        library = ctypes.CDLL(path)
+        functions = library.depthwatt_rvl, library.depthwatt_voxels
     except (OSError, subprocess.CalledProcessError):
         return None
-    function.restype = ctypes.c_int
-    function.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t]
-    return function
+    for function, result in zip(functions, (ctypes.c_int, ctypes.c_int64)):
+        function.restype = result
+        function.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t]
+    return functions
 
 
 _rvl = None
@@ -306,7 +359,8 @@ def rvl_decoder():
     return "numpy" if _native_rvl() is None else "c"
 
 
-def _numpy_rvl(body, count):
+def _numbers(body):
+    """Every number of a body with the nibble that it ends in, and how many are before the first that is too long."""
     if len(body) % 4:
         body = body[: len(body) // 4 * 4]
         _refuse("RVL body", "whole words", "a part of one")
@@ -325,7 +379,16 @@ def _numpy_rvl(body, count):
     groups <<= 3 * np.minimum(places, 9)
     numbers = np.add.reduceat(groups, starts) if ends.size else np.empty(0, np.int64)
     usable = int(np.argmax(lengths > 10)) if np.any(lengths > 10) else numbers.size
+    return numbers, ends, usable
 
+
+def _words_until(ends, at):
+    """Bytes of the words that the first `at` numbers are in."""
+    return -(-(int(ends[at - 1]) + 1) // 8) * 4
+
+
+def _numpy_rvl(body, count):
+    numbers, ends, usable = _numbers(body)
     at, pixel, first_values, runs = 0, 0, [], []
     while pixel < count:
         if at + 2 > usable:
@@ -340,7 +403,7 @@ def _numpy_rvl(body, count):
         runs.append((pixel, values))
         pixel += values
         at += 2 + values
-    if -(-(int(ends[at - 1]) + 1) // 8) * 4 != len(body):
+    if _words_until(ends, at) != len(body):
         _refuse("RVL body", *_RVL_FAULTS[4])
     pixels = np.zeros(count, np.uint16)
     run_starts, run_lengths = np.array(runs, np.int64).T
@@ -355,15 +418,66 @@ def _numpy_rvl(body, count):
 
 def decode_rvl(body, count):
     """Unpacks exactly `count` pixels into a uint16 array. Raises FrameError."""
-    function = _native_rvl()
-    if function is None:
+    functions = _native_rvl()
+    if functions is None:
         return _numpy_rvl(body, count)
     packed = np.frombuffer(body, np.uint8)
     pixels = np.empty(count, np.uint16)
-    fault = function(packed.ctypes.data, packed.size, pixels.ctypes.data, count)
+    fault = functions[0](packed.ctypes.data, packed.size, pixels.ctypes.data, count)
     if fault:
         _refuse("RVL body", *_RVL_FAULTS[fault])
     return pixels
+
+
+def _unfold(folded):
+    return (folded >> 1) ^ -(folded & 1)
+
+
+def _python_voxels(body, room):
+    """As depthwatt_voxels() above; returns the cells or a fault."""
+    numbers, ends, usable = _numbers(body)
+    left = iter(numbers[:usable].tolist())
+    x = y = z = level = 0
+    try:
+        count = next(left)
+        if count > room:
+            return -2
+        cells = np.empty((count, 4), np.int32)
+        for i in range(count):
+            dx = next(left)
+            x += dx
+            if dx == 0:
+                dy = next(left)
+                y += dy
+                if dy == 0:
+                    dlevel, dz = next(left), _unfold(next(left))
+                    if i > 0 and dlevel == 0 and dz <= 0:
+                        next(left)
+                        return -3
+                    level, z, y = level + dlevel, z + dz, y + _unfold(next(left))
+                x += _unfold(next(left))
+            if level > 7 or min(x, y, z) < -32768 or max(x, y, z) > 32767:
+                return -3
+            cells[i] = x, y, z, level
+    except StopIteration:
+        return -1
+    return cells if _words_until(ends, usable - operator.length_hint(left)) == len(body) else -4
+
+
+def _decode_voxels(body, edge, most):
+    """The middles of voxels: float32 [count, 3]. Raises FrameError. edge: of a voxel of level 0; most: voxels."""
+    room = min(most, 2 * len(body))
+    functions = _native_rvl()
+    if functions is None:
+        cells = _python_voxels(body, room)
+    else:
+        packed, cells = np.frombuffer(body, np.uint8), np.empty((room, 4), np.int32)
+        found = functions[1](packed.ctypes.data, packed.size, cells.ctypes.data, room)
+        cells = cells[:found] if found >= 0 else found
+    if isinstance(cells, int):
+        _refuse("voxels body", *_VOXEL_FAULTS[cells])
+    with np.errstate(all="ignore"):
+        return ((cells[:, :3] + 0.5) * (edge * 2.0 ** cells[:, 3:])).astype(np.float32)
 
 
 def _unfilter(rows, step):
@@ -451,10 +565,12 @@ def _pixels(header, max_pixels):
 
 def decode_points(header, body, max_pixels=MAX_PIXELS):
     """Points of a frame: float32 [height, width, 3] of x, y, z in metres (NaN where there is none), and uint8 of red, green,
-    blue. Raises FrameError."""
-    _pixels(header, max_pixels)
+    blue. Of voxels: float32 [count, 3] of their middles, and no colours. Raises FrameError."""
+    pixels = _pixels(header, max_pixels)
     if header.stream != "points":
         _refuse("stream", "points", header.stream)
+    if header.encoding == "voxels":
+        return _decode_voxels(body, header.unit_scale, pixels), np.empty((0, 3), np.uint8)
     shape = (header.height, header.width)
     point_bytes = POINT_BYTES[header.element, header.point_colour]
     rows = np.frombuffer(body, np.uint8).reshape(*shape, point_bytes)
@@ -538,12 +654,12 @@ class Frame:
 
     @property
     def xyz(self):
-        """Of points: float32 [height, width, 3], metres, NaN where there is none. Raises FrameError for another stream."""
+        """Of points: float32 [height, width, 3], metres, NaN where there is none; of voxels [count, 3]. Raises FrameError."""
         return self._points()[0]
 
     @property
     def colours(self):
-        """Of points: uint8 [height, width, 3] of red, green, blue. Raises FrameError for another stream."""
+        """Of points: uint8 [height, width, 3] of red, green, blue; empty of voxels. Raises FrameError for another stream."""
         return self._points()[1]
 
     def _points(self):

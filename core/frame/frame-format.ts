@@ -28,7 +28,7 @@ export const isRegistered = (name: StreamName): name is RegisteredStream =>
   name === "registered" || name === "registeredConfidence";
 
 /** How a body is packed, with its number on the wire. */
-export const ENCODING_CODES = { raw: 1, rvl: 2, png: 3, compressedDepth: 4, jpeg: 5 } as const;
+export const ENCODING_CODES = { raw: 1, rvl: 2, png: 3, compressedDepth: 4, jpeg: 5, voxels: 6 } as const;
 export type Encoding = keyof typeof ENCODING_CODES;
 
 /** Element of the decoded picture, little-endian, row by row without padding; rgb8: three bytes, red first. */
@@ -61,17 +61,21 @@ export type InvalidRule = keyof typeof INVALID_CODES;
  */
 export const POINT_FRAME_CODES = { camera: 1, robot: 2 } as const;
 export type PointFrameName = keyof typeof POINT_FRAME_CODES;
-export const POINT_COLOUR_CODES = { grey: 1, rgb: 2 } as const;
+export const POINT_COLOUR_CODES = { none: 0, grey: 1, rgb: 2 } as const;
 export type PointColour = keyof typeof POINT_COLOUR_CODES;
 
 /** Describes the points of a frame. */
 export interface PointsForm {
   frame: PointFrameName;
+  /** none: voxels. */
   colour: PointColour;
+  /** Edge of the smallest voxel; only of the encoding voxels. */
+  voxelMetres?: number | undefined;
 }
 
-/** Bytes of one point: x, y, z, then blue, green, red and 255; of i16 with grey the grey and 0 instead. */
+/** Bytes of one point: x, y, z, then blue, green, red and 255; of i16 with grey the grey and 0 instead; of voxels 0. */
 export function bytesOfPoint(element: Element, colour: PointColour): number {
+  if (colour === "none") return 0;
   return element === "f32" ? 16 : colour === "rgb" ? 10 : 8;
 }
 
@@ -95,7 +99,7 @@ export type FrameTimestampPoint = keyof typeof TIMESTAMP_POINT_FLAGS;
 export const REDUCTION_SHIFT = 3;
 /**
  * Subsampling: of each square of reduction x reduction pixels, the upper left one was sent. Pixel (x, y) is pixel
- * (reduction x, reduction y) of the computed image.
+ * (reduction x, reduction y) of the computed image. Voxels are so many times as large.
  */
 export type Reduction = 1 | 2 | 4 | 8;
 /** Largest width or height of a picture, pixels. */

@@ -150,7 +150,11 @@ function writeFields(
   frame: FrameDescription,
   identity: FrameIdentity,
 ): void {
-  const meaning = valueMeaning(frame.stream, frame.element);
+  const voxelMetres = frame.points?.voxelMetres;
+  const meaning: ValueMeaning =
+    voxelMetres === undefined
+      ? valueMeaning(frame.stream, frame.element)
+      : { quantity: "pointMetres", invalidRule: "none", unitScale: voxelMetres, valueOffset: 0 };
   view.setUint32(at("magic"), FRAME_MAGIC, true);
   view.setUint16(at("version"), FRAME_VERSION, true);
   view.setUint16(at("headerBytes"), headerBytesOf(frame.energy), true);
@@ -246,8 +250,11 @@ function decodePoints(
   u16: (field: FieldName) => number,
 ): PointsForm {
   if (element !== "f32" && element !== "i16") refuse("element", "f32 or i16 for points", element);
-  if (encoding !== "raw") refuse("encoding", "raw, the only encoding of points", encoding);
+  if (encoding !== "raw" && encoding !== "voxels") refuse("encoding", "raw or voxels for points", encoding);
   const colour = decodeName(POINT_COLOUR_CODES, "pointColour", u8("pointColour"));
+  if (encoding === "voxels" && element !== "i16") refuse("element", "i16 for voxels", element);
+  if ((encoding === "voxels") !== (colour === "none"))
+    refuse("pointColour", "0 for voxels, 1 (grey) or 2 (rgb) for raw points", u8("pointColour"));
   const bytes = bytesOfPoint(element, colour);
   if (u16("pointBytes") !== bytes)
     refuse("pointBytes", `${bytes} for ${element} and ${colour}`, u16("pointBytes"));
@@ -286,6 +293,8 @@ export function parseFrame(message: Uint8Array, checks: "crc" | "sequence" = "cr
   const element = decodeName(ELEMENT_CODES, "element", u8("element"));
   const stream = decodeName(STREAM_CODES, "stream", u8("stream"));
   const points = stream === "points" ? decodePoints(element, encoding, u8, u16) : undefined;
+  if (points === undefined && encoding === "voxels")
+    refuse("encoding", "voxels in the stream points alone", encoding);
   if (points === undefined && element === "i16") refuse("element", "i16 in the stream points alone", "i16");
   const pixelBytes = points === undefined ? ELEMENT_BYTES[element] : u16("pointBytes");
   const rawBytes = width * height * pixelBytes;
@@ -326,7 +335,7 @@ export function parseFrame(message: Uint8Array, checks: "crc" | "sequence" = "cr
     realtimeOffsetNs: offsetKnown ? view.getBigInt64(at("realtimeOffsetNs"), true) : undefined,
     leftSequence: u32("leftSequence"),
     rightSequence: u32("rightSequence"),
-    points,
+    points: encoding === "voxels" && points ? { ...points, voxelMetres: unitScale } : points,
     reduction: (1 << ((u16("flags") >> REDUCTION_SHIFT) & 3)) as Reduction,
     frameNumber: u32("frameNumber"),
     runId: u32("runId"),

@@ -33,6 +33,15 @@ const COMMENTS = {
   robot: "x ahead, y left, z up; origin in the middle of the baseline",
 };
 
+/** The middles of voxels, [count][3] metres, as a PLY file. */
+export function plyOfVoxels(positions: Float32Array, frame: PointsForm["frame"]): Uint8Array {
+  const properties = ["float x", "float y", "float z"];
+  const comments = ["depthwatt, metres", COMMENTS[frame]];
+  const { file, at } = plyFile(properties, positions.length / 3, 12, comments);
+  file.set(new Uint8Array(positions.buffer, positions.byteOffset, positions.byteLength), at);
+  return file;
+}
+
 /**
  * A body of the stream points as a PLY file: x, y, z as float metres or short millimetres, then red, green and blue.
  * @param pixels points in the body, those without a place among them

@@ -2,9 +2,9 @@
 // RVL, the run-length code for depth pictures (Wilson, "Fast Lossless Depth Image Compression", ISS 2017), word for word as
 // ROS compressed_depth_image_transport writes it. The decoder trusts nothing: every run is checked before it is written.
 import { DepthwattError } from "../errors.js";
+import { NibbleReader } from "./nibbles.js";
 
-// A picture is a sequence of (zeros, nonzeros, one delta per nonzero). Each number is cut into groups of 3 bits, lowest
-// first, each group a nibble whose top bit says "more follows"; nibbles fill 32-bit little-endian words from the top.
+// A picture is a sequence of (zeros, nonzeros, one delta per nonzero). nibbles.ts writes the numbers.
 // A delta is the difference to the previous nonzero pixel (0 at the start), folded to 0, 1, 2, ... = 0, -1, 1, ...
 
 /**
@@ -74,80 +74,31 @@ export function encodeRvl(pixels: Uint16Array, output: Uint8Array, offset = 0): 
   return bytes;
 }
 
-function refuse(offset: number, expected: string, found: string | number): never {
-  throw new DepthwattError(
-    "PAYLOAD_INVALID",
-    `RVL body, byte ${offset}: expected ${expected}, found ${found}`,
-    {
-      context: { field: "rvl", offset, expected, found },
-    },
-  );
-}
-
-/** Reads numbers out of the words; a class, so that one call site serves counts and deltas. */
-class NibbleReader {
-  #word = 0;
-  #nibbles = 0;
-  /** Bytes read so far. */
-  offset = 0;
-  readonly #view: DataView;
-  readonly #bytes: number;
-
-  constructor(view: DataView, bytes: number) {
-    this.#view = view;
-    this.#bytes = bytes;
-  }
-
-  /** Unsigned, at most 2^30 - 1: larger than any picture's pixel count. */
-  read(): number {
-    let value = 0;
-    for (let shift = 0; shift < 30; shift += 3) {
-      if (this.#nibbles === 0) {
-        if (this.offset + 4 > this.#bytes) refuse(this.offset, "another word", "the end of the body");
-        this.#word = this.#view.getInt32(this.offset, true);
-        this.offset += 4;
-        this.#nibbles = 8;
-      }
-      const nibble = this.#word >>> 28;
-      this.#word <<= 4;
-      this.#nibbles--;
-      value |= (nibble & 7) << shift;
-      if (nibble < 8) return value;
-    }
-    return refuse(this.offset, "a number of at most 10 nibbles", "a longer one");
-  }
-}
-
 /**
  * Unpacks exactly `pixels.length` pixels.
  * @throws DepthwattError PAYLOAD_INVALID where a run is longer than the picture, a value lies outside 1 to 65535, or the
  * body ends early or late; `pixels` then holds what came before
  */
 export function decodeRvl(body: Uint8Array, pixels: Uint16Array): void {
-  const reader = new NibbleReader(
-    new DataView(body.buffer, body.byteOffset, body.byteLength),
-    body.byteLength,
-  );
+  const reader = new NibbleReader(body, "RVL");
   const end = pixels.length;
   let previous = 0;
   let index = 0;
   while (index < end) {
     const zeros = reader.read();
-    if (zeros > end - index) refuse(reader.offset, `at most ${end - index} zeros`, zeros);
+    if (zeros > end - index) reader.refuse(`at most ${end - index} zeros`, zeros);
     pixels.fill(0, index, index + zeros);
     index += zeros;
     const nonzeros = reader.read();
-    if (nonzeros > end - index) refuse(reader.offset, `at most ${end - index} values`, nonzeros);
+    if (nonzeros > end - index) reader.refuse(`at most ${end - index} values`, nonzeros);
     // Encoders write (0, 0) never; a body that repeats it would keep a decoder busy for its whole length.
-    if (zeros + nonzeros === 0) refuse(reader.offset, "a run of at least one pixel", 0);
+    if (zeros + nonzeros === 0) reader.refuse("a run of at least one pixel", 0);
     for (const runEnd = index + nonzeros; index < runEnd; index++) {
       const folded = reader.read();
       previous += (folded >>> 1) ^ -(folded & 1);
-      if (previous < 1 || previous > 65535) refuse(reader.offset, "a value from 1 to 65535", previous);
+      if (previous < 1 || previous > 65535) reader.refuse("a value from 1 to 65535", previous);
       pixels[index] = previous;
     }
   }
-  if (reader.offset !== body.byteLength) {
-    refuse(reader.offset, "the end of the body", `${body.byteLength - reader.offset} more bytes`);
-  }
+  reader.end();
 }

@@ -34,6 +34,7 @@
 #include "twins_refine.h"
 #include "twins_rvl.h"
 #include "twins_sgm.h"
+#include "twins_voxels.h"
 #include "twins_window.h"
 #ifdef __CUDACC__
 #include "bench_partition.h"
@@ -389,6 +390,7 @@ int main(int argc, char** argv) {
     checkPoints(random, c);
     checkRegistration(random, c);
     checkFloor(random, c);
+    checkVoxels(random, c);
     // Enough blocks that summaries are searched in several rounds.
     if (i % 16 == 0 && !small) checkRvl(random, static_cast<size_t>(random.whole(270000, 600000)));
     if (i % 8 == 0) checkRectify(random, c);

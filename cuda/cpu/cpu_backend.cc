@@ -107,6 +107,7 @@ class CpuBackend final : public Backend {
     memory_.buffers[kConfidenceResult] = output.confidence;
     memory_.buffers[kDepthResult] = reinterpret_cast<uint8_t*>(output.depthMillimetres);
     memory_.buffers[kPointsResult] = output.points;
+    memory_.buffers[kVoxelsResult] = output.voxels;
     memory_.buffers[kRegisteredResult] = reinterpret_cast<uint8_t*>(output.registered);
     memory_.buffers[kRegisteredConfidenceResult] = output.registeredConfidence;
     memory_.buffers[kFloorResult] = reinterpret_cast<uint8_t*>(output.floor);

@@ -411,6 +411,7 @@ class GpuBackend final : public Backend {
       case kDisparityResult: return output.disparityQ4;
       case kConfidenceResult: return output.confidence;
       case kDepthResult: return output.depthMillimetres;
+      case kVoxelsResult: return output.voxels;
       case kRegisteredResult: return output.registered;
       case kRegisteredConfidenceResult: return output.registeredConfidence;
       case kFloorResult: return output.floor;

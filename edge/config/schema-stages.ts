@@ -112,6 +112,12 @@ export const pointsSection = section(
   sectionShape("points"),
 );
 
+export const voxelsSection = section(
+  "Voxels (cubes) that have a point in them: small clouds, for the outputs that take them. points.frame has their axes.",
+  sectionShape("voxels"),
+  "live",
+);
+
 export const registrationSection = section(
   "Depth in the image of another camera, for the outputs that take it.",
   {

@@ -20,6 +20,7 @@ import {
   refineSection,
   regionSection,
   registrationSection,
+  voxelsSection,
 } from "./schema-stages.js";
 
 // Control characters would reach the terminals of users who list devices; MQTT forbids or discourages them.
@@ -57,6 +58,7 @@ export const configSchema = section("All settings of depthwatt.", {
   refine: refineSection,
   depth: depthSection,
   points: pointsSection,
+  voxels: voxelsSection,
   registration: registrationSection,
   engine: engineSection,
   outputs: outputsSection,

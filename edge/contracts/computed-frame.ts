@@ -5,15 +5,16 @@ import type { FrameEnergy } from "../../core/frame/frame-energy.js";
 import type { EngineOptions, EngineSlot, FrameResult } from "../../cuda/index.js";
 import type { Unavailable } from "./availability.js";
 
-/** Encodings that the engine writes into encodedDepth, encodedDisparity, leftRgb, right, points and registered; absent: nothing. */
+/** Encodings that the engine writes into encodedDepth, encodedDisparity, leftRgb, right, points, voxels and registered; absent: nothing. */
 export type Encodings = Pick<
   EngineOptions,
-  "encodeDepth" | "encodeDisparity" | "leftRgb" | "rightGrey" | "points" | "registration"
+  "encodeDepth" | "encodeDisparity" | "leftRgb" | "rightGrey" | "points" | "voxels" | "registration"
 >;
 
-/** Encodings that an output requires; the form of points and the camera of registration are settings of the run. */
-export type RequestedEncodings = Omit<Encodings, "points" | "registration"> & {
+/** Encodings that an output requires; the form of points and voxels and the camera of registration are settings of the run. */
+export type RequestedEncodings = Omit<Encodings, "points" | "voxels" | "registration"> & {
   points?: true;
+  voxels?: true;
   registration?: true;
 };
 

@@ -302,6 +302,10 @@ export interface SettingValues {
   "points.element"?: "float32" | "int16" | undefined;
   /** Colour of each point. rgb needs a left camera with colours. (default grey) */
   "points.colour"?: "grey" | "rgb" | undefined;
+  /** Edge of the smallest voxel. (mm, default 50) */
+  "voxels.sizeMillimetres"?: number | undefined;
+  /** Far voxels are 2, 4, to 128 times as large, so that each covers the depth error of this many pixels of disparity. 0: all have the same size. (px, default 0.5) */
+  "voxels.uncertaintyPixels"?: number | undefined;
   /** The other camera: a name of otherCameras of the calibration file, or right, the rectified right one. */
   "registration.camera"?: string | undefined;
   /** Fills a pixel without depth of which 5 neighbours have one with the farthest of theirs; its confidence is 0. (default false) */
@@ -336,25 +340,25 @@ export interface SettingValues {
   "outputs.mqtt.depth.enabled"?: boolean | undefined;
   /** How the body of a frame is written; docs/reference/frames.md has the bytes. (default rvl) */
   "outputs.mqtt.depth.encoding"?: "rvl" | "raw" | "png" | "compressedDepth" | undefined;
-  /** A picture larger than maxPayloadBytes, or than the broker takes, is sent with a half or a quarter of its width and height. (default false) */
+  /** A picture larger than maxPayloadBytes, or than the broker takes, is sent with a half or a quarter of its width and height, voxels with 2, 4 or 8 times their edge. (default false) */
   "outputs.mqtt.depth.reduceToFit"?: boolean | undefined;
   /** Publishes disparity. (default false) */
   "outputs.mqtt.disparity.enabled"?: boolean | undefined;
   /** How the body of a frame is written; docs/reference/frames.md has the bytes. (default rvl) */
   "outputs.mqtt.disparity.encoding"?: "rvl" | "raw" | "png" | undefined;
-  /** A picture larger than maxPayloadBytes, or than the broker takes, is sent with a half or a quarter of its width and height. (default false) */
+  /** A picture larger than maxPayloadBytes, or than the broker takes, is sent with a half or a quarter of its width and height, voxels with 2, 4 or 8 times their edge. (default false) */
   "outputs.mqtt.disparity.reduceToFit"?: boolean | undefined;
   /** Publishes confidence. (default false) */
   "outputs.mqtt.confidence.enabled"?: boolean | undefined;
   /** How the body of a frame is written; docs/reference/frames.md has the bytes. (default raw) */
   "outputs.mqtt.confidence.encoding"?: "raw" | "png" | undefined;
-  /** A picture larger than maxPayloadBytes, or than the broker takes, is sent with a half or a quarter of its width and height. (default false) */
+  /** A picture larger than maxPayloadBytes, or than the broker takes, is sent with a half or a quarter of its width and height, voxels with 2, 4 or 8 times their edge. (default false) */
   "outputs.mqtt.confidence.reduceToFit"?: boolean | undefined;
   /** Publishes left. (default false) */
   "outputs.mqtt.left.enabled"?: boolean | undefined;
   /** How the body of a frame is written; docs/reference/frames.md has the bytes. (default raw) */
   "outputs.mqtt.left.encoding"?: "raw" | "png" | "jpeg" | undefined;
-  /** A picture larger than maxPayloadBytes, or than the broker takes, is sent with a half or a quarter of its width and height. (default false) */
+  /** A picture larger than maxPayloadBytes, or than the broker takes, is sent with a half or a quarter of its width and height, voxels with 2, 4 or 8 times their edge. (default false) */
   "outputs.mqtt.left.reduceToFit"?: boolean | undefined;
   /** Publishes left in colours where the source has them: three bytes a pixel, red first. (default false) */
   "outputs.mqtt.left.colours"?: boolean | undefined;
@@ -362,14 +366,16 @@ export interface SettingValues {
   "outputs.mqtt.right.enabled"?: boolean | undefined;
   /** How the body of a frame is written; docs/reference/frames.md has the bytes. (default raw) */
   "outputs.mqtt.right.encoding"?: "raw" | "png" | "jpeg" | undefined;
-  /** A picture larger than maxPayloadBytes, or than the broker takes, is sent with a half or a quarter of its width and height. (default false) */
+  /** A picture larger than maxPayloadBytes, or than the broker takes, is sent with a half or a quarter of its width and height, voxels with 2, 4 or 8 times their edge. (default false) */
   "outputs.mqtt.right.reduceToFit"?: boolean | undefined;
   /** Publishes points. (default false) */
   "outputs.mqtt.points.enabled"?: boolean | undefined;
   /** How the body of a frame is written; docs/reference/frames.md has the bytes. (default raw) */
-  "outputs.mqtt.points.encoding"?: "raw" | undefined;
-  /** A picture larger than maxPayloadBytes, or than the broker takes, is sent with a half or a quarter of its width and height. (default false) */
+  "outputs.mqtt.points.encoding"?: "raw" | "voxels" | undefined;
+  /** A picture larger than maxPayloadBytes, or than the broker takes, is sent with a half or a quarter of its width and height, voxels with 2, 4 or 8 times their edge. (default false) */
   "outputs.mqtt.points.reduceToFit"?: boolean | undefined;
+  /** Frames a second that this topic gets at most; the others are its drops by rateLimit. max is all of them. (Hz, default max) */
+  "outputs.mqtt.points.rateHz"?: "max" | number | undefined;
   /** Publishes depth in the image of registration.camera. (default false) */
   "outputs.mqtt.registered.enabled"?: boolean | undefined;
   /** Publishes its confidence too. (default false) */
@@ -504,6 +510,8 @@ export interface SettingValues {
   "outputs.ros.compressedDepth"?: "rvl" | "png" | "off" | undefined;
   /** sensor_msgs/PointCloud2, metres: 16 bytes a pixel; needs points.element float32. (default false) */
   "outputs.ros.points"?: boolean | undefined;
+  /** sensor_msgs/PointCloud2 of the middles of voxels, metres: 12 bytes each, without colours. (default false) */
+  "outputs.ros.voxels"?: boolean | undefined;
   /** sensor_msgs/Image of mono8, confidence 0 to 255. 0 marks pixels that were filled, in depth and points too. (default true) */
   "outputs.ros.confidence"?: boolean | undefined;
   /** sensor_msgs/CameraInfo of the rectified left camera, with each frame. (default true) */

@@ -93,16 +93,18 @@ export function pointCloudPrefix({
   frameId,
   width,
   height,
-}: Pick<ImageLayout, "frameId" | "width" | "height">): ImagePrefix {
+  colours = true,
+}: Pick<ImageLayout, "frameId" | "width" | "height"> & { colours?: boolean }): ImagePrefix {
   const writer = header(new CdrWriter(), 0n, frameId).uint32(height).uint32(width);
-  writer.sequenceLength(POINT_FIELDS.length);
-  for (const [at, name] of POINT_FIELDS.entries())
+  const fields = colours ? POINT_FIELDS : POINT_FIELDS.slice(0, 3);
+  writer.sequenceLength(fields.length);
+  for (const [at, name] of fields.entries())
     writer
       .string(name)
       .uint32(4 * at)
       .uint8(FLOAT32)
       .uint32(1);
-  const pointBytes = 4 * POINT_FIELDS.length;
+  const pointBytes = 4 * fields.length;
   return writer
     .uint8(0)
     .uint32(pointBytes)
@@ -115,16 +117,21 @@ export function pointCloudPrefix({
 export const RIGHT_FRAME_ID = "right_rectified";
 export const ROBOT_FRAME_ID = "stereo_head";
 
-/** Writes a whole PointCloud2 to `target` from `at` on. @returns its bytes */
+/**
+ * Writes a whole PointCloud2 to `target` from `at` on.
+ * @param isDense no point lacks a place
+ * @returns its bytes
+ */
 export function writePointCloud(
   target: Uint8Array,
   at: number,
   prefix: ImagePrefix,
   stampNs: bigint,
   points: Uint8Array,
+  isDense = false,
 ): number {
   const bytes = writeImage(target, at, prefix, prefix.length - 4, stampNs, points);
-  target[at + bytes] = 0; // is_dense: there are points without a place
+  target[at + bytes] = isDense ? 1 : 0;
   return bytes + 1;
 }
 

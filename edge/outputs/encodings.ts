@@ -22,6 +22,7 @@ export function mergeEncodings(requested: readonly RequestedEncodings[]): Reques
     ...(requested.some(({ encodeDepth }) => encodeDepth !== undefined) && { encodeDepth: "rvl" as const }),
     ...(requested.some(({ registration }) => registration) && { registration: true as const }),
     ...(requested.some(({ points }) => points) && { points: true as const }),
+    ...(requested.some(({ voxels }) => voxels) && { voxels: true as const }),
     ...(encodeDisparity && { encodeDisparity }),
     ...(requested.some(({ rightGrey }) => rightGrey) && { rightGrey: true }),
     ...(requested.some(({ leftRgb }) => leftRgb) && { leftRgb: true }),

@@ -6,11 +6,10 @@ import type { ComputedFrame, FrameSink } from "../contracts/computed-frame.js";
 import { ageMs } from "../contracts/computed-frame.js";
 import type { FrameLease, Output, OutputCounters } from "../contracts/output.js";
 import { CountsByCause, RunValues } from "../contracts/statistics.js";
+import { RateLimit } from "./rate-limit.js";
 
 /** How long close() of an output is waited for, milliseconds. */
 export const CLOSE_LIMIT_MS = 3000;
-/** A frame that comes this much of an interval early is on time: cameras jitter. */
-const EARLY_SHARE = 0.1;
 
 export interface OutletEvents {
   /** Called with the output's problem; undefined: it is solved. */
@@ -27,8 +26,7 @@ export class Outlet {
   #held = 0;
   /** Frames that were meant for this output, those that it could not take among them. */
   #offered = 0;
-  #intervalMs = 0;
-  #lastMs = Number.NEGATIVE_INFINITY;
+  readonly #rate = new RateLimit();
   /** By method. */
   readonly #problems = new Map<string, string>();
   #closed = false;
@@ -55,13 +53,13 @@ export class Outlet {
 
   /** Frames a second that are offered at most. */
   limit(rateHz: number | "max"): void {
-    this.#intervalMs = rateHz === "max" ? 0 : 1000 / rateHz;
+    this.#rate.set(rateHz);
   }
 
   /** Takes every computed frame; what this output does not get is counted. */
   readonly sink: FrameSink = (frame, release) => {
     if (this.#closed || this.output.streams.length === 0) release();
-    else if (this.#tooEarly()) this.#refuse("rateLimit", release);
+    else if (this.#rate.isEarly()) this.#refuse("rateLimit", release);
     else this.#offer(frame, release);
   };
 
@@ -71,14 +69,6 @@ export class Outlet {
       this.#refuse("held", release);
       this.#setProblem("frame", `it holds ${this.#held} frames and releases none`);
     } else this.#lend(frame, release);
-  }
-
-  #tooEarly(): boolean {
-    if (this.#intervalMs === 0) return false;
-    const now = performance.now();
-    if (now - this.#lastMs < this.#intervalMs * (1 - EARLY_SHARE)) return true;
-    this.#lastMs = now;
-    return false;
   }
 
   #refuse(cause: string, release: () => void): void {

@@ -299,8 +299,8 @@ export class AdjustableEngine implements NativeEngine {
 const ended = () => new DepthwattError("RUN_ENDED", "the run ended before the change took effect");
 
 function computedOptions(options: EngineOptions): Computed {
-  const { encodeDepth, encodeDisparity, leftRgb, rightGrey, points, registration, region, width, height } =
-    options;
+  const { encodeDepth, encodeDisparity, leftRgb, rightGrey, points, voxels, registration } = options;
+  const { region, width, height } = options;
   return {
     encodings: {
       ...(encodeDepth && { encodeDepth }),
@@ -308,6 +308,7 @@ function computedOptions(options: EngineOptions): Computed {
       ...(leftRgb && { leftRgb }),
       ...(rightGrey && { rightGrey }),
       ...(points && { points }),
+      ...(voxels && { voxels }),
       ...(registration && { registration }),
     },
     width,

@@ -20,7 +20,7 @@ export type EngineWishes = Partial<
     EngineOptions,
     "encodeDepth" | "encodeDisparity" | "leftRgb" | "rightGrey" | "repeatStage" | "slots" | "floor" | "grid"
   >
-> & { points?: true; registration?: true };
+> & { points?: true; voxels?: true; registration?: true };
 
 /**
  * @throws DepthwattError CONFIG_INVALID: a region that begins outside, an instruction set that this CPU lacks, points in
@@ -30,7 +30,7 @@ export function engineOptionsFrom(
   config: Config,
   source: { description: ImageLayout; inputMemory?: PairSource["inputMemory"] },
   geometry: Pick<PipelineGeometry, "width" | "height" | "depth" | "maps" | "rig">,
-  { points, registration, leftRgb, slots = 2, ...encoded }: EngineWishes = {},
+  { points, voxels, registration, leftRgb, slots = 2, ...encoded }: EngineWishes = {},
 ): EngineOptions {
   const { width: inputWidth, height: inputHeight } = source.description;
   const { leftFormat, rightFormat, leftStrideBytes, rightStrideBytes } = source.description;
@@ -56,6 +56,7 @@ export function engineOptionsFrom(
     ...regionParameters(config.region, geometry),
     ...(depth && { geometry: depth }),
     ...(points && pointsParameters(config.points, geometry, leftFormat)),
+    ...(voxels && voxelsParameters(config, geometry)),
     ...(registration && registrationParameters(config.registration, geometry)),
     slots,
     ...encoded,
@@ -113,17 +114,27 @@ function registrationParameters(
   return { registration: { ...registrationView(rig.calibration, rig.rectification, camera), fill } };
 }
 
+function voxelsParameters(
+  { points: { frame }, voxels }: Config,
+  { rig }: Pick<PipelineGeometry, "rig">,
+): Pick<EngineOptions, "voxels"> {
+  if (rig === undefined) throw pointsNeedCalibration();
+  const { cx, cy } = rig.rectification;
+  return { voxels: { ...voxels, frame, cx, cy } };
+}
+
+const pointsNeedCalibration = () =>
+  new DepthwattError(
+    "CALIBRATION_MISSING",
+    "points need the focal length, the baseline and the principal point of a calibration, and there is none",
+  );
+
 function pointsParameters(
   { frame, element, colour }: Config["points"],
   { depth, rig }: Pick<PipelineGeometry, "depth" | "rig">,
   leftFormat: ImageLayout["leftFormat"],
 ): Pick<EngineOptions, "points"> {
-  if (depth === undefined || rig === undefined) {
-    throw new DepthwattError(
-      "CALIBRATION_MISSING",
-      "points need the focal length, the baseline and the principal point of a calibration, and there is none",
-    );
-  }
+  if (depth === undefined || rig === undefined) throw pointsNeedCalibration();
   if (colour === "rgb" && !hasColours(leftFormat)) {
     throw new DepthwattError(
       "CONFIG_INVALID",

@@ -10,6 +10,8 @@ import sys
 import time
 import zlib
 
+import numpy as np
+
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../clients/python"))
 import depthwatt  # noqa: E402
 
@@ -70,6 +72,9 @@ def read(message, numpy_alone):
     shape = (header.height, header.width)
     if header.stream == "points":
         xyz, colours = depthwatt.decode_points(header, body, MAX_PIXELS)
+        if header.encoding == "voxels":
+            assert xyz.shape[1:] == (3,) and len(xyz) <= shape[0] * shape[1] and colours.size == 0, xyz.shape
+            return
         assert xyz.shape == (*shape, 3) and colours.shape == (*shape, 3), (xyz.shape, colours.shape)
         return
     counts = depthwatt.decode_body(header, body, MAX_PIXELS)
@@ -82,7 +87,20 @@ def read(message, numpy_alone):
 def agree(message):
     """What one RVL decoder refuses, the other does too."""
     header, body = depthwatt.parse_frame(message)
-    if header.encoding != "rvl" or header.width * header.height > MAX_PIXELS:
+    if header.width * header.height > MAX_PIXELS:
+        return
+    if header.encoding == "voxels":
+        room = min(header.width * header.height, 2 * len(body))
+        packed, cells = np.frombuffer(body, np.uint8), np.empty((room, 4), np.int32)
+        found = depthwatt._native_rvl()[1](packed.ctypes.data, packed.size, cells.ctypes.data, room)
+        try:
+            other = depthwatt._python_voxels(body, room)
+        except depthwatt.FrameError:
+            assert found < 0 and len(body) % 4, found
+            return
+        assert found < 0 and isinstance(other, int) or (cells[:found] == other).all(), (found, other)
+        return
+    if header.encoding != "rvl":
         return
     said = []
     for decode in (depthwatt.decode_rvl, depthwatt._numpy_rvl):
@@ -99,7 +117,7 @@ def code_lines(code):
     return found.union(*(code_lines(part) for part in code.co_consts if hasattr(part, "co_code")))
 
 
-READERS = "parse_frame _refuse _name _numpy_rvl decode_rvl _unfilter _decode_png _pixels decode_points decode_body".split()
+READERS = "parse_frame _refuse _name _numbers _numpy_rvl decode_rvl _python_voxels _decode_voxels _unfilter _decode_png _pixels decode_points decode_body".split()
 
 
 def main():

@@ -7,6 +7,7 @@ import { encodePng } from "../../dist/camera/index.js";
 import { crc32 } from "../../dist/core/frame/crc32.js";
 import { writeFrame } from "../../dist/core/frame/payload.js";
 import { encodeRvl, rvlMaxBytes } from "../../dist/core/frame/rvl.js";
+import { encodeVoxels, sortedVoxels, voxelsMaxBytes } from "../../dist/core/frame/voxels.js";
 
 const HEADROOM = 128;
 const [WIDTH, HEIGHT] = [24, 17];
@@ -38,6 +39,22 @@ function points(width, height, { element, points: { colour } }) {
     for (const [c, value] of colours.entries()) body.setUint8(at + (float ? 12 : 6) + c, value);
   }
   return new Uint8Array(body.buffer);
+}
+
+const VOXELS = { stream: "points", encoding: "voxels", element: "i16" };
+const VOXEL_FORM = { frame: "robot", colour: "none", voxelMetres: 0.05 };
+
+/** Voxels of a slope, of three levels, with steps of every kind and both ends of the cells. */
+function voxels(width, height) {
+  const cells = new Map([
+    ["-32768,32767,-32768,7", [-32768, 32767, -32768, 7]],
+    ["32767,-32768,32767,7", [32767, -32768, 32767, 7]],
+  ]);
+  for (let i = 0; i < width * height; i += 3) {
+    const cell = [(i % width) >> 1, Math.floor(i / width) - 8, (i % 7) - 3, i % 3];
+    cells.set(cell.join(), cell);
+  }
+  return Int16Array.from([...cells.values()].flat());
 }
 
 /**
@@ -97,11 +114,22 @@ const CASES = [
     },
     depth,
   ],
+  ["points voxels", { ...VOXELS, points: VOXEL_FORM }, voxels],
+  [
+    "points voxels, twice as large, none",
+    { ...VOXELS, reduction: 2, points: { ...VOXEL_FORM, frame: "camera", voxelMetres: 0.1 } },
+    () => new Int16Array(0),
+  ],
 ];
 
 async function packed(encoding, counts, width, height) {
   if (encoding === "png") return new Uint8Array(await encodePng({ data: counts, width, height }));
   if (encoding === "raw") return new Uint8Array(counts.buffer);
+  if (encoding === "voxels") {
+    const keys = sortedVoxels(counts);
+    const body = new Uint8Array(voxelsMaxBytes(keys.length));
+    return body.subarray(0, encodeVoxels(keys, body, 0));
+  }
   const body = new Uint8Array(rvlMaxBytes(counts.length));
   return body.subarray(0, encodeRvl(counts, body));
 }

@@ -12,6 +12,7 @@
 #include "cuda/simd/kernels.h"
 #include "cuda/refine/fill/fill.h"
 #include "cuda/refine/speckle/speckle.h"
+#include "cuda/output/voxels/voxels.h"
 
 using namespace depthwatt;
 
@@ -213,6 +214,18 @@ void stages(InstructionSet set, Random& random, int32_t width, int32_t height) {
   pointsReference(rig, seen, cloud.view().data);
   kernelsFor<PointsKernels>(set).points(makePointsPlan(rig, width), seen, fastCloud.view().data, 0, height);
   expectSame("points", cloud, fastCloud);
+
+  VoxelsParameters cubes;
+  cubes.focalPixels = rig.focalPixels, cubes.baselineMetres = rig.baselineMetres;
+  cubes.disparityOffsetPixels = rig.disparityOffsetPixels;
+  cubes.cx = rig.cx, cubes.cy = rig.cy, cubes.frame = rig.frame;
+  cubes.sizeMillimetres = random.whole(5, 400);
+  cubes.uncertaintyPixels = random.whole(0, 32) / 16.0;
+  Image<int16_t> voxels(4, width * height + 1), fastVoxels(4, width * height + 1);
+  voxelsReference(cubes, q4.in(), reinterpret_cast<Voxel*>(voxels.view().data));
+  VoxelLister(makeVoxelsPlan(cubes, width, height), width, height, workers)
+      .list(q4.in(), reinterpret_cast<Voxel*>(fastVoxels.view().data));
+  expectSame("voxels", voxels, fastVoxels);
 
   CrossParameters cross{random.whole(0, 3), random.whole(1, 40), random.whole(0, 9), random.whole(0, 9),
                         random.whole(1, 40)};

@@ -7,6 +7,7 @@ import {
 } from "../../../core/frame/frame-format.js";
 import type { FrameHeader } from "../../../core/frame/payload.js";
 import { decodeRvl } from "../../../core/frame/rvl.js";
+import { decodeVoxels } from "../../../core/frame/voxels.js";
 import { DepthwattError, hasCode } from "../../../core/index.js";
 import { decodePng } from "./png.js";
 
@@ -97,17 +98,17 @@ export function decodeBody(
   return counts;
 }
 
-/** Points of a frame, one for each pixel, row by row. */
+/** Points of a frame, one for each pixel, row by row; of the encoding voxels the middle of each voxel. */
 export interface Points {
-  /** x, y, z in metres, [height][width][3]; NaN where there is none. */
+  /** x, y, z in metres, [height][width][3]; NaN where there is none. Voxels: [count][3]. */
   positions: Float32Array;
-  /** Red, green, blue, [height][width][3]; there for every pixel. */
+  /** Red, green, blue, [height][width][3]; there for every pixel. Empty for voxels. */
   colours: Uint8Array;
 }
 
 /**
  * Unpacks points. Nothing is allocated before the claimed size was held against `maxPixels`.
- * @throws DepthwattError PAYLOAD_INVALID: another stream, too many pixels
+ * @throws DepthwattError PAYLOAD_INVALID: another stream, too many pixels, a damaged body of voxels
  */
 export function decodePoints(
   header: FrameHeader,
@@ -118,6 +119,8 @@ export function decodePoints(
   if (points === undefined) refuse("points", header.stream);
   checkPixels(header, maxPixels);
   const count = width * height;
+  if (header.encoding === "voxels")
+    return { positions: decodeVoxels(body, unitScale, count), colours: new Uint8Array(0) };
   const bytes = bytesOfPoint(element, points.colour);
   const float = element === "f32";
   const positions = new Float32Array(3 * count);

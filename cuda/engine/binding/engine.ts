@@ -22,6 +22,7 @@ import {
   perCause,
   pointBytes,
   type RegistrationParameters,
+  VOXEL_BYTES,
 } from "./native.js";
 
 import { type PluginProbe, probePlugin, probePluginBeside } from "./plugin-probe.js";
@@ -61,6 +62,7 @@ function allocateSlot(options: EngineOptions, encodedBytes: (encoding: "rvl" | "
     ),
     floor: memory(options.floor === undefined ? 0 : 8 * FLOOR_NUMBERS),
     grid: memory(options.grid === undefined ? 0 : options.grid.aheadCells * options.grid.leftCells),
+    voxels: memory(options.voxels === undefined ? 0 : VOXEL_BYTES * (pixels + 1)),
     points: memory(options.points === undefined ? 0 : pixels * pointBytes(options.points)),
   };
 }
@@ -79,6 +81,7 @@ function createViews(memory: SlotMemory): EngineSlot {
     encodedDepth: new Uint8Array(memory.encodedDepth, at),
     encodedDisparity: new Uint8Array(memory.encodedDisparity, at),
     points: new Uint8Array(memory.points, at),
+    voxels: new Int16Array(memory.voxels, at),
     registered: new Uint16Array(memory.registered, at),
     registeredConfidence: new Uint8Array(memory.registeredConfidence, at),
     floor: new Float64Array(memory.floor, at),

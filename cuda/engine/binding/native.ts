@@ -52,6 +52,17 @@ export function pointBytes({ element, colours }: Pick<PointsParameters, "element
   return element === "float32" ? 16 : colours ? 10 : 8;
 }
 
+/** Voxels that have a point in them: cuda/output/voxels/voxels.h has the equations. */
+export interface VoxelsParameters extends SectionSettings<"voxels"> {
+  frame: PointFrame;
+  /** Principal point of the rectified left image, pixels. */
+  cx: number;
+  cy: number;
+}
+
+/** Bytes of a voxel in EngineSlot.voxels. */
+export const VOXEL_BYTES = 8;
+
 /** Body encoding of a published image: see docs/reference/frames.md. */
 export type NativeEncoding = "rvl" | "raw";
 
@@ -156,6 +167,8 @@ export interface EngineOptions {
   encodeDisparity?: NativeEncoding;
   /** Needs `geometry`. Absent: no points. */
   points?: PointsParameters;
+  /** Also delivers voxels; needs `geometry`. */
+  voxels?: VoxelsParameters;
   /** Also delivers depth and confidence in the image of another camera; needs `geometry`. */
   registration?: RegistrationParameters;
   /** Also delivers the floor; needs `geometry`. */
@@ -206,6 +219,8 @@ export interface EngineSlot {
   readonly encodedDisparity: Uint8Array;
   /** [height][width] points of pointBytes() each; empty unless asked for. */
   readonly points: Uint8Array;
+  /** The number of voxels as an int32 in the first four places, then x, y, z and level of each; empty unless asked for. */
+  readonly voxels: Int16Array;
   /** Depth in the image of the camera of `registration`, millimetres, 0 = none; empty unless asked for. */
   readonly registered: Uint16Array;
   /** The confidence of the same pixels; 0 where there is no depth, or a filled one. */
@@ -214,6 +229,12 @@ export interface EngineSlot {
   readonly floor: Float64Array;
   /** [aheadCells][leftCells]: 0 unknown, 1 free, 2 occupied, 3 drop-off; empty unless asked for. */
   readonly grid: Uint8Array;
+}
+
+/** Returns the x, y, z and level of each of a slot's voxels, in place. */
+export function listedVoxels({ voxels }: Pick<EngineSlot, "voxels">): Int16Array {
+  const count = new Int32Array(voxels.buffer, voxels.byteOffset, 1)[0]!;
+  return voxels.subarray(4, 4 * (count + 1));
 }
 
 /** Why a pixel was dropped; of several causes the first. */

@@ -14,6 +14,7 @@
 #include "../../../core/napi/arguments.h"
 #include "../../../core/napi/call.h"
 #include "../../../core/napi/errors.h"
+#include "../../output/voxels/voxels.h"
 #include "session_options.h"
 
 namespace depthwatt {
@@ -206,6 +207,7 @@ void Session::bindSlot(int slot, const Napi::Object& memory) {
   output.encodedDepth = take("encodedDepth", encodedBound(p.encodeDepth, p.width, p.height));
   output.encodedDisparity = take("encodedDisparity", encodedBound(p.encodeDisparity, p.width, p.height));
   output.points = take("points", p.makesPoints ? pixels * pointBytes(p.points) : 0);
+  output.voxels = take("voxels", p.makesVoxels ? voxelBytes(p.width, p.height) : 0);
   const size_t others = p.registers ? static_cast<size_t>(p.registration.width) * p.registration.height : 0;
   output.registered = reinterpret_cast<uint16_t*>(take("registered", others * sizeof(uint16_t)));
   output.registeredConfidence = take("registeredConfidence", others);
@@ -240,6 +242,7 @@ void Session::requireSlotMemory(int slot) {
   check("encodedDepth", output.encodedDepth);
   check("encodedDisparity", output.encodedDisparity);
   check("points", output.points);
+  check("voxels", output.voxels);
   check("registered", output.registered);
   check("registeredConfidence", output.registeredConfidence);
   check("floor", output.floor);

@@ -70,6 +70,18 @@ void readPointsForm(const Napi::Object& object, PointsParameters* parameters) {
   parameters->element = element == "float32" ? PointElement::kF32 : PointElement::kI16;
 }
 
+void readVoxelsView(const Napi::Object& object, VoxelsParameters* parameters) {
+  const std::string frame = readString(object, "frame");
+  if (frame != "camera" && frame != "robot") {
+    throw errorFrom(object.Env(),
+                    Status::error(Code::kParameter, "Expected camera or robot for the frame of voxels, got '%.40s'.",
+                                  frame.c_str()));
+  }
+  parameters->frame = frame == "camera" ? PointFrame::kCamera : PointFrame::kRobot;
+  parameters->cx = readNumber(object, "cx");
+  parameters->cy = readNumber(object, "cy");
+}
+
 void readRegistration(const Napi::Object& object, RegistrationParameters* parameters) {
   parameters->width = readInteger(object, "width", 1, 16384);
   parameters->height = readInteger(object, "height", 1, 16384);
@@ -206,6 +218,15 @@ EngineParameters readEngineParameters(const Napi::Object& options) {
     p.points.focalPixels = p.geometry.focalPixels;
     p.points.baselineMetres = p.geometry.baselineMetres;
     p.points.disparityOffsetPixels = p.geometry.disparityOffsetPixels;
+  }
+  p.makesVoxels = !options.Get("voxels").IsUndefined();
+  if (p.makesVoxels) {
+    readVoxelsView(readObject(options, "voxels"), &p.voxels);
+    p.voxels.sizeMillimetres = p.at("voxels.sizeMillimetres");
+    p.voxels.uncertaintyPixels = p.at("voxels.uncertaintyPixels") / 16.0;
+    p.voxels.focalPixels = p.geometry.focalPixels;
+    p.voxels.baselineMetres = p.geometry.baselineMetres;
+    p.voxels.disparityOffsetPixels = p.geometry.disparityOffsetPixels;
   }
   p.registers = !options.Get("registration").IsUndefined();
   if (p.registers) {

@@ -18,6 +18,9 @@ MatcherChoice readMatcherChoice(const Napi::Object& match, bool halfResolution);
 /// Reads the properties frame ("camera" or "robot") and element ("float32" or "int16").
 void readPointsForm(const Napi::Object& object, PointsParameters* parameters);
 
+/// Reads the properties frame ("camera" or "robot"), cx and cy.
+void readVoxelsView(const Napi::Object& object, VoxelsParameters* parameters);
+
 /// Reads width, height, matrix, grid, gridX, gridY, gridWidth and gridHeight.
 void readRegistration(const Napi::Object& object, RegistrationParameters* parameters);
 

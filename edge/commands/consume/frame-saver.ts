@@ -2,10 +2,10 @@
 // Writes received frames to a folder: a picture and, next to it, everything the header said, as JSON. Node only.
 import { join } from "node:path";
 import { encodePfm, encodePng, makeFolder } from "../../../camera/index.js";
-import type { ReceivedFrame } from "../../../clients/javascript/src/index.js";
+import { decodePoints, type ReceivedFrame } from "../../../clients/javascript/src/index.js";
 import { crc32 } from "../../../core/frame/crc32.js";
 import { bytesOfPoint, ELEMENT_BYTES, type PointsForm } from "../../../core/frame/frame-format.js";
-import { plyOfPoints } from "../../../core/frame/ply.js";
+import { plyOfPoints, plyOfVoxels } from "../../../core/frame/ply.js";
 import { DepthwattError, isDepthwattError, writeBeside } from "../../../core/index.js";
 
 /** auto: PNG for whole millimetres and 8-bit images, PFM (+inf = no value) for disparities and floats, PLY for points. */
@@ -26,14 +26,19 @@ interface Picture {
 }
 
 function encodeCloud({ header, body }: ReceivedFrame, format: SaveFormat, form: PointsForm): Picture {
-  const { element, width, height } = header;
-  const what = `${element === "f32" ? "metres" : "millimetres"}, ${form.frame} frame`;
+  const { element, width, height, encoding } = header;
+  const isVoxels = encoding === "voxels";
+  const what = `${element === "f32" || isVoxels ? "metres" : "millimetres"}, ${form.frame} frame`;
   if (format === "raw")
     return { ending: "raw", bytes: body, meaning: `points as in docs/reference/frames.md, ${what}` };
   if (format !== "auto") {
     throw new DepthwattError("IMAGE_UNSUPPORTED", `expected pictures for ${format}, points are none`, {
       hint: "Use '--format auto' for PLY files, or '--format raw'.",
     });
+  }
+  if (isVoxels) {
+    const { positions } = decodePoints(header, body, { maxPixels: width * height });
+    return { ending: "ply", bytes: plyOfVoxels(positions, form.frame), meaning: what };
   }
   const bytes = plyOfPoints(body, width * height, {
     ...form,

@@ -17,7 +17,7 @@ import {
   occupancyGridMessage,
 } from "../../mcap/floor-messages.js";
 import { requireBroker, SideTopics } from "../../mqtt/side-topics.js";
-import { RealtimeOffset } from "../mqtt/streams.js";
+import { RealtimeOffset } from "../mqtt/realtime-offset.js";
 import { AlarmTopic } from "./alarm-topic.js";
 import { parseAlarms, type ZoneReading } from "./alarms.js";
 import { floorGeometry } from "./floor/engine-options.js";

@@ -11,7 +11,7 @@ import type {
 } from "../../contracts/output.js";
 import { RateLimit } from "../../control/rate-limit.js";
 import { requireBroker, SideTopics } from "../../mqtt/side-topics.js";
-import { RealtimeOffset } from "../mqtt/streams.js";
+import { RealtimeOffset } from "../mqtt/realtime-offset.js";
 import { answerDetections } from "./answer.js";
 import { DepthHistory, type Lookup } from "./history.js";
 import { type DetectionMessage, parseMessage } from "./message.js";

@@ -30,7 +30,7 @@ import {
   documentText,
   pictureShape,
 } from "../mcap/documents.js";
-import { RealtimeOffset } from "../mqtt/streams.js";
+import { RealtimeOffset } from "../mqtt/realtime-offset.js";
 import { FoxgloveClient } from "./client.js";
 import { foxgloveLayout } from "./layout.js";
 import type { FoxgloveSettings } from "./settings.js";

@@ -19,7 +19,7 @@ import type {
 } from "../../contracts/output.js";
 import type { Rig } from "../../contracts/rig.js";
 import { CountsByCause } from "../../contracts/statistics.js";
-import { RealtimeOffset } from "../mqtt/streams.js";
+import { RealtimeOffset } from "../mqtt/realtime-offset.js";
 import { type FrameChannel, frameChannels, topicPrefix } from "./channels.js";
 import { DOCUMENT_NAMES, DOCUMENTS, type DocumentName, documentText, pictureShape } from "./documents.js";
 import type { FromRecorder, PartPlace, RecorderThreadData, ToRecorder } from "./messages.js";

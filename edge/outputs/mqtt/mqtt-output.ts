@@ -19,9 +19,11 @@ import { readCredentials } from "../../mqtt/credentials.js";
 import { consumeCommand } from "./consume-command.js";
 import { previewSink } from "./preview.js";
 import type { Publisher } from "./publisher-types.js";
+import { RealtimeOffset } from "./realtime-offset.js";
 import { depthColours } from "./registered-colours.js";
 import type { MqttSettings } from "./settings.js";
-import { RealtimeOffset, type StreamSink, streamSinks } from "./streams.js";
+import type { StreamSink } from "./stream-sink.js";
+import { streamSinks } from "./streams.js";
 import { streamsOn, type TopicName, withStreams } from "./streams-on.js";
 
 export interface MqttOutputParts {

@@ -28,6 +28,6 @@ function mqttEncodings(settings: MqttSettings, hasDepth: boolean): RequestedEnco
     ...(left.enabled && left.colours && { leftRgb: true }),
     ...(right.enabled && { rightGrey: true }),
     ...(settings.registered.enabled && { registration: true }),
-    ...(settings.points.enabled && { points: true }),
+    ...(settings.points.enabled && { [settings.points.encoding === "voxels" ? "voxels" : "points"]: true }),
   };
 }

@@ -19,7 +19,7 @@ function streamSettings(name: string, encodings: readonly [string, ...string[]],
     reduceToFit: setting(z.boolean(), {
       default: false,
       description:
-        "A picture larger than maxPayloadBytes, or than the broker takes, is sent with a half or a quarter of its width and height.",
+        "A picture larger than maxPayloadBytes, or than the broker takes, is sent with a half or a quarter of its width and height, voxels with 2, 4 or 8 times their edge.",
     }),
   };
 }
@@ -83,7 +83,14 @@ export const mqttSettings = section("The MQTT output: topics at a broker.", {
     "live",
   ),
   right: stream("right", ["raw", "png", "jpeg"], false),
-  points: stream("points", ["raw"], false),
+  points: section(
+    "The points topic.",
+    {
+      ...streamSettings("points", ["raw", "voxels"], false),
+      rateHz: rateSetting("topic"),
+    },
+    "live",
+  ),
   registered: section("The topics registered/CAMERA and registered/CAMERA/confidence.", {
     enabled: setting(z.boolean(), {
       default: false,

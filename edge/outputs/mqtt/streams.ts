@@ -2,50 +2,17 @@
 // One sink per published stream: says where in a slot its body lies and what it means. Bodies that the engine wrote are
 // handed on as they lie; PNG and JPEG are made here, off the JavaScript thread, and raw disparity where another output has it as RVL.
 import { encodeJpeg, encodePng, type GreyImage, type RgbImage } from "../../../camera/index.js";
-import { isRegistered, type Reduction } from "../../../core/frame/frame-format.js";
-import { bytesBeforeBody } from "../../../core/frame/payload.js";
+import { isRegistered } from "../../../core/frame/frame-format.js";
 import { DepthwattError } from "../../../core/index.js";
 import { ENCODED_HEADROOM_BYTES } from "../../../cuda/index.js";
 import type { ComputedFrame } from "../../contracts/computed-frame.js";
-import { loadNative } from "../../contracts/native.js";
-import type { Element, Encoding, FrameDescription, Publisher, StreamName } from "./index.js";
+import { RateLimit } from "../rate-limit.js";
+import type { Element, Encoding, FrameDescription, StreamName } from "./index.js";
+import type { RealtimeOffset } from "./realtime-offset.js";
 import { countOfDisparity, REDUCTIONS, Reducer, reducedPixels, reducedSize } from "./reduce.js";
 import type { MqttSettings } from "./settings.js";
-
-/** Add to CLOCK_MONOTONIC to get nanoseconds since 1970; renewed once a second, since the realtime clock is steered. */
-export class RealtimeOffset {
-  #offsetNs = 0n;
-  #readAtMs = Number.NEGATIVE_INFINITY;
-
-  get monotonicToRealtimeNs(): bigint {
-    const now = performance.now();
-    if (now - this.#readAtMs > 1000) {
-      const { monotonicNs, realtimeNs } = loadNative().clocks();
-      this.#offsetNs = realtimeNs - monotonicNs;
-      this.#readAtMs = now;
-    }
-    return this.#offsetNs;
-  }
-
-  /** undefined for recordings, whose times belong to no clock here. */
-  of(clock: ComputedFrame["clock"]): bigint | undefined {
-    if (clock === "file") return undefined;
-    return clock === "realtime" ? 0n : this.monotonicToRealtimeNs;
-  }
-}
-
-/** Takes one frame of one stream; `done` is called once, with whether it was sent. */
-export type StreamSink = (frame: ComputedFrame, done: (sent: boolean) => void) => void;
-
-export interface StreamOptions {
-  publisher: Publisher;
-  offset: RealtimeOffset;
-  onDropped: (cause: string) => void;
-  /** A frame goes out with fewer pixels than were computed. */
-  onReduced: (stream: StreamName, reduction: Reduction) => void;
-  /** Colours of depth in another camera's image, in millimetres; the next call overwrites them. */
-  colours: (millimetres: Uint16Array) => Uint8Array;
-}
+import { messageBytes, type StreamOptions, type StreamSink } from "./stream-sink.js";
+import { describeVoxels, voxelSink } from "./voxel-sink.js";
 
 /** The sinks of every stream that the settings switch on, depth first. */
 export function streamSinks(settings: MqttSettings, hasDepth: boolean, options: StreamOptions): StreamSink[] {
@@ -63,13 +30,21 @@ export function streamSinks(settings: MqttSettings, hasDepth: boolean, options: 
       fits && !isFile(encoding) ? fittingSink(whole, stream, encoding as Encoding, describe, options) : whole;
     sinks.push(stream === "right" || isRegistered(stream) ? skippingSink(stream, made) : made);
   };
+  const addPoints = () => {
+    const { encoding, reduceToFit, rateHz } = settings.points;
+    const isVoxels = encoding === "voxels";
+    if (isVoxels)
+      sinks.push(voxelSink(describer("points", encoding, "i16", options.offset), options, reduceToFit));
+    else add("points", encoding, "f32");
+    sinks.push(pointsSink(sinks.pop()!, isVoxels ? "voxels" : "points", rateHz, options));
+  };
   if (settings.depth.enabled && hasDepth) add("depth", settings.depth.encoding, "u16");
   if (settings.disparity.enabled) add("disparity", settings.disparity.encoding, "u16");
   if (settings.confidence.enabled) add("confidence", settings.confidence.encoding, "u8");
   if (settings.left.enabled) add("left", settings.left.encoding, settings.left.colours ? "rgb8" : "u8");
   if (settings.right.enabled) add("right", settings.right.encoding, "u8");
   // The element is that of the frame: see describer().
-  if (settings.points.enabled && hasDepth) add("points", settings.points.encoding, "f32");
+  if (settings.points.enabled && hasDepth) addPoints();
   if (settings.registered.enabled && hasDepth) {
     const { encoding, confidence } = settings.registered;
     add("registered", encoding, encoding === "jpeg" ? "rgb8" : "u16");
@@ -97,7 +72,7 @@ export const describer =
     leftSequence: frame.leftSequence,
     rightSequence: frame.rightSequence,
     energy: frame.energy,
-    ...(stream === "points" && describePoints(frame)),
+    ...(stream === "points" && (encoding === "voxels" ? describeVoxels(frame) : describePoints(frame))),
     ...(isRegistered(stream) && describeRegistered(frame)),
   });
 
@@ -130,6 +105,23 @@ const skippingSink =
     else done(false);
   };
 
+/** Skips frames that come too early, and those of an engine that computes points in the other encoding yet. */
+function pointsSink(
+  sink: StreamSink,
+  form: "points" | "voxels",
+  rateHz: number | "max",
+  { onDropped }: StreamOptions,
+): StreamSink {
+  const rate = new RateLimit(rateHz);
+  return (frame, done) => {
+    if (frame.encodings[form] === undefined) done(false);
+    else if (rate.isEarly()) {
+      onDropped("points.rateLimit");
+      done(false);
+    } else sink(frame, done);
+  };
+}
+
 type MakeSink = (
   stream: StreamName,
   encoding: Encoding,
@@ -138,10 +130,6 @@ type MakeSink = (
   /** Reduced until it fits. */
   fits: boolean,
 ) => StreamSink;
-
-/** Size of a message whose body has so many bytes. */
-const messageBytes = (description: FrameDescription, bodyBytes: number) =>
-  bytesBeforeBody(description) + bodyBytes;
 
 /** Sends the whole picture where it fits, else the largest that does; the smallest is dropped where not even that does. */
 function fittingSink(

@@ -5,13 +5,14 @@ import { defineOutput } from "../../contracts/output.js";
 import { type RosSettings, rosSettings } from "./settings.js";
 
 function rosEncodings(
-  { compressedDepth, points, right, registered }: RosSettings,
+  { compressedDepth, points, voxels, right, registered }: RosSettings,
   hasDepth: boolean,
 ): RequestedEncodings {
   if (!hasDepth) return {};
   return {
     ...(compressedDepth === "rvl" && { encodeDepth: "rvl" }),
     ...(points && { points: true }),
+    ...(voxels && { voxels: true }),
     ...(right && { rightGrey: true }),
     ...(registered && { registration: true }),
   };

@@ -3,6 +3,8 @@
 import { encodePng, RIGHT_CAMERA } from "../../../camera/index.js";
 import type { PointFrameName } from "../../../core/frame/frame-format.js";
 import { makeTopics } from "../../../core/frame/topics.js";
+import { voxelMiddles } from "../../../core/frame/voxels.js";
+import { listedVoxels } from "../../../cuda/index.js";
 import type { ComputedFrame } from "../../contracts/computed-frame.js";
 import type {
   BrokerAccess,
@@ -28,7 +30,7 @@ import {
   writePointCloud,
 } from "../../mcap/messages.js";
 import { requireBroker, SideTopics } from "../../mqtt/side-topics.js";
-import { RealtimeOffset } from "../mqtt/streams.js";
+import { RealtimeOffset } from "../mqtt/realtime-offset.js";
 import type { RosSettings } from "./settings.js";
 
 /** Buffers of one topic: one at the socket, and one that is being written. */
@@ -82,12 +84,14 @@ class RosOutput implements Output {
   }
 
   get streams(): readonly string[] {
-    const { image, compressedDepth, confidence, cameraInfo, points, right, registered } = this.#settings;
+    const { image, compressedDepth, confidence, cameraInfo, points, voxels, right, registered } =
+      this.#settings;
     if (!this.#picture.hasDepth) return [];
     return [
       ...(image ? ["depth"] : []),
       ...(compressedDepth === "off" ? [] : ["compressedDepth"]),
       ...(points ? ["points"] : []),
+      ...(voxels ? ["voxels"] : []),
       ...(confidence ? ["confidence"] : []),
       ...(cameraInfo ? ["camera_info"] : []),
       ...(registered ? ["registered"] : []),
@@ -143,6 +147,7 @@ class RosOutput implements Output {
       const message = cameraInfoMessage(rectifiedCamera(this.#picture.rig.rectification), frameId, stampNs);
       this.#send(lease, "camera_info", message);
     }
+    if (this.#settings.voxels) this.#sendVoxels(lease, stampNs);
     if (this.#settings.registered) this.#sendRegistered(lease, stampNs);
     if (right) this.#sendRight(lease, prepared.right, stampNs);
     if (image) {
@@ -161,6 +166,17 @@ class RosOutput implements Output {
     if (confidence) this.#sendImage(lease, "confidence", prepared.confidence, 4, stampNs, slot.confidence);
     if (compressedDepth === "png") this.#sendPng(lease, prepared, stampNs);
     else lease.release();
+  }
+
+  #sendVoxels(lease: FrameLease, stampNs: bigint): void {
+    const { slot, encodings } = lease.frame;
+    // An engine that has not taken the change of settings yet computes none.
+    if (encodings.voxels === undefined) return;
+    const { frame, sizeMillimetres } = encodings.voxels;
+    const metres = voxelMiddles(listedVoxels(slot), sizeMillimetres / 1000);
+    const frameId = frame === "robot" ? ROBOT_FRAME_ID : this.#settings.frameId;
+    const prefix = pointCloudPrefix({ frameId, width: metres.length / 3, height: 1, colours: false });
+    this.#sendPoints(lease, prefix, stampNs, new Uint8Array(metres.buffer), "voxels");
   }
 
   #sendRight(lease: FrameLease, prefix: ImagePrefix, stampNs: bigint): void {
@@ -224,9 +240,15 @@ class RosOutput implements Output {
     );
   }
 
-  #sendPoints(lease: FrameLease, prefix: ImagePrefix, stampNs: bigint, body: Uint8Array): void {
-    this.#sendWritten(lease, "points", prefix.length + body.length + 1, (buffer) =>
-      writePointCloud(buffer, 0, prefix, stampNs, body),
+  #sendPoints(
+    lease: FrameLease,
+    prefix: ImagePrefix,
+    stampNs: bigint,
+    body: Uint8Array,
+    name = "points",
+  ): void {
+    this.#sendWritten(lease, name, prefix.length + body.length + 1, (buffer) =>
+      writePointCloud(buffer, 0, prefix, stampNs, body, name === "voxels"),
     );
   }
 

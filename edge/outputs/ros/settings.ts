@@ -24,6 +24,11 @@ export const rosSettings = section(
       default: false,
       description: "sensor_msgs/PointCloud2, metres: 16 bytes a pixel; needs points.element float32.",
     }),
+    voxels: setting(z.boolean(), {
+      default: false,
+      description:
+        "sensor_msgs/PointCloud2 of the middles of voxels, metres: 12 bytes each, without colours.",
+    }),
     confidence: setting(z.boolean(), {
       default: true,
       description:

@@ -17,7 +17,8 @@ import type {
   OutputPicture,
 } from "../../contracts/output.js";
 import { CountsByCause } from "../../contracts/statistics.js";
-import { describer, RealtimeOffset } from "../mqtt/streams.js";
+import { RealtimeOffset } from "../mqtt/realtime-offset.js";
+import { describer } from "../mqtt/streams.js";
 import { ReaderDoorway, refuse } from "./doorway.js";
 import { writeReply } from "./handshake.js";
 import type { SharedMemorySettings } from "./settings.js";

@@ -12,7 +12,7 @@ import {
 import { writeFrame } from "../../../core/frame/payload.js";
 import { ENCODED_HEADROOM_BYTES } from "../../../cuda/index.js";
 import type { ComputedFrame } from "../../contracts/computed-frame.js";
-import { RealtimeOffset } from "../mqtt/streams.js";
+import { RealtimeOffset } from "../mqtt/realtime-offset.js";
 
 const INVALID_DISPARITY_Q4 = -32_768;
 /** Two sets of four streams on their way to a page, and as many to a second one. */

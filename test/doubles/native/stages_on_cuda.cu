@@ -26,6 +26,7 @@
 #include "../../../cuda/output/grid/grid_gpu.h"
 #include "../../../cuda/output/points/points_gpu.h"
 #include "../../../cuda/output/registration/registration_gpu.h"
+#include "../../../cuda/output/voxels/voxels_gpu.h"
 #include "../../../cuda/prepare/denoise/denoise.h"
 #include "../../../cuda/prepare/denoise/denoise_gpu.h"
 #include "../../../cuda/prepare/half/half.h"
@@ -428,6 +429,21 @@ void pointsReference(const PointsParameters& parameters, const PointsImages& ima
   require(workspace.open(parameters, width, height), "points");
   require(workspace.compute(disparities.get(), grey.get(), rgb.get(), out.get(), nullptr), "points");
   out.fetch(packedView(points, width * static_cast<int32_t>(pointBytes(parameters)), height));
+}
+
+int32_t voxelsReference(const VoxelsParameters& parameters, ImageView<const int16_t> disparityQ4, Voxel* voxels) {
+  const int32_t width = disparityQ4.width, height = disparityQ4.height;
+  OnDevice<int16_t> disparities(disparityQ4);
+  OnDevice<int16_t> out(packedView(reinterpret_cast<int16_t*>(voxels), 4, width * height + 1));
+  gpu::VoxelsWorkspace workspace;
+  require(workspace.open(makeVoxelsPlan(parameters, width, height), width, height), "voxels");
+  // Twice: the second frame finds what the first one left.
+  for (int frame = 0; frame < 2; ++frame)
+    require(workspace.compute(disparities.get(), reinterpret_cast<Voxel*>(out.get()), nullptr), "voxels");
+  out.fetch(packedView(reinterpret_cast<int16_t*>(voxels), 4, width * height + 1));
+  int32_t count = 0;
+  std::memcpy(&count, voxels, sizeof count);
+  return count;
 }
 
 void registrationReference(const RegistrationPlan& plan, ImageView<const int16_t> disparityQ4,

@@ -42,12 +42,21 @@ void printEnergy(const depthwatt::Energy& energy) {
 }
 
 void readPoints(const depthwatt::Frame& frame) {
-  std::vector<depthwatt::Point> points(frame.pixels());
-  if (depthwatt::decode(frame, points.data(), points.size()) != depthwatt::Fault::none) return;
+  const bool voxels = frame.encoding == depthwatt::Encoding::voxels;
+  std::vector<depthwatt::Point> points(voxels ? depthwatt::mostVoxels(frame) : frame.pixels());
+  size_t count = points.size();
+  if (voxels) {
+    if (depthwatt::decodeVoxels(frame, points.data(), points.size(), count) != depthwatt::Fault::none) {
+      std::puts("refused");
+      return;
+    }
+    points.resize(count);
+  } else if (depthwatt::decode(frame, points.data(), points.size()) != depthwatt::Fault::none) return;
   std::vector<float> places;
   std::vector<uint8_t> colours;
   for (const depthwatt::Point& point : points) {
     for (const float place : {point.x, point.y, point.z}) places.push_back(plain(place));
+    if (voxels) continue;
     for (const uint8_t colour : {point.red, point.green, point.blue}) colours.push_back(colour);
   }
   std::printf("ok");

@@ -6,7 +6,8 @@ import { loadConfig } from "../../../edge/config/index.js";
 import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
 import { mergeEncodings, requiredEncodings, slotsFor } from "../../../edge/outputs/encodings.js";
 import type { Publisher } from "../../../edge/outputs/mqtt/index.js";
-import { RealtimeOffset, streamSinks } from "../../../edge/outputs/mqtt/streams.js";
+import { RealtimeOffset } from "../../../edge/outputs/mqtt/realtime-offset.js";
+import { streamSinks } from "../../../edge/outputs/mqtt/streams.js";
 
 const outputs = (...set: string[]) =>
   loadConfig({ set: ["board=none", ...set], environment: {} }).config.outputs;

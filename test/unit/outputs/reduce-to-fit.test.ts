@@ -9,8 +9,9 @@ import { parseFrame, writeFrame } from "../../../core/frame/payload.js";
 import { encodeRvl, rvlMaxBytes } from "../../../core/frame/rvl.js";
 import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
 import type { Publisher } from "../../../edge/outputs/mqtt/publisher-types.js";
+import { RealtimeOffset } from "../../../edge/outputs/mqtt/realtime-offset.js";
 import type { MqttSettings } from "../../../edge/outputs/mqtt/settings.js";
-import { RealtimeOffset, streamSinks } from "../../../edge/outputs/mqtt/streams.js";
+import { streamSinks } from "../../../edge/outputs/mqtt/streams.js";
 import { seededRandom } from "../../doubles/rvl-pictures.js";
 
 const [WIDTH, HEIGHT] = [61, 43];
@@ -53,6 +54,7 @@ function computed(): ComputedFrame {
       leftRgb: true,
       rightGrey: true,
       points: { element: "int16", frame: "robot", colours: true },
+      voxels: { frame: "robot", sizeMillimetres: 50, uncertaintyPixels: 0, cx: 0, cy: 0 },
     },
     slot: {
       depthMillimetres,
@@ -62,11 +64,20 @@ function computed(): ComputedFrame {
       leftRgb: bytes(3 * PIXELS),
       right: bytes(PIXELS),
       points: bytes(10 * PIXELS),
+      voxels: voxelList(),
       encodedDepth: depth.room,
       encodedDisparity: disparity.room,
     },
     result: { encodedDepthBytes: depth.length, encodedDisparityBytes: disparity.length },
   } as unknown as ComputedFrame;
+}
+
+/** 900 voxels of a slope, as the engine lists them. */
+function voxelList(): Int16Array {
+  const list = new Int16Array(4 * (PIXELS + 1));
+  new Int32Array(list.buffer)[0] = 900;
+  for (let i = 0; i < 900; i++) list.set([i % 30, Math.floor(i / 30) - 15, (i % 30) >> 2, 0], 4 * (i + 1));
+  return list;
 }
 
 /** Returns the published messages of one stream with a limit of so many bytes. */
@@ -195,4 +206,47 @@ test("points keep their places: those of every fourth row and column", async () 
       const [at, from] = [3 * (y * header.width + x), 3 * (4 * y * WIDTH + 4 * x)];
       expect(some.positions.subarray(at, at + 3)).toEqual(all.positions.subarray(from, from + 3));
     }
+});
+
+test("voxels are sent as they are, or merged until they fit, each point within half an edge", async () => {
+  const whole = parseFrame((await published("points", "voxels", 1 << 20)).messages[0]!);
+  expect(whole.header).toMatchObject({ reduction: 1, points: { frame: "robot", colour: "none" } });
+  const all = decodePoints(whole.header, whole.body).positions;
+  expect(all.length).toBe(3 * 900);
+  let limit = whole.header.headerBytes + whole.body.length - 1;
+  for (const reduction of [2, 4, 8] as const) {
+    const { messages, reduced, sent } = await published("points", "voxels", limit);
+    const { header, body } = parseFrame(messages[0]!);
+    expect([header.reduction, header.points!.voxelMetres, reduced, sent]).toEqual([
+      reduction,
+      0.05 * reduction,
+      [`points ${reduction}`],
+      true,
+    ]);
+    const some = decodePoints(header, body).positions;
+    for (let i = 0; i < all.length; i += 3) {
+      const near = (at: number) =>
+        [0, 1, 2].every((axis) => Math.abs(some[at + axis]! - all[i + axis]!) <= 0.025 * reduction + 1e-6);
+      expect(Array.from({ length: some.length / 3 }, (_, k) => 3 * k).some(near)).toBe(true);
+    }
+    limit = messages[0]!.length - 1;
+  }
+  const { oversize, sent } = await published("points", "voxels", limit);
+  expect([oversize, sent]).toEqual([[limit + 1], false]);
+  expect((await published("points", "voxels", 200, false)).oversize).toHaveLength(1);
+});
+
+test("a body of voxels that is damaged is refused", async () => {
+  const { header, body } = parseFrame((await published("points", "voxels", 1 << 20)).messages[0]!);
+  const refused = (damaged: Uint8Array, changes: object = {}) =>
+    expect(() => decodePoints({ ...header, ...changes }, damaged));
+  refused(body.subarray(0, -4)).toThrow("another word");
+  refused(Uint8Array.of(...body, 0, 0, 0, 0)).toThrow("4 more bytes");
+  refused(body, { width: 10, height: 10 }).toThrow("at most 100 voxels");
+  // One voxel, nibbles from the top: 1, then 0 0 and level 8 (two nibbles 8 1), dz, dy, dx 0.
+  refused(Uint8Array.of(0x18, 0x00, 0x08, 0x10).reverse()).toThrow("level below 8");
+  // Two voxels; the second has the level, z of the first.
+  refused(Uint8Array.of(0x20, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00)).toThrow(
+    "a voxel after the one before it",
+  );
 });

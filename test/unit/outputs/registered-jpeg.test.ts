@@ -7,9 +7,10 @@ import { parseFrame, writeFrame } from "../../../core/frame/payload.js";
 import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
 import { previewSink } from "../../../edge/outputs/mqtt/preview.js";
 import type { Publisher } from "../../../edge/outputs/mqtt/publisher-types.js";
+import { RealtimeOffset } from "../../../edge/outputs/mqtt/realtime-offset.js";
 import { depthColours } from "../../../edge/outputs/mqtt/registered-colours.js";
 import type { MqttSettings } from "../../../edge/outputs/mqtt/settings.js";
-import { RealtimeOffset, streamSinks } from "../../../edge/outputs/mqtt/streams.js";
+import { streamSinks } from "../../../edge/outputs/mqtt/streams.js";
 
 /** Bands of one distance each, wide enough that JPEG keeps their middle. */
 const BAND = 32;

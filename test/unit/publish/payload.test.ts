@@ -222,12 +222,25 @@ describe("frame header", () => {
     );
     expect(refused((view) => view.setUint8(90, 3))).toThrow(/byte 90 \(pointFrame\).*2 \(robot\), found 3/);
     expect(refused((view) => view.setUint8(91, 0))).toThrow(/byte 91 \(pointColour\).*found 0/);
-    expect(refused((view) => view.setUint8(9, 3))).toThrow(
-      /expected raw, the only encoding of points, found png/,
+    expect(refused((view) => view.setUint8(9, 3))).toThrow(/expected raw or voxels for points, found png/);
+    expect(refused((view) => view.setUint8(9, 6))).toThrow(
+      element === "f32" ? /expected i16 for voxels, found f32/ : /expected 0 for voxels, 1 \(grey\)/,
     );
     expect(refused((view) => view.setUint8(10, 1))).toThrow(/expected f32 or i16 for points, found u8/);
     expect(refused((view) => view.setUint8(8, 1))).toThrow(
       expect.objectContaining({ code: "PAYLOAD_INVALID" }),
+    );
+  });
+
+  test("voxels travel with the edge of the smallest, and only in points", () => {
+    const points = { frame: "robot", colour: "none", voxelMetres: 0.05 } as const;
+    const buffer = new Uint8Array(FRAME_HEADROOM_BYTES + 4);
+    const { frame } = makeFrame(1, { stream: "points", encoding: "voxels", element: "i16", points }, [3, 2]);
+    const message = writeFrame(buffer, FRAME_HEADROOM_BYTES, 4, frame, identity);
+    const { header } = parseFrame(message);
+    expect(header).toMatchObject({ points, unitScale: 0.05, valueOffset: 0, invalidRule: "none" });
+    expect(() => parseFrame(resealed(message, (view) => view.setUint8(8, 1)))).toThrow(
+      /expected voxels in the stream points alone/,
     );
   });
 

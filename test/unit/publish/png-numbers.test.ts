@@ -3,8 +3,9 @@
 import { expect, test } from "vitest";
 import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
 import type { Publisher } from "../../../edge/outputs/mqtt/publisher-types.js";
+import { RealtimeOffset } from "../../../edge/outputs/mqtt/realtime-offset.js";
 import type { MqttSettings } from "../../../edge/outputs/mqtt/settings.js";
-import { RealtimeOffset, streamSinks } from "../../../edge/outputs/mqtt/streams.js";
+import { streamSinks } from "../../../edge/outputs/mqtt/streams.js";
 
 test("numbers count every frame of the stream, also dropped ones", async () => {
   const numbers: (number | undefined)[] = [];

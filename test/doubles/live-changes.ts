@@ -28,6 +28,7 @@ const stream = (name: string, encoding: string): Record<string, Change> => ({
 const one = (key: string, value: Values[string], change: Partial<Change> = {}): Record<string, Change> => ({
   [key]: { to: { [key]: value }, ...change },
 });
+const VOXELS = { "outputs.mqtt.points.enabled": true, "outputs.mqtt.points.encoding": "voxels" };
 const ofSection = (section: string, values: Values): Record<string, Change> =>
   Object.fromEntries(
     Object.entries(values).map(([name, value]) => {
@@ -175,7 +176,13 @@ export const CHANGES: Record<string, Change> = {
     sameImages: true,
   }),
   ...stream("right", "png"),
-  ...one("outputs.mqtt.points.enabled", true),
+  ...stream("points", "voxels"),
+  ...one("outputs.mqtt.points.rateHz", 20, {
+    with: { "outputs.mqtt.points.enabled": true },
+    sameImages: true,
+  }),
+  ...one("voxels.sizeMillimetres", 200, { with: VOXELS }),
+  ...one("voxels.uncertaintyPixels", 4, { with: VOXELS }),
   ...stream("preview", "png"),
   ...Object.assign(
     {},
@@ -215,6 +222,7 @@ export const CHANGES: Record<string, Change> = {
       image: true,
       compressedDepth: "png",
       points: true,
+      voxels: true,
       confidence: false,
       cameraInfo: false,
       right: true,

@@ -22,11 +22,10 @@ const bench = new ControlBench();
 afterEach(() => bench.close());
 
 /**
- * Cameras: live-cameras.test.ts. Whether a file is recorded: each change makes one, control.test.ts does it. Points have one
- * encoding, which nothing can change. health.correct changes pictures, when the watch is sure: long-rig/correction.test.ts.
+ * Cameras: live-cameras.test.ts. Whether a file is recorded: each change makes one, control.test.ts does it.
+ * health.correct changes pictures, when the watch is sure: long-rig/correction.test.ts.
  */
-const ELSEWHERE =
-  /^(source\.v4l2\.|outputs\.mcap\.recording$|outputs\.mqtt\.points\.encoding$|health\.correct$)/;
+const ELSEWHERE = /^(source\.v4l2\.|outputs\.mcap\.recording$|health\.correct$)/;
 
 /** Settings that are exchanged with the source, or need another one: changed in the run under load. */
 const WITH_SOURCE = [

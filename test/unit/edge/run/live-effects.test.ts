@@ -334,6 +334,7 @@ const OUTPUTS: Record<string, Effect> = {
   "outputs.derived.scanMinPixels": { ...scan(), to: { "outputs.derived.scanMinPixels": 64 } },
   "outputs.ros.image": rosTopics("depth", false),
   "outputs.ros.points": rosTopics("points", false),
+  "outputs.ros.voxels": rosTopics("voxels", false),
   "outputs.ros.right": rosTopics("right", false),
   "outputs.ros.confidence": rosTopics("confidence", true),
   "outputs.ros.cameraInfo": rosTopics("camera_info", true),
@@ -407,6 +408,21 @@ const REDUCED: Record<string, Effect> = {
   "outputs.mqtt.left.reduceToFit": reduced("left"),
   "outputs.mqtt.right.reduceToFit": reduced("right"),
   "outputs.mqtt.points.reduceToFit": reduced("points", {}, 4),
+};
+
+const VOXELS: Record<string, Effect> = {
+  "voxels.sizeMillimetres": {
+    see: async (bench) => parseFrame(await bench.next("points")).header.unitScale,
+    expected: [0.05, 0.2],
+  },
+  "voxels.uncertaintyPixels": {
+    see: async (bench) => hashParts(parseFrame(await bench.next("points")).body),
+  },
+  "outputs.mqtt.points.rateHz": {
+    to: { "outputs.mqtt.points.rateHz": 0.5 },
+    see: (bench) => bench.limited("mqtt.points"),
+    expected: [false, true],
+  },
 };
 
 const readHealth = ({ figures: { health } }: Bench) => ("looks" in health ? health : undefined);
@@ -606,6 +622,12 @@ describe("every live setting acts", () => {
     await expectEffects(bench, REDUCED);
   });
 
+  test("of voxels", async () => {
+    const bench = new Bench();
+    await bench.open(SIZE, "health.enabled=false");
+    await expectEffects(bench, VOXELS);
+  });
+
   test("of the watch over a rig that has moved", async () => {
     const bench = new Bench();
     await bench.open({ width: 320, height: 240, turnedDegrees: [0.3, 0, 0] }, "health.enabled=true");
@@ -640,7 +662,7 @@ describe("every live setting acts", () => {
     writeCalibration("other.json", { ...SIZE, view: "rectified" });
     writeFileSync(join(FOLDER, "chain.yaml"), CHAIN);
     await bench.open(SIZE, "health.enabled=false");
-    const elsewhere = { ...OUTPUTS, ...REDUCED, ...MOVED, ...IMAGES };
+    const elsewhere = { ...OUTPUTS, ...REDUCED, ...VOXELS, ...MOVED, ...IMAGES };
     const rest = LIVE.filter((setting) => {
       if (setting.key in elsewhere || SOURCE.test(setting.key)) return false;
       try {

@@ -243,10 +243,8 @@ test("a body of voxels that is damaged is refused", async () => {
   refused(body.subarray(0, -4)).toThrow("another word");
   refused(Uint8Array.of(...body, 0, 0, 0, 0)).toThrow("4 more bytes");
   refused(body, { width: 10, height: 10 }).toThrow("at most 100 voxels");
-  // One voxel, nibbles from the top: 1, then 0 0 and level 8 (two nibbles 8 1), dz, dy, dx 0.
-  refused(Uint8Array.of(0x18, 0x00, 0x08, 0x10).reverse()).toThrow("level below 8");
+  // Nibbles 1 0 0 8 1 0 0 0: one voxel, of level 8.
+  refused(Uint8Array.of(0x00, 0x10, 0x08, 0x10)).toThrow("level below 8");
   // Two voxels; the second has the level, z of the first.
-  refused(Uint8Array.of(0x20, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00)).toThrow(
-    "a voxel after the one before it",
-  );
+  refused(Uint8Array.of(0, 0, 0, 0x20, 0, 0, 0, 0)).toThrow("a voxel after the one before it");
 });

@@ -110,6 +110,7 @@ export class HandEngine implements NativeEngine {
       left: new Uint8Array(8),
       leftRgb: new Uint8Array(0),
       right: new Uint8Array(0),
+      voxels: new Int16Array(0),
       registered: new Uint16Array(0),
       registeredConfidence: new Uint8Array(0),
       floor: new Float64Array(0),

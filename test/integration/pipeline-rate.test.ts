@@ -28,6 +28,7 @@ function makeEngine(): NativeEngine {
     left: new Uint8Array(0),
     leftRgb: new Uint8Array(0),
     right: new Uint8Array(0),
+    voxels: new Int16Array(0),
     registered: new Uint16Array(0),
     registeredConfidence: new Uint8Array(0),
     floor: new Float64Array(0),

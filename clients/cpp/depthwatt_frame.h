@@ -385,14 +385,14 @@ inline Fault decode(const Frame& frame, Point* points, size_t room) {
 }
 
 /** Most voxels that a body can have: one a nibble, one a pixel. */
-inline size_t mostVoxels(const Frame& frame) {
+inline size_t maxVoxels(const Frame& frame) {
   const size_t nibbles = 2 * frame.bodyBytes;
   return nibbles < frame.pixels() ? nibbles : frame.pixels();
 }
 
 /**
  * Unpacks the stream points with the encoding voxels: the middle of each voxel, black.
- * @param room points that `points` holds: mostVoxels(frame) are enough
+ * @param room points that `points` holds: maxVoxels(frame) are enough
  * @param count the number of voxels; with Fault::room the number needed
  */
 inline Fault decodeVoxels(const Frame& frame, Point* points, size_t room, size_t& count) {
@@ -401,7 +401,7 @@ inline Fault decodeVoxels(const Frame& frame, Point* points, size_t room, size_t
   if (frame.encoding != Encoding::voxels) return Fault::encoding;
   detail::RvlReader reader(frame.body, frame.bodyBytes);
   const int64_t voxels = reader.number();
-  if (voxels < 0 || static_cast<uint64_t>(voxels) > mostVoxels(frame)) return Fault::body;
+  if (voxels < 0 || static_cast<uint64_t>(voxels) > maxVoxels(frame)) return Fault::body;
   count = static_cast<size_t>(voxels);
   if (count > room) return Fault::room;
   const auto unfold = [](int64_t folded) { return (folded >> 1) ^ -(folded & 1); };

@@ -87,8 +87,8 @@ export function decodeVoxels(body: Uint8Array, edgeMetres: number, maxVoxels: nu
   const reader = new NibbleReader(body, "Voxels");
   const count = reader.read();
   // Each voxel takes a nibble or more.
-  const most = Math.min(maxVoxels, 2 * body.length);
-  if (count > most) reader.refuse(`at most ${most} voxels`, count);
+  const max = Math.min(maxVoxels, 2 * body.length);
+  if (count > max) reader.refuse(`at most ${max} voxels`, count);
   const metres = new Float32Array(3 * count);
   let [level, x, y, z] = [0, 0, 0, 0];
   for (let i = 0; i < count; i++) {

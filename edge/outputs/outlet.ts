@@ -5,8 +5,8 @@ import type { DepthwattError } from "../../core/index.js";
 import type { ComputedFrame, FrameSink } from "../contracts/computed-frame.js";
 import { ageMs } from "../contracts/computed-frame.js";
 import type { FrameLease, Output, OutputCounters } from "../contracts/output.js";
+import { RateLimit } from "../contracts/rate-limit.js";
 import { CountsByCause, RunValues } from "../contracts/statistics.js";
-import { RateLimit } from "./rate-limit.js";
 
 /** How long close() of an output is waited for, milliseconds. */
 export const CLOSE_LIMIT_MS = 3000;

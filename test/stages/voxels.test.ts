@@ -113,7 +113,7 @@ const anyForm = (random: Random) => ({
   cy: random.whole(-20, 300) / 7,
 });
 
-test("no voxel twice; each point within half an edge of its own voxel's middle, along each axis", () => {
+test("no voxel twice; each point within half an edge of a voxel's middle, along each axis", () => {
   const random = new Random(48);
   for (let round = 0; round < 30; round++) {
     const [width, height] = [random.whole(1, 90), random.whole(1, 30)];

@@ -49,9 +49,9 @@ void forEachVoxel(const VoxelsPlan& plan, ImageView<const int16_t> disparityQ4, 
 
 }  // namespace
 
-void VoxelLister::Table::open(size_t most) {
+void VoxelLister::Table::open(size_t max) {
   int bits = 4;
-  while ((size_t{1} << bits) < 2 * most) ++bits;
+  while ((size_t{1} << bits) < 2 * max) ++bits;
   places.assign(size_t{1} << bits, 0);
   shift = 64 - bits;
 }

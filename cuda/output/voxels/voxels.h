@@ -109,7 +109,7 @@ class VoxelLister {
   struct Table {
     std::vector<uint32_t> places;
     int shift = 0;
-    void open(size_t most);
+    void open(size_t max);
     /// Appends a voxel to a list of `count` if it is not there yet. Returns the new count.
     uint32_t add(uint64_t voxel, uint64_t* list, uint32_t count);
     void clear(const uint64_t* list, uint32_t count);

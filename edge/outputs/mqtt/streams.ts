@@ -6,7 +6,7 @@ import { isRegistered } from "../../../core/frame/frame-format.js";
 import { DepthwattError } from "../../../core/index.js";
 import { ENCODED_HEADROOM_BYTES } from "../../../cuda/index.js";
 import type { ComputedFrame } from "../../contracts/computed-frame.js";
-import { RateLimit } from "../rate-limit.js";
+import { RateLimit } from "../../contracts/rate-limit.js";
 import type { Element, Encoding, FrameDescription, StreamName } from "./index.js";
 import type { RealtimeOffset } from "./realtime-offset.js";
 import { countOfDisparity, REDUCTIONS, Reducer, reducedPixels, reducedSize } from "./reduce.js";

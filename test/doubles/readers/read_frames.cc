@@ -43,7 +43,7 @@ void printEnergy(const depthwatt::Energy& energy) {
 
 void readPoints(const depthwatt::Frame& frame) {
   const bool voxels = frame.encoding == depthwatt::Encoding::voxels;
-  std::vector<depthwatt::Point> points(voxels ? depthwatt::mostVoxels(frame) : frame.pixels());
+  std::vector<depthwatt::Point> points(voxels ? depthwatt::maxVoxels(frame) : frame.pixels());
   size_t count = points.size();
   if (voxels) {
     if (depthwatt::decodeVoxels(frame, points.data(), points.size(), count) != depthwatt::Fault::none) {

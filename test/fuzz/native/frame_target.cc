@@ -35,10 +35,10 @@ void read(const uint8_t* bytes, size_t count) {
   if (frame.stream != depthwatt::Stream::points) return;
   const std::unique_ptr<depthwatt::Point[]> points(new depthwatt::Point[frame.pixels()]);
   depthwatt::decode(frame, points.get(), frame.pixels());
-  const size_t most = depthwatt::mostVoxels(frame);
-  const std::unique_ptr<depthwatt::Point[]> middles(new depthwatt::Point[most]);
+  const size_t max = depthwatt::maxVoxels(frame);
+  const std::unique_ptr<depthwatt::Point[]> middles(new depthwatt::Point[max]);
   size_t found = 0;
-  if (depthwatt::decodeVoxels(frame, middles.get(), most, found) != depthwatt::Fault::none || found == 0) return;
+  if (depthwatt::decodeVoxels(frame, middles.get(), max, found) != depthwatt::Fault::none || found == 0) return;
   // Room for one voxel less must be rejected.
   if (depthwatt::decodeVoxels(frame, middles.get(), found - 1, found) != depthwatt::Fault::room) std::abort();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs frames that bring the disparity of a floor with a box and a drop-off through an engine that finds the floor and its grid. Plain
-// JavaScript, because the GPU check and the benchmark import it too.
+// Runs frames that bring the disparity of a floor with a box and a drop-off through an engine that finds the floor and its grid, or
+// lists voxels. Plain JavaScript, because the GPU check and the benchmark import it too.
+import { listedVoxels } from "../../dist/cuda/index.js";
 import { smallEngine } from "./small-engine.mjs";
 
 /** Metres: a camera 1 m above the floor that looks down by 15 degrees. */
@@ -93,4 +94,28 @@ export async function floorFrames(open, changes) {
     engine.close();
   }
   return frames;
+}
+
+/**
+ * Lists the voxels of two frames in the axes of the camera, then in the robot's.
+ * @param {typeof import("../../cuda/index.js").createEngine} open
+ * @param {"cpu" | "cuda"} backend
+ */
+export async function voxelFrames(open, backend) {
+  const [width, height] = [320, 240];
+  const lists = [];
+  for (const frame of /** @type {const} */ (["camera", "robot"])) {
+    const voxels = { sizeMillimetres: 30, uncertaintyPixels: 0.5, frame, cx: width / 2, cy: height / 2 };
+    const engine = open(floorEngine(width, height, { backend, floor: undefined, grid: undefined, voxels }));
+    try {
+      for (const seed of [1, 2]) {
+        const { left, right } = floorPair(width, height, { seed });
+        await engine.compute(left, right);
+        lists.push(Array.from(listedVoxels(engine.slots[0])));
+      }
+    } finally {
+      engine.close();
+    }
+  }
+  return lists;
 }

@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { median } from "../../dist/core/statistics.js";
 import { createEngine, STAGE_NAMES } from "../../dist/cuda/index.js";
-import { floorEngine, floorFrames, floorPair } from "../doubles/floor-frames.mjs";
+import { floorEngine, floorFrames, floorPair, voxelFrames } from "../doubles/floor-frames.mjs";
 import { framesOfMovingRows } from "../doubles/moving-rows.mjs";
 import { steadyFrames } from "../doubles/steady-frames.mjs";
 import { bentMap, computeHash, engineCases } from "../golden/engine-cases.mjs";
@@ -223,6 +223,13 @@ for (const [name, changes] of [
     { case: "floor and grid", equal, microseconds },
     `floor and grid: ${equal ? "equal" : "DIFFERENT"}; ${width}x${height}: floor ${floor.toFixed(1)} us, grid ${grid.toFixed(1)} us`,
   );
+}
+
+{
+  const [expected, got] = [await voxelFrames(createEngine, "cpu"), await voxelFrames(createEngine, "cuda")];
+  const equal = JSON.stringify(got) === JSON.stringify(expected);
+  if (!equal) ++failures;
+  say({ case: "voxels", equal }, `voxels: ${equal ? "equal" : "DIFFERENT"}`);
 }
 
 /** Milliseconds from submit to done, one frame at a time, and what the stages take of them. */

@@ -16,7 +16,7 @@ import type { RunFigures } from "../../edge/run/figures.js";
 import { BadDays } from "../doubles/bad-day.js";
 import { buildEmulatedPlugin, compilePlugin } from "../doubles/emulated-kernels.js";
 import { computeFrame, engineOptions } from "../doubles/engine-call.js";
-import { floorEngine, floorFrames } from "../doubles/floor-frames.mjs";
+import { floorEngine, floorFrames, voxelFrames } from "../doubles/floor-frames.mjs";
 import { until } from "../doubles/frames.js";
 import { changedMatch, type MatchChange } from "../doubles/match-change.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
@@ -140,13 +140,19 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
     expect(expected.map(({ grid }) => new Set(grid).size)).toEqual([4, 4, 4, 1, 4, 4, 4, 4]);
   });
 
+  test("voxels are the CPU's, in its order", async () => {
+    const expected = await voxelFrames(createEngine, "cpu");
+    expect(await voxelFrames(createEngine, "cuda")).toEqual(expected);
+    for (const list of expected) expect(list.length).toBeGreaterThan(4 * 500);
+  });
+
   test.each(["cpu", "cuda"] as const)("a floor that cannot be is refused, on %s", (backend) => {
     const options = floorEngine(64, 48, { backend });
     const open = (changes: object) => () => createEngine({ ...options, ...changes }).close();
     expect(open({ floor: { cx: 32, cy: 24, plane: new Float64Array(3) } })).toThrow(
       "a floor below the cameras",
     );
-    expect(open({ floor: { cx: Number.NaN, cy: 24 } })).toThrow("principal point");
+    expect(open({ floor: { cx: 1e6, cy: 24 } })).toThrow("principal point");
     expect(open({ floor: undefined })).toThrow("A grid needs a floor");
     expect(open({ geometry: undefined })).toThrow("needs a geometry");
     expect(open({ grid: { ...options.grid, cellMetres: 0 } })).toThrow("cellMetres from 0.01 to 1, got 0");

@@ -31,6 +31,8 @@ inline void checkVoxels(Random& random, const Case& c) {
     expected.resize(static_cast<size_t>(count) + 1);
     DeviceBuffer<Voxel> dVoxels;
     require(dVoxels.allocate(pixels + 1), what.c_str());
+    // Places behind the list are fetched too.
+    require(cudaStatus(cudaMemset(dVoxels.get(), 0, dVoxels.bytes()), "clearing of the voxels"), what.c_str());
     gpu::VoxelsWorkspace voxels;
     require(voxels.open(makeVoxelsPlan(p, c.width, c.height), c.width, c.height), what.c_str());
     // Twice: the second frame finds what the first one left.

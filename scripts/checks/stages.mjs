@@ -3,7 +3,7 @@
 import { posix } from "node:path";
 import { filesBelow, filesIn, NATIVE_ENDINGS, readText, withoutComments } from "./tree.mjs";
 
-const README_SECTIONS = ["## By hand", "## Cost", "## Files"];
+const README_SECTIONS = ["## By hand", "## Cost"];
 
 const STAGE_FOLDERS = ["cuda/rectify", "cuda/prepare", "cuda/match", "cuda/refine", "cuda/output"];
 

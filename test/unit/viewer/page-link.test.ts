@@ -22,7 +22,7 @@ vi.stubGlobal(
   },
 );
 vi.stubGlobal("requestAnimationFrame", (draw: () => void) => screen.push(draw));
-vi.stubGlobal("location", { protocol: "https:", host: "board:8080" });
+vi.stubGlobal("location", { protocol: "https:", host: "board:8080", pathname: "/rigs/front/index.html" });
 // The page's state lives in its modules: other files of this process get others.
 vi.resetModules();
 afterAll(() => {
@@ -75,12 +75,12 @@ beforeEach(() => {
   hear({ type: "control", ...ENABLED });
 });
 
-test("connects with the page's own scheme and host", () => {
+test("connects with the page's own scheme, host and folder", () => {
   live.connect();
-  vi.stubGlobal("location", { protocol: "http:", host: "board" });
+  vi.stubGlobal("location", { protocol: "http:", host: "board", pathname: "/" });
   live.connect();
   expect(sent).toEqual([
-    { type: "connect", url: "wss://board:8080/live" },
+    { type: "connect", url: "wss://board:8080/rigs/front/live" },
     { type: "connect", url: "ws://board/live" },
   ]);
 });

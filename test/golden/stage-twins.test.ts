@@ -20,6 +20,7 @@ const SOURCES = [
   "cuda/match/exponential/exponential.cc",
   "cuda/prepare/denoise/denoise.cc",
   "cuda/match/sgm/sgm.cc",
+  "cuda/output/voxels/voxels.cc",
   "cuda/prepare/row_offset/row_offset.cc",
   "cuda/refine/fill/fill.cc",
   "cuda/refine/speckle/speckle.cc",

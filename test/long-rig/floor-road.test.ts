@@ -14,7 +14,7 @@ import { engineOptionsFrom } from "../../edge/pipeline/engine-options.js";
 import { uncalibrated } from "../../edge/pipeline/geometry.js";
 import { needsData } from "../doubles/needs.js";
 
-/** Of the left camera above the road, as the data set's authors give it. */
+/** How far the left camera is above the road, as the authors of the data set say. */
 const CAMERA_METRES = 1.65;
 
 needsData("seq/kitti_odom_seq1").suite("the road of KITTI", (folder) => {

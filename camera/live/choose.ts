@@ -95,7 +95,10 @@ export function chooseFormat(
   return { trait: chosen.trait, reason };
 }
 
-/** Returns the formats among which the cost decides; none where the choice does not depend on it. */
+/**
+ * Returns the formats among which the cost decides; none where the choice does not depend on it. Raw formats alone keep
+ * the table's order, which is that of their costs.
+ */
 export function formatsToMeasure(
   cameras: readonly NativeDescription[],
   request: FormatRequest,
@@ -104,8 +107,8 @@ export function formatsToMeasure(
   if (request.format !== "auto") return [];
   const candidates = candidatesFor(cameras, request, links);
   const group = bestGroup(candidates, request).map(({ trait }) => trait.format);
-  const dependsOnDecoding = group.includes("MJPEG") && request.rateHz !== undefined && candidates.length > 1;
-  return group.length > 1 || dependsOnDecoding ? group : [];
+  const hasRivals = group.length > 1 || (request.rateHz !== undefined && candidates.length > 1);
+  return group.includes("MJPEG") && hasRivals ? group : [];
 }
 
 /** Formats that all cameras have at the size, in the table's order. */

@@ -59,10 +59,15 @@ needs("turbojpeg").suite("what formats cost", () => {
 needs("toolchain").suite("a camera that is opened", () => {
   test("the measured costs decide, and the choice is reported with them", async () => {
     const fake = fakeVideo();
-    const formats = ["GREY", "YUYV"].map((fourcc) => ({ fourcc, width: 64, height: 48, ratesHz: [30] }));
+    const formats = ["GREY", "YUYV", "MJPG"].map((fourcc) => ({
+      fourcc,
+      width: 64,
+      height: 48,
+      ratesHz: [30],
+    }));
     for (const path of ["/dev/fake0", "/dev/fake1"]) fake.plugIn({ path, formats });
     const measure = vi.fn(async () => ({
-      nsPerPixel: new Map([["GREY", 9] as const, ["YUYV", 2] as const]),
+      nsPerPixel: new Map([["GREY", 9] as const, ["YUYV", 2] as const, ["MJPEG", 5] as const]),
       cores: 1,
     }));
     const notes: string[] = [];
@@ -78,11 +83,11 @@ needs("toolchain").suite("a camera that is opened", () => {
       },
     );
     try {
-      expect(measure).toHaveBeenCalledWith(["GREY", "YUYV"], false);
+      expect(measure).toHaveBeenCalledWith(["GREY", "YUYV", "MJPEG"], false);
       expect(source.description.leftFormat).toBe("YUYV");
       expect(notes).toEqual([source.description.formatChoice]);
       expect(notes).toEqual([
-        "source.v4l2.format auto takes YUYV (30 Hz, 0.012 ms a pair); also possible: GREY (30 Hz, 0.055 ms).",
+        "source.v4l2.format auto takes YUYV (30 Hz, 0.012 ms a pair); also possible: GREY (30 Hz, 0.055 ms), MJPEG (30 Hz, 0.031 ms).",
       ]);
     } finally {
       await source.stop();

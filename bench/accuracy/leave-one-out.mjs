@@ -3,7 +3,7 @@
 // without each set, and prints the held-out error next to that of the shipped settings.
 //   node bench/accuracy/leave-one-out.mjs --vary KEY=V1,V2... [--vary ...] [--set key=value]... [--preset NAME]
 // [--rooms] [--unfilled] [--cache FILE] [--out FILE]
-// --rooms: rendered rooms are one more set. Filled: the best has the smallest mean over the sets of its error in
+// --rooms adds a set of rendered rooms. Filled: the best has the smallest mean over the sets of its error in
 // proportion to that of the shipped settings. Unfilled: it has the fewest wrong pixels at a density of 80 %, in the mean of the scenes, with one threshold for all;
 // the held-out scene gets the threshold of the others. Each combination is measured once; --cache keeps the results for
 // another run of the same build. Needs DEPTHWATT_DATA.
@@ -15,7 +15,7 @@ import { loadConfig } from "../../dist/edge/config/index.js";
 import { engineMatcher, middleburyV2Mean, scoreScene } from "../../dist/edge/eval/index.js";
 import { scriptArguments } from "../../scripts/arguments.mjs";
 import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
-import { roomScenes } from "./bare-scenes.mjs";
+import { roomScenes } from "./room-scenes.mjs";
 import { KEPT, researchSets, sureness } from "./tuning.mjs";
 
 const { values } = scriptArguments({

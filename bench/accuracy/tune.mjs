@@ -9,7 +9,7 @@
 import { mean } from "../../dist/core/statistics.js";
 import { scriptArguments } from "../../scripts/arguments.mjs";
 import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
-import { bareScenes } from "./bare-scenes.mjs";
+import { bareScenes } from "./room-scenes.mjs";
 import { noisy } from "./perturbed.mjs";
 import { measureSets, researchSets } from "./tuning.mjs";
 

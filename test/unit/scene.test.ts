@@ -362,7 +362,7 @@ describe("the frame number in the pixels", () => {
   });
 });
 
-describe("rooms that are hard to match", () => {
+describe("hard rooms", () => {
   const [width, height] = [320, 240];
   const ideal = { width, height, view: "ideal", noiseGrey: 0 } as const;
 

@@ -17,7 +17,7 @@ import { describeVoxels, voxelSink } from "./voxel-sink.js";
 /** The sinks of every stream that the settings switch on, depth first. */
 export function streamSinks(settings: MqttSettings, hasDepth: boolean, options: StreamOptions): StreamSink[] {
   const sinks: StreamSink[] = [];
-  const add = (stream: StreamName, encoding: string, element: Element) => {
+  const makeSink = (stream: StreamName, encoding: string, element: Element) => {
     const sink = isFile(encoding)
       ? fileSink
       : encoding === "raw" && stream === "disparity"
@@ -28,15 +28,18 @@ export function streamSinks(settings: MqttSettings, hasDepth: boolean, options: 
     const whole = sink(stream, encoding as Encoding, describe, options, fits);
     const made =
       fits && !isFile(encoding) ? fittingSink(whole, stream, encoding as Encoding, describe, options) : whole;
-    sinks.push(stream === "right" || isRegistered(stream) ? skippingSink(stream, made) : made);
+    return stream === "right" || isRegistered(stream) ? skippingSink(stream, made) : made;
+  };
+  const add = (stream: StreamName, encoding: string, element: Element) => {
+    sinks.push(makeSink(stream, encoding, element));
   };
   const addPoints = () => {
     const { encoding, reduceToFit, rateHz } = settings.points;
-    const isVoxels = encoding === "voxels";
-    if (isVoxels)
-      sinks.push(voxelSink(describer("points", encoding, "i16", options.offset), options, reduceToFit));
-    else add("points", encoding, "f32");
-    sinks.push(pointsSink(sinks.pop()!, isVoxels ? "voxels" : "points", rateHz, options));
+    const sink =
+      encoding === "voxels"
+        ? voxelSink(describer("points", encoding, "i16", options.offset), options, reduceToFit)
+        : makeSink("points", encoding, "f32");
+    sinks.push(pointsSink(sink, encoding === "voxels" ? "voxels" : "points", rateHz, options));
   };
   if (settings.depth.enabled && hasDepth) add("depth", settings.depth.encoding, "u16");
   if (settings.disparity.enabled) add("disparity", settings.disparity.encoding, "u16");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matches rendered rooms and checks the floor (within 1 cm and 0.2 degrees) and the grid (no cell beyond a step down is free).
+// Matches rendered rooms: the floor is right within 1 cm and 0.2 degrees, and the grid has no free cell beyond a step down.
 import { expect, test } from "vitest";
 import { greyPairLayout, SCENE_BASELINE_METRES, SceneRenderer, sceneView } from "../../../camera/index.js";
 import { loadConfig } from "../../../edge/config/index.js";

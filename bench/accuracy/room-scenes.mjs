@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rendered rooms as scenes to evaluate, with exact truth: walls that say nothing, tiles that repeat, reflections.
+// Renders rooms as scenes to evaluate, with exact truth: bare walls, repeated tiles, reflections.
 import { SceneRenderer, sceneView } from "../../dist/camera/index.js";
 import { loadNative } from "../../dist/edge/contracts/native.js";
 
@@ -62,7 +62,7 @@ const ROOMS = [
   ["glossy", 1],
 ];
 
-/** Pairs of the rooms without texture, with repeated tiles and with reflections, with exact truth. */
+/** Renders one pair of each of these rooms. */
 export async function roomScenes(frame = 20) {
   const native = loadNative();
   const size = { width: WIDTH, height: HEIGHT };

@@ -95,10 +95,7 @@ export function chooseFormat(
   return { trait: chosen.trait, reason };
 }
 
-/**
- * Returns the formats among which the cost decides; none where the choice does not depend on it. Raw formats alone keep
- * the table's order, which is that of their costs.
- */
+/** Returns the formats among which the cost decides; none without Motion JPEG or where the choice does not depend on it. */
 export function formatsToMeasure(
   cameras: readonly NativeDescription[],
   request: FormatRequest,

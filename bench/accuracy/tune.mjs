@@ -9,8 +9,8 @@
 import { mean } from "../../dist/core/statistics.js";
 import { scriptArguments } from "../../scripts/arguments.mjs";
 import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
-import { bareScenes } from "./room-scenes.mjs";
 import { noisy } from "./perturbed.mjs";
+import { bareScenes } from "./room-scenes.mjs";
 import { measureSets, researchSets } from "./tuning.mjs";
 
 const BARE = "bare";

@@ -4,7 +4,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { colourDisparity } from "../../../camera/index.js";
 import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
 import { brokenCommand, type CommandOutputSettings } from "../../../edge/outputs/command/settings.js";
@@ -102,4 +102,29 @@ test("a program that floods stderr is slowed down, and frames go through", async
   expect(user + system).toBeLessThan(150_000);
   expect(notices).toEqual([]);
   await output.close();
+});
+
+test("a program that leaves a picture unread for the timeout is ended, and no clock runs after close", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+  cleanups.push(() => vi.useRealTimers());
+  const reader = await open({ command: toFile, timeoutMs: 1000 });
+  offer(reader.output, makeFrame(1));
+  await until("it is read", () => reader.output.counters().sent === 1);
+  vi.advanceTimersByTime(5000);
+  offer(reader.output, makeFrame(2));
+  await until("the same program reads on", () => reader.output.counters().sent === 2);
+  expect(reader.output.counters().drops).toEqual({});
+  await reader.output.close();
+  expect(vi.getTimerCount()).toBe(0);
+
+  const { output } = await open({ command: "exec sleep 100", timeoutMs: 1000 });
+  // More than a pipe holds.
+  const large = makeFrame(1, 640, 480);
+  offer(output, large);
+  vi.advanceTimersByTime(999);
+  offer(output, large);
+  expect(output.counters().drops).toEqual({ busy: 1 });
+  vi.advanceTimersByTime(1);
+  offer(output, large);
+  expect(output.counters().drops).toEqual({ busy: 1, notRunning: 1 });
 });

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The figures of depthwatt bench agree with each other, and name the instruction set that made them.
-import { afterEach, describe, expect, test } from "vitest";
+import { Command } from "commander";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { define } from "../../../../../edge/commands/bench/command.js";
 import { timeMatcher } from "../../../../../edge/commands/bench/index.js";
 import { loadConfig } from "../../../../../edge/config/index.js";
 
@@ -53,5 +55,27 @@ describe("depthwatt bench", () => {
     ).rejects.toMatchObject({
       code: "CONFIG_INVALID",
     });
+  });
+
+  test("the last line names the settings that differ from the defaults", async () => {
+    const printed = async (...words: string[]) => {
+      const write = vi.spyOn(process.stdout, "write").mockReturnValue(true);
+      try {
+        const command = new Command();
+        define(command);
+        const size = ["--width", "64", "--height", "48", "--frames", "1"];
+        await command.parseAsync([...size, ...words], { from: "user" });
+        return write.mock.calls.map(([text]) => text).join("");
+      } finally {
+        write.mockRestore();
+      }
+    };
+    expect(await printed()).toMatch(/\nsettings: the defaults\n$/);
+    expect(await printed("--num-disparities", "32")).toMatch(
+      /\nsettings: the defaults, but match.numDisparities=32\n$/,
+    );
+    expect(await printed("--num-disparities", "32", "--threads", "1")).toMatch(
+      /\nsettings: the defaults, but match.numDisparities=32 engine.threads=1\n$/,
+    );
   });
 });

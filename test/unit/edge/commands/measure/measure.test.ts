@@ -6,15 +6,15 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import {
   baselineMetres,
+  encodePgm,
   loadStereoCalibration,
   sceneCalibration,
   stringifyCalibration,
-  writeScene,
 } from "../../../../../camera/index.js";
 import { tare, undoTare } from "../../../../../edge/commands/measure/tare.js";
 import { Target } from "../../../../../edge/commands/measure/target.js";
-import { loadNative } from "../../../../../edge/contracts/native.js";
 import { lastJson, runProgram } from "../../../../doubles/program.js";
+import { createTexture } from "../../../../doubles/texture.js";
 
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-measure-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -84,28 +84,34 @@ test("filled pixels do not fill, and what one frame or no distance leaves unknow
 });
 
 test("depthwatt measure --tare scales the baseline in the file, and --undo restores it to the byte", async () => {
-  const scene = join(folder, "scene");
-  const options = { frames: 1, width: 320, height: 240, truth: "none", view: "raw" } as const;
-  await writeScene(loadNative(), { ...options, folder: scene });
+  const [width, height, disparity] = [320, 240, 16];
+  const texture = createTexture(width + disparity, height);
+  const [left, right] = [join(folder, "left.pgm"), join(folder, "right.pgm")];
+  for (const [path, shift] of [
+    [left, 0],
+    [right, disparity],
+  ] as const) {
+    const at = (_: unknown, i: number) => texture((i % width) + shift, Math.floor(i / width));
+    writeFileSync(path, encodePgm({ width, height, data: Uint8Array.from({ length: width * height }, at) }));
+  }
+  const calibration = sceneCalibration({ width, height, view: "rectified" });
   const file = join(folder, "stereo.json");
-  const text = readFileSync(join(scene, "calibration.json"), "utf8");
+  const text = stringifyCalibration(calibration);
   writeFileSync(file, text);
-  const before = baselineMetres(loadStereoCalibration(file).calibration);
-  const images = [join(scene, "left"), join(scene, "right"), "--calibration", file, "--json"];
-  const measured = await runProgram(["measure", ...images]);
-  expect(measured.code, measured.stderr).toBe(0);
-  const { distanceMetres } = lastJson(measured) as { distanceMetres: number };
-  expect(distanceMetres).toBeGreaterThan(1);
+  const before = baselineMetres(calibration);
+  const images = [left, right, "--calibration", file];
+  const distance = (calibration.left.K[0] * before) / disparity;
 
-  const tared = await tare(file, { measuredMetres: 2, trueMetres: 2.04, lengthUnitMetres: 1 });
-  expect(tared.scale).toBeCloseTo(1.02, 9);
-  expect(tared.baselineMetres.after / before).toBeCloseTo(1.02, 9);
-  expect(baselineMetres(loadStereoCalibration(file).calibration)).toBeCloseTo(1.02 * before, 9);
-  const again = await runProgram(["measure", ...images]);
-  expect((lastJson(again) as { distanceMetres: number }).distanceMetres / distanceMetres).toBeCloseTo(
-    1.02,
-    2,
+  const tared = await runProgram(["measure", ...images, "--tare", "--distance", String(1.02 * distance)]);
+  expect(tared.code, tared.stderr).toBe(0);
+  const after = baselineMetres(loadStereoCalibration(file).calibration);
+  expect(after / before).toBeCloseTo(1.02, 4);
+  expect(tared.stdout.split("\n").at(-2)).toBe(
+    `${file}: baseline ${(1000 * before).toFixed(3)} mm -> ${(1000 * after).toFixed(3)} mm ` +
+      `(x ${(after / before).toFixed(5)}); --undo restores ${file}.before-tare`,
   );
+  const again = lastJson<{ distanceMetres: number }>(await runProgram(["measure", ...images, "--json"]));
+  expect(again.distanceMetres / distance).toBeCloseTo(1.02, 4);
 
   const undone = await runProgram(["measure", "--calibration", file, "--undo", "--json"]);
   expect(undone.code, undone.stderr).toBe(0);

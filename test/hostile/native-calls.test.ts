@@ -216,6 +216,70 @@ test("an engine that was opened for larger pictures than its session says", asyn
   session.close();
 });
 
+const VOXELS = { frame: "camera", cx: 16, cy: 8 };
+const RIG = { focalPixels: 50, baselineMetres: 0.1, disparityOffsetPixels: 0 };
+
+test("voxels: calls of the stage, and sessions whose slots have no room for them", async () => {
+  const stage = native.stages.voxels as unknown as (call: unknown) => string;
+  const pixels = 32 * 16;
+  const good = () => ({
+    ...{ variant: "scalar", width: 32, height: 16, threads: 2, ...RIG, ...VOXELS },
+    ...{ sizeMillimetres: 50, uncertaintyPixels: 0.5 },
+    disparityQ4: random.fill(new Int16Array(pixels), -32_768, 32_767),
+    voxels: new Int16Array(4 * (pixels + 1)),
+  });
+  const largest: Record<string, unknown>[] = [
+    ...["cx", "cy", "focalPixels", "baselineMetres", "uncertaintyPixels", "disparityOffsetPixels"].flatMap(
+      (key) => [1e308, 5e-324, -1e308].map((value) => ({ [key]: value })),
+    ),
+    ...[1, 100_000].map((sizeMillimetres) => ({ sizeMillimetres, frame: "robot" })),
+  ];
+  for (let i = 0; i < COUNT; i++) {
+    const call = random.pick([() => bent(good()), () => ({ ...good(), ...random.pick(largest) }), odd])();
+    attempt("voxel calls", () => stage(call));
+  }
+  // The list after the last voxel, and the image after its last row, belong to others.
+  const refused: [Record<string, unknown>, RegExp][] = [
+    [{ voxels: new Int16Array(4 * pixels) }, /4104 bytes for voxels/],
+    [{ disparityQ4: new Int16Array(pixels - 1) }, /1024 bytes for disparityQ4/],
+    [{ height: 17 }, /disparityQ4/],
+    [{ width: 32_768, height: 32_768 }, /disparityQ4/],
+    [{ width: 0 }, /width/],
+    [{ threads: 2 ** 31 }, /threads/],
+    [{ cx: Number.NaN }, /cx/],
+    [{ focalPixels: Number.NaN }, /focalPixels/],
+    [{ baselineMetres: 0 }, /baselineMetres above 0/],
+    [{ uncertaintyPixels: -1 }, /uncertaintyPixels of 0 or more/],
+    [{ sizeMillimetres: 0 }, /sizeMillimetres/],
+    [{ frame: "ROBOT" }, /camera or robot/],
+  ];
+  for (const [change, message] of refused) expect(() => stage({ ...good(), ...change })).toThrow(message);
+
+  const options = () => ({ ...goodOptions(), geometry: RIG, voxels: VOXELS });
+  const room = (bytes: number) => ({ ...slot(), voxels: new ArrayBuffer(128 + bytes) });
+  const session = (given: unknown, slots: unknown) =>
+    Reflect.construct(native.Session, [given, slots, () => {}, undefined]);
+  const need = 8 * (pixels + 1);
+  for (let i = 0; i < COUNT; i++) {
+    const given = random.whole(0, 1) === 0 ? { ...options(), voxels: odd() } : bent(options());
+    const opened = attempt("sessions with voxels", () => session(given, [room(need), room(need)]));
+    opened?.close();
+  }
+  const small = expect.objectContaining({
+    code: "ENGINE_PARAMETER",
+    message: expect.stringContaining("voxels"),
+  });
+  expect(() => session(options(), [room(need - 1), room(need)])).toThrow(small);
+  expect(() => session(options(), [slot(), slot()])).toThrow(small);
+  expect(() => session({ ...options(), geometry: undefined }, [room(need), room(need)])).toThrow(/geometry/);
+  expect(() =>
+    createEngine({
+      ...engineOptions(pair),
+      voxels: { ...VOXELS, sizeMillimetres: 50, uncertaintyPixels: 0 } as never,
+    }),
+  ).toThrow(/geometry/);
+}, 60_000);
+
 test("scenes: options and calls of any kind", async () => {
   const Scene = native.Scene;
   let good: unknown;

@@ -223,8 +223,14 @@ test("voxels: calls of the stage, and sessions whose slots have no room for them
   const stage = native.stages.voxels as unknown as (call: unknown) => string;
   const pixels = 32 * 16;
   const good = () => ({
-    ...{ variant: "scalar", width: 32, height: 16, threads: 2, ...RIG, ...VOXELS },
-    ...{ sizeMillimetres: 50, uncertaintyPixels: 0.5 },
+    ...RIG,
+    ...VOXELS,
+    variant: "scalar",
+    width: 32,
+    height: 16,
+    threads: 2,
+    sizeMillimetres: 50,
+    uncertaintyPixels: 0.5,
     disparityQ4: random.fill(new Int16Array(pixels), -32_768, 32_767),
     voxels: new Int16Array(4 * (pixels + 1)),
   });

@@ -4,8 +4,22 @@
 
 #include <cstring>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace depthwatt {
 namespace {
+
+#if defined(__x86_64__)
+/// Reports whether QEMU translates this program's instructions. QEMU 7.2 reads wrong addresses in AVX2's gathers.
+bool isTranslatedByQemu() {
+  unsigned leaf = 0;
+  unsigned signature[3] = {};
+  __cpuid(0x40000000, leaf, signature[0], signature[1], signature[2]);
+  return std::memcmp(signature, "TCGTCGTCGTCG", sizeof signature) == 0;
+}
+#endif
 
 std::vector<InstructionSet> detectInstructionSets() {
   std::vector<InstructionSet> sets;
@@ -15,7 +29,7 @@ std::vector<InstructionSet> detectInstructionSets() {
   // __builtin_cpu_supports also asks whether the operating system saves the registers.
   __builtin_cpu_init();
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-                    __builtin_cpu_supports("popcnt");
+                    __builtin_cpu_supports("popcnt") && !isTranslatedByQemu();
   const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
                       __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bitalg") &&

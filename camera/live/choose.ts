@@ -95,7 +95,7 @@ export function chooseFormat(
   return { trait: chosen.trait, reason };
 }
 
-/** Returns the formats among which the cost decides; none without Motion JPEG or where the choice does not depend on it. */
+/** Returns the formats among which the cost decides; none where the choice does not depend on it. */
 export function formatsToMeasure(
   cameras: readonly NativeDescription[],
   request: FormatRequest,
@@ -104,8 +104,10 @@ export function formatsToMeasure(
   if (request.format !== "auto") return [];
   const candidates = candidatesFor(cameras, request, links);
   const group = bestGroup(candidates, request).map(({ trait }) => trait.format);
-  const hasRivals = group.length > 1 || (request.rateHz !== undefined && candidates.length > 1);
-  return group.includes("MJPEG") && hasRivals ? group : [];
+  if (group.length > 1) return group;
+  // The rate of Motion JPEG depends on its cost, and with it whether a slower format takes its place.
+  const isDoubtful = group[0] === "MJPEG" && request.rateHz !== undefined && candidates.length > 1;
+  return isDoubtful ? group : [];
 }
 
 /** Formats that all cameras have at the size, in the table's order. */

@@ -273,7 +273,8 @@ describe("choice of the format", () => {
     expect(measured({ YUYV: [10], MJPG: [60] })).toEqual(["MJPEG"]);
     expect(measured({ YUYV: [60], MJPG: [10] })).toEqual([]);
     expect(measured({ MJPG: [60] })).toEqual([]);
-    expect(measured({ GREY: [30], YUYV: [30] })).toEqual([]);
+    expect(measured({ GREY: [30], YUYV: [30], BA81: [15] })).toEqual(["GREY", "YUYV"]);
+    expect(measured({ GREY: [30], YUYV: [15] })).toEqual([]);
     expect(measured({ YUYV: [10], MJPG: [60] }, { rateHz: undefined })).toEqual(["YUYV", "MJPEG"]);
   });
 

@@ -4,14 +4,14 @@
 
 #include <cstring>
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(DEPTHWATT_SCALAR_ONLY)
 #include <cpuid.h>
 #endif
 
 namespace depthwatt {
 namespace {
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(DEPTHWATT_SCALAR_ONLY)
 /// Reports whether QEMU translates this program's instructions. QEMU 7.2 reads wrong addresses in AVX2's gathers.
 bool isTranslatedByQemu() {
   unsigned leaf = 0;

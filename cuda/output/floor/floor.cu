@@ -224,7 +224,7 @@ __device__ bool vote(const FloorParameters& parameters, const FloorPlane* planes
   }
 }
 
-__global__ void __launch_bounds__(kChooseThreads)
+__global__ void __launch_bounds__(kChooseThreads, 1)
     chooseFloorKernel(FloorParameters settings, FloorMemory* memory, const int16_t* cells, int width, int height,
                       const FloorPlane* planes, const int32_t* scores, int count, double* numbers) {
   __shared__ ChooseShared shared;

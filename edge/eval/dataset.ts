@@ -27,10 +27,12 @@ export interface Scene {
   masks: ReadonlyMap<string, Uint8Array>;
   numDisparities: number;
   badThresholdPx: number;
-  /** Measures of the scene's benchmark; absent for a set without one. */
+  /** Measures of the scene's benchmark; absent for a set without its own. */
   measures?: readonly Measure[] | undefined;
   /** Weight in the benchmark's average, 1 by default. */
   weight?: number | undefined;
+  /** Pixels of the benchmark's full size per pixel of the images, 1 by default. */
+  pixelScale?: number | undefined;
 }
 
 /** The value of a mask's pixel that is evaluated; others mean near, outside or occluded, depending on the set. */
@@ -125,5 +127,6 @@ export async function readScene(entry: SceneEntry, colours = false): Promise<Sce
     badThresholdPx: entry.badThresholdPx ?? DEFAULT_THRESHOLD_PX,
     measures: entry.measures,
     weight: entry.weight,
+    pixelScale: entry.pixelScale,
   };
 }

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Evaluates one configuration on scenes: match each, score it mask by mask, average.
 import type { Scene } from "./dataset.js";
-import {
-  type MeasureScores,
-  meanMeasures,
-  meanScores,
-  measureScene,
-  middleburyV2Mean,
-  type Score,
-  scoreScene,
-} from "./score.js";
+import { type DensityCurve, densityCurve, meanCurve } from "./density-curve.js";
+import { meanFigures } from "./mean-figures.js";
+import { type Measured, measureScene } from "./measures.js";
+import { meanScores, middleburyV2Mean, type Score, scoreScene } from "./score.js";
 
-export interface SceneResult {
+export interface SceneResult extends Measured {
   name: string;
   /** "valid" (every pixel with a ground truth), then the scene's own masks. */
   masks: Record<string, Score>;
@@ -21,19 +16,20 @@ export interface SceneResult {
   width: number;
   height: number;
   numDisparities: number;
-  /** By the measures of the scene's benchmark, mask by mask; absent for a set without one. */
-  measures?: MeasureScores;
+  /** Error by density at thresholdPx; absent from matchers without confidence. */
+  densityCurve?: DensityCurve;
 }
 
 export interface Evaluation {
   scenes: SceneResult[];
-  mean: {
+  /** The mean of the measures has the benchmark's weights. */
+  mean: Measured & {
     masks: Record<string, Score>;
     milliseconds: number;
     /** Mean of nonocc, all and disc over the scenes that have all three; null where none has. */
     middleburyV2BadPercent: number | null;
-    /** Mean with the benchmark's weights; absent if no scene has measures. */
-    measures?: MeasureScores;
+    /** Absent unless every scene has one. */
+    densityCurve?: DensityCurve;
   };
 }
 
@@ -60,30 +56,37 @@ export async function evaluate(
   onScene?: (scene: Scene, index: number) => void,
 ): Promise<Evaluation> {
   const results: SceneResult[] = [];
-  const measured: { measures: MeasureScores; weight: number }[] = [];
+  const measured: { figures: Measured; weight: number }[] = [];
   for (const [index, scene] of scenes.entries()) {
     onScene?.(scene, index);
-    const { disparityQ4, milliseconds, numDisparities } = await match(scene);
+    const { disparityQ4, confidence, milliseconds, numDisparities } = await match(scene);
     const threshold = thresholdPx ?? scene.badThresholdPx;
     const { name, width, height } = scene;
-    const masks = scoreScene(scene, disparityQ4, threshold);
-    const result = { name, masks, milliseconds, thresholdPx: threshold, width, height, numDisparities };
-    if (scene.measures === undefined) results.push(result);
-    else {
-      const measures = measureScene(scene, disparityQ4);
-      measured.push({ measures, weight: scene.weight ?? 1 });
-      results.push({ ...result, measures });
-    }
+    const measures = measureScene(scene, disparityQ4, confidence);
+    measured.push({ figures: measures, weight: scene.weight ?? 1 });
+    results.push({
+      name,
+      masks: scoreScene(scene, disparityQ4, threshold),
+      milliseconds,
+      thresholdPx: threshold,
+      width,
+      height,
+      numDisparities,
+      ...measures,
+      ...(confidence && { densityCurve: densityCurve(scene, disparityQ4, confidence, threshold) }),
+    });
   }
   const scores = results.map(({ masks }) => masks);
   const milliseconds = results.reduce((sum, result) => sum + result.milliseconds, 0) / results.length;
+  const curves = results.flatMap(({ densityCurve }) => densityCurve ?? []);
   return {
     scenes: results,
     mean: {
       masks: meanScores(scores),
       milliseconds,
       middleburyV2BadPercent: middleburyV2Mean(scores),
-      ...(measured.length > 0 && { measures: meanMeasures(measured) }),
+      ...meanFigures(measured),
+      ...(curves.length === results.length && { densityCurve: meanCurve(curves) }),
     },
   };
 }
@@ -112,24 +115,4 @@ export function evaluationTable({ scenes, mean }: Evaluation): string[][] {
     rows.push(["mean", mask, thresholds, ...scoreCells(scores), number(mean.milliseconds, 1)]);
   }
   return rows;
-}
-
-/** Rows for a person, headings first: the benchmark's measures, mask by mask; the last rows are the weighted means. */
-export function measuresTable({ scenes, mean }: Evaluation): string[][] {
-  const results = [...scenes, { name: "mean", measures: mean.measures }];
-  const lines = results.flatMap(({ name, measures = {} }) =>
-    Object.entries(measures).map(([mask, scores]) => ({ name, mask, scores })),
-  );
-  const names = [...new Set(lines.flatMap(({ scores }) => Object.keys(scores)))];
-  return [
-    ["scene", "mask", ...names.flatMap((name) => [`${name} %`, "estimated only %"])],
-    ...lines.map(({ name, mask, scores }) => [
-      name,
-      mask,
-      ...names.flatMap((measure) => {
-        const { badPercent = null, badPercentValidOnly = null } = scores[measure] ?? {};
-        return [number(badPercent, 2), number(badPercentValidOnly, 2)];
-      }),
-    ]),
-  ];
 }

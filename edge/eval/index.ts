@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Accuracy on data with a ground truth: read a set, match its scenes, score them.
 export { readDataset, readScene, type Scene } from "./dataset.js";
+export { densityTable } from "./density-curve.js";
 export {
   type EngineMatched,
   type EngineMatcherOptions,
@@ -13,8 +14,8 @@ export {
   evaluationTable,
   type Matched,
   type MatchScene,
-  measuresTable,
   type SceneResult,
 } from "./evaluate.js";
+export { measuresTable } from "./measures.js";
 export type { SceneEntry } from "./scene-entry.js";
 export { middleburyV2Mean, type Score, score, scoreScene } from "./score.js";

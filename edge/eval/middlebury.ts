@@ -83,6 +83,7 @@ export async function readMiddlebury(folder: string): Promise<SceneEntry[] | und
       numDisparities: await readNumDisparities(join(inner, name, "calib.txt")),
       badThresholdPx: size === undefined ? ETH3D_BAD_PX : MIDDLEBURY_BAD_PX / scale,
       measures,
+      pixelScale: scale,
       ...(size !== undefined && HALF_WEIGHT.includes(name) && { weight: 0.5 }),
     });
   }

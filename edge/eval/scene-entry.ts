@@ -52,4 +52,6 @@ export interface SceneEntry {
   badThresholdPx?: number | undefined;
   measures?: readonly Measure[];
   weight?: number;
+  /** Pixels of the benchmark's full size per pixel of the images, 1 by default. */
+  pixelScale?: number;
 }

@@ -2,6 +2,7 @@
 // How wrong a disparity map is: the share of bad pixels, with holes counted as wrong and without them.
 import { mean } from "../../core/index.js";
 import type { Scene } from "./dataset.js";
+import { meanFigures } from "./mean-figures.js";
 
 /** Scores one set of pixels. Null if the set is empty (or, for the last two, if nothing was estimated). */
 export interface Score {
@@ -55,52 +56,6 @@ export function score(
   };
 }
 
-/** The share of bad pixels by one measure of a benchmark; null if no pixel is evaluated or estimated. */
-export type MeasureScore = Pick<Score, "badPercent" | "badPercentValidOnly">;
-
-/** By mask ("all": every pixel with a ground truth), then by the measure's name. */
-export type MeasureScores = Record<string, Record<string, MeasureScore>>;
-
-/** Scores every mask by the measures of the scene's benchmark. */
-export function measureScene(scene: Scene, disparityQ4: Int16Array): MeasureScores {
-  const masks: [string, Uint8Array | undefined][] = [["all", undefined], ...scene.masks];
-  const scores = masks.map(([name, mask]) => [
-    name,
-    Object.fromEntries(
-      (scene.measures ?? []).map((measure) => {
-        const { thresholdPx, share } = measure;
-        const { badPercent, badPercentValidOnly } = score(disparityQ4, scene.truth, mask, thresholdPx, share);
-        return [measure.name, { badPercent, badPercentValidOnly }];
-      }),
-    ),
-  ]);
-  return Object.fromEntries(scores);
-}
-
-/** Returns the weighted mean of what every scene was measured by, mask by mask. */
-export function meanMeasures(scenes: readonly { measures: MeasureScores; weight: number }[]): MeasureScores {
-  const means: MeasureScores = {};
-  for (const mask of new Set(scenes.flatMap(({ measures }) => Object.keys(measures)))) {
-    const having = scenes.filter(({ measures }) => mask in measures);
-    means[mask] = {};
-    for (const name of new Set(having.flatMap(({ measures }) => Object.keys(measures[mask]!)))) {
-      const average = (key: keyof MeasureScore) => {
-        const known = having.filter(({ measures }) => (measures[mask]![name]?.[key] ?? null) !== null);
-        const sum = known.reduce(
-          (total, { measures, weight }) => total + weight * measures[mask]![name]![key]!,
-          0,
-        );
-        return known.length === 0 ? null : sum / known.reduce((total, { weight }) => total + weight, 0);
-      };
-      means[mask][name] = {
-        badPercent: average("badPercent"),
-        badPercentValidOnly: average("badPercentValidOnly"),
-      };
-    }
-  }
-  return means;
-}
-
 /** "valid" first: every pixel with a ground truth; then the scene's masks in the order of its dataset.json. */
 export function scoreScene(
   scene: Scene,
@@ -119,22 +74,8 @@ function meanOfKnown(values: readonly (number | null)[]): number | null {
 }
 
 /** Mask by mask, the mean over the scenes that have it. */
-export function meanScores(scenes: readonly Record<string, Score>[]): Record<string, Score> {
-  const names = [...new Set(scenes.flatMap((scores) => Object.keys(scores)))];
-  const meanScore = (name: string, key: keyof Score) =>
-    meanOfKnown(scenes.filter((scores) => name in scores).map((scores) => scores[name]![key]));
-  return Object.fromEntries(
-    names.map((name) => [
-      name,
-      {
-        badPercent: meanScore(name, "badPercent"),
-        badPercentValidOnly: meanScore(name, "badPercentValidOnly"),
-        density: meanScore(name, "density"),
-        averageErrorPx: meanScore(name, "averageErrorPx"),
-      },
-    ]),
-  );
-}
+export const meanScores = (scenes: readonly Record<string, Score>[]): Record<string, Score> =>
+  meanFigures(scenes.map((figures) => ({ figures, weight: 1 })));
 
 const MIDDLEBURY_V2_MASKS = ["nonocc", "all", "disc"];
 

@@ -2,7 +2,7 @@
 // One matcher at one setting: a table of the scenes.
 import { matcherParameters } from "../../../cuda/index.js";
 import { matchParameters } from "../../config/index.js";
-import { evaluationTable, measuresTable } from "../../eval/index.js";
+import { densityTable, evaluationTable, measuresTable } from "../../eval/index.js";
 import { evaluateWith, load, readScenes } from "./evaluation.js";
 import type { EvalOptions } from "./options.js";
 import { MISSING_IS_WRONG, type Report, tableLines } from "./report.js";
@@ -17,6 +17,8 @@ export async function evaluateOnce(folders: readonly string[], options: EvalOpti
   const { middleburyV2BadPercent: twelve } = evaluation.mean;
   const summary =
     twelve === null ? [] : [`Middlebury v2, mean of nonocc, all and disc: ${twelve.toFixed(3)} %`];
+  const withMean = [...evaluation.scenes, { name: "mean", ...evaluation.mean }];
+  const curves = withMean.flatMap(({ name, densityCurve: curve }) => (curve ? [{ name, curve }] : []));
   return {
     json: {
       algorithm,
@@ -26,7 +28,9 @@ export async function evaluateOnce(folders: readonly string[], options: EvalOpti
     lines: [
       ...tableLines(evaluationTable(evaluation)),
       ...summary,
-      ...(evaluation.mean.measures === undefined ? [] : ["", ...tableLines(measuresTable(evaluation))]),
+      "",
+      ...tableLines(measuresTable(withMean)),
+      ...(curves.length === 0 ? [] : ["", ...tableLines(densityTable(curves))]),
     ],
     notes: [MISSING_IS_WRONG],
     plots: [],

@@ -9,6 +9,7 @@ import { evaluate, measuresTable, readDataset, readScene } from "../../../edge/e
 
 const NONE = -32768;
 const INFINITE = Number.POSITIVE_INFINITY;
+const near = (value: number) => expect.closeTo(value, 10);
 const SIZE = { width: 4, height: 1 };
 
 let folder = "";
@@ -71,11 +72,51 @@ describe("Middlebury v3 and ETH3D", () => {
     expect(first!.measures!.all!["bad 0.5"]!.badPercent).toBeCloseTo(200 / 3, 10);
     expect(first!.measures!.all!["bad 1"]!.badPercentValidOnly).toBe(50);
     expect(mean.measures).toEqual(first!.measures);
-    expect(measuresTable({ scenes, mean }).at(-1)!.slice(0, 4)).toEqual([
-      "mean",
-      "nonocc",
-      "100.00",
-      "100.00",
+    // The end-point error is in pixels of the full size too.
+    expect(first!.estimates.all).toEqual({ density: near(200 / 3), endPointErrorPx: 1 });
+    expect(first!.estimates.nonocc).toEqual({ density: 50, endPointErrorPx: 1.5 });
+    expect(mean.estimates).toEqual(first!.estimates);
+    expect(measuresTable([{ name: "mean", ...mean }]).slice(-2)).toEqual([
+      ["mean", "nonocc", "every", "100.00", "100.00", "50.00", "50.00", "50.0", "1.50"],
+      ["mean", "nonocc", "estimated", "100.00", "100.00", "0.00", "0.00", "50.0", "1.50"],
+    ]);
+  });
+
+  test("filled pixels, whose confidence is 0, are no matched ones", async () => {
+    await middleburyScene("trainingQ/Adirondack");
+    const [entry] = await readDataset(join(folder, "trainingQ"));
+    const scene = await readScene(entry!);
+    // Filled and off by 1.5, matched and off by 0.25, matched and right; the fourth has no ground truth.
+    const matched = {
+      disparityQ4: Int16Array.of(184, 164, 160, 0),
+      confidence: Uint8Array.of(0, 1, 255, 9),
+      milliseconds: 1,
+      numDisparities: 8,
+    };
+    const { scenes } = await evaluate([scene], async () => matched);
+    // Quarter size: 6, 1 and 0 px of the full size.
+    expect(scenes[0]!.measures.all!["bad 4"]).toEqual({
+      badPercent: near(100 / 3),
+      badPercentValidOnly: near(100 / 3),
+      badPercentMatched: 0,
+    });
+    expect(scenes[0]!.measures.nonocc!["bad 0.5"]).toEqual({
+      badPercent: 100,
+      badPercentValidOnly: 100,
+      badPercentMatched: 100,
+    });
+    expect(scenes[0]!.estimates.all).toEqual({
+      density: 100,
+      endPointErrorPx: near(7 / 3),
+      matchedDensity: near(200 / 3),
+      matchedEndPointErrorPx: 0.5,
+    });
+    expect(measuresTable(scenes).map((row) => row.slice(1, 4))).toEqual([
+      ["mask", "pixels", "bad 0.5 %"],
+      ["all", "every", "66.67"],
+      ["all", "matched", "50.00"],
+      ["nonocc", "every", "100.00"],
+      ["nonocc", "matched", "100.00"],
     ]);
   });
 

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { encodePfm, encodePng } from "../../../camera/index.js";
 import { sweepPlot } from "../../../edge/commands/eval/plot.js";
 import { parseSweep, sweepCsv } from "../../../edge/commands/eval/sweep.js";
+import { densityCurve, densityTable, meanCurve } from "../../../edge/eval/density-curve.js";
 import {
   type Evaluation,
   evaluate,
@@ -79,6 +80,54 @@ describe("score", () => {
     expect(mean.valid!.badPercentValidOnly).toBeNull();
     expect(middleburyV2Mean(scenes)).toBe(5);
     expect(middleburyV2Mean([scenes[2]!])).toBeNull();
+  });
+});
+
+describe("error against density", () => {
+  // Nine of ten pixels have a ground truth of 10, and eight of these an estimate.
+  // confidence  9  9    9     9  4     4  0   0  -
+  // error, px   0  0.5  1.25  0  0.25  3  2   0  none
+  const truth = Float32Array.of(10, 10, 10, 10, 10, 10, 10, 10, 10, INFINITE);
+  const estimate = Int16Array.of(160, 168, 180, 160, 164, 112, 192, 160, NONE, 160);
+  const confidence = Uint8Array.of(9, 9, 9, 9, 4, 4, 0, 0, 7, 255);
+  const { densityPercent, badPercent, endPointErrorPx } = densityCurve({ truth }, estimate, confidence, 1);
+  const at = (density: number) => densityPercent.indexOf(density);
+
+  test("pixels of the same confidence are kept in part", () => {
+    // 40 % are 3.6 of nine pixels, of the four surest: one in four is bad, and their mean error is 1.75 / 4.
+    expect(badPercent[at(40)]).toBeCloseTo(25, 10);
+    expect(endPointErrorPx[at(40)]).toBeCloseTo(1.75 / 4, 10);
+    // 60 % are 5.4 pixels: four, and 0.7 of each of the next two.
+    expect(badPercent[at(60)]).toBeCloseTo((100 * 1.7) / 5.4, 10);
+    expect(endPointErrorPx[at(60)]).toBeCloseTo((1.75 + 0.7 * 3.25) / 5.4, 10);
+    // 80 % are 7.2 pixels; filled ones come last.
+    expect(badPercent[at(80)]).toBeCloseTo((100 * (2 + 0.6)) / 7.2, 10);
+  });
+
+  test("a density that the estimates do not reach has no value", () => {
+    expect(densityPercent).toHaveLength(20);
+    // Eight of nine: 88.9 %.
+    expect(badPercent[at(85)]).not.toBeNull();
+    expect([badPercent[at(90)], endPointErrorPx[at(100)]]).toEqual([null, null]);
+  });
+
+  test("a dense map reaches 100 %, where its error is that of all pixels", () => {
+    const dense = estimate.map((value) => (value === NONE ? 160 : value));
+    expect(densityCurve({ truth }, dense, confidence, 1).badPercent.at(-1)).toBeCloseTo(300 / 9, 10);
+  });
+
+  test("the mean has no value where a scene has none; the table shows every tenth percent", () => {
+    const curve = (...badPercent: (number | null)[]) => ({
+      densityPercent,
+      badPercent: densityPercent.map((_, i) => badPercent[i] ?? null),
+      endPointErrorPx: densityPercent.map(() => 2),
+    });
+    const mean = meanCurve([curve(1, 2, 3), curve(3, 6)]);
+    expect(mean.badPercent.slice(0, 3)).toEqual([2, 4, null]);
+    expect(mean.endPointErrorPx[19]).toBe(2);
+    const [heading, row] = densityTable([{ name: "mean", curve: mean }]);
+    expect(heading).toHaveLength(11);
+    expect(row!.slice(0, 3)).toEqual(["mean", "4.00", "-"]);
   });
 });
 

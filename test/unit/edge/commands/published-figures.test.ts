@@ -147,6 +147,8 @@ interface Pixel {
   truth: number;
   /** undefined: none. */
   estimate: number | undefined;
+  /** 0: filled. */
+  confidence: number;
   masks: readonly string[];
 }
 
@@ -175,6 +177,102 @@ const average = (scores: readonly Scores[]) =>
     ]),
   );
 
+/** Measures of a set without its own, by counting. */
+function measures(pixels: readonly Pixel[]) {
+  const known = pixels.filter(({ truth }) => Number.isFinite(truth));
+  const estimated = known.filter(({ estimate }) => estimate !== undefined);
+  const matched = estimated.filter(({ confidence }) => confidence > 0);
+  const errorOf = ({ truth, estimate }: Pixel) => Math.abs(estimate! - truth);
+  const share = (isBad: (pixel: Pixel) => boolean) => ({
+    badPercent: (100 * (estimated.filter(isBad).length + known.length - estimated.length)) / known.length,
+    badPercentValidOnly: (100 * estimated.filter(isBad).length) / estimated.length,
+    badPercentMatched: (100 * matched.filter(isBad).length) / matched.length,
+  });
+  return {
+    measures: {
+      D1: share((pixel) => errorOf(pixel) > 3 && errorOf(pixel) / pixel.truth > 0.05),
+      "bad 0.5": share((pixel) => errorOf(pixel) > 0.5),
+      "bad 1": share((pixel) => errorOf(pixel) > 1),
+      "bad 2": share((pixel) => errorOf(pixel) > 2),
+      "bad 4": share((pixel) => errorOf(pixel) > 4),
+    },
+    estimates: {
+      density: (100 * estimated.length) / known.length,
+      endPointErrorPx: sum(estimated.map(errorOf)) / estimated.length,
+      matchedDensity: (100 * matched.length) / known.length,
+      matchedEndPointErrorPx: sum(matched.map(errorOf)) / matched.length,
+    },
+  };
+}
+type Measures = ReturnType<typeof measures>;
+const flat = ({ measures, estimates }: Measures) => ({ ...measures, estimates });
+/** Measures of one scene, or the mean of two. */
+const closelyMeasured = (...of: readonly Measures[]) =>
+  Object.fromEntries(
+    Object.entries(flat(of[0]!)).map(([name, numbers]) => [
+      name,
+      Object.fromEntries(
+        Object.keys(numbers).map((key) => {
+          const values = of.map((one) => (flat(one) as Record<string, Record<string, number>>)[name]![key]!);
+          return [key, near(sum(values) / of.length)];
+        }),
+      ),
+    ]),
+  );
+/** Splits measures by mask as the document has them. */
+function published(masks: Record<string, ReturnType<typeof closelyMeasured>>) {
+  const entries = Object.entries(masks).map(([mask, { estimates, ...rest }]) => ({ mask, estimates, rest }));
+  return {
+    measures: Object.fromEntries(entries.map(({ mask, rest }) => [mask, rest])),
+    estimates: Object.fromEntries(entries.map(({ mask, estimates }) => [mask, estimates])),
+  };
+}
+
+const DENSITIES = [5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95, 100];
+/** Error of the surest pixels: pixels of one confidence count with their mean. */
+function curve(pixels: readonly Pixel[], threshold: number) {
+  const known = pixels.filter(({ truth }) => Number.isFinite(truth));
+  const estimated = known.filter(({ estimate }) => estimate !== undefined);
+  const levels = [...new Set(estimated.map(({ confidence }) => confidence))].sort((a, b) => b - a);
+  const sorted = levels.flatMap((level) => {
+    const errors = estimated
+      .filter(({ confidence }) => confidence === level)
+      .map(({ truth, estimate }) => Math.abs(estimate! - truth));
+    const alike = {
+      error: sum(errors) / errors.length,
+      bad: errors.filter((error) => error > threshold).length / errors.length,
+    };
+    return errors.map(() => alike);
+  });
+  const at = (density: number, key: "error" | "bad") => {
+    const wanted = (known.length * density) / 100;
+    if (wanted > sorted.length + 1e-9) return null;
+    const whole = sorted.slice(0, Math.floor(wanted));
+    const rest = wanted - whole.length;
+    return (
+      (sum(whole.map((one) => one[key])) + (rest > 1e-9 ? rest * sorted[whole.length]![key] : 0)) / wanted
+    );
+  };
+  return {
+    badPercent: DENSITIES.map((density) => {
+      const bad = at(density, "bad");
+      return bad === null ? null : 100 * bad;
+    }),
+    endPointErrorPx: DENSITIES.map((density) => at(density, "error")),
+  };
+}
+type Curve = ReturnType<typeof curve>;
+const meanAt = (curves: readonly Curve[], key: keyof Curve) =>
+  DENSITIES.map((_, i) => {
+    const values = curves.map((one) => one[key][i]!);
+    return values.includes(null as never) ? null : near(sum(values) / values.length);
+  });
+const closelyCurved = (...curves: readonly Curve[]) => ({
+  densityPercent: DENSITIES,
+  badPercent: meanAt(curves, "badPercent"),
+  endPointErrorPx: meanAt(curves, "endPointErrorPx"),
+});
+
 test("eval --json", async () => {
   const scenes = [
     {
@@ -191,7 +289,13 @@ test("eval --json", async () => {
       const kind = (i * 7919 + seed * 104_729) % 100;
       const truth = kind < 12 ? Number.POSITIVE_INFINITY : 4 + (i % 9);
       const estimate = kind % 7 === 0 ? undefined : 4 + (i % 9) + ((i % 13) - 4) / 4;
-      return { truth, estimate, masks: scene.masks.filter((_, m) => (i >> (2 * m)) % (m + 2) !== 0) };
+      const confidence = [0, 40, 200, 201, 255][i % 5]!;
+      return {
+        truth,
+        estimate,
+        confidence,
+        masks: scene.masks.filter((_, m) => (i >> (2 * m)) % (m + 2) !== 0),
+      };
     });
     return { ...scene, height: 20, pixels };
   });
@@ -225,7 +329,7 @@ test("eval --json", async () => {
     );
     return {
       info: ENGINE_INFO,
-      slots: [{ disparityQ4, confidence: new Uint8Array(pixels.length) }],
+      slots: [{ disparityQ4, confidence: Uint8Array.from(pixels, ({ confidence }) => confidence) }],
       stageMilliseconds: new Float64Array(STAGE_NAMES.length).fill(Number.NaN),
       compute: async () => vi.advanceTimersByTime(times.shift()!),
       close: () => {},
@@ -255,6 +359,17 @@ test("eval --json", async () => {
       ]),
     ),
   })) as Record<string, Scores>[];
+  // A mask called "all" replaces every pixel with a ground truth.
+  const [first, second] = scenes.map(({ pixels, masks }) =>
+    Object.fromEntries(
+      [...new Set(["all", ...masks])].map((mask) => [
+        mask,
+        measures(masks.includes(mask) ? pixels.filter((pixel) => pixel.masks.includes(mask)) : pixels),
+      ]),
+    ),
+  ) as [Record<string, Measures>, Record<string, Measures>];
+  const curves = scenes.map(({ pixels, threshold }) => curve(pixels, threshold));
+  expect(curves[0]!.badPercent).toContain(null);
   const [one, two] = scores as [Record<string, Scores>, Record<string, Scores>];
   expect(found).toEqual({
     algorithm: "sgm",
@@ -267,6 +382,12 @@ test("eval --json", async () => {
       height,
       // A search has 8 disparities or more.
       numDisparities: Math.max(8, numDisparities),
+      ...published(
+        Object.fromEntries(
+          Object.entries([first, second][i]!).map(([mask, of]) => [mask, closelyMeasured(of)]),
+        ),
+      ),
+      densityCurve: closelyCurved(curves[i]!),
     })),
     mean: {
       masks: {
@@ -277,6 +398,12 @@ test("eval --json", async () => {
       },
       milliseconds: near(18),
       middleburyV2BadPercent: near((one.nonocc!.badPercent + one.all!.badPercent + one.disc!.badPercent) / 3),
+      ...published({
+        all: closelyMeasured(first.all!, second.all!),
+        nonocc: closelyMeasured(first.nonocc!, second.nonocc!),
+        disc: closelyMeasured(first.disc!),
+      }),
+      densityCurve: closelyCurved(...curves),
     },
     parameters: {
       match: {

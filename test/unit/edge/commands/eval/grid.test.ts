@@ -20,11 +20,10 @@ function evaluation(name: string, masks: Record<string, number>): Evaluation {
   const mean = three.every((value) => value !== undefined)
     ? three.reduce((sum: number, value) => sum + value!, 0) / 3
     : null;
+  const scored = { masks: scores, measures: {}, estimates: {}, milliseconds: 4 };
   return {
-    scenes: [
-      { name, masks: scores, milliseconds: 4, thresholdPx: 1, width: 100, height: 50, numDisparities: 20 },
-    ],
-    mean: { masks: scores, milliseconds: 4, middleburyV2BadPercent: mean },
+    scenes: [{ name, ...scored, thresholdPx: 1, width: 100, height: 50, numDisparities: 20 }],
+    mean: { ...scored, middleburyV2BadPercent: mean },
   };
 }
 

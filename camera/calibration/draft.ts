@@ -99,7 +99,7 @@ export function describe(value: unknown): string {
 const NOT_FINITE = /^([-+]?)\.?(nan|inf|infinity)$/i;
 
 /** A number of a file. OpenCV writes ".Nan", which the YAML parser hands over as text; it stays a NaN for the check. */
-function toNumber(value: unknown, place: Place): number {
+export function readNumber(value: unknown, place: Place): number {
   if (typeof value === "number") return value;
   if (typeof value === "string") {
     const special = NOT_FINITE.exec(value.trim());
@@ -137,7 +137,7 @@ export function readNumbers(value: unknown, place: Place, counts: readonly numbe
   const flat = list.flat(3);
   const numbers = flat.map((entry, index) => {
     const here = { file: place.file, key: `${key}[${index}]` };
-    const number = toNumber(entry, here);
+    const number = readNumber(entry, here);
     if (!Number.isFinite(number))
       throw refusal({ ...here, expected: "a finite number", found: String(number) });
     return number;
@@ -157,7 +157,7 @@ export function readSize(
   const [widthKey, heightKey] = keys;
   if (mapping[widthKey] === undefined && mapping[heightKey] === undefined) return undefined;
   const read = (key: string): number => {
-    const value = toNumber(mapping[key], { file, key });
+    const value = readNumber(mapping[key], { file, key });
     if (!Number.isInteger(value) || value < 1) {
       throw refusal({ file, key, expected: "a whole number of pixels", found: String(value) });
     }

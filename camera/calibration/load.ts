@@ -18,6 +18,7 @@ import { isOwnJson, readOwnJson } from "./read-json.js";
 import { isKalibr, readKalibr } from "./read-kalibr.js";
 import { isOpenCv, readOpenCv } from "./read-opencv.js";
 import { isRos, readRos } from "./read-ros.js";
+import { isRosTransforms } from "./read-ros-transforms.js";
 import { type ValidationOptions, validate } from "./validate.js";
 
 export interface LoadCalibrationOptions extends ValidationOptions {
@@ -125,16 +126,16 @@ function parseDraft(files: readonly ParsedFile[], options: LoadCalibrationOption
   if (files.some(isKalibr))
     return readKalibr(single(files.filter(isKalibr), "Kalibr camchain"), options.leftName);
   if (files.some(isRos)) {
-    const [left, right] = files;
-    if (files.length === 2) return readRos(left!, right!);
+    const [left, right, ...others] = files.filter((file) => !isRosTransforms(file));
+    if (left !== undefined && right !== undefined)
+      return readRos(left, right, others, files.filter(isRosTransforms));
     const hint =
       "Give both files, left first, separated by a comma, or the folder that holds left.yaml and right.yaml.";
-    const found = `${files.length}`;
     throw refusal({
       file: left!.file,
       key: "files",
       expected: "the left and the right camera_info file",
-      found,
+      found: "1",
       hint,
     });
   }
@@ -166,8 +167,8 @@ function validateFiles(files: readonly ParsedFile[], options: LoadCalibrationOpt
 /**
  * Reads, checks and hashes a stereo calibration.
  *
- * @param source one path, several (ROS: left, right; OpenCV: intrinsics, extrinsics), several in one text separated by
- *   commas, or a folder that holds them
+ * @param source one path, several (ROS: left, right and others; OpenCV: intrinsics, extrinsics), several in one text
+ *   separated by commas, or a folder that holds them
  * @returns float64 values; T in metres; R orthonormalised; and the warnings to show
  * @throws DepthwattError CALIBRATION_UNREADABLE (path, syntax, unknown format), CALIBRATION_INVALID (a value no stereo
  *   pair can have), CALIBRATION_SIZE_MISMATCH; each names file, key, what was expected and what was found

@@ -30,7 +30,8 @@ function checkKeys(file: string, text: string, repeatedAt: number | undefined): 
 
 function parseYaml(file: string, text: string): unknown {
   // "%YAML:1.0" is not a directive of any YAML; some files carry it without the "---" that must follow one.
-  const body = text.replace(/^\uFEFF?%YAML[^\n]*\n/, "\n");
+  // `ros2 topic echo` ends each message with "---".
+  const body = text.replace(/^\uFEFF?%YAML[^\n]*\n/, "\n").replace(/\n---\s*$/, "\n");
   checkLength(file, body);
   const { document, repeatedAt } = parseYamlDocument(body);
   const [error] = document.errors;

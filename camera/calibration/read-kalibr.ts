@@ -11,7 +11,7 @@ import {
   readNumbers,
   refusal,
 } from "./draft.js";
-import { apply, type Matrix3, multiply, scale, transpose, type Vector3 } from "./matrix.js";
+import { composeMotions, IDENTITY_MOTION, invertMotion, type Motion } from "./motion.js";
 
 type Chain = Record<string, unknown>;
 
@@ -46,11 +46,6 @@ function camera(file: string, name: string, entry: Chain): CameraDraft {
   };
 }
 
-interface Motion {
-  R: Matrix3;
-  T: Vector3;
-}
-
 function motion({ value, file, key }: Located<number[]>): Motion {
   const last = value.slice(12);
   if (last.join() !== "0,0,0,1") {
@@ -60,26 +55,15 @@ function motion({ value, file, key }: Located<number[]>): Motion {
   return { R: [at(0), at(1), at(2), at(4), at(5), at(6), at(8), at(9), at(10)], T: [at(3), at(7), at(11)] };
 }
 
-function inverted({ R, T }: Motion): Motion {
-  const back = transpose(R);
-  return { R: back, T: scale(apply(back, T), -1) };
-}
-
-/** second after first. */
-function compose(second: Motion, first: Motion): Motion {
-  const moved = apply(second.R, first.T);
-  return {
-    R: multiply(second.R, first.R),
-    T: [moved[0] + second.T[0], moved[1] + second.T[1], moved[2] + second.T[2]],
-  };
-}
-
 /** From camera `a` to the camera after it, `b`: T_cn_cnm1, or through the inertial unit where only T_cam_imu is there. */
 function between(file: string, a: [string, Chain], b: [string, Chain]): Motion & { key: string } {
   const read = ([name, entry]: [string, Chain], key: string): Motion =>
     motion(readNumbers(entry[key], { file, key: `${name}.${key}` }, [16]));
   if (b[1].T_cn_cnm1 === undefined && a[1].T_cam_imu !== undefined && b[1].T_cam_imu !== undefined) {
-    return { ...compose(read(b, "T_cam_imu"), inverted(read(a, "T_cam_imu"))), key: `${b[0]}.T_cam_imu` };
+    return {
+      ...composeMotions(read(b, "T_cam_imu"), invertMotion(read(a, "T_cam_imu"))),
+      key: `${b[0]}.T_cam_imu`,
+    };
   }
   return { ...read(b, "T_cn_cnm1"), key: `${b[0]}.T_cn_cnm1` };
 }
@@ -90,7 +74,7 @@ function readOthers(file: string, chain: readonly [string, Chain][], swapped: bo
   let [motionFromLeft, before] = [IDENTITY_MOTION, chain[0]!];
   chain.slice(1).forEach((entry, i) => {
     const { key, ...step } = between(file, before, entry);
-    motionFromLeft = compose(step, motionFromLeft);
+    motionFromLeft = composeMotions(step, motionFromLeft);
     before = entry;
     if (i === 0) {
       // The second camera is the left one.
@@ -106,8 +90,6 @@ function readOthers(file: string, chain: readonly [string, Chain][], swapped: bo
   });
   return others;
 }
-
-const IDENTITY_MOTION: Motion = { R: [1, 0, 0, 0, 1, 0, 0, 0, 1], T: [0, 0, 0] };
 
 /** The first two cameras of the chain, and the cameras after them; `leftName` says which of them is the left one (default: the first). */
 export function readKalibr({ file, root }: ParsedFile, leftName: string | undefined): CalibrationDraft {
@@ -130,7 +112,7 @@ export function readKalibr({ file, root }: ParsedFile, leftName: string | undefi
   const { key, ...forward } = between(file, first, second);
   const swapped = leftName === second[0];
   const [left, right] = swapped ? [second, first] : [first, second];
-  const { R, T } = swapped ? inverted(forward) : forward;
+  const { R, T } = swapped ? invertMotion(forward) : forward;
   return {
     format: "Kalibr camchain",
     left: camera(file, ...left),

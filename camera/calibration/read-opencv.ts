@@ -5,6 +5,7 @@ import {
   type CameraDraft,
   isRecord,
   type Located,
+  type OtherDraft,
   type ParsedFile,
   readNumbers,
   readSize,
@@ -18,13 +19,15 @@ const CAMERA_WORDS = ["m", "k", "cameramatrix", "intrinsicmatrix", "intrinsics",
 const DISTORTION_WORDS = ["d", "distcoeffs", "distcoeff", "distortion", "distortioncoefficients", "dist"];
 const LEFT_WORDS = ["1", "left", "l"];
 const RIGHT_WORDS = ["2", "right", "r"];
-const ROTATION_WORDS = ["r", "rotation", "rotationmatrix", "rstereo", "rlr"];
-const TRANSLATION_WORDS = ["t", "translation", "translationvector", "trans", "tstereo", "tlr"];
+const ROTATION_WORDS = ["r", "rotation", "rotationmatrix", "rstereo", "rlr", "r12"];
+const TRANSLATION_WORDS = ["t", "translation", "translationvector", "trans", "tstereo", "tlr", "t12"];
+/** The largest number of a camera in keys such as cameraMatrix3. */
+const LAST_CAMERA = 18;
 
 /** Every spelling of a word with a side, before or behind it. */
 function sided(words: readonly string[], sides: readonly string[]): string[] {
   return sides.flatMap((side) =>
-    words.flatMap((word) => (side === "1" || side === "2" ? [word + side] : [word + side, side + word])),
+    words.flatMap((word) => (/^\d/.test(side) ? [word + side] : [word + side, side + word])),
   );
 }
 
@@ -53,6 +56,39 @@ export function isOpenCv({ root }: ParsedFile): boolean {
     const name = canonical(key);
     return matrixKeys.includes(name) || name === "cameramatrix" || TRANSLATION_WORDS.includes(name);
   });
+}
+
+/** A list or matrix; "k3" may also be a single coefficient. */
+const findMatrix = (files: readonly ParsedFile[], names: readonly string[]): Found | undefined => {
+  const found = find(files, names);
+  return typeof found?.value === "object" ? found : undefined;
+};
+
+/** The camera `number` of a file that numbers its cameras, next to the pair of cameras 1 and 2, as OpenCV's 3calibration writes it. */
+function otherCamera(files: readonly ParsedFile[], number: string): OtherDraft | undefined {
+  const K = findMatrix(files, sided(CAMERA_WORDS, [number]));
+  if (K === undefined) return undefined;
+  const D = findMatrix(files, sided(DISTORTION_WORDS, [number]));
+  const model = find(files, [`distortionmodel${number}`]) ?? find(files, ["distortionmodel", "cameramodel"]);
+  const pose = (words: readonly string[], key: string, expected: string, count: number) => {
+    const found = findMatrix(files, sided(words, [`1${number}`]));
+    if (found !== undefined) return readNumbers(found.value, found, [count]);
+    throw refusal({ file: K.file, key: `${key}1${number}`, expected, found: "no such key" });
+  };
+  const size = find(files, [`imagesize${number}`]);
+  const own = size && readNumbers(size.value, size, [2]);
+  return {
+    camera: {
+      name: `camera${number}`,
+      file: K.file,
+      K: readNumbers(K.value, K, [9]),
+      model: model && { file: model.file, key: model.key, value: String(model.value) },
+      coefficients: D && readNumbers(D.value, D, [4, 5, 8, 12, 14]),
+      size: own ? { ...own, value: [own.value[0]!, own.value[1]!] } : findImageSize(files),
+    },
+    R: pose(["r", "rotation"], "R", `the rotation from camera 1 to camera ${number} (3 x 3)`, 9),
+    T: pose(["t", "translation"], "T", `the translation from camera 1 to camera ${number} (3 numbers)`, 3),
+  };
 }
 
 function findImageSize(files: readonly ParsedFile[]): Located<[number, number]> | undefined {
@@ -131,6 +167,9 @@ export function readOpenCv(files: readonly ParsedFile[]): CalibrationDraft {
             P2: readNumbers(P2.value, P2, [12]),
           }
         : undefined,
+    others: Array.from({ length: LAST_CAMERA - 2 }, (_, at) => otherCamera(files, String(at + 3))).filter(
+      (other) => other !== undefined,
+    ),
     swapHint:
       "Exchange the two cameras when calibrating, or exchange M1 with M2, D1 with D2, and invert R and T.",
   };

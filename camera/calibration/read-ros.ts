@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pair of ROS camera_info files: there R and T are not written down, they follow from R1, R2 and the right P.
+// ROS camera_info files: there R and T are not written down, they follow from the rectification and P, or from /tf_static.
+import { basename } from "node:path";
 import {
   type CalibrationDraft,
   type CameraDraft,
   type FormatName,
+  isRecord,
   type Located,
+  type OtherDraft,
   type ParsedFile,
   readNumbers,
   readSize,
   refusal,
 } from "./draft.js";
 import { apply, type Matrix3, multiply, transpose } from "./matrix.js";
+import { FrameTree } from "./read-ros-transforms.js";
 
 /** The names of the calibration file, and those of the message (`ros2 topic echo`). */
 const KEYS = {
@@ -62,11 +66,81 @@ function sameNumbers(a: CameraDraft, b: CameraDraft): boolean {
   );
 }
 
+/** Returns the frame of a message's header, which a file of camera_calibration lacks. */
+function headerFrame({ root }: ParsedFile): string | undefined {
+  return isRecord(root.header) && typeof root.header.frame_id === "string" ? root.header.frame_id : undefined;
+}
+
+/** Returns the frames that a camera's points can be in: REP 103 names them NAME_optical_frame or NAME_optical. */
+function frameNames(file: ParsedFile): string[] {
+  const frame = headerFrame(file);
+  if (frame !== undefined) return [frame];
+  const name = file.root.camera_name;
+  return typeof name === "string" ? [`${name}_optical_frame`, `${name}_optical`, name] : [];
+}
+
+/** Returns the name of a camera next to the pair: its camera_name, else its frame without the suffix, else its file's name. */
+function otherName(file: ParsedFile): string {
+  const { camera_name: name } = file.root;
+  const frame = headerFrame(file)?.replace(/_optical(_frame)?$/, "");
+  const found = typeof name === "string" ? name : (frame ?? basename(file.file).replace(/\.[^.]*$/, ""));
+  return found.replace(/^\//, "").replaceAll("/", "_");
+}
+
 /**
+ * Reads a camera next to the pair. Its pose comes from /tf_static, or from its P if it is rectified together with the
+ * left camera: x_rect3 = x_rect1 + (P3[3] / P3[0], P3[7] / P3[5], 0).
+ */
+function otherCamera(file: ParsedFile, leftFile: ParsedFile, tree: FrameTree): OtherDraft {
+  const draft = camera(file, otherName(file));
+  const named = { ...draft, name: otherName(file) };
+  for (const from of frameNames(leftFile)) {
+    for (const to of frameNames(file)) {
+      const motion = tree.between(from, to);
+      if (motion === undefined || motion.key === "") continue;
+      const { file: where, key } = motion;
+      return {
+        camera: named,
+        R: { file: where, key, value: [...motion.R] },
+        T: { file: where, key, value: [...motion.T] },
+      };
+    }
+  }
+  const R1 = numbers(leftFile, "R", [9]);
+  const R3 = numbers(file, "R", [9]);
+  const P3 = numbers(file, "P", [12]);
+  const [fx, fy, tx, ty] = [0, 5, 3, 7].map((at) => P3.value[at]!) as [number, number, number, number];
+  if ((tx === 0 && ty === 0) || !(fx > 0 && fy > 0)) {
+    const frames = `from ${frameNames(leftFile)[0] ?? "the left camera"} to ${frameNames(file)[0] ?? "this camera"}`;
+    const others = tree.names.length === 0 ? "" : ` and the frames ${tree.names.slice(0, 8).join(", ")}`;
+    throw refusal({
+      file: file.file,
+      key: `${P3.key}[3]`,
+      expected: `fx times the camera's shift, or a file with the transform ${frames}`,
+      found: `${tx}${others}`,
+      hint: "Give the output of `ros2 topic echo --once --qos-durability transient_local /tf_static` as one more file.",
+    });
+  }
+  const back = transpose(R3.value as unknown as Matrix3);
+  return {
+    camera: named,
+    R: { ...R3, value: [...multiply(back, R1.value as unknown as Matrix3)] },
+    T: { ...P3, key: `${P3.key}[3]`, value: [...apply(back, [tx / fx, ty / fy, 0])] },
+  };
+}
+
+/**
+ * Reads the pair, and the cameras next to it.
  * x_rect1 = R1 x_left, x_rect2 = R2 x_right, x_rect2 = x_rect1 + (P2[3] / P2[0], 0, 0); so R = R2^T R1 and
  * T = R2^T (P2[3] / P2[0], 0, 0). [sensor_msgs/CameraInfo: "for the right camera, Tx = -fx' B"]
  */
-export function readRos(leftFile: ParsedFile, rightFile: ParsedFile): CalibrationDraft {
+export function readRos(
+  leftFile: ParsedFile,
+  rightFile: ParsedFile,
+  otherFiles: readonly ParsedFile[] = [],
+  transforms: readonly ParsedFile[] = [],
+): CalibrationDraft {
+  const tree = new FrameTree(transforms);
   const left = camera(leftFile, "left");
   const right = camera(rightFile, "right");
   const R1 = numbers(leftFile, "R", [9]);
@@ -114,6 +188,7 @@ export function readRos(leftFile: ParsedFile, rightFile: ParsedFile): Calibratio
     R: { ...R2, value: [...multiply(back, R1.value as unknown as Matrix3)] },
     T: { ...place, value: [...apply(back, [shift / fx, 0, 0])] },
     given: { R1, R2, P1, P2 },
+    others: otherFiles.map((file) => otherCamera(file, leftFile, tree)),
     swapHint,
   };
 }

@@ -133,7 +133,7 @@ export function temporaryFiles(): (name: string, text: string) => string {
 
 const list = (values: readonly number[]): string => `[${values.join(", ")}]`;
 
-function cvMatrix(name: string, rows: number, values: readonly number[]): string {
+export function openCvMatrix(name: string, rows: number, values: readonly number[]): string {
   // Wrapped over lines as OpenCV does it.
   const lines: string[] = [];
   for (let i = 0; i < values.length; i += 4) lines.push(values.slice(i, i + 4).join(", "));
@@ -145,15 +145,15 @@ export function openCvIntrinsics({ left, right, imageSize }: StereoCalibration, 
   return [
     "%YAML:1.0\n---\n",
     withSize ? `image_width: ${imageSize.width}\nimage_height: ${imageSize.height}\n` : "",
-    cvMatrix("M1", 3, left.K),
-    cvMatrix("D1", 1, left.distortion.coefficients),
-    cvMatrix("M2", 3, right.K),
-    cvMatrix("D2", 1, right.distortion.coefficients),
+    openCvMatrix("M1", 3, left.K),
+    openCvMatrix("D1", 1, left.distortion.coefficients),
+    openCvMatrix("M2", 3, right.K),
+    openCvMatrix("D2", 1, right.distortion.coefficients),
   ].join("");
 }
 
 export function openCvExtrinsics({ R, T }: StereoCalibration): string {
-  return `%YAML:1.0\n---\n${cvMatrix("R", 3, R)}${cvMatrix("T", 3, T)}`;
+  return `%YAML:1.0\n---\n${openCvMatrix("R", 3, R)}${openCvMatrix("T", 3, T)}`;
 }
 
 export function openCvXml({ left, right, imageSize, R, T }: StereoCalibration): string {

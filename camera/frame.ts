@@ -26,6 +26,8 @@ export interface RawImage {
 export interface FramePair {
   left: RawImage;
   right: RawImage;
+  /** The image of a further camera next to the pair: the one nearest in time; absent: there is none for this pair. */
+  other?: RawImage | undefined;
   clock: ClockName;
   /** Absent where the source does not know. */
   timestampPoint?: TimestampPoint | undefined;
@@ -45,6 +47,8 @@ export interface SourceDescription {
   rightFormat: PixelFormat;
   leftStrideBytes: number;
   rightStrideBytes: number;
+  /** The images of a further camera; absent: the source has none. */
+  other?: Pick<RawImage, "width" | "height" | "strideBytes" | "format"> | undefined;
   /** Nominal rate, Hz; undefined = as fast as the consumer takes them. */
   rateHz: number | undefined;
   clock: ClockName;
@@ -79,12 +83,27 @@ export interface SourceCounters {
   skewMsP99: number | undefined;
   /** Drift between the two cameras' clocks, parts per million; undefined where it cannot be known. */
   driftPpm: number | undefined;
+  /** Images of the further camera; absent: the source has none. */
+  other?: OtherCounters | undefined;
+}
+
+export interface OtherCounters {
+  /** Pairs that have an image of it. */
+  pairs: number;
+  /** Pairs without one, by cause. */
+  missed: Record<string, number>;
+  /** Images that no pair took, or that were lost, by cause. */
+  drops: Record<string, number>;
+  /** Its capture time minus the left image's, of the newest pair that has one; undefined before. */
+  offsetNs: number | undefined;
+  /** Why it delivers no images, and the code of the error; undefined: it does. */
+  problem: { code: string; reason: string } | undefined;
 }
 
 export interface SourceEvents {
   onPair(pair: FramePair): void;
-  /** The source went bad (`reason` says how) or recovered (undefined). */
-  onDegraded(reason: string | undefined): void;
+  /** The source went bad (`reason` says how) or recovered (undefined). @param code classifies the cause, if it is known */
+  onDegraded(reason: string | undefined, code?: string): void;
   /** Something that the user can fix while the source continues, such as a skew that stays high. */
   onWarning?(message: string): void;
   /** No more pairs will come: end of a recording, or the frame limit. */

@@ -901,10 +901,11 @@ export const STAGE_FACTS = [
       {
         key: "points.colour",
         kind: "word",
-        choices: ["grey", "rgb"],
+        choices: ["grey", "rgb", "registered"],
         default: "grey",
         takesEffect: "restart",
-        description: "Colour of each point. rgb needs a left camera with colours.",
+        description:
+          "Colour of each point. rgb needs a left camera with colours; registered takes the image of registration.camera, where that camera sees the point.",
       },
     ],
   },

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "../core/pixel_format.h"
+
 namespace depthwatt {
 
 struct DepthGeometry {
@@ -25,6 +27,7 @@ struct PointsParameters {
   PointFrame frame = PointFrame::kCamera;
   PointElement element = PointElement::kF32;
   bool colours = false;
+  bool fromRegistered = false;  ///< the colours are those of the registered camera's image
 };
 
 /// Voxels of a cloud; see output/voxels/voxels.h.
@@ -48,6 +51,9 @@ struct RegistrationParameters {
   bool fill = false;
   int32_t gridX = 0, gridY = 0, gridWidth = 0, gridHeight = 0;  ///< the lens grid, 1/32 px and nodes
   std::vector<int32_t> grid;                                    ///< empty: no distortion
+  bool hasImage = false;                                        ///< frames bring the camera's image, as it was captured
+  PixelFormat format = PixelFormat::kGrey;
+  size_t strideBytes = 0;
 };
 
 /// The plane a x + b y + c = disparityQ4 * 65536, x and y in pixels from (width / 2, height / 2), both rounded down.

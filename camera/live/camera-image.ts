@@ -44,6 +44,12 @@ export class CameraImage implements RawImage {
   }
 }
 
+/** An image of a further camera that a pair has until it is released. */
+export interface LentImage {
+  image: RawImage;
+  release(): void;
+}
+
 /** The left or the right images, one per buffer of the camera that is open now. */
 export class CameraImages {
   readonly #layout: CameraImageLayout;
@@ -82,6 +88,8 @@ export class CameraImages {
 class HeldPair implements FramePair {
   left!: CameraImage;
   right!: CameraImage;
+  other: RawImage | undefined;
+  lent: LentImage | undefined;
   timestampPoint!: TimestampPoint;
   readonly clock: ClockName = "monotonic";
   held = false;
@@ -97,6 +105,8 @@ class HeldPair implements FramePair {
     this.left.release();
     // A side-by-side camera has both images in one buffer.
     if (this.right.frame !== this.left.frame) this.right.release();
+    this.lent?.release();
+    this.lent = this.other = undefined;
     this.#onRelease();
   }
 }
@@ -107,7 +117,7 @@ export class PairPool {
   readonly #pairs = new WeakMap<CameraImage, HeldPair>();
   #waiters: (() => void)[] = [];
 
-  make(left: CameraImage, right: CameraImage): FramePair {
+  make(left: CameraImage, right: CameraImage, lent?: LentImage): FramePair {
     let pair = this.#pairs.get(left);
     if (!pair) {
       pair = new HeldPair(() => this.#released());
@@ -115,6 +125,8 @@ export class PairPool {
     }
     pair.left = left;
     pair.right = right;
+    pair.lent = lent;
+    pair.other = lent?.image;
     pair.timestampPoint = left.frame.point;
     pair.held = true;
     this.held++;

@@ -24,6 +24,8 @@ export interface FormatRequest {
   interleaved?: boolean;
   /** Frames per second to reach; absent: any rate will do. */
   rateHz?: number;
+  /** The settings' section for messages; default: source.v4l2. */
+  section?: string;
   /** Colours are read: "auto" takes a format without them only where there is no other. */
   colours?: boolean;
 }
@@ -91,7 +93,7 @@ export function chooseFormat(
   const group = bestGroup(candidates, request);
   const chosen = cheapest(group.filter(({ lacksColours }) => !lacksColours)) ?? cheapest(group);
   if (chosen === undefined) throw nothingFits(cameras, request);
-  const reason = request.format === "auto" ? reasonText(chosen, candidates) : undefined;
+  const reason = request.format === "auto" ? reasonText(chosen, candidates, request) : undefined;
   return { trait: chosen.trait, reason };
 }
 
@@ -174,7 +176,7 @@ const wantedTraits = (request: FormatRequest): FormatTrait[] =>
   );
 
 function nothingFits(cameras: readonly NativeDescription[], request: FormatRequest): DepthwattError {
-  const { width, height } = request;
+  const { width, height, section = "source.v4l2" } = request;
   const size = request.words ?? `${width}x${height}`;
   const expected =
     request.format === "auto" ? `a format that depthwatt reads at ${size}` : `${request.format} at ${size}`;
@@ -189,7 +191,7 @@ function nothingFits(cameras: readonly NativeDescription[], request: FormatReque
     "DEVICE_UNSUITABLE",
     `${lacking.path} (${lacking.card}): expected ${expected}, the camera offers ${offerText(lacking)}.`,
     {
-      hint: "Choose a size and format that it offers (source.v4l2.width, source.v4l2.height, source.v4l2.format).",
+      hint: `Choose a size and format that it offers (${section}.width, ${section}.height, ${section}.format).`,
       context: { device: lacking.path, expected: request },
     },
   );
@@ -230,11 +232,15 @@ function overloadsBus(
 }
 
 /** "source.v4l2.format auto takes YUYV (30 Hz, 0.2 ms a pair); also possible: MJPEG (60 Hz, 1.9 ms)." */
-function reasonText(chosen: Candidate, candidates: readonly Candidate[]): string {
+function reasonText(
+  chosen: Candidate,
+  candidates: readonly Candidate[],
+  { section = "source.v4l2" }: FormatRequest,
+): string {
   const others = candidates.filter((one) => one !== chosen);
   const alternatives = others.map((one) => `${one.trait.format} (${factsText(one, "")})`);
   const also = alternatives.length === 0 ? "" : `; also possible: ${alternatives.join(", ")}`;
-  return `source.v4l2.format auto takes ${chosen.trait.format} (${factsText(chosen, " a pair")})${also}.`;
+  return `${section}.format auto takes ${chosen.trait.format} (${factsText(chosen, " a pair")})${also}.`;
 }
 
 function factsText({ listedHz, fastestHz, costMs, overloadsBus }: Candidate, unit: string): string {

@@ -58,6 +58,12 @@ export interface V4l2Settings {
    * a GPU. auto: the first of userptr, dmabuf and mmap that the driver supports.
    */
   memory?: CaptureMemory | "auto";
+  /** A further camera next to the pair; default none. */
+  other?: OtherSettings;
+}
+
+export interface OtherSettings extends Pick<V4l2Settings, "width" | "height" | "format" | "rateHz"> {
+  device: string;
 }
 
 export interface V4l2Surroundings {

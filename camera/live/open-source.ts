@@ -19,7 +19,14 @@ import { type ChosenFormat, chooseFormat, type FormatRequest, formatsToMeasure }
 import { type DefectivePixels, readDefects } from "./defects.js";
 import { asDepthwattError } from "./errors.js";
 import { ExposureLoop } from "./exposure-loop.js";
-import { type OpenedCamera, openCamera, type V4l2Settings, type V4l2Surroundings } from "./open-camera.js";
+import {
+  type OpenedCamera,
+  type OtherSettings,
+  openCamera,
+  type V4l2Settings,
+  type V4l2Surroundings,
+} from "./open-camera.js";
+import { OtherCamera } from "./other-camera.js";
 import {
   frameSize,
   isPairOfBytes,
@@ -115,10 +122,61 @@ async function openSource(settings: V4l2Settings, around: V4l2Surroundings): Pro
     await Promise.all(cameras.map(({ camera }) => camera.stop()));
     throw error;
   }
-  return assemble(cameras, { trait, reason }, settings, margins, defects, around);
+  let other: OpenedOther | undefined;
+  try {
+    other = settings.other && (await openOther(settings.other, settings, { ...around, buses }));
+  } catch (error) {
+    await Promise.all(cameras.map(({ camera }) => camera.stop()));
+    throw error;
+  }
+  return assemble(cameras, { trait, reason }, settings, margins, defects, around, other);
 }
 
-function devicePaths({ left, right, sideBySide }: V4l2Settings): string[] {
+interface OpenedOther {
+  camera: OtherCamera;
+  layout: CameraImageLayout;
+}
+
+/** Opens the further camera, in colours if it has them. */
+async function openOther(
+  { device, width, height, format = "auto", rateHz }: OtherSettings,
+  { rawAlignment = "auto", buffers }: V4l2Settings,
+  around: V4l2Surroundings,
+): Promise<OpenedOther> {
+  const size = { width, height };
+  const rate = rateHz === undefined ? {} : { rateHz };
+  const request: FormatRequest = { ...size, format, colours: true, section: "source.v4l2.other", ...rate };
+  const link = usbLinkFrom(device, around.folders?.sysfs);
+  const { trait, reason } = chooseFormat([await describe(device, around)], request, [link]);
+  if (reason !== undefined) around.onNote?.(reason);
+  const own: V4l2Settings = { ...size, ...rate, colours: true, ...(buffers !== undefined && { buffers }) };
+  const opened = await openCamera(device, trait, size, own, [], around, []);
+  const { identity, format: agreed } = opened.camera.camera!.native;
+  const alignment =
+    rawAlignment === "auto" ? rawAlignmentFrom(identity.driver, around.folders?.compatible) : rawAlignment;
+  const layout = {
+    ...size,
+    strideBytes: trait.format === "MJPEG" ? 3 * width : agreed.strideBytes,
+    // Only a pair has interleaved formats.
+    format: delivered(trait.format, alignment, true) as CameraImageLayout["format"],
+    offsetBytes: 0,
+  };
+  return { camera: new OtherCamera(opened.camera, layout, opened.rateHz), layout };
+}
+
+function devicePaths(settings: V4l2Settings): string[] {
+  const paths = pairPaths(settings);
+  const device = settings.other?.device;
+  const twice = device === undefined ? undefined : paths.find((path) => isSameDevice(path, device));
+  if (twice === undefined) return paths;
+  throw new DepthwattError(
+    "CONFIG_INVALID",
+    `Expected another camera than the pair's for source.v4l2.other.device, got the same device twice (${twice} and ${device}).`,
+    { hint: "Run 'depthwatt list-devices' for the cameras that are there." },
+  );
+}
+
+function pairPaths({ left, right, sideBySide }: V4l2Settings): string[] {
   if (sideBySide !== undefined) return [sideBySide];
   if (left === undefined || right === undefined) {
     throw new DepthwattError(
@@ -162,6 +220,7 @@ function assemble(
   margins: Margins,
   defects: DefectivePixels | undefined,
   around: V4l2Surroundings,
+  other: OpenedOther | undefined,
 ): V4l2Source {
   const cameras = opened.map(({ camera }) => camera);
   const [left, right] = [cameras[0]!, cameras[1]];
@@ -214,8 +273,10 @@ function assemble(
       rightStrideBytes: layouts.right.strideBytes,
       rateHz: rateHz > 0 ? rateHz : undefined,
       clock: "monotonic",
+      ...(other && { other: other.layout }),
     },
     cameras: { left, right },
+    other: other?.camera,
     reportedHz: { left: rateHz, right: opened[1]?.rateHz ?? rateHz },
     layouts,
     defects,

@@ -18,6 +18,7 @@ import { type CameraImage, type CameraImageLayout, CameraImages, PairPool } from
 import type { DefectivePixels } from "./defects.js";
 import { asDepthwattError } from "./errors.js";
 import type { ExposureLoop } from "./exposure-loop.js";
+import type { OtherCamera } from "./other-camera.js";
 import { RateWatch } from "./rate-watch.js";
 import { RowCheck } from "./row-check.js";
 import { SkewWatch } from "./skew-watch.js";
@@ -26,6 +27,7 @@ export interface V4l2Parts {
   description: SourceDescription;
   /** Two cameras, or one that has both images. */
   cameras: { left: SupervisedCamera; right: SupervisedCamera | undefined };
+  other?: OtherCamera | undefined;
   /** Rates that the drivers report, Hz; 0 if they report none. */
   reportedHz: Record<Side, number>;
   layouts: { left: CameraImageLayout; right: CameraImageLayout };
@@ -101,6 +103,10 @@ export class V4l2Source implements PairSource {
     this.#events = events;
     this.#exposure = this.#parts.makeExposure();
     const { left, right } = this.#parts.cameras;
+    this.#parts.other?.start({
+      onProblem: () => this.#reportState(),
+      onWarning: (message) => this.#warn(message),
+    });
     const leftRows = new RowCheck(left.camera!.path);
     this.#startCamera("left", left, (camera, frame) => {
       const image = this.#sides.left.of(camera, frame);
@@ -129,13 +135,14 @@ export class V4l2Source implements PairSource {
       const first = inputMemory?.[0];
       return first === undefined ? "mmap" : "dmaBuffer" in first ? "dmabuf" : "userptr";
     };
-    return { left: name(left), ...(right && { right: name(right) }) };
+    const other = this.#parts.other?.camera;
+    return { left: name(left), ...(right && { right: name(right) }), ...(other && { other: name(other) }) };
   }
 
   captureClocks(): Record<string, ClockReport> {
     const { left, right } = this.#parts.cameras;
     const reports: Record<string, ClockReport> = {};
-    for (const [side, camera] of Object.entries({ left, right })) {
+    for (const [side, camera] of Object.entries({ left, right, other: this.#parts.other?.camera })) {
       const report = camera?.clock.report;
       if (report !== undefined) reports[side] = report;
     }
@@ -151,13 +158,14 @@ export class V4l2Source implements PairSource {
       skewMsMean: this.#skew.meanMs,
       skewMsP99: this.#skew.p99Ms,
       driftPpm: right ? driftPpm(left.period, right.period) : undefined,
+      ...(this.#parts.other && { other: this.#parts.other.counters() }),
     };
   }
 
   async #stop(): Promise<void> {
     this.#pairer.clear();
     const { left, right } = this.#parts.cameras;
-    await Promise.all([left.stop(), right?.stop()]);
+    await Promise.all([left.stop(), right?.stop(), this.#parts.other?.stop()]);
     await this.#pool.whenEmpty();
   }
 
@@ -177,7 +185,7 @@ export class V4l2Source implements PairSource {
         this.#lost.set(side, reason);
         this.#pairer.clear();
         this.#degraded = true;
-        this.#events!.onDegraded([...this.#lost.values()].join(" "));
+        this.#reportState();
       },
       onBack: () => {
         this.#lost.delete(side);
@@ -213,10 +221,20 @@ export class V4l2Source implements PairSource {
     this.#warn(this.#watch.addPair(skewNs, this.#periodNs()));
     if (this.#degraded && this.#lost.size === 0) {
       this.#degraded = false;
-      this.#events!.onDegraded(undefined);
+      this.#reportState();
     }
     this.#shiftPhase(skewNs, left.timestampNs);
-    this.#events!.onPair(this.#pool.make(left, right));
+    const other = this.#parts.other?.take(left.timestampNs, this.#periodNs());
+    this.#events!.onPair(this.#pool.make(left, right, other));
+  }
+
+  /** Reports why the source is degraded: the pair's cameras before the further one. */
+  #reportState(): void {
+    const problem = this.#parts.other?.counters().problem;
+    if (this.#degraded) {
+      // Until pairs come again the last reason holds.
+      if (this.#lost.size > 0) this.#events!.onDegraded([...this.#lost.values()].join(" "));
+    } else this.#events!.onDegraded(problem?.reason, problem?.code);
   }
 
   #shiftPhase(skewNs: number, leftNs: bigint): void {

@@ -62,6 +62,8 @@ export interface SceneOptions {
    * calibration does not know of it. Default none.
    */
   turnedDegrees?: Vector3;
+  /** Adds a third camera between the two, SCENE_OTHER_CAMERA, to the calibration. Default false. */
+  other?: boolean;
 }
 
 /** The pinhole view in which the scene's truth is reported: both cameras share focal length and principal point. */
@@ -74,6 +76,8 @@ export interface SceneView {
 }
 
 export const SCENE_BASELINE_METRES = 0.12;
+/** The name of the scene's third camera, in the calibration. */
+export const SCENE_OTHER_CAMERA = "rgb";
 /** Horizontal field of view of 63 degrees. */
 const FOCAL_PER_WIDTH = 0.8125;
 
@@ -187,27 +191,65 @@ export function sceneSetup(options: SceneOptions = {}): Omit<NativeSceneOptions,
   };
 }
 
+/** The third camera: between the two and turned against them, with a lens that bends in every view. */
+function otherCamera({ width = 640, height = 480 }: SceneOptions): NativeSceneCamera {
+  const ideal = sceneView(width, height);
+  return {
+    fx: 0.95 * ideal.focalPixels,
+    fy: 0.95 * ideal.focalPixels,
+    cx: ideal.cx - 0.01 * width,
+    cy: ideal.cy + 0.008 * width,
+    distortion: [-0.12, 0.03, 0.0005, -0.0004, 0],
+    rotation: cayleyRotation(-0.006, 0.004, 0.005),
+    offsetMetres: SCENE_BASELINE_METRES / 2,
+    gain: 1,
+    offsetGrey: 0,
+    vignetting: 0,
+  };
+}
+
+/** What renders the third camera: a scene in colours whose left camera it is. */
+export const otherSceneSetup = (options: SceneOptions): Omit<NativeSceneOptions, "buffers"> => ({
+  ...sceneSetup(options),
+  colours: true,
+  left: otherCamera(options),
+});
+
 /** The calibration of the cameras that sceneSetup(options) describes, made before any of them turned. */
 export function sceneCalibration(options: SceneOptions = {}): StereoCalibration {
   const { turnedDegrees: _, ...asCalibrated } = options;
   const { width, height, left, right } = sceneSetup(asCalibrated);
+  const intrinsics = ({ fx, cx, fy, cy }: NativeSceneCamera): Matrix3 => [fx, 0, cx, 0, fy, cy, 0, 0, 1];
   const written = (name: string, camera: NativeSceneCamera) => ({
     name,
-    K: [camera.fx, 0, camera.cx, 0, camera.fy, camera.cy, 0, 0, 1] as Matrix3,
+    K: intrinsics(camera),
     distortion:
       (options.view ?? "raw") === "raw"
         ? { model: "plumb_bob" as const, coefficients: camera.distortion }
         : { model: "none" as const, coefficients: [] },
   });
-  // x_left = Rl X, x_right = Rr (X - C): x_right = Rr Rl' x_left - Rr C.
-  const rotationRight = right.rotation as Matrix3;
-  const T = apply(rotationRight, [-right.offsetMetres, 0, 0]);
+  // x_left = Rl X, x_camera = Rc (X - C): x_camera = Rc Rl' x_left - Rc C.
+  const fromLeft = (camera: NativeSceneCamera) => ({
+    R: multiply(camera.rotation as Matrix3, transpose(left.rotation as Matrix3)),
+    T: apply(camera.rotation as Matrix3, [-camera.offsetMetres, 0, 0]),
+  });
+  const other = otherCamera(asCalibrated);
   return withHash({
     imageSize: { width, height },
     left: written("left", left),
     right: written("right", right),
-    R: multiply(rotationRight, transpose(left.rotation as Matrix3)),
-    T,
+    ...fromLeft(right),
+    ...(options.other && {
+      others: [
+        {
+          name: SCENE_OTHER_CAMERA,
+          imageSize: { width, height },
+          K: intrinsics(other),
+          distortion: { model: "plumb_bob" as const, coefficients: other.distortion },
+          ...fromLeft(other),
+        },
+      ],
+    }),
     files: [],
   });
 }

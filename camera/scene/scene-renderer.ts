@@ -6,7 +6,7 @@ import { undistortExactly } from "../calibration/distortion.js";
 import { apply, type Matrix3, multiply, scale, transpose } from "../calibration/matrix.js";
 import type { FloatImage, GreyImage, RgbImage } from "../recordings/images/index.js";
 import type { NativeScene, SceneExports } from "./native.js";
-import { type SceneOptions, type SceneView, sceneSetup } from "./scene-cameras.js";
+import { otherSceneSetup, type SceneOptions, type SceneView, sceneSetup } from "./scene-cameras.js";
 
 /** Ground truth of one camera of the ideal view. */
 export interface SceneTruth {
@@ -16,36 +16,64 @@ export interface SceneTruth {
   visible: GreyImage;
 }
 
-export class SceneRenderer {
-  readonly #scene: NativeScene;
-  readonly #size: { width: number; height: number };
-  readonly #leftRotation: Matrix3;
+/** Draws one frame after the other into one buffer. */
+class SceneDrawing {
+  readonly scene: NativeScene;
   #settle: { resolve: () => void; reject: (error: Error) => void } | undefined;
   #last: Promise<unknown> = Promise.resolve();
+
+  constructor(native: SceneExports, setup: ReturnType<typeof sceneSetup>) {
+    this.scene = new native.Scene({ ...setup, buffers: 1 }, (error) => {
+      if (error) this.#settle!.reject(error);
+      else this.#settle!.resolve();
+    });
+  }
+
+  frame<Result>(number: number, read: (buffer: NativeScene["buffers"][number]) => Result): Promise<Result> {
+    const next = this.#last.then(async () => {
+      await new Promise<void>((resolve, reject) => {
+        this.#settle = { resolve, reject };
+        this.scene.render(0, number);
+      });
+      return read(this.scene.buffers[0]!);
+    });
+    this.#last = next.catch(() => {});
+    return next;
+  }
+}
+
+export class SceneRenderer {
+  readonly #native: SceneExports;
+  readonly #options: SceneOptions;
+  readonly #scene: NativeScene;
+  #other: SceneDrawing | undefined;
+  readonly #size: { width: number; height: number };
+  readonly #leftRotation: Matrix3;
+  readonly #drawing: SceneDrawing;
 
   /** @throws DepthwattError ENGINE_PARAMETER for a size, seed or noise outside its range */
   constructor(native: SceneExports, options: SceneOptions = {}) {
     const setup = sceneSetup(options);
     this.#size = { width: setup.width, height: setup.height };
     this.#leftRotation = setup.left.rotation as Matrix3;
-    this.#scene = new native.Scene({ ...setup, buffers: 1 }, (error) => {
-      if (error) this.#settle!.reject(error);
-      else this.#settle!.resolve();
-    });
+    this.#native = native;
+    this.#options = options;
+    this.#drawing = new SceneDrawing(native, setup);
+    this.#scene = this.#drawing.scene;
   }
 
   /** Returns both images of a frame as separate images: grey, or three bytes a pixel if the options ask for colours. */
   frame(number: number): Promise<{ left: GreyImage | RgbImage; right: GreyImage | RgbImage }> {
-    const next = this.#last.then(async () => {
-      await new Promise<void>((resolve, reject) => {
-        this.#settle = { resolve, reject };
-        this.#scene.render(0, number);
-      });
-      const { left, right } = this.#scene.buffers[0]!;
-      return { left: { data: left.slice(), ...this.#size }, right: { data: right.slice(), ...this.#size } };
-    });
-    this.#last = next.catch(() => {});
-    return next;
+    return this.#drawing.frame(number, ({ left, right }) => ({
+      left: { data: left.slice(), ...this.#size },
+      right: { data: right.slice(), ...this.#size },
+    }));
+  }
+
+  /** Returns the image of the third camera, in colours. */
+  otherFrame(number: number): Promise<RgbImage> {
+    this.#other ??= new SceneDrawing(this.#native, otherSceneSetup(this.#options));
+    return this.#other.frame(number, ({ left }) => ({ data: left.slice(), ...this.#size }));
   }
 
   /** The truth of a frame; about 0.1 s of this thread at 640x480. */
@@ -79,6 +107,7 @@ export class SceneRenderer {
   }
 
   close(): void {
+    this.#other?.scene.close();
     this.#scene.close();
   }
 }

@@ -7,7 +7,7 @@ import type { StereoCalibration } from "../calibration/calibration.js";
 import type { PairSource, RawImage, SourceCounters, SourceDescription, SourceEvents } from "../frame.js";
 import { greyPairLayout, rgbPairLayout } from "../grey-pair.js";
 import type { NativeScene, SceneExports } from "./native.js";
-import { type SceneOptions, sceneCalibration, sceneSetup } from "./scene-cameras.js";
+import { otherSceneSetup, type SceneOptions, sceneCalibration, sceneSetup } from "./scene-cameras.js";
 
 export interface SyntheticOptions extends SceneOptions {
   /** Pairs per second, or "max": the next pair comes as soon as fewer than `maxHeldPairs` are held. */
@@ -28,6 +28,10 @@ export class SyntheticSource implements PairSource {
   readonly calibration: StereoCalibration;
   readonly inputMemory: readonly Uint8Array[];
   readonly #scene: NativeScene;
+  /** Draws the third camera into buffers of the same numbers. */
+  readonly #other: NativeScene | undefined;
+  /** Images of the frame in work that are not drawn yet. */
+  #undrawn = 0;
   readonly #rateHz: number | undefined;
   readonly #frames: number;
   readonly #free: number[];
@@ -67,6 +71,11 @@ export class SyntheticSource implements PairSource {
     const setup = sceneSetup(options);
     const buffers = this.#maxHeldPairs + 1;
     this.#scene = new native.Scene({ ...setup, buffers }, (error, buffer) => this.#drawn(error, buffer));
+    this.#other = options.other
+      ? new native.Scene({ ...otherSceneSetup(options), buffers }, (error, buffer) =>
+          this.#drawn(error, buffer),
+        )
+      : undefined;
     this.#free = Array.from({ length: buffers }, (_, i) => i);
     this.#sequences = new Array<number>(buffers).fill(0);
     this.inputMemory = this.#scene.buffers.flatMap(({ left, right }) => [left, right]);
@@ -76,6 +85,7 @@ export class SyntheticSource implements PairSource {
     this.description = {
       title: `synthetic scene ${width}x${height} ${pace}`,
       ...(options.colours ? rgbPairLayout : greyPairLayout)(width, height),
+      ...(options.other && { other: { width, height, strideBytes: 3 * width, format: "RGB8" as const } }),
       rateHz: this.#rateHz,
       clock: "monotonic",
     };
@@ -89,6 +99,15 @@ export class SyntheticSource implements PairSource {
       skewMsMean: this.#pairs > 0 ? 0 : undefined,
       skewMsP99: this.#pairs > 0 ? 0 : undefined,
       driftPpm: this.#pairs > 0 ? 0 : undefined,
+      ...(this.#other && {
+        other: {
+          pairs: this.#pairs,
+          missed: {},
+          drops: { ...this.#drops },
+          offsetNs: this.#pairs > 0 ? 0 : undefined,
+          problem: undefined,
+        },
+      }),
     };
   }
 
@@ -105,6 +124,7 @@ export class SyntheticSource implements PairSource {
       await new Promise<void>((resolve) => this.#closed.push(resolve));
     }
     this.#scene.close();
+    this.#other?.close();
   }
 
   /** Draws ahead into a free buffer, if there is one and nothing is ahead yet. */
@@ -123,6 +143,8 @@ export class SyntheticSource implements PairSource {
     this.#drawing = true;
     this.#drawBeganMs = performance.now();
     this.#sequences[buffer] = this.#nextFrame;
+    this.#undrawn = this.#other === undefined ? 1 : 2;
+    this.#other?.render(buffer, this.#nextFrame);
     this.#scene.render(buffer, this.#nextFrame++);
   }
 
@@ -135,7 +157,8 @@ export class SyntheticSource implements PairSource {
   }
 
   #drawn(error: Error | null, buffer: number): void {
-    this.#drawing = false;
+    if (--this.#undrawn > 0 && error === null) return;
+    this.#drawing = this.#undrawn > 0;
     this.#drawMs = performance.now() - this.#drawBeganMs;
     if (this.#stopped) {
       this.#closeWhenIdle();
@@ -199,6 +222,7 @@ export class SyntheticSource implements PairSource {
 
   #deliver(buffer: number): void {
     const { left, right } = this.#scene.buffers[buffer]!;
+    const other = this.#other?.buffers[buffer];
     const { width, height, leftFormat: format, leftStrideBytes: strideBytes } = this.description;
     const timestampNs = process.hrtime.bigint();
     const image = (data: Uint8Array): RawImage => ({
@@ -216,6 +240,7 @@ export class SyntheticSource implements PairSource {
     this.#events!.onPair({
       left: image(left),
       right: image(right),
+      ...(other && { other: { ...image(other.left), ...this.description.other! } }),
       clock: "monotonic",
       release: () => {
         if (released) throw new DepthwattError("INTERNAL", "a synthetic pair was released twice");

@@ -146,12 +146,11 @@ int allowedCores() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-/// Returns a team of the threads asked for; for 0, the process's team with a thread for each core.
+}  // namespace
+
 std::shared_ptr<SharedWorkers> workersFor(int32_t asked) {
   return asked > 0 ? std::make_shared<SharedWorkers>(asked) : SharedWorkers::ofProcess(allowedCores());
 }
-
-}  // namespace
 
 Status openCpuBackend(const EngineParameters& parameters, std::unique_ptr<Backend>* backend) {
   InstructionSet set = InstructionSet::kScalar;

@@ -68,7 +68,8 @@ Status check(const EngineParameters& p) {
   if (p.repetitions < 1 || p.repetitions > 10000) {
     return Status::error(Code::kParameter, "Expected 1 to 10000 runs of a repeated stage, got %d.", p.repetitions);
   }
-  return checkStages(p);
+  const Status image = RegisteredImage::check(p);
+  return image.ok() ? checkStages(p) : image;
 }
 
 /// Counts the values other than `none`, 16 bytes at a time: one by one would take 0.15 ms at 640x480, much of CUDA's
@@ -116,6 +117,9 @@ Status Engine::open(const EngineParameters& parameters, std::unique_ptr<Engine>*
   const AdaptationParameters& adaptation = parameters.adaptation;
   if (adaptation.watches() || adaptation.movesRows()) {
     engine->watch_ = std::make_unique<PairWatch>(engine->parameters_, set);
+  }
+  if (engine->parameters_.registers && engine->parameters_.registration.hasImage) {
+    engine->image_ = std::make_unique<RegisteredImage>(engine->parameters_, set, workersFor(parameters.threads));
   }
   engine->remembers_ = Chain(engine->parameters_, WindowForm::kView).remembers();
   status = engine->openBackend();
@@ -276,6 +280,7 @@ Status Engine::runInTurn(int place, const FrameInput& input, FrameOutput& output
     if (status.ok() && output.paths.timed) observePaths(output.paths);
   }
   if (!status.ok()) return by.recoverable ? recover(by.generation, status) : status;
+  if (image_ != nullptr) image_->run(input, output);
   const int32_t pixels = parameters_.width * parameters_.height;
   output.validPixels = countOther(output.disparityQ4, pixels, kInvalidDisparity);
   // Every matched pixel has a confidence above 0, every other pixel 0.

@@ -12,6 +12,7 @@
 
 #include "../backend.h"
 #include "pair_watch.h"
+#include "registered_image.h"
 
 namespace depthwatt {
 
@@ -88,6 +89,7 @@ class Engine {
   Turns turns_;
   bool reopened_ = false;
   std::mutex adaptMutex_;             ///< one frame is adapted at a time
+  std::unique_ptr<RegisteredImage> image_;  ///< null: frames bring no image of another camera
   std::unique_ptr<PairWatch> watch_;  ///< null: pairs are neither observed nor adapted to
   Adaptation adapted_;                ///< what the backend has applied
   uint32_t adaptedGeneration_ = 0;    ///< 1 + the generation of the backend that applied it; 0: none

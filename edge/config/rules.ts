@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks the rules between settings.
+import { RIGHT_CAMERA } from "../../camera/index.js";
 import { checkBaseTopic, checkDeviceName } from "../../core/frame/topics.js";
 import { isDepthwattError } from "../../core/index.js";
 import { engineAddon } from "../../cuda/index.js";
@@ -113,7 +114,21 @@ const rosPointsAreMetres: Rule = ({ outputs: { ros }, points: { element } }) =>
         text: `expected float32, because a PointCloud2 has points in metres, got ${element}`,
       };
 
+/** Another camera's images are registered by its name in the calibration. */
+const otherCameraIsNamed: Rule = ({ source, registration: { camera }, points: { colour } }) => {
+  const { other } = source[source.kind] as { other?: boolean | { device?: string } };
+  const hasImages = other === true || (typeof other === "object" && other.device !== undefined);
+  if ((!hasImages && colour !== "registered") || (camera !== undefined && camera !== RIGHT_CAMERA))
+    return undefined;
+  const why = hasImages ? `source.${source.kind}.other` : "points.colour";
+  return {
+    keys: ["registration.camera", why],
+    text: `expected the name of the camera that ${why} takes images of, got ${camera ?? "none"}`,
+  };
+};
+
 const RULES: readonly Rule[] = [
+  otherCameraIsNamed,
   recordedPointsAreMetres,
   rosPointsAreMetres,
   namesAreTopics,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A computed frame as the pipeline hands it on.
-import type { FramePair } from "../../camera/index.js";
+import type { FramePair, RawImage } from "../../camera/index.js";
 import type { FrameEnergy } from "../../core/frame/frame-energy.js";
 import type { EngineOptions, EngineSlot, FrameResult } from "../../cuda/index.js";
 import type { Unavailable } from "./availability.js";
@@ -32,6 +32,8 @@ export interface ComputedFrame {
   rightTimestampNs: bigint;
   leftSequence: number;
   rightSequence: number;
+  /** The image of another camera in slot.registeredImage; absent: this frame has none. */
+  other?: Pick<RawImage, "timestampNs" | "sequence"> | undefined;
   /** The captured pair, lent: only while the frame is being handed to the sinks; absent afterwards. */
   images?: Pick<FramePair, "left" | "right"> | undefined;
   /** CLOCK_MONOTONIC when the pair reached the pipeline, nanoseconds. */

@@ -224,7 +224,7 @@ export class AdjustableEngine implements NativeEngine {
     if (this.#flying === 0 && !this.#closed) this.#swap();
   }
 
-  submit(...[slot, left, right, onDone, follows]: Parameters<NativeEngine["submit"]>): void {
+  submit(...[slot, left, right, onDone, follows, registered]: Parameters<NativeEngine["submit"]>): void {
     this.#flying++;
     try {
       const onComputed: typeof onDone = (error, result) => {
@@ -237,7 +237,7 @@ export class AdjustableEngine implements NativeEngine {
         }
         this.#swapAtRest();
       };
-      this.#engine.submit(slot, left, right, onComputed, follows);
+      this.#engine.submit(slot, left, right, onComputed, follows, registered);
     } catch (error) {
       this.#flying--;
       throw error;
@@ -279,11 +279,11 @@ export class AdjustableEngine implements NativeEngine {
     this.#options = { ...this.#options, rightMap: map };
   }
 
-  compute(left: Uint8Array, right: Uint8Array): Promise<FrameResult> {
+  compute(left: Uint8Array, right: Uint8Array, registered?: Uint8Array): Promise<FrameResult> {
     return new Promise((resolve, reject) => {
-      this.submit(0, left, right, (error, result) =>
-        error === null ? resolve({ ...result }) : reject(error),
-      );
+      const onDone = (error: Error | null, result: FrameResult) =>
+        error === null ? resolve({ ...result }) : reject(error);
+      this.submit(0, left, right, onDone, true, registered);
     });
   }
 

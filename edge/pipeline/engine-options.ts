@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes the engine's options from the configuration, the source's images and the calibration.
-import { MAP_STEPS_PER_PIXEL, type PairSource, registrationView } from "../../camera/index.js";
+import { MAP_STEPS_PER_PIXEL, type PairSource, RIGHT_CAMERA, registrationView } from "../../camera/index.js";
 import { DepthwattError, hasColours } from "../../core/index.js";
 import type { EngineOptions } from "../../cuda/index.js";
 import type { Config } from "../config/index.js";
@@ -11,7 +11,7 @@ import { forcedInstructionSet, matchParameters, regionParameters } from "./param
 /** How the captured images are in memory. */
 export type ImageLayout = Pick<
   PairSource["description"],
-  "width" | "height" | "leftFormat" | "rightFormat" | "leftStrideBytes" | "rightStrideBytes"
+  "width" | "height" | "leftFormat" | "rightFormat" | "leftStrideBytes" | "rightStrideBytes" | "other"
 >;
 
 /** The engine's encodings in addition to the disparity, the floor, and its slots; default: two slots and nothing more. */
@@ -33,7 +33,7 @@ export function engineOptionsFrom(
   { points, voxels, registration, leftRgb, slots = 2, ...encoded }: EngineWishes = {},
 ): EngineOptions {
   const { width: inputWidth, height: inputHeight } = source.description;
-  const { leftFormat, rightFormat, leftStrideBytes, rightStrideBytes } = source.description;
+  const { leftFormat, rightFormat, leftStrideBytes, rightStrideBytes, other } = source.description;
   const { width, height, depth, maps } = geometry;
   const brings = rightFormat === "GREY_DISPARITY";
   if (brings) requireRectified(geometry);
@@ -55,9 +55,10 @@ export function engineOptionsFrom(
     ...(!brings && adaptationOptions(config)),
     ...regionParameters(config.region, geometry),
     ...(depth && { geometry: depth }),
-    ...(points && pointsParameters(config.points, geometry, leftFormat)),
+    ...(points && pointsParameters(config.points, geometry, source.description)),
     ...(voxels && voxelsParameters(config, geometry)),
-    ...(registration && registrationParameters(config.registration, geometry)),
+    ...((registration || (points && config.points.colour === "registered")) &&
+      registrationParameters(config, geometry, other)),
     slots,
     ...encoded,
     // Only a source that has colours can deliver them.
@@ -98,10 +99,11 @@ function depthLimits(limits: Config["depth"], geometry: PipelineGeometry["depth"
   );
 }
 
-/** @throws DepthwattError CALIBRATION_MISSING, CALIBRATION_INVALID, CONFIG_INVALID */
+/** @throws DepthwattError CALIBRATION_MISSING, CALIBRATION_INVALID, CALIBRATION_SIZE_MISMATCH, CONFIG_INVALID */
 function registrationParameters(
-  { camera, fill }: Config["registration"],
+  { registration: { camera, fill } }: Config,
   { rig }: Pick<PipelineGeometry, "rig">,
+  other: ImageLayout["other"],
 ): Pick<EngineOptions, "registration"> {
   // Without a camera the outputs publish nothing.
   if (camera === undefined) return {};
@@ -111,7 +113,17 @@ function registrationParameters(
       `registration.camera = ${camera} needs a calibration with that camera, and there is none`,
     );
   }
-  return { registration: { ...registrationView(rig.calibration, rig.rectification, camera), fill } };
+  const view = registrationView(rig.calibration, rig.rectification, camera);
+  if (other === undefined || camera === RIGHT_CAMERA) return { registration: { ...view, fill } };
+  const { format, strideBytes } = other;
+  if (other.width !== view.width || other.height !== view.height) {
+    throw new DepthwattError(
+      "CALIBRATION_SIZE_MISMATCH",
+      `expected images of ${view.width}x${view.height} of the camera ${camera}, as it was calibrated; the source delivers ${other.width}x${other.height}`,
+      { hint: "Capture at the calibrated size, or calibrate again at this size." },
+    );
+  }
+  return { registration: { ...view, fill, image: { format, strideBytes } } };
 }
 
 function voxelsParameters(
@@ -132,7 +144,7 @@ const pointsNeedCalibration = () =>
 function pointsParameters(
   { frame, element, colour }: Config["points"],
   { depth, rig }: Pick<PipelineGeometry, "depth" | "rig">,
-  leftFormat: ImageLayout["leftFormat"],
+  { leftFormat, other }: ImageLayout,
 ): Pick<EngineOptions, "points"> {
   if (depth === undefined || rig === undefined) throw pointsNeedCalibration();
   if (colour === "rgb" && !hasColours(leftFormat)) {
@@ -142,6 +154,14 @@ function pointsParameters(
       { context: { key: "points.colour", found: "rgb" } },
     );
   }
+  if (colour === "registered" && other === undefined) {
+    throw new DepthwattError(
+      "CONFIG_INVALID",
+      "points.colour: expected grey or rgb, because the source delivers no images of another camera, got registered",
+      { context: { key: "points.colour", found: colour } },
+    );
+  }
   const { cx, cy } = rig.rectification;
-  return { points: { frame, element, colours: colour === "rgb", cx, cy } };
+  const colours = colour === "registered" ? colour : colour === "rgb";
+  return { points: { frame, element, colours, cx, cy } };
 }

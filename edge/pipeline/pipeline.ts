@@ -43,7 +43,7 @@ export interface PipelineOptions {
   /** Ends the run after this many computed frames. */
   frames?: number;
   onFrame?: (frame: ComputedFrame) => void;
-  onDegraded?: (reason: string | undefined) => void;
+  onDegraded?: (reason: string | undefined, code?: string) => void;
   /** A frame was lost with its backend; the engine's info says what computes now. */
   onBackendLost?: (reason: string) => void;
   onWarning?: (message: string) => void;
@@ -107,7 +107,7 @@ export class Pipeline {
       this.#settle = { resolve, reject };
       this.#options.source.start({
         onPair: (pair) => this.#take(pair),
-        onDegraded: (reason) => this.#options.onDegraded?.(reason),
+        onDegraded: (reason, code) => this.#options.onDegraded?.(reason, code),
         onWarning: (message) => this.#options.onWarning?.(message),
         onEnd: () => this.#end(),
         onError: (error) => this.#fail(error),
@@ -194,6 +194,7 @@ export class Pipeline {
         pair.right.data,
         (error, result) => this.#computed(index, pair, arrivedNs, error, result),
         follows,
+        pair.other?.data,
       );
     } catch (error) {
       this.#computing -= 1;
@@ -252,6 +253,7 @@ export class Pipeline {
       rightTimestampNs: pair.right.timestampNs,
       leftSequence: pair.left.sequence,
       rightSequence: pair.right.sequence,
+      other: pair.other && { timestampNs: pair.other.timestampNs, sequence: pair.other.sequence },
       images: pair,
       arrivedNs,
     };

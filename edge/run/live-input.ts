@@ -31,13 +31,13 @@ const LAYOUT = [
 ] as const;
 
 const isSameLayout = (one: SourceDescription, other: SourceDescription): boolean =>
-  LAYOUT.every((key) => one[key] === other[key]);
+  LAYOUT.every((key) => one[key] === other[key]) && JSON.stringify(one.other) === JSON.stringify(other.other);
 
 /** Devices that this configuration opens, by the name of their node. */
 function inputDevices({ source }: Config): string[] {
   if (source.kind !== "v4l2") return [];
-  const { left, right, sideBySide } = source.v4l2;
-  return [left, right, sideBySide].flatMap((path) => {
+  const { left, right, sideBySide, other } = source.v4l2;
+  return [left, right, sideBySide, other.device].flatMap((path) => {
     if (path === undefined) return [];
     try {
       return [realpathSync(path)];

@@ -254,7 +254,7 @@ function joinPipeline(
     sinks: [...outputs.sinks, snapshots.sink],
     computed: () => engine.computed,
     onRest: () => engine.rest(),
-    onDegraded: (reason) => runtime.degraded(reason),
+    onDegraded: (reason, code) => runtime.degraded(reason, code),
     onBackendLost: (reason) => runtime.backendLost(reason),
     onWarning: (text) => runtime.notice(text),
     onFrame: (frame) => runtime.frameDone(frame),

@@ -17,11 +17,12 @@ export class RunState {
   readonly #conditions: StateConditions;
   readonly #publish: (state: DeviceState, reason: string, code?: string) => void;
   #sourceProblem: string | undefined;
+  #sourceCode: string | undefined;
   #backendLoss: string | undefined;
   #backendCode: string | undefined;
   #running = false;
 
-  /** @param publish called for every state; `code` is the code of the rig's problem */
+  /** @param publish called for every state; `code` is the code of the problem, if it has one */
   constructor(
     conditions: StateConditions,
     publish: (state: DeviceState, reason: string, code?: string) => void,
@@ -40,9 +41,10 @@ export class RunState {
     this.#running = false;
   }
 
-  /** @param problem undefined: the source has recovered */
-  setSourceProblem(problem: string | undefined): void {
+  /** @param problem undefined: the source has recovered. @param code classifies the cause, if it is known */
+  setSourceProblem(problem: string | undefined, code?: string): void {
     this.#sourceProblem = problem;
+    this.#sourceCode = code;
     this.update("the source delivers again");
   }
 
@@ -71,7 +73,16 @@ export class RunState {
     const problem = this.#sourceProblem ?? loss ?? this.#conditions.outputProblem();
     const rig = problem === undefined ? this.#conditions.rigProblem() : undefined;
     const degraded = problem ?? rig?.text;
-    const code = problem !== undefined && problem === loss ? this.#backendCode : rig?.code;
-    this.#publish(degraded === undefined ? "online" : "degraded", degraded ?? reason, code);
+    this.#publish(
+      degraded === undefined ? "online" : "degraded",
+      degraded ?? reason,
+      this.#code(loss) ?? rig?.code,
+    );
+  }
+
+  /** Returns the code of the problem that is published first, if it has one. */
+  #code(loss: string | undefined): string | undefined {
+    if (this.#sourceProblem !== undefined) return this.#sourceCode;
+    return loss === undefined ? undefined : this.#backendCode;
   }
 }

@@ -194,9 +194,9 @@ export class Runtime {
   }
 
   /** The source went bad, or recovered (undefined). */
-  degraded(reason: string | undefined): void {
-    this.#state.setSourceProblem(reason);
-    if (reason !== undefined) this.notice(reason);
+  degraded(reason: string | undefined, code?: string): void {
+    this.#state.setSourceProblem(reason, code);
+    if (reason !== undefined) this.notice(code === undefined ? reason : `${reason} (${code})`);
   }
 
   /** The run fell asleep or woke up. */

@@ -31,7 +31,7 @@ class Feed {
   /** The newest pair that arrived before a consumer did. */
   #held: FramePair | undefined;
   #passedOver = 0;
-  #degraded: string | undefined;
+  #degraded: [reason: string, code?: string] | undefined;
   #warnings: string[] = [];
   #end: { error?: Error } | undefined;
   #started = false;
@@ -50,9 +50,9 @@ class Feed {
     this.#started = true;
     this.source.start({
       onPair: (pair) => this.#take(pair),
-      onDegraded: (reason) => {
-        this.#degraded = reason;
-        this.#events?.onDegraded(reason);
+      onDegraded: (reason, code) => {
+        this.#degraded = reason === undefined ? undefined : code === undefined ? [reason] : [reason, code];
+        this.#events?.onDegraded(reason, code);
       },
       onWarning: (message) => {
         if (this.#events === undefined) this.#warnings.push(message);
@@ -114,7 +114,7 @@ class Feed {
     if (this.#held !== undefined) return;
     if (this.#end !== undefined)
       throw new DepthwattError("SOURCE_EMPTY", "expected at least one pair of the new source, got none");
-    const why = this.#degraded === undefined ? "" : `: ${this.#degraded}`;
+    const why = this.#degraded === undefined ? "" : `: ${this.#degraded[0]}`;
     throw new DepthwattError(
       "DEVICE_UNAVAILABLE",
       `expected a pair of the new source within ${limitMs / 1000} s, got none${why}`,
@@ -126,7 +126,7 @@ class Feed {
     this.#events = events;
     if (this.#passedOver > 0) this.#onDropped(this.#passedOver, "sourceChanged");
     for (const warning of this.#warnings.splice(0)) events.onWarning?.(warning);
-    if (this.#degraded !== undefined) events.onDegraded(this.#degraded);
+    if (this.#degraded !== undefined) events.onDegraded(...this.#degraded);
     const held = this.#held;
     this.#held = undefined;
     if (held !== undefined) events.onPair(held);

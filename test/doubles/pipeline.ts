@@ -113,6 +113,7 @@ export class HandEngine implements NativeEngine {
       voxels: new Int16Array(0),
       registered: new Uint16Array(0),
       registeredConfidence: new Uint8Array(0),
+      registeredImage: new Uint8Array(0),
       floor: new Float64Array(0),
       grid: new Uint8Array(0),
       disparityQ4: new Int16Array(8),

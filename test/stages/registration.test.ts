@@ -27,6 +27,9 @@ interface Call {
   focalPixels?: number;
   baselineMetres?: number;
   disparityOffsetPixels?: number;
+  /** The other camera's image, one or three bytes a pixel; with it, points of so many bytes get colours. */
+  pixels?: Uint8Array;
+  pointBytes?: number;
 }
 
 /** f B = 50 m px: 50 px is 1 m. */
@@ -37,6 +40,7 @@ function register(variant: string, camera: Camera, call: Call) {
   const out = {
     millimetres: new Uint16Array(pixels).fill(7),
     registeredConfidence: new Uint8Array(pixels).fill(7),
+    points: new Uint8Array(call.disparityQ4.length * (call.pointBytes ?? 0)).fill(7),
   };
   const confidence = new Uint8Array(call.disparityQ4.length).fill(200);
   const height = call.disparityQ4.length / call.width;
@@ -182,6 +186,58 @@ describe.each(forms)("registration, %s: by hand", (variant) => {
   });
 });
 
+describe.each(forms)("colours of points, %s: by hand", (variant) => {
+  /** Returns blue, green, red and the last byte of every point, and checks that the bytes before them stay. */
+  function colours(camera: Camera, call: Call, pointBytes: number): number[][] {
+    const { points } = register(variant, camera, { ...call, pointBytes });
+    return Array.from(call.disparityQ4, (_, i) => {
+      const point = [...points.subarray(i * pointBytes, (i + 1) * pointBytes)];
+      expect(new Set(point.slice(0, -4))).toEqual(new Set([7]));
+      return point.slice(-4);
+    });
+  }
+
+  test.each([10, 16])("the pixel that a point falls on, blue first, of points of %i bytes", (pointBytes) => {
+    // Of the right image: 3 - 1.5 px is pixel 2, 4 - 4 px pixel 0, pixel 1 leaves it.
+    const pixels = Uint8Array.from({ length: 15 }, (_, i) => 10 + i);
+    const call = { width: 5, disparityQ4: Int16Array.of(INVALID, 32, INVALID, 24, 64), pixels };
+    expect(colours(same(5, 1, -1), call, pointBytes)).toEqual([
+      [0, 0, 0, 0],
+      [0, 0, 0, 0],
+      [0, 0, 0, 0],
+      [18, 17, 16, 255],
+      [12, 11, 10, 255],
+    ]);
+    const grey = { ...call, pixels: Uint8Array.of(1, 2, 3, 4, 5) };
+    expect(colours(same(5, 1, -1), grey, pointBytes).slice(3)).toEqual([
+      [3, 3, 3, 255],
+      [1, 1, 1, 255],
+    ]);
+  });
+
+  test("a point behind another has none; 15/16 of its depth is not behind", () => {
+    // All columns fall into pixel 0. 240, 256 and 257 sixteenths are 1024, 960 and 956 mm.
+    const camera = { ...same(1), matrix: Float64Array.of(0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0) };
+    const rig = { focalPixels: 16, baselineMetres: 0.96, pixels: Uint8Array.of(9) };
+    const seen = (...sixteenths: number[]) =>
+      colours(camera, { ...rig, width: sixteenths.length, disparityQ4: Int16Array.from(sixteenths) }, 16).map(
+        (one) => one[3],
+      );
+    expect(seen(240, 256)).toEqual([255, 255]);
+    expect(seen(240, 257)).toEqual([0, 255]);
+    expect(seen(257, 60, 240)).toEqual([255, 0, 0]);
+  });
+
+  test("where filling cannot tell a seen pixel from a filled one there is none", () => {
+    const call = { width: 3, disparityQ4: new Int16Array(3).fill(800), pixels: Uint8Array.of(1, 2, 3) };
+    const confidence = Uint8Array.of(0, 9, 0);
+    expect(colours(same(3), { ...call, confidence, fill: true }, 16).map((one) => one[3])).toEqual([
+      0, 255, 0,
+    ]);
+    expect(colours(same(3), { ...call, confidence }, 16).map((one) => one[3])).toEqual([255, 255, 255]);
+  });
+});
+
 /** A camera of any pose and lens that sees something of an image. */
 function anyCamera(random: Random, width: number): Camera {
   const some = (size: number) => (size * random.whole(-1000, 1000)) / 1000;
@@ -223,6 +279,12 @@ describe.each(variants)("registration, %s: the definition's bits", (variant) => 
         confidence: random.fill(new Uint8Array(width * height), 0, 255),
         fill: random.whole(0, 1) === 1,
         disparityOffsetPixels: random.whole(0, 1) * 0.37,
+        pointBytes: random.whole(0, 1) === 0 ? 10 : 16,
+        pixels: random.fill(
+          new Uint8Array((random.whole(0, 1) === 0 ? 3 : 1) * camera.width * camera.height),
+          0,
+          255,
+        ),
       };
       for (let i = 0; i < width * height; i += 9) call.disparityQ4[i] = INVALID;
       const expected = register("reference", camera, call);
@@ -231,6 +293,7 @@ describe.each(variants)("registration, %s: the definition's bits", (variant) => 
         const what = `${width}x${height} into ${camera.width}x${camera.height}`;
         expectSameImage(got.millimetres, expected.millimetres, camera.width, what);
         expectSameImage(got.registeredConfidence, expected.registeredConfidence, camera.width, what);
+        expectSameImage(got.points, expected.points, width * call.pointBytes, what);
       }
     }
   });

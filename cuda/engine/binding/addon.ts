@@ -47,7 +47,7 @@ export interface NativeSession {
    */
   readonly outcomes: Float64Array;
   setRightMap(call: { map: Int32Array }): void;
-  submit(slot: number, left: Uint8Array, right: Uint8Array, follows: boolean): void;
+  submit(slot: number, left: Uint8Array, right: Uint8Array, follows: boolean, registered?: Uint8Array): void;
   close(): void;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // createEngine: a NativeEngine from the addon's Session, its slots' memory and the bookkeeping of who waits for which slot.
 import { markAsUntransferable } from "node:worker_threads";
-import { allocate, DepthwattError, type ErrorCode } from "../../../core/index.js";
+import { allocate, DepthwattError, type ErrorCode, hasColours } from "../../../core/index.js";
 import { STAGE_NAMES } from "../../matchers.js";
 import {
   engineAddon,
@@ -19,6 +19,7 @@ import {
   FLOOR_NUMBERS,
   type FrameResult,
   type NativeEngine,
+  type PointsParameters,
   perCause,
   pointBytes,
   type RegistrationParameters,
@@ -60,6 +61,7 @@ function allocateSlot(options: EngineOptions, encodedBytes: (encoding: "rvl" | "
     registeredConfidence: memory(
       options.registration === undefined ? 0 : registeredPixels(options.registration),
     ),
+    registeredImage: memory(registeredImageBytes(options.registration)),
     floor: memory(options.floor === undefined ? 0 : 8 * FLOOR_NUMBERS),
     grid: memory(options.grid === undefined ? 0 : options.grid.aheadCells * options.grid.leftCells),
     voxels: memory(options.voxels === undefined ? 0 : VOXEL_BYTES * (pixels + 1)),
@@ -68,6 +70,11 @@ function allocateSlot(options: EngineOptions, encodedBytes: (encoding: "rvl" | "
 }
 
 const registeredPixels = ({ width, height }: RegistrationParameters) => width * height;
+
+function registeredImageBytes(registration: RegistrationParameters | undefined): number {
+  if (registration?.image === undefined) return 0;
+  return (hasColours(registration.image.format) ? 3 : 1) * registeredPixels(registration);
+}
 
 function createViews(memory: SlotMemory): EngineSlot {
   const at = ENCODED_HEADROOM_BYTES;
@@ -84,6 +91,7 @@ function createViews(memory: SlotMemory): EngineSlot {
     voxels: new Int16Array(memory.voxels, at),
     registered: new Uint16Array(memory.registered, at),
     registeredConfidence: new Uint8Array(memory.registeredConfidence, at),
+    registeredImage: new Uint8Array(memory.registeredImage, at),
     floor: new Float64Array(memory.floor, at),
     grid: new Uint8Array(memory.grid, at),
   };
@@ -96,10 +104,13 @@ function toNative(options: EngineOptions): NativeOptions {
     ...rest,
     match: { ...options.match, denoise },
     rectify: { verticalOffset, blackLevel },
-    ...(points && { points: { ...points, colour: points.colours ? "rgb" : "grey" } }),
+    ...(points && { points: { ...points, colour: pointColour(points) } }),
     ...(repeatStage && { repeatStage: { ...repeatStage, stage: STAGE_NAMES.indexOf(repeatStage.stage) } }),
   };
 }
+
+const pointColour = ({ colours }: PointsParameters) =>
+  colours === "registered" ? colours : colours ? "rgb" : "grey";
 
 const kept = new WeakSet<ArrayBufferLike>();
 
@@ -118,6 +129,7 @@ interface Waiting {
   /** The images, so that they live until the frame is done. */
   left: Uint8Array;
   right: Uint8Array;
+  registered?: Uint8Array | undefined;
 }
 
 /**
@@ -178,22 +190,30 @@ class SessionEngine implements NativeEngine {
     return this.#whyCpu === undefined ? info : { ...info, backendReason: this.#whyCpu };
   }
 
-  submit(slot: number, left: Uint8Array, right: Uint8Array, onDone: Waiting["onDone"], follows = true): void {
+  submit(
+    slot: number,
+    left: Uint8Array,
+    right: Uint8Array,
+    onDone: Waiting["onDone"],
+    follows = true,
+    registered?: Uint8Array,
+  ): void {
     try {
-      this.#session.submit(slot, left, right, follows);
+      this.#session.submit(slot, left, right, follows, registered);
       keepHere(left);
       keepHere(right);
+      if (registered !== undefined) keepHere(registered);
     } catch (error) {
       throw coded(error);
     }
-    this.#waiting[slot] = { onDone, left, right };
+    this.#waiting[slot] = { onDone, left, right, registered };
   }
 
-  compute(left: Uint8Array, right: Uint8Array): Promise<FrameResult> {
+  compute(left: Uint8Array, right: Uint8Array, registered?: Uint8Array): Promise<FrameResult> {
     return new Promise((resolve, reject) => {
-      this.submit(0, left, right, (error, result) =>
-        error === null ? resolve(structuredClone(result)) : reject(error),
-      );
+      const onDone: Waiting["onDone"] = (error, result) =>
+        error === null ? resolve(structuredClone(result)) : reject(error);
+      this.submit(0, left, right, onDone, true, registered);
     });
   }
 

@@ -40,8 +40,8 @@ export interface PointsParameters {
   frame: PointFrame;
   /** float32: metres, NaN = none. int16: millimetres, -32768 = none. */
   element: "float32" | "int16";
-  /** Each point has its colour, not its grey alone; needs a left image with colours. */
-  colours: boolean;
+  /** Each point has its colour, not its grey alone; needs a left image with colours. registered: `registration` with images. */
+  colours: boolean | "registered";
   /** Principal point of the rectified left image, pixels. */
   cx: number;
   cy: number;
@@ -89,6 +89,8 @@ export interface RegistrationParameters {
   gridHeight?: number;
   /** Fills holes with the farthest depth around them. */
   fill: boolean;
+  /** The form of the camera's captured images, which submit() gets with pairs. Absent: none come. */
+  image?: { format: PixelFormat; strideBytes: number };
 }
 
 /** The floor of each frame: cuda/output/floor/floor.h has the definition. */
@@ -225,6 +227,8 @@ export interface EngineSlot {
   readonly registered: Uint16Array;
   /** The confidence of the same pixels; 0 where there is no depth, or a filled one. */
   readonly registeredConfidence: Uint8Array;
+  /** The image of that camera: RGB if its format has colours, else grey; that of this frame only if submit() got one. */
+  readonly registeredImage: Uint8Array;
   /** FLOOR_NUMBERS numbers of the floor; empty unless asked for. */
   readonly floor: Float64Array;
   /** [aheadCells][leftCells]: 0 unknown, 1 free, 2 occupied, 3 drop-off; empty unless asked for. */
@@ -325,7 +329,8 @@ export interface NativeEngine {
    */
   readonly stageMilliseconds: Float64Array;
   /**
-   * Starts one frame; the caller keeps `left` and `right` alive and unchanged until onDone. At most `slots` frames are
+   * Starts one frame; the caller keeps the images alive and unchanged until onDone. `registered` is the image of the camera of
+   * `registration`, if one belongs to this pair. At most `slots` frames are
    * queued, computed in order on native threads. onDone is called on the JavaScript thread, in the order of submission. With
    * Set `follows` to false if this pair does not come directly after the previous one, for example after the source changed:
    * stages then clear what they remember of earlier frames (refine.temporal). With
@@ -338,12 +343,13 @@ export interface NativeEngine {
     right: Uint8Array,
     onDone: (error: Error | null, result: FrameResult) => void,
     follows?: boolean,
+    registered?: Uint8Array,
   ): void;
   /**
    * One frame in slot 0, automatically: submit() as a promise.
    * @throws DepthwattError as submit() and onDone
    */
-  compute(left: Uint8Array, right: Uint8Array): Promise<FrameResult>;
+  compute(left: Uint8Array, right: Uint8Array, registered?: Uint8Array): Promise<FrameResult>;
   /**
    * Reads the right image through this map from the next frame on. The map has the size of the present one.
    * @throws DepthwattError ENGINE_PARAMETER: another size, or an engine without maps; ENGINE_FAILED after close()

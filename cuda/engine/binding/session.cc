@@ -11,6 +11,7 @@
 
 #include "../engine.h"
 #include "../frame_threads.h"
+#include "../registered_image.h"
 #include "../../../core/napi/arguments.h"
 #include "../../../core/napi/call.h"
 #include "../../../core/napi/errors.h"
@@ -71,6 +72,7 @@ class Session : public Napi::ObjectWrap<Session> {
   void bindSlot(int slot, const Napi::Object& memory);
   void requireSlotMemory(int slot);
   void bindInput(const Napi::Value& list);
+  const uint8_t* registeredInput(const Napi::Value& value) const;
   void deliver();
   double* outcomeNumbers(napi_env env) const;
   void shutDown();
@@ -78,7 +80,7 @@ class Session : public Napi::ObjectWrap<Session> {
 
   std::unique_ptr<Engine> engine_;
   int slotCount_ = 0;
-  size_t leftBytes_ = 0, rightBytes_ = 0;
+  size_t leftBytes_ = 0, rightBytes_ = 0, registeredBytes_ = 0;
   FrameThreads frames_;
   bool closed_ = false;
   int outstanding_ = 0;  // submitted and not yet reported to JavaScript
@@ -114,6 +116,7 @@ Session::Session(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Session>(inf
   // Ask the engine, not the options: a given engine may have been opened with others.
   leftBytes_ = inputBytes(engine_->parameters(), 0);
   rightBytes_ = inputBytes(engine_->parameters(), 1);
+  registeredBytes_ = registeredInputBytes(engine_->parameters());
   for (int slot = 0; slot < slotCount_; ++slot) {
     const Napi::Value one = memory.Get(static_cast<uint32_t>(slot));
     if (!one.IsObject()) throw errorFrom(env, Status::error(Code::kParameter, "Expected an object for slot %d.", slot));
@@ -211,6 +214,7 @@ void Session::bindSlot(int slot, const Napi::Object& memory) {
   const size_t others = p.registers ? static_cast<size_t>(p.registration.width) * p.registration.height : 0;
   output.registered = reinterpret_cast<uint16_t*>(take("registered", others * sizeof(uint16_t)));
   output.registeredConfidence = take("registeredConfidence", others);
+  output.registeredImage = take("registeredImage", registeredImageBytes(p));
   output.floor = reinterpret_cast<double*>(take("floor", p.findsFloor ? kFloorNumbers * sizeof(double) : 0));
   output.grid = take("grid", p.makesGrid ? gridCells(p.grid) : 0);
   engine_->attach(output);
@@ -245,8 +249,25 @@ void Session::requireSlotMemory(int slot) {
   check("voxels", output.voxels);
   check("registered", output.registered);
   check("registeredConfidence", output.registeredConfidence);
+  check("registeredImage", output.registeredImage);
   check("floor", output.floor);
   check("grid", output.grid);
+}
+
+/// Returns the image of the registered camera, null if there is none or the engine takes none.
+const uint8_t* Session::registeredInput(const Napi::Value& value) const {
+  if (value.IsUndefined() || registeredBytes_ == 0) return nullptr;
+  const bool isArray = value.IsTypedArray();
+  const size_t found = isArray ? value.As<Napi::TypedArray>().ByteLength() : 0;
+  if (!isArray || found < registeredBytes_) {
+    throw errorFrom(value.Env(),
+                    Status::error(Code::kParameter,
+                                  "Expected a Uint8Array of at least %zu bytes for the registered camera's image, got %zu.",
+                                  registeredBytes_, found));
+  }
+  auto bytes = value.As<Napi::Uint8Array>();
+  requireFixedSize(bytes.ArrayBuffer(), "registered");
+  return bytes.Data();
 }
 
 void Session::submit(const Napi::CallbackInfo& info) {
@@ -270,6 +291,7 @@ void Session::submit(const Napi::CallbackInfo& info) {
   input.left = left.Data();
   input.right = right.Data();
   input.follows = info[3].IsUndefined() || info[3].ToBoolean();
+  input.registered = registeredInput(info[4]);
   if (!frames_.submit(slot, input))
     throw errorFrom(env, Status::error(Code::kParameter, "Expected a free slot, slot %d is still in use.", slot));
   ++outstanding_;

@@ -98,6 +98,15 @@ void readRegistration(const Napi::Object& object, RegistrationParameters* parame
   parameters->grid.assign(nodes, nodes + count);
 }
 
+/// Reads the form of the other camera's images, if frames bring them.
+void readRegisteredImage(const Napi::Object& registration, RegistrationParameters* parameters) {
+  if (registration.Get("image").IsUndefined()) return;
+  const Napi::Object image = readObject(registration, "image");
+  parameters->hasImage = true;
+  parameters->format = readFormat(image, "format");
+  parameters->strideBytes = static_cast<size_t>(readInteger(image, "strideBytes", 1, kAnyInt));
+}
+
 /// Reads the floor's settings, with the geometry's values.
 FloorSettings readFloor(const Napi::Object& object, const DepthGeometry& geometry) {
   FloorSettings floor;
@@ -212,7 +221,10 @@ EngineParameters readEngineParameters(const Napi::Object& options) {
     const Napi::Object points = readObject(options, "points");
     p.points.frame = p.at("points.frame") == 0 ? PointFrame::kCamera : PointFrame::kRobot;
     p.points.element = p.at("points.element") == 0 ? PointElement::kF32 : PointElement::kI16;
-    p.points.colours = p.at("points.colour") != 0;
+    // Points of float32 have room for a colour anyway.
+    const int32_t colour = p.at("points.colour");
+    p.points.fromRegistered = colour == 2;
+    p.points.colours = colour == 1 || (colour == 2 && p.points.element == PointElement::kI16);
     p.points.cx = readNumber(points, "cx");
     p.points.cy = readNumber(points, "cy");
     p.points.focalPixels = p.geometry.focalPixels;
@@ -235,6 +247,7 @@ EngineParameters readEngineParameters(const Napi::Object& options) {
     p.registration.baselineMetres = p.geometry.baselineMetres;
     p.registration.disparityOffsetPixels = p.geometry.disparityOffsetPixels;
     p.registration.fill = p.at("registration.fill") != 0;
+    readRegisteredImage(readObject(options, "registration"), &p.registration);
   }
   p.findsFloor = !options.Get("floor").IsUndefined();
   if (p.findsFloor) p.floor = readFloor(readObject(options, "floor"), p.geometry);

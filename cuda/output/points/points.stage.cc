@@ -16,14 +16,17 @@ constexpr Setting kSettings[] = {
     word("points.element", "float32 int16",
          "Number format. float32: metres; int16: millimetres, half the bytes, no point beyond 32.767 m.")
         .restart(),
-    word("points.colour", "grey rgb", "Colour of each point. rgb needs a left camera with colours.").restart(),
+    word("points.colour", "grey rgb registered",
+         "Colour of each point. rgb needs a left camera with colours; registered takes the image of registration.camera, "
+         "where that camera sees the point.")
+        .restart(),
 };
 
 Status check(const EngineParameters& p) {
   if (p.makesPoints && !p.hasGeometry) {
     return Status::error(Code::kParameter, "Points need a geometry (focal length, baseline), got none.");
   }
-  if (needsPointColours(p) && !hasColours(p.leftFormat)) {
+  if (needsPointColours(p) && !p.points.fromRegistered && !hasColours(p.leftFormat)) {
     return Status::error(Code::kParameter, "Points with colours need a left image with colours.");
   }
   return {};

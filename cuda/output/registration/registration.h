@@ -18,6 +18,11 @@
 // in   disparityQ4 [height][width] int16; confidence [height][width] uint8
 // out  millimetres [outHeight][outWidth] uint16, 0: none; confidence the same uint8, 0 where there is no depth or a filled one
 // edge pixels outside the other image count as without value.   ties see above.   same bits on every backend.
+//
+// Points take their colours from an image of the other camera in the opposite direction: a point has the colour of the pixel that it is
+// projected into, unless that pixel has no depth, or one nearer than 15/16 of the point's, or with `fill` confidence 0.
+// in   disparityQ4 as above; millimetres and confidence as above, the results of the same frame; the image [outHeight][outWidth]
+// out  blue, green, red, 255 in the last four bytes of every point [height][width]; four times 0: no colour
 #pragma once
 
 #include <algorithm>
@@ -117,6 +122,18 @@ void registrationReference(const RegistrationPlan& plan, ImageView<const int16_t
                            ImageView<const uint8_t> confidence, ImageView<uint16_t> millimetres,
                            ImageView<uint8_t> registeredConfidence);
 
+/// An image of the other camera, and the depth that was registered into it.
+struct RegisteredImages {
+  ImageView<const uint16_t> millimetres;
+  ImageView<const uint8_t> confidence;
+  ImageView<const Rgb8> rgb;  ///< no data: grey
+  ImageView<const uint8_t> grey;
+};
+
+/// The definition of colours of points. @param points width * height * pointBytes
+void registeredColoursReference(const RegistrationPlan& plan, ImageView<const int16_t> disparityQ4,
+                                const RegisteredImages& images, uint8_t* points, size_t pointBytes);
+
 /// Returns the pixels of the depth buffer of the fast forms, which has a border of one pixel that stays kNoDepth.
 inline size_t bufferPixels(const RegistrationPlan& plan) {
   return static_cast<size_t>(plan.outWidth + 2) * static_cast<size_t>(plan.outHeight + 2);
@@ -131,10 +148,14 @@ using ResolveRows = void (*)(const RegistrationPlan& plan, const uint32_t* buffe
                              int32_t endRow);
 using WriteRows = void (*)(const RegistrationPlan& plan, const uint32_t* visible, ImageView<uint16_t> millimetres,
                            ImageView<uint8_t> registeredConfidence, int32_t firstRow, int32_t endRow);
+using ColourRows = void (*)(const RegistrationPlan& plan, ImageView<const int16_t> disparityQ4,
+                            const RegisteredImages& images, uint8_t* points, size_t pointBytes, int32_t firstRow,
+                            int32_t endRow);
 struct RegistrationKernels {
   ProjectRows project;
   ResolveRows resolve;
   WriteRows write;
+  ColourRows colour;
 };
 
 }  // namespace depthwatt

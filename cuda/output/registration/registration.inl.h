@@ -84,33 +84,59 @@ inline void keepNearest(uint32_t* at, uint32_t value) {
   while (value < found && !__atomic_compare_exchange_n(at, &found, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
 }
 
+/// Calls use(x, place, millimetres) for every pixel of a row that has a place in the other image.
+template <class Use>
+inline void projectRow(const RegistrationPlan& plan, ImageView<const int16_t> disparityQ4, int32_t y, const Use& use) {
+  ProjectedChunk chunk;
+  int16_t padded[kChunk];
+  const int16_t* const row = disparityQ4.row(y);
+  for (int32_t x = 0; x < disparityQ4.width; x += kChunk) {
+    const int32_t count = disparityQ4.width - x < kChunk ? disparityQ4.width - x : kChunk;
+    const int16_t* from = row + x;
+    if (count < kChunk) {
+      for (int32_t i = 0; i < kChunk; ++i) padded[i] = i < count ? from[i] : kInvalidDisparity;
+      from = padded;
+    }
+    projectChunk(plan, from, x, y, &chunk);
+    for (int32_t i = 0; i < count; ++i) {
+      const int32_t millimetres = chunk.millimetres[i];
+      if (millimetres < 1 || millimetres > 65535) continue;
+      int32_t p = chunk.p[i], q = chunk.q[i];
+      if (plan.grid != nullptr && !distortPosition(plan, &p, &q)) continue;
+      const int32_t column = (p + 16) >> 5, line = (q + 16) >> 5;
+      if (column < 0 || line < 0 || column >= plan.outWidth || line >= plan.outHeight) continue;
+      use(x + i, column, line, millimetres);
+    }
+  }
+}
+
 void projectRows(const RegistrationPlan& plan, ImageView<const int16_t> disparityQ4,
                  ImageView<const uint8_t> confidence, uint32_t* buffer, int32_t firstRow, int32_t endRow) {
   const size_t strideValues = static_cast<size_t>(plan.outWidth) + 2;
-  ProjectedChunk chunk;
-  int16_t padded[kChunk];
   for (int32_t y = firstRow; y < endRow; ++y) {
-    const int16_t* const row = disparityQ4.row(y);
     const uint8_t* const sure = confidence.row(y);
-    for (int32_t x = 0; x < disparityQ4.width; x += kChunk) {
-      const int32_t count = disparityQ4.width - x < kChunk ? disparityQ4.width - x : kChunk;
-      const int16_t* from = row + x;
-      if (count < kChunk) {
-        for (int32_t i = 0; i < kChunk; ++i) padded[i] = i < count ? from[i] : kInvalidDisparity;
-        from = padded;
-      }
-      projectChunk(plan, from, x, y, &chunk);
-      for (int32_t i = 0; i < count; ++i) {
-        const int32_t millimetres = chunk.millimetres[i];
-        if (millimetres < 1 || millimetres > 65535) continue;
-        int32_t p = chunk.p[i], q = chunk.q[i];
-        if (plan.grid != nullptr && !distortPosition(plan, &p, &q)) continue;
-        const int32_t column = (p + 16) >> 5, line = (q + 16) >> 5;
-        if (column < 0 || line < 0 || column >= plan.outWidth || line >= plan.outHeight) continue;
-        keepNearest(buffer + (static_cast<size_t>(line) + 1) * strideValues + static_cast<size_t>(column) + 1,
-                    static_cast<uint32_t>(millimetres) * 256 + 255 - sure[x + i]);
-      }
-    }
+    projectRow(plan, disparityQ4, y, [=](int32_t x, int32_t column, int32_t line, int32_t millimetres) {
+      keepNearest(buffer + (static_cast<size_t>(line) + 1) * strideValues + static_cast<size_t>(column) + 1,
+                  static_cast<uint32_t>(millimetres) * 256 + 255 - sure[x]);
+    });
+  }
+}
+
+void colourRows(const RegistrationPlan& plan, ImageView<const int16_t> disparityQ4, const RegisteredImages& images,
+                uint8_t* points, size_t pointBytes, int32_t firstRow, int32_t endRow) {
+  const auto width = static_cast<size_t>(disparityQ4.width);
+  for (int32_t y = firstRow; y < endRow; ++y) {
+    uint8_t* const colours = points + (static_cast<size_t>(y) * width + 1) * pointBytes - 4;
+    for (size_t x = 0; x < width; ++x) std::memset(colours + x * pointBytes, 0, 4);
+    projectRow(plan, disparityQ4, y, [&](int32_t x, int32_t column, int32_t line, int32_t millimetres) {
+      const int32_t depth = images.millimetres.row(line)[column];
+      if (depth == 0 || 16 * depth < 15 * millimetres) return;
+      if (plan.fill && images.confidence.row(line)[column] == 0) return;
+      const uint8_t* const grey = images.rgb.data == nullptr ? images.grey.row(line) + column : nullptr;
+      const Rgb8 rgb = grey != nullptr ? Rgb8{*grey, *grey, *grey} : images.rgb.row(line)[column];
+      const uint8_t bytes[4] = {rgb.blue, rgb.green, rgb.red, 255};
+      std::memcpy(colours + static_cast<size_t>(x) * pointBytes, bytes, 4);
+    });
   }
 }
 
@@ -165,4 +191,4 @@ void writeRows(const RegistrationPlan& plan, const uint32_t* visible, ImageView<
 
 }  // namespace
 
-DEPTHWATT_VECTOR_CODE(RegistrationKernels, projectRows, resolveRows, writeRows)
+DEPTHWATT_VECTOR_CODE(RegistrationKernels, projectRows, resolveRows, writeRows, colourRows)

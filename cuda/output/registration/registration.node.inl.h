@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // native.stages.registration({variant, width, height, focalPixels, baselineMetres, disparityOffsetPixels, fill: boolean,
 //                            disparityQ4: Int16Array, confidence: Uint8Array, millimetres: Uint16Array,
-//                            registeredConfidence: Uint8Array, threads?},
+//                            registeredConfidence: Uint8Array, threads?, pixels?: Uint8Array (grey or rgb8), points?: Uint8Array,
+//                            pointBytes?},
 //                            {width, height, matrix: Float64Array(12), grid?: Int32Array, gridX, gridY, gridWidth, gridHeight})
 #include "registration.h"
 
@@ -13,6 +14,31 @@
 
 namespace depthwatt {
 namespace {
+
+/// The colours of points, if the call has pixels.
+struct ColourCall {
+  RegisteredImages images;
+  uint8_t* points = nullptr;
+  size_t pointBytes = 0;
+};
+
+ColourCall readColours(const Napi::Object& call, const RegistrationPlan& plan, ImageView<const int16_t> disparityQ4,
+                       ImageView<const uint16_t> millimetres, ImageView<const uint8_t> confidence) {
+  ColourCall colours;
+  if (call.Get("pixels").IsUndefined()) return colours;
+  const size_t pixels = static_cast<size_t>(plan.outWidth) * static_cast<size_t>(plan.outHeight);
+  const Napi::Value value = call.Get("pixels");
+  const bool rgb = value.IsTypedArray() && value.As<Napi::TypedArray>().ByteLength() == 3 * pixels;
+  const auto* bytes = readElements<const uint8_t>(call, "pixels", rgb ? 3 * pixels : pixels);
+  colours.images = {millimetres, confidence, {}, {}};
+  if (rgb) colours.images.rgb = packedView(reinterpret_cast<const Rgb8*>(bytes), plan.outWidth, plan.outHeight);
+  else colours.images.grey = packedView(bytes, plan.outWidth, plan.outHeight);
+  colours.pointBytes = static_cast<size_t>(readInteger(call, "pointBytes", 4, 64));
+  colours.points = readElements<uint8_t>(
+      call, "points",
+      static_cast<size_t>(disparityQ4.width) * static_cast<size_t>(disparityQ4.height) * colours.pointBytes);
+  return colours;
+}
 
 Napi::Value registration(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
@@ -32,8 +58,11 @@ Napi::Value registration(const Napi::CallbackInfo& info) {
       packedView(readElements<uint8_t>(call, "registeredConfidence", pixels), parameters.width, parameters.height);
   RegistrationPlan plan;
   throwUnlessOk(info.Env(), makeRegistrationPlan(parameters, disparityQ4.width, disparityQ4.height, &plan));
+  const ColourCall colours = readColours(call, plan, disparityQ4, millimetres.asConst(), sure.asConst());
   if (variant.isReference) {
     registrationReference(plan, disparityQ4, confidence, millimetres, sure);
+    if (colours.points != nullptr)
+      registeredColoursReference(plan, disparityQ4, colours.images, colours.points, colours.pointBytes);
     return Napi::String::New(info.Env(), variant.name());
   }
   const RegistrationKernels& kernels = kernelsFor<RegistrationKernels>(variant.set);
@@ -46,6 +75,11 @@ Napi::Value registration(const Napi::CallbackInfo& info) {
                [&](int32_t first, int32_t end) { kernels.resolve(plan, buffer.data(), visible.data(), first, end); });
   workers.rows(plan.outHeight,
                [&](int32_t first, int32_t end) { kernels.write(plan, visible.data(), millimetres, sure, first, end); });
+  if (colours.points != nullptr) {
+    workers.rows(disparityQ4.height, [&](int32_t first, int32_t end) {
+      kernels.colour(plan, disparityQ4, colours.images, colours.points, colours.pointBytes, first, end);
+    });
+  }
   return Napi::String::New(info.Env(), variant.name());
 }
 

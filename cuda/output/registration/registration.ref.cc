@@ -39,18 +39,20 @@ bool distort(const RegistrationPlan& plan, int64_t* p, int64_t* q) {
   return true;
 }
 
-void project(const RegistrationPlan& plan, int32_t x, int32_t y, int32_t disparity, uint8_t confidence,
-             std::vector<uint32_t>* buffer) {
+struct Projected {
+  int64_t column = 0, row = 0, millimetres = 0;
+};
+
+/// Returns false if the pixel has no place in the other image.
+bool project(const RegistrationPlan& plan, int32_t x, int32_t y, int32_t disparity, Projected* out) {
   const int64_t w = at(plan.w, x, y, disparity), denominator = plan.disparityUnit * disparity + plan.offset;
-  if (disparity == kInvalidDisparity || w <= 0 || denominator <= 0) return;
+  if (disparity == kInvalidDisparity || w <= 0 || denominator <= 0) return false;
   int64_t p = floorDivide(at(plan.u, x, y, disparity), w), q = floorDivide(at(plan.v, x, y, disparity), w);
-  if (!distort(plan, &p, &q)) return;
-  const int64_t column = floorDivide(p + 16, 32), row = floorDivide(q + 16, 32);
-  if (column < 0 || row < 0 || column >= plan.outWidth || row >= plan.outHeight) return;
-  const int64_t millimetres = floorDivide(at(plan.depth, x, y, disparity) + denominator / 2, denominator);
-  if (millimetres < 1 || millimetres > 65535) return;
-  uint32_t& kept = (*buffer)[static_cast<size_t>(row * plan.outWidth + column)];
-  kept = std::min(kept, static_cast<uint32_t>(millimetres * 256 + 255 - confidence));
+  if (!distort(plan, &p, &q)) return false;
+  *out = {floorDivide(p + 16, 32), floorDivide(q + 16, 32),
+          floorDivide(at(plan.depth, x, y, disparity) + denominator / 2, denominator)};
+  return out->column >= 0 && out->row >= 0 && out->column < plan.outWidth && out->row < plan.outHeight &&
+         out->millimetres >= 1 && out->millimetres <= 65535;
 }
 
 /// Returns the value of the depth buffer at a place, kNoDepth outside.
@@ -79,8 +81,12 @@ void registrationReference(const RegistrationPlan& plan, ImageView<const int16_t
                            ImageView<uint8_t> registeredConfidence) {
   std::vector<uint32_t> buffer(static_cast<size_t>(plan.outWidth) * static_cast<size_t>(plan.outHeight), kNoDepth);
   for (int32_t y = 0; y < disparityQ4.height; ++y) {
-    for (int32_t x = 0; x < disparityQ4.width; ++x)
-      project(plan, x, y, disparityQ4.row(y)[x], confidence.row(y)[x], &buffer);
+    for (int32_t x = 0; x < disparityQ4.width; ++x) {
+      Projected found;
+      if (!project(plan, x, y, disparityQ4.row(y)[x], &found)) continue;
+      uint32_t& kept = buffer[static_cast<size_t>(found.row * plan.outWidth + found.column)];
+      kept = std::min(kept, static_cast<uint32_t>(found.millimetres * 256 + 255 - confidence.row(y)[x]));
+    }
   }
   std::vector<uint32_t> visible = buffer;
   for (int32_t y = 0; y < plan.outHeight; ++y) {
@@ -109,6 +115,29 @@ void registrationReference(const RegistrationPlan& plan, ImageView<const int16_t
       }
       millimetres.row(y)[x] = static_cast<uint16_t>(depth);
       registeredConfidence.row(y)[x] = static_cast<uint8_t>(sure);
+    }
+  }
+}
+
+void registeredColoursReference(const RegistrationPlan& plan, ImageView<const int16_t> disparityQ4,
+                                const RegisteredImages& images, uint8_t* points, size_t pointBytes) {
+  for (int32_t y = 0; y < disparityQ4.height; ++y) {
+    for (int32_t x = 0; x < disparityQ4.width; ++x, points += pointBytes) {
+      uint8_t* const colour = points + pointBytes - 4;
+      std::fill_n(colour, 4, uint8_t{0});
+      Projected found;
+      if (!project(plan, x, y, disparityQ4.row(y)[x], &found)) continue;
+      const auto row = static_cast<int32_t>(found.row);
+      const int64_t depth = images.millimetres.row(row)[found.column];
+      if (depth == 0 || 16 * depth < 15 * found.millimetres) continue;
+      if (plan.fill && images.confidence.row(row)[found.column] == 0) continue;
+      if (images.rgb.data != nullptr) {
+        const Rgb8 rgb = images.rgb.row(row)[found.column];
+        colour[0] = rgb.blue, colour[1] = rgb.green, colour[2] = rgb.red;
+      } else {
+        std::fill_n(colour, 3, images.grey.row(row)[found.column]);
+      }
+      colour[3] = 255;
     }
   }
 }

@@ -21,6 +21,10 @@ export const syntheticSettings = section(
       unit: "Hz",
       description: "Pairs drawn per second; max is as fast as the engine takes them.",
     }),
+    other: setting(z.boolean(), {
+      default: false,
+      description: "Draws a third camera too: rgb, for registration.camera and points.colour.",
+    }),
   },
   "live",
 );

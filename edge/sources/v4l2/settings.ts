@@ -93,6 +93,35 @@ export const v4l2Settings = section(
       description:
         "Frame buffers requested from each camera; buffers that the engine holds are not free for the camera.",
     }),
+    other: section(
+      "A further camera, registration.camera of the calibration: its images go with the pairs.",
+      {
+        device: setting(z.string().min(1).optional(), {
+          isPath: true,
+          description:
+            "Its device, such as /dev/video4. Each pair takes the image nearest in time, if there is one.",
+        }),
+        width: setting(z.int().min(16).max(16384), {
+          default: 640,
+          unit: "px",
+          description: "Width of its images, as in the calibration.",
+        }),
+        height: setting(z.int().min(16).max(16384), {
+          default: 480,
+          unit: "px",
+          description: "Height of its images, as in the calibration.",
+        }),
+        rateHz: setting(z.union([z.literal("max"), z.number().min(0.01).max(1000)]), {
+          default: 30,
+          unit: "Hz",
+          description: "Frame rate asked of it; max leaves it at the rate it is set to.",
+        }),
+        format: setting(z.enum(["auto", ...CAPTURE_FORMATS]), {
+          default: "auto",
+          description: "Pixel format requested from it; auto prefers formats with colours.",
+        }),
+      },
+    ),
   },
   "live",
 );

@@ -45,7 +45,7 @@ test("the table has 25 cameras or more, each with a public source", () => {
 needs("toolchain").suite("cameras", () => {
   test.each(CAMERAS)("%s", async (_, { driver, formats, settings, delivers }) => {
     const set = ["source.kind=v4l2", ...Object.entries(settings).map(([key, value]) => `${key}=${value}`)];
-    const { rateHz, ...v4l2 } = loadConfig({ set, environment: {} }).config.source.v4l2;
+    const { rateHz, other: _other, ...v4l2 } = loadConfig({ set, environment: {} }).config.source.v4l2;
     const fake = fakeVideo();
     const paths = [v4l2.left, v4l2.right, v4l2.sideBySide].filter((path) => path !== undefined);
     const offered = Object.entries(formats).flatMap(([fourcc, sizes]) =>

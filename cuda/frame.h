@@ -114,8 +114,8 @@ struct FrameInput {
   const uint8_t* left = nullptr;
   const uint8_t* right = nullptr;
   const uint8_t* registered = nullptr;  ///< the image of the registered camera; null: none belongs to this frame
-  bool follows = true;     ///< false: stages first clear their memory of earlier frames
-  uint64_t turn = 0;       ///< number of frames that were started before this one
+  bool follows = true;                  ///< false: stages first clear their memory of earlier frames
+  uint64_t turn = 0;                    ///< number of frames that were started before this one
   Turns* turns = nullptr;  ///< set if a stage remembers: call pass() as soon as the next frame may be queued
 };
 
@@ -159,8 +159,8 @@ struct FrameOutput {
   uint16_t* registered = nullptr;  ///< depth in another camera's image, and its confidence
   uint8_t* registeredConfidence = nullptr;
   uint8_t* registeredImage = nullptr;  ///< of the registered camera: Rgb8 or grey, written only if the frame has one
-  double* floor = nullptr;  ///< [kFloorNumbers]
-  uint8_t* grid = nullptr;  ///< [gridCells]
+  double* floor = nullptr;             ///< [kFloorNumbers]
+  uint8_t* grid = nullptr;             ///< [gridCells]
   size_t encodedDepthBytes = 0;
   size_t encodedDisparityBytes = 0;
   int32_t validPixels = 0;

@@ -21,7 +21,7 @@ export interface OtherCameraEvents {
 /** An image that several pairs may have, for a camera slower than they are. */
 class SharedImage {
   readonly image: CameraImage;
-  /** Whether a pair has taken it. */
+  /** A pair has taken it. */
   taken = false;
   #users = 1;
 

@@ -208,7 +208,7 @@ function otherCamera({ width = 640, height = 480 }: SceneOptions): NativeSceneCa
   };
 }
 
-/** What renders the third camera: a scene in colours whose left camera it is. */
+/** Returns the scene in colours whose left camera is the third one. */
 export const otherSceneSetup = (options: SceneOptions): Omit<NativeSceneOptions, "buffers"> => ({
   ...sceneSetup(options),
   colours: true,

@@ -88,12 +88,12 @@ class Engine {
   bool remembers_ = false;  ///< a stage's results depend on earlier frames
   Turns turns_;
   bool reopened_ = false;
-  std::mutex adaptMutex_;             ///< one frame is adapted at a time
+  std::mutex adaptMutex_;                   ///< one frame is adapted at a time
   std::unique_ptr<RegisteredImage> image_;  ///< null: frames bring no image of another camera
-  std::unique_ptr<PairWatch> watch_;  ///< null: pairs are neither observed nor adapted to
-  Adaptation adapted_;                ///< what the backend has applied
-  uint32_t adaptedGeneration_ = 0;    ///< 1 + the generation of the backend that applied it; 0: none
-  std::vector<int32_t> rightMap_;     ///< replaces the map given at open if turned_
+  std::unique_ptr<PairWatch> watch_;        ///< null: pairs are neither observed nor adapted to
+  Adaptation adapted_;                      ///< what the backend has applied
+  uint32_t adaptedGeneration_ = 0;          ///< 1 + the generation of the backend that applied it; 0: none
+  std::vector<int32_t> rightMap_;           ///< replaces the map given at open if turned_
   std::atomic<bool> turned_{false};
   MovedMaps moved_;  ///< the maps that the backend reads instead
   std::vector<FrameOutput> outputs_;

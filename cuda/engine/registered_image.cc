@@ -52,8 +52,7 @@ void RegisteredImage::run(const FrameInput& input, FrameOutput& output) const {
     images.rgb = rgb.asConst();
   } else {
     const auto grey = packedView(output.registeredImage, camera.width, camera.height);
-    team.rows(camera.height,
-              [&](int32_t first, int32_t end) { rectify_.rectify(source, nullptr, grey, first, end); });
+    team.rows(camera.height, [&](int32_t first, int32_t end) { rectify_.rectify(source, nullptr, grey, first, end); });
     images.grey = grey.asConst();
   }
   if (!coloursPoints) return;

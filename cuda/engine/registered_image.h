@@ -31,7 +31,7 @@ class RegisteredImage {
   /// Checks the parameters. kParameter names a value that is out of range.
   static Status check(const EngineParameters& p);
 
-  /// @param p must have been checked, and outlive this object
+  /// @param p must have been checked, and is read by run()
   RegisteredImage(const EngineParameters& p, InstructionSet set, std::shared_ptr<SharedWorkers> workers);
 
   /// Converts the frame's image into output.registeredImage and sets the colours of its points. Without an image the points have no

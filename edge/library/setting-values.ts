@@ -72,6 +72,8 @@ export interface SettingValues {
   "source.synthetic.height"?: number | undefined;
   /** Pairs drawn per second; max is as fast as the engine takes them. (Hz, default 30) */
   "source.synthetic.rateHz"?: "max" | number | undefined;
+  /** Draws a third camera too: rgb, for registration.camera and points.colour. (default false) */
+  "source.synthetic.other"?: boolean | undefined;
   /** Device of the left camera, such as /dev/video0. */
   "source.v4l2.left"?: string | undefined;
   /** Device of the right camera. */
@@ -108,6 +110,16 @@ export interface SettingValues {
   "source.v4l2.memory"?: "mmap" | "userptr" | "dmabuf" | "auto" | undefined;
   /** Frame buffers requested from each camera; buffers that the engine holds are not free for the camera. (default 8) */
   "source.v4l2.buffers"?: number | undefined;
+  /** Its device, such as /dev/video4. Each pair takes the image nearest in time, if there is one. */
+  "source.v4l2.other.device"?: string | undefined;
+  /** Width of its images, as in the calibration. (px, default 640) */
+  "source.v4l2.other.width"?: number | undefined;
+  /** Height of its images, as in the calibration. (px, default 480) */
+  "source.v4l2.other.height"?: number | undefined;
+  /** Frame rate asked of it; max leaves it at the rate it is set to. (Hz, default 30) */
+  "source.v4l2.other.rateHz"?: "max" | number | undefined;
+  /** Pixel format requested from it; auto prefers formats with colours. (default auto) */
+  "source.v4l2.other.format"?: "auto" | "GREY" | "NV12" | "YUYV" | "UYVY" | "Y10" | "Y12" | "Y16" | "Y10P" | "Y12P" | "BAYER_RGGB8" | "BAYER_RGGB10" | "BAYER_RGGB12" | "BAYER_RGGB16" | "BAYER_RGGB10P" | "BAYER_RGGB12P" | "BAYER_GRBG8" | "BAYER_GRBG10" | "BAYER_GRBG12" | "BAYER_GRBG16" | "BAYER_GRBG10P" | "BAYER_GRBG12P" | "BAYER_GBRG8" | "BAYER_GBRG10" | "BAYER_GBRG12" | "BAYER_GBRG16" | "BAYER_GBRG10P" | "BAYER_GBRG12P" | "BAYER_BGGR8" | "BAYER_BGGR10" | "BAYER_BGGR12" | "BAYER_BGGR16" | "BAYER_BGGR10P" | "BAYER_BGGR12P" | "RGB8" | "Y8I" | "Y12I" | "MJPEG" | undefined;
   /** Makes captured images upright; rotations are clockwise: rotate180 for cameras upside down, rotate90 or rotate270 for cameras above each other, mirror (left and right) or flip (top and bottom) for drivers that exchange sides; none,mirror treats left and right differently. The calibration describes the upright images. (default none) */
   "rig.orientation"?: string | undefined;
   /** OpenCV FileStorage YAML, ROS camera_info, Kalibr camchain, Middlebury calib.txt, KITTI calibration or depthwatt JSON; two files are joined by a comma. */
@@ -300,8 +312,8 @@ export interface SettingValues {
   "points.frame"?: "camera" | "robot" | undefined;
   /** Number format. float32: metres; int16: millimetres, half the bytes, no point beyond 32.767 m. (default float32) */
   "points.element"?: "float32" | "int16" | undefined;
-  /** Colour of each point. rgb needs a left camera with colours. (default grey) */
-  "points.colour"?: "grey" | "rgb" | undefined;
+  /** Colour of each point. rgb needs a left camera with colours; registered takes the image of registration.camera, where that camera sees the point. (default grey) */
+  "points.colour"?: "grey" | "rgb" | "registered" | undefined;
   /** Edge of the smallest voxel. (mm, default 50) */
   "voxels.sizeMillimetres"?: number | undefined;
   /** Far voxels are 2, 4, to 128 times as large, so that each covers the depth error of this many pixels of disparity. 0: all have the same size. (px, default 0.5) */

@@ -9,6 +9,16 @@ import type { OutputFigures } from "../outputs/outputs.js";
 import type { AdaptationFigures } from "../pipeline/adaptation.js";
 import type { HealthFigures } from "../rig/health/watch.js";
 
+export interface OtherFigures {
+  pairs: number;
+  /** Pairs without its image, by cause. */
+  missed: Record<string, number>;
+  /** Capture time of its image minus the left image's, nanoseconds. */
+  offsetNs: number | Unavailable;
+  /** Why it delivers no images, with a code; null: it does. */
+  problem: { code: string; reason: string } | null;
+}
+
 export interface PairingFigures {
   skewMsMean: number | Unavailable;
   skewMsP99: number | Unavailable;
@@ -17,6 +27,8 @@ export interface PairingFigures {
   driftPpm: number | Unavailable;
   unmatchedLeft: number;
   unmatchedRight: number;
+  /** The further camera next to the pair: pairs with and without its image, and the time difference of the newest. */
+  other: OtherFigures | Unavailable;
 }
 
 export interface RunFigures {

@@ -43,6 +43,7 @@ function collectDrops(pipeline: Pipeline, source: SourceCounters, outputs: Recor
   const drops = pipeline.drops.snapshot();
   for (const [cause, count] of Object.entries(source.dropsLeft)) drops[`left.${cause}`] = count;
   for (const [cause, count] of Object.entries(source.dropsRight)) drops[`right.${cause}`] = count;
+  for (const [cause, count] of Object.entries(source.other?.drops ?? {})) drops[`other.${cause}`] = count;
   return { ...drops, ...outputs };
 }
 
@@ -56,7 +57,14 @@ function pairingFigures(counters: SourceCounters, skew: BucketCountsSnapshot): P
     driftPpm: orUnavailable(counters.driftPpm, "needs two free-running cameras and some seconds of frames"),
     unmatchedLeft: counters.dropsLeft.unmatched ?? 0,
     unmatchedRight: counters.dropsRight.unmatched ?? 0,
+    other: otherFigures(counters.other),
   };
+}
+
+function otherFigures(other: SourceCounters["other"]): PairingFigures["other"] {
+  if (other === undefined) return { available: false, reason: "the source has no further camera" };
+  const { pairs, missed, offsetNs, problem = null } = other;
+  return { pairs, missed, offsetNs: orUnavailable(offsetNs, "no pair has had its image yet"), problem };
 }
 
 export class Reporter {

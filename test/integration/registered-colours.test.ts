@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Points with the colours of a third camera: a pattern whose colour tells the pixel, against positions and occlusions that rays
+// Points with the colours of a third camera: a pattern whose colours give the pixel, against positions and occlusions that rays
 // through the rendered scene give.
 import { describe, expect, test } from "vitest";
 import { distortFunction } from "../../camera/calibration/distortion.js";
@@ -120,7 +120,7 @@ test.each([RGB, FISHEYE])(
           const far = (value: number) => Math.abs(((value + 0.5) % SQUARE) - SQUARE / 2) < SQUARE / 2 - 1.5;
           const [column, row] = [Math.round(u), Math.round(v)];
           if (!(column > 1 && row > 1 && column < view.width - 2 && row < view.height - 2)) continue;
-          // Hidden, or seen, whatever a pixel of error does at an edge.
+          // A pixel of error at an edge makes neither of a hidden point nor of a seen one the other.
           const around = [-2, 0, 2].flatMap((dy) =>
             [-2, 0, 2].map((dx) => truth.data[(row + dy) * view.width + column + dx]! / depth),
           );
@@ -189,7 +189,13 @@ describe.each(variants)("an engine, %s", (instructionSet) => {
         const pointBytes = element === "float32" ? 16 : 10;
         const expected = slot.points.slice();
         const call = {
-          ...{ variant: "reference", width, height, ...geometry, fill: false, pixels, pointBytes },
+          variant: "reference",
+          width,
+          height,
+          ...geometry,
+          fill: false,
+          pixels,
+          pointBytes,
           disparityQ4: slot.disparityQ4,
           confidence: slot.confidence,
           millimetres: new Uint16Array(BESIDE.width * BESIDE.height),

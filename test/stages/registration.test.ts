@@ -198,7 +198,7 @@ describe.each(forms)("colours of points, %s: by hand", (variant) => {
   }
 
   test.each([10, 16])("the pixel that a point falls on, blue first, of points of %i bytes", (pointBytes) => {
-    // Of the right image: 3 - 1.5 px is pixel 2, 4 - 4 px pixel 0, pixel 1 leaves it.
+    // In the right image 3 - 1.5 px is pixel 2, 4 - 4 px pixel 0, pixel 1 leaves it.
     const pixels = Uint8Array.from({ length: 15 }, (_, i) => 10 + i);
     const call = { width: 5, disparityQ4: Int16Array.of(INVALID, 32, INVALID, 24, 64), pixels };
     expect(colours(same(5, 1, -1), call, pointBytes)).toEqual([
@@ -228,7 +228,7 @@ describe.each(forms)("colours of points, %s: by hand", (variant) => {
     expect(seen(257, 60, 240)).toEqual([255, 0, 0]);
   });
 
-  test("where filling cannot tell a seen pixel from a filled one there is none", () => {
+  test("where a seen pixel looks like a filled one there is none", () => {
     const call = { width: 3, disparityQ4: new Int16Array(3).fill(800), pixels: Uint8Array.of(1, 2, 3) };
     const confidence = Uint8Array.of(0, 9, 0);
     expect(colours(same(3), { ...call, confidence, fill: true }, 16).map((one) => one[3])).toEqual([

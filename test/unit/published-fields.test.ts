@@ -66,7 +66,7 @@ const DOCUMENTS: Record<string, readonly [declared: string[], fields: Record<str
     figures("run/figures.ts", "PairingFigures"),
     {
       [RUN]:
-        "allPairs driftPpm pairs skewMsHistogram skewMsMean skewMsP99 unmatchedLeft unmatchedRight upToMs",
+        "allPairs driftPpm other pairs skewMsHistogram skewMsMean skewMsP99 unmatchedLeft unmatchedRight upToMs",
     },
   ],
   power: [

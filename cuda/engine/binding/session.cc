@@ -260,10 +260,11 @@ const uint8_t* Session::registeredInput(const Napi::Value& value) const {
   const bool isArray = value.IsTypedArray();
   const size_t found = isArray ? value.As<Napi::TypedArray>().ByteLength() : 0;
   if (!isArray || found < registeredBytes_) {
-    throw errorFrom(value.Env(),
-                    Status::error(Code::kParameter,
-                                  "Expected a Uint8Array of at least %zu bytes for the registered camera's image, got %zu.",
-                                  registeredBytes_, found));
+    throw errorFrom(
+        value.Env(),
+        Status::error(Code::kParameter,
+                      "Expected a Uint8Array of at least %zu bytes for the registered camera's image, got %zu.",
+                      registeredBytes_, found));
   }
   auto bytes = value.As<Napi::Uint8Array>();
   requireFixedSize(bytes.ArrayBuffer(), "registered");

@@ -16,9 +16,10 @@ constexpr Setting kSettings[] = {
     word("points.element", "float32 int16",
          "Number format. float32: metres; int16: millimetres, half the bytes, no point beyond 32.767 m.")
         .restart(),
-    word("points.colour", "grey rgb registered",
-         "Colour of each point. rgb needs a left camera with colours; registered takes the image of registration.camera, "
-         "where that camera sees the point.")
+    word(
+        "points.colour", "grey rgb registered",
+        "Colour of each point. rgb needs a left camera with colours; registered takes the image of registration.camera, "
+        "where that camera sees the point.")
         .restart(),
 };
 

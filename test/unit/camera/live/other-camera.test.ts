@@ -28,7 +28,7 @@ async function open(other: Partial<V4l2Settings["other"]> = {}, notes: string[] 
   return source;
 }
 
-/** What each pair has of the third camera: the counter in its image, and its time less the left one's, ns. */
+/** Records the third image of each pair: the counter in its image, and its time less the left one's, ns. */
 function recordOthers(keep?: FramePair[]) {
   const seen: ({ counter: number; offsetNs: number } | undefined)[] = [];
   const states: [string | undefined, string | undefined][] = [];

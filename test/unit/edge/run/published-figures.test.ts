@@ -388,6 +388,7 @@ test("summary, metrics, info, camera_info, frames and Prometheus of a scripted r
       driftPpm: -7.5,
       unmatchedLeft: 2,
       unmatchedRight: 0,
+      other: { available: false, reason: "the source has no further camera" },
     },
     power: {
       available: true,

@@ -114,21 +114,17 @@ const rosPointsAreMetres: Rule = ({ outputs: { ros }, points: { element } }) =>
         text: `expected float32, because a PointCloud2 has points in metres, got ${element}`,
       };
 
-/** Another camera's images are registered by its name in the calibration. */
-const otherCameraIsNamed: Rule = ({ source, registration: { camera }, points: { colour } }) => {
-  const { other } = source[source.kind] as { other?: boolean | { device?: string } };
-  const hasImages = other === true || (typeof other === "object" && other.device !== undefined);
-  if ((!hasImages && colour !== "registered") || (camera !== undefined && camera !== RIGHT_CAMERA))
-    return undefined;
-  const why = hasImages ? `source.${source.kind}.other` : "points.colour";
-  return {
-    keys: ["registration.camera", why],
-    text: `expected the name of the camera that ${why} takes images of, got ${camera ?? "none"}`,
-  };
-};
+/** The image of another camera is registered by the camera's name in the calibration. */
+const colouringCameraIsNamed: Rule = ({ registration: { camera }, points: { colour } }) =>
+  colour !== "registered" || (camera !== undefined && camera !== RIGHT_CAMERA)
+    ? undefined
+    : {
+        keys: ["registration.camera", "points.colour"],
+        text: `expected the name of the camera whose images colour points, got ${camera ?? "none"}`,
+      };
 
 const RULES: readonly Rule[] = [
-  otherCameraIsNamed,
+  colouringCameraIsNamed,
   recordedPointsAreMetres,
   rosPointsAreMetres,
   namesAreTopics,

@@ -81,16 +81,21 @@ __global__ void __launch_bounds__(kScoreWarps* kWarp)
   scores[at] = at == count ? 2 * score : score;
 }
 
-/// Returns the sum over a warp, on lane 0.
-__device__ __forceinline__ int64_t warpSum(int64_t value) {
+/// Returns the sum over a warp, on lane 0 or on all lanes. The halves of 16 bits are summed, because the sum exceeds 32 bits.
+__device__ __forceinline__ int64_t warpSum(int32_t value) {
+  uint32_t low = static_cast<uint32_t>(value) & 0xffff;
+  int32_t high = value >> 16;
+#if __CUDA_ARCH__ >= 800
+  low = __reduce_add_sync(kFullWarp, low);
+  high = __reduce_add_sync(kFullWarp, high);
+#else
 #pragma unroll
   for (int offset = kWarp / 2; offset > 0; offset /= 2) {
-    const uint64_t bits = static_cast<uint64_t>(value);
-    const uint32_t low = __shfl_down_sync(kFullWarp, static_cast<uint32_t>(bits), offset);
-    const uint32_t high = __shfl_down_sync(kFullWarp, static_cast<uint32_t>(bits >> 32), offset);
-    value += static_cast<int64_t>(static_cast<uint64_t>(high) << 32 | low);
+    low += __shfl_down_sync(kFullWarp, low, offset);
+    high += __shfl_down_sync(kFullWarp, high, offset);
   }
-  return value;
+#endif
+  return int64_t{high} * 65536 + low;
 }
 
 struct ChooseShared {
@@ -115,7 +120,7 @@ struct ChooseShared {
 
 /// Adds up to nine sums over the block into shared.sums.
 template <int kSums>
-__device__ __forceinline__ void blockSums(const int64_t (&own)[kSums], ChooseShared& shared) {
+__device__ __forceinline__ void blockSums(const int32_t (&own)[kSums], ChooseShared& shared) {
   const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp, warp = thread / kWarp;
 #pragma unroll
   for (int k = 0; k < kSums; ++k) {
@@ -135,16 +140,20 @@ __device__ __forceinline__ void blockSums(const int64_t (&own)[kSums], ChooseSha
 __device__ void refit(const FloorParameters& settings, int64_t tolerance, ChooseShared& shared) {
   const int thread = static_cast<int>(threadIdx.x);
   const FloorPlane plane = shared.readPlane();
-  int64_t own[9] = {};
+  // A thread's cells are in one column.
+  const int32_t x = shared.x[thread % kFloorColumns];
+  const int64_t aside = plane.c + plane.a * x;
+  int32_t n = 0, sumY = 0, sumD = 0, sumYY = 0, sumYD = 0;
 #pragma unroll
   for (int k = 0; k < kCellsEach; ++k) {
     const int at = k * kChooseThreads + thread;
-    const int64_t d = shared.cells[at], x = shared.x[at % kFloorColumns], y = shared.y[at / kFloorColumns];
-    const int64_t p = plane.b * y + plane.c + plane.a * x, r = d * 65536 - p;
+    const int32_t d = shared.cells[at], y = shared.y[at / kFloorColumns];
+    const int64_t p = aside + plane.b * y, r = int64_t{d} * 65536 - p;
     if (d == kFloorUnknown || p < 32 * 65536 || r < -65536 * tolerance || r > 65536 * tolerance) continue;
-    own[0] += 1, own[1] += x, own[2] += y, own[3] += d;
-    own[4] += x * x, own[5] += x * y, own[6] += y * y, own[7] += x * d, own[8] += y * d;
+    ++n;
+    sumY += y, sumD += d, sumYY += y * y, sumYD += y * d;
   }
+  const int32_t own[9] = {n, x * n, sumY, sumD, x * x * n, x * sumY, sumYY, x * sumD, sumYD};
   blockSums(own, shared);
   if (thread < kWarp) {
     const int64_t* const s = shared.sums;
@@ -164,10 +173,14 @@ __device__ void refit(const FloorParameters& settings, int64_t tolerance, Choose
         shared.parts[0][thread % 2] = slope;
         __syncwarp();
         fitted.a = shared.parts[0][0], fitted.b = shared.parts[0][1];
-        const Wide scaled = shiftedLeft(product(s[3], 1), 16);
-        const Wide rest = difference(difference(scaled, product(fitted.a, s[1])), product(fitted.b, s[2]));
-        fitted.c = nearestWide(rest, product(n, 1));
-        suits = isFloor(settings, fitted);
+        // Steeper planes are no floor. Below, the numerator fits 62 bits.
+        constexpr int64_t limit = int64_t{1} << 36;
+        suits = fitted.b <= settings.highestSlope && fitted.b >= settings.lowestSlope && fitted.b < limit &&
+                fitted.a < limit && fitted.a > -limit;
+        if (suits) {
+          fitted.c = nearestQuotient(65536 * s[3] - fitted.a * s[1] - fitted.b * s[2], n);
+          suits = isFloor(settings, fitted);
+        }
       }
     }
     if (thread == 0) {
@@ -231,7 +244,7 @@ __global__ void __launch_bounds__(kChooseThreads, 1)
   const int thread = static_cast<int>(threadIdx.x);
   const FloorParameters parameters = withFloorBefore(settings, *memory);
   FloorResult result;
-  int64_t known[2] = {};
+  int32_t known[2] = {};
 #pragma unroll
   for (int k = 0; k < kCellsEach; ++k) {
     const int at = k * kChooseThreads + thread;
@@ -254,7 +267,7 @@ __global__ void __launch_bounds__(kChooseThreads, 1)
   __syncthreads();
   if (counts) {
     const FloorPlane plane = shared.readPlane();
-    int64_t own[5] = {};
+    int32_t own[5] = {};
 #pragma unroll
     for (int k = 0; k < kCellsEach; ++k) {
       const int at = k * kChooseThreads + thread;
@@ -266,7 +279,7 @@ __global__ void __launch_bounds__(kChooseThreads, 1)
       if (r < -16 * 65536 || r > 16 * 65536) continue;
       own[2] += 1;
       own[3] += at >= (kFloorRows - kFloorBand) * kFloorColumns;
-      const int64_t fine = (r + 8192) >> 14;
+      const int32_t fine = static_cast<int32_t>((r + 8192) >> 14);
       own[4] += fine * fine;
     }
     blockSums(own, shared);

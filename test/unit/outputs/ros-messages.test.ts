@@ -474,7 +474,20 @@ test("computed images: names, sizes, pixels, and points with their fields", () =
   expect(data).toEqual(slot.points);
 });
 
-test("the live topics carry the configured frame name, also after it was changed", async () => {
+const LIVE = {
+  enabled: true,
+  image: true,
+  compressedDepth: "rvl",
+  points: true,
+  confidence: true,
+  cameraInfo: true,
+  right: true,
+  frameId: "first",
+  rateHz: "max",
+};
+
+/** Opens the output at a broker that keeps each topic's messages. */
+async function openLive(settings: object, usedRig: typeof rig = rig) {
   const payloads = new Map<string, Uint8Array[]>();
   const broker = await startScriptedBroker((packet, session) => {
     session.answer(packet);
@@ -484,18 +497,14 @@ test("the live topics carry the configured frame name, also after it was changed
     payloads.set(name, [...(payloads.get(name) ?? []), Uint8Array.from(body)]);
   });
   cleanups.push(() => broker.close());
-  const settings = {
-    enabled: true,
-    image: true,
-    compressedDepth: "rvl",
-    points: true,
-    confidence: true,
-    cameraInfo: true,
-    right: true,
-    frameId: "first",
-    rateHz: "max",
+  const picture = {
+    width: WIDTH,
+    height: HEIGHT,
+    hasDepth: true,
+    rig: usedRig,
+    input: context().input,
+    rateHz: 30,
   };
-  const picture = { width: WIDTH, height: HEIGHT, hasDepth: true, rig, input: context().input, rateHz: 30 };
   const ros = await openRos({
     ...picture,
     settings,
@@ -506,24 +515,24 @@ test("the live topics carry the configured frame name, also after it was changed
   } as never);
   cleanups.push(() => ros.close());
   await ros.ready;
-  const send = async () => {
+  const send = (frame: ComputedFrame) => {
     let released = false;
-    ros.frame({
-      frame: makeFrame(GREY, {
-        encodings: { rightGrey: true, points: { frame: "camera" } } as never,
-      }),
-      number: 1,
-      sent: () => {},
-      release: () => {
-        released = true;
-      },
-    } as unknown as FrameLease);
+    const release = () => {
+      released = true;
+    };
+    ros.frame({ frame, number: 1, sent: () => {}, release } as unknown as FrameLease);
     expect(released).toBe(true);
   };
-  await send();
+  return { ros, payloads, send, picture };
+}
+
+test("the live topics carry the configured frame name, also after it was changed", async () => {
+  const { ros, payloads, send, picture } = await openLive(LIVE);
+  const encodings = { rightGrey: true, points: { frame: "camera" } } as never;
+  send(makeFrame(GREY, { encodings }));
   await until("the first frame", () => payloads.size === ros.streams.length);
-  ros.configure!({ ...settings, frameId: "second" } as never, picture as never);
-  await send();
+  ros.configure!({ ...LIVE, frameId: "second" } as never, picture as never);
+  send(makeFrame(GREY, { encodings }));
   await until("the second frame", () => [...payloads.values()].every((messages) => messages.length === 2));
   const frameIds = (message: Uint8Array) => readRosHeader(message).frameId;
   for (const [name, messages] of payloads) {
@@ -548,5 +557,92 @@ test("the live topics carry the configured frame name, also after it was changed
   });
   expect(ros.counters().details).toMatchObject({
     sentByTopic: Object.fromEntries(ros.streams.map((name) => [name, 2])),
+  });
+});
+
+/** Only these topics. */
+const NONE = { enabled: true, compressedDepth: "off", frameId: "first", rateHz: "max" };
+
+test.each([
+  ["camera", "first"],
+  ["robot", "stereo_head"],
+])(
+  "live voxels of the frame %s are the middles of the listed cubes, as a dense cloud in %s",
+  async (axes, frameId) => {
+    const { payloads, send } = await openLive({ ...NONE, voxels: true });
+    const encodings = { voxels: { frame: axes, sizeMillimetres: 100 } } as never;
+    // x, y, z and level; the places behind the listed voxels are another frame's.
+    const list = [10, -1, 20, 0, -3, 0, 5, 2, 7, 7, 7, 7];
+    const voxels = Int16Array.of(2, 0, 0, 0, ...list);
+    send(makeFrame(GREY));
+    const frame = makeFrame(GREY, { encodings });
+    send({ ...frame, slot: { ...frame.slot, voxels } });
+    await until("the voxels", () => payloads.size > 0);
+    expect([...payloads].map(([name, messages]) => [name, messages.length])).toEqual([["voxels", 1]]);
+    const { data, fields, ...cloud } = readRosPoints(payloads.get("voxels")![0]!);
+    expect(cloud).toEqual({
+      width: 2,
+      height: 1,
+      stampNs: LEFT_NS,
+      frameId,
+      isBigEndian: 0,
+      pointStep: 12,
+      rowStep: 24,
+      isDense: 1,
+    });
+    expect(fields).toEqual(["x", "y", "z"].map((name, i) => ({ name, offset: 4 * i, type: 7, count: 1 })));
+    const middles = [...new Float32Array(data.slice().buffer)];
+    // Cubes of 0.1 m, and of 0.4 m at level 2.
+    const expected = [1.05, -0.05, 2.05, -1, 0.2, 2.2];
+    for (const [at, value] of middles.entries()) expect(value).toBeCloseTo(expected[at]!, 6);
+    expect(middles).toHaveLength(6);
+  },
+);
+
+test("live registered depth is in the other camera's frame and size, with its lens and confidence", async () => {
+  const [width, height] = [5, 3];
+  const K = [201, 0, 2.2, 0, 202, 1.1, 0, 0, 1];
+  const distortion = { model: "plumb_bob", coefficients: [0.1, 0.2, 0.3, 0.4, 0.5] };
+  const colour = {
+    name: "colour",
+    K,
+    distortion,
+    imageSize: { width, height },
+    R: TURNED,
+    T: [0.02, 0.03, 0.04],
+  };
+  const calibration = { ...CALIBRATION, others: [colour] } as never;
+  const { payloads, send } = await openLive(
+    { ...NONE, registered: true, cameraInfo: true },
+    { ...rig, calibration },
+  );
+  const frame = makeFrame(GREY, {
+    encodings: { registration: { camera: "colour", width, height } },
+  } as never);
+  const registered = Uint16Array.from({ length: width * height }, (_, i) => 3000 + i);
+  const registeredConfidence = Uint8Array.from({ length: width * height }, (_, i) => 60 + i);
+  send({ ...frame, slot: { ...frame.slot, registered, registeredConfidence } });
+  const topic = "registered/colour";
+  await until("the camera", () => payloads.has(`${topic}/camera_info`));
+  const head = { stampNs: LEFT_NS, frameId: "colour", width, height };
+  expect(readRosImage(payloads.get(topic)![0]!)).toEqual({
+    ...head,
+    encoding: "16UC1",
+    step: 2 * width,
+    isBigEndian: 0,
+    data: new Uint8Array(registered.buffer),
+  });
+  expect(readRosImage(payloads.get(`${topic}/confidence`)![0]!)).toMatchObject({
+    ...head,
+    encoding: "mono8",
+    data: registeredConfidence,
+  });
+  expect(readRosCameraInfo(payloads.get(`${topic}/camera_info`)![0]!)).toMatchObject({
+    ...head,
+    distortionModel: "plumb_bob",
+    d: distortion.coefficients,
+    k: K,
+    r: [1, 0, 0, 0, 1, 0, 0, 0, 1],
+    p: [201, 0, 2.2, 0, 0, 202, 1.1, 0, 0, 0, 1, 0],
   });
 });

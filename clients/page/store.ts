@@ -19,7 +19,7 @@ export interface DeviceDocuments {
   info?: Info;
   cameraInfo?: CameraInfo;
   metrics?: Metrics;
-  /** The grid of the floor as its topic has it; only from the program that computes it. */
+  /** The grid of the floor as its topic has it; absent without outputs.derived.grid. */
   grid?: object;
   /** Only from depthwatt calibrate, which has the page's own version. */
   calibration?: CalibrationDocument;

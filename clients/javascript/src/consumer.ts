@@ -28,6 +28,8 @@ export interface ConsumerOptions {
   device?: string;
   /** Default ["depth"]. */
   streams?: readonly StreamName[];
+  /** Also emits `grid`, from the topic of outputs.derived. Default false. */
+  grid?: boolean;
   username?: string;
   password?: string;
   /** PEM texts; Node only, browsers bring their own authorities. */
@@ -75,11 +77,19 @@ export interface ConsumerEvents {
   info: { device: string; info: unknown };
   cameraInfo: { device: string; cameraInfo: unknown };
   metrics: { device: string; metrics: unknown };
+  /** The floor from above; only with the option `grid`. */
+  grid: { device: string; grid: unknown };
   status: BrokerStatus;
 }
 
 /** Leaves of JSON messages, and the event each becomes. */
-const DOCUMENTS = { state: "state", info: "info", camera_info: "cameraInfo", metrics: "metrics" } as const;
+const DOCUMENTS = {
+  state: "state",
+  info: "info",
+  camera_info: "cameraInfo",
+  metrics: "metrics",
+  grid: "grid",
+} as const;
 
 /** A frame of another stream would be taken for depth: its values are read by its header, but no consumer looks at `quantity`. */
 function refuseStream(expected: StreamName, found: StreamName): never {
@@ -113,6 +123,7 @@ export class Consumer extends Emitter<ConsumerEvents> {
       base = "depthwatt",
       device,
       streams = ["depth"],
+      grid = false,
       protocolVersion = "auto",
       maxPixels = DEFAULT_MAX_PIXELS,
       longestPauseMs = 30_000,
@@ -124,7 +135,7 @@ export class Consumer extends Emitter<ConsumerEvents> {
     this.#maxPixels = maxPixels;
     const leaves = [
       ...streams.map((name) => (isRegistered(name) ? registeredLeaf(name, "+") : name)),
-      ...Object.keys(DOCUMENTS),
+      ...Object.keys(DOCUMENTS).filter((leaf) => leaf !== "grid" || grid),
     ];
     this.#filters = leaves.map((leaf) => `${base}/${device ?? "+"}/${leaf}`);
     if (typeof broker === "string") {
@@ -232,6 +243,7 @@ export class Consumer extends Emitter<ConsumerEvents> {
       });
     } else if (leaf === "info") this.emit("info", { device, info: document });
     else if (leaf === "camera_info") this.emit("cameraInfo", { device, cameraInfo: document });
+    else if (leaf === "grid") this.emit("grid", { device, grid: document });
     else this.emit("metrics", { device, metrics: document });
   }
 

@@ -49,7 +49,7 @@ async function view(url: string, options: ViewOptions): Promise<void> {
   servePage(server, hub);
   const streams = PICTURE_STREAMS;
   // Somebody sits in front of it: a broker that is back is seen at once.
-  const consumer = connectConsumer(url, { base, streams, longestPauseMs: 1000, ...credentials });
+  const consumer = connectConsumer(url, { base, streams, grid: true, longestPauseMs: 1000, ...credentials });
   const feed = new BrokerFeed(hub, consumer);
   try {
     await server.listen();

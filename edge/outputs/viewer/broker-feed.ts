@@ -13,6 +13,8 @@ const MAX_ASSEMBLIES = 256;
 /** Ours have some kilobytes in five levels; other clients may publish larger ones, which every page would receive. */
 const MAX_DOCUMENT_LENGTH = 1 << 20;
 const MAX_LEVELS = 32;
+/** A grid comes with each frame; people cannot read more. */
+const GRID_EVERY_MS = 500;
 
 interface Assembly {
   timestampNs: bigint;
@@ -41,6 +43,8 @@ export class BrokerFeed {
   readonly #hub: Hub;
   readonly #assemblies = new Map<string, Assembly>();
   readonly #damages = new Set<string>();
+  /** When the last grid of a device was shown. */
+  readonly #grids = new Map<string, number>();
 
   constructor(hub: Hub, consumer: Consumer) {
     this.#hub = hub;
@@ -49,6 +53,7 @@ export class BrokerFeed {
     consumer.on("info", ({ device, info }) => this.#document(device, "info", info));
     consumer.on("cameraInfo", ({ device, cameraInfo }) => this.#document(device, "cameraInfo", cameraInfo));
     consumer.on("metrics", ({ device, metrics }) => this.#document(device, "metrics", metrics));
+    consumer.on("grid", ({ device, grid }) => this.#grid(device, Object(grid).grid));
     consumer.on("status", ({ connected, reason }) => hub.source(connected, redactUrl(reason)));
     consumer.on("invalid", ({ device, stream, error }) => {
       this.#damaged(
@@ -72,6 +77,17 @@ export class BrokerFeed {
         `${device} ${type}`,
         `${device}: expected ${type} of at most ${MAX_DOCUMENT_LENGTH} characters in ${MAX_LEVELS} levels, got more`,
       );
+  }
+
+  /** Shows the grid of a device that a page shows. */
+  #grid(device: string, grid: unknown): void {
+    const nowMs = performance.now();
+    const sinceMs = nowMs - (this.#grids.get(device) ?? Number.NEGATIVE_INFINITY);
+    if (typeof grid !== "object" || grid === null || sinceMs < GRID_EVERY_MS || !this.#hub.watched(device))
+      return;
+    if (this.#grids.size >= MAX_ASSEMBLIES) this.#grids.clear();
+    this.#grids.set(device, nowMs);
+    this.#document(device, "grid", grid);
   }
 
   #take(frame: ReceivedFrame): void {

@@ -89,6 +89,28 @@ test("frames of more names than are kept do not shut out a device", () => {
   expect(sets.at(-1)).toBe("real: depth");
 });
 
+test("the grid of a device that is looked at is shown at a readable pace, of another device not at all", () => {
+  const shown: unknown[] = [];
+  const hub = {
+    watched: (device: string) => device === "a",
+    document: (...document: unknown[]) => shown.push(document),
+  };
+  const consumer = new FakeConsumer();
+  new BrokerFeed(hub as unknown as Hub, consumer as unknown as Consumer);
+  const grid = (device: string, document: unknown) =>
+    consumer.emit("grid", { device, grid: document } as never);
+  for (const wrong of [null, 7, {}, { grid: null }, { grid: "#" }]) grid("a", wrong);
+  for (let frame = 0; frame < 9; frame++) {
+    grid("b", { grid: { rows: ["b"] } });
+    grid("a", { clock: "file", grid: { rows: [String(frame)] } });
+    vi.advanceTimersByTime(100);
+  }
+  expect(shown).toEqual([
+    ["a", "grid", { rows: ["0"] }],
+    ["a", "grid", { rows: ["5"] }],
+  ]);
+});
+
 test("nothing comes after it was closed", () => {
   const { sets, consumer, fed } = feed();
   consumer.send("a", "depth", 1);

@@ -5,6 +5,7 @@ import { withHash } from "../../../camera/calibration/index.js";
 import type { PixelFormat } from "../../../camera/index.js";
 import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
 import type { FrameLease } from "../../../edge/contracts/output.js";
+import type { Rig } from "../../../edge/contracts/rig.js";
 import { transformsMessage } from "../../../edge/mcap/messages.js";
 import { type ChannelContext, frameChannels } from "../../../edge/outputs/mcap/channels.js";
 import { openRos } from "../../../edge/outputs/ros/ros-output.js";
@@ -487,7 +488,7 @@ const LIVE = {
 };
 
 /** Opens the output at a broker that keeps each topic's messages. */
-async function openLive(settings: object, usedRig: typeof rig = rig) {
+async function openLive(settings: object, usedRig: Rig | undefined = rig) {
   const payloads = new Map<string, Uint8Array[]>();
   const broker = await startScriptedBroker((packet, session) => {
     session.answer(packet);
@@ -614,7 +615,7 @@ test("live registered depth is in the other camera's frame and size, with its le
   const calibration = { ...CALIBRATION, others: [colour] } as never;
   const { payloads, send } = await openLive(
     { ...NONE, registered: true, cameraInfo: true },
-    { ...rig, calibration },
+    { ...rig!, calibration },
   );
   const frame = makeFrame(GREY, {
     encodings: { registration: { camera: "colour", width, height } },

@@ -24,6 +24,10 @@ class FakeConsumer extends Emitter<Record<string, never>> {
     return message;
   }
 
+  grid(device: string, grid: unknown): void {
+    this.emit("grid", { device, grid } as never);
+  }
+
   info(device: string, info: unknown): void {
     this.emit("info", { device, info } as never);
   }
@@ -97,12 +101,10 @@ test("the grid of a device that is looked at is shown at a readable pace, of ano
   };
   const consumer = new FakeConsumer();
   new BrokerFeed(hub as unknown as Hub, consumer as unknown as Consumer);
-  const grid = (device: string, document: unknown) =>
-    consumer.emit("grid", { device, grid: document } as never);
-  for (const wrong of [null, 7, {}, { grid: null }, { grid: "#" }]) grid("a", wrong);
+  for (const wrong of [null, 7, {}, { grid: null }, { grid: "#" }]) consumer.grid("a", wrong);
   for (let frame = 0; frame < 9; frame++) {
-    grid("b", { grid: { rows: ["b"] } });
-    grid("a", { clock: "file", grid: { rows: [String(frame)] } });
+    consumer.grid("b", { grid: { rows: ["b"] } });
+    consumer.grid("a", { clock: "file", grid: { rows: [String(frame)] } });
     vi.advanceTimersByTime(100);
   }
   expect(shown).toEqual([

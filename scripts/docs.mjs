@@ -352,6 +352,7 @@ export async function generatePages(root) {
     "docs/internals/cpu-limits.md": withResultTables(root, "docs/internals/cpu-limits.md"),
     "docs/guides/cameras.md": withCameraTable(root, "docs/guides/cameras.md"),
     "docs/guides/accuracy.md": withResultTables(root, "docs/guides/accuracy.md"),
+    "docs/internals/evaluation.md": withResultTables(root, "docs/internals/evaluation.md"),
     "docs/reference/config.md": configPage(config),
     "docs/reference/library.md": libraryPage(root),
     "edge/library/setting-values.ts": settingValues(config),

@@ -8,76 +8,23 @@ import {
   rectify,
   registrationView,
   rotationMatrix,
-  SceneRenderer,
   sceneCalibration,
   stringifyCalibration,
   withHash,
 } from "../../camera/index.js";
 import { createEngine } from "../../cuda/index.js";
-import { loadNative } from "../../edge/contracts/native.js";
+import { FISHEYE, RGB, registrationErrors } from "../doubles/registration-errors.mjs";
 import { startSmallRun } from "../doubles/small-run.js";
 import { expectSameImage, native, variants } from "../doubles/stages.js";
 import { engineCases, hashResult } from "../golden/engine-cases.mjs";
 
 const stage = native.stages.registration as unknown as (call: object, camera: object) => string;
 
-/** 3 cm above and 5 cm next to the left camera, turned by degrees, with a lens that bends. */
-const RGB: OtherCamera = {
-  name: "rgb",
-  imageSize: { width: 400, height: 300 },
-  K: [310, 0, 203, 0, 308, 147, 0, 0, 1],
-  distortion: { model: "plumb_bob", coefficients: [-0.21, 0.06, 0.0008, -0.0006, 0] },
-  R: rotationMatrix([0.02, -0.035, 0.012]),
-  T: [-0.05, 0.03, 0.01],
-};
-const FISHEYE: OtherCamera = {
-  ...RGB,
-  name: "fisheye",
-  K: [190, 0, 199, 0, 190, 151, 0, 0, 1],
-  distortion: { model: "equidistant", coefficients: [0.03, -0.01, 0.002, 0] },
-};
 const options = { width: 640, height: 480, view: "rectified" } as const;
 const withOthers = (others: OtherCamera[]) => withHash({ ...sceneCalibration(options), others });
 
-/** Registers the exact disparity of a frame, rounded to 1/16 px, and compares the result with the exact depth. */
-function errorsOf(camera: OtherCamera) {
-  const calibration = withOthers([camera]);
-  const rectification = rectify(calibration);
-  const renderer = new SceneRenderer(loadNative(), options);
-  try {
-    const { width, height, focalPixels, cx, cy, baselineMetres, disparityOffsetPixels } = rectification;
-    const { disparity } = renderer.truth(3, "left", { width, height, focalPixels, cx, cy });
-    const truth = renderer.depthOf(3, camera);
-    const view = registrationView(calibration, rectification, camera.name);
-    const out = {
-      millimetres: new Uint16Array(view.width * view.height),
-      registeredConfidence: new Uint8Array(view.width * view.height),
-    };
-    const disparityQ4 = Int16Array.from(disparity.data, (value) => Math.round(16 * value));
-    const confidence = new Uint8Array(width * height).fill(255);
-    const rig = { focalPixels, baselineMetres, disparityOffsetPixels };
-    stage(
-      { variant: "reference", width, height, ...rig, disparityQ4, confidence, fill: false, ...out },
-      view,
-    );
-    const errors: number[] = [];
-    let wrong = 0;
-    out.millimetres.forEach((millimetres, i) => {
-      if (millimetres === 0) return;
-      const error = Math.abs(millimetres / 1000 / truth.data[i]! - 1);
-      if (error > 0.05) wrong++;
-      errors.push(error);
-    });
-    errors.sort((a, b) => a - b);
-    const valued = errors.length;
-    return { share: valued / out.millimetres.length, wrong: wrong / valued, median: errors[valued >> 1]! };
-  } finally {
-    renderer.close();
-  }
-}
-
-test.each([RGB, FISHEYE])("the projection agrees with the scene's exact depth, $name", (camera) => {
-  const { share, wrong, median } = errorsOf(camera);
+test.each([RGB, FISHEYE])("the projection agrees with the scene's exact depth, $name", async (camera) => {
+  const { share, wrong, median } = await registrationErrors(camera);
   console.info(
     `${camera.name}: ${(100 * share).toFixed(1)} % of pixels have depth, median error ` +
       `${(100 * median).toFixed(2)} %, ${(100 * wrong).toFixed(2)} % wrong by more than 5 %`,

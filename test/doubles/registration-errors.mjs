@@ -36,7 +36,7 @@ export const FISHEYE = {
 /**
  * Registers a disparity map of the scene and compares the result with the exact depth in the other camera's image.
  * @param {import("../../dist/camera/index.js").OtherCamera} camera
- * @param {(pair: {left: Uint8Array, right: Uint8Array}) => Promise<{disparityQ4: Int16Array, confidence: Uint8Array}>} [match]
+ * @param {(pair: {left: Uint8Array | Uint16Array, right: Uint8Array | Uint16Array}) => Promise<{disparityQ4: Int16Array, confidence: Uint8Array}>} [match]
  * matches the rectified pair; without it the exact disparity is taken, rounded to 1/16 px
  * @returns share of the image's pixels that have depth, and of these the median relative error and the share that is off by
  * more than 5 %
@@ -48,7 +48,8 @@ export async function registrationErrors(camera, match) {
   try {
     const { width, height, focalPixels, cx, cy, baselineMetres, disparityOffsetPixels } = rectification;
     const truth = renderer.depthOf(FRAME, camera);
-    let disparityQ4, confidence;
+    let disparityQ4;
+    let confidence;
     if (match === undefined) {
       const { disparity } = renderer.truth(FRAME, "left", { width, height, focalPixels, cx, cy });
       disparityQ4 = Int16Array.from(disparity.data, (value) => Math.round(16 * value));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The floor on CUDA; see floor.h. Three kernels: the cells are gathered, a warp scores a candidate, and one block fits the best
+// The floor on CUDA; see floor.h. Three kernels: the cells are gathered, a block scores a candidate, and one block fits the best
 // candidates in turn, follows the floor over time and writes the numbers.
 #include "../../device/check.h"
 #include "../../device/traits.h"
@@ -12,11 +12,11 @@ namespace {
 
 constexpr int kWarp = 32;
 constexpr int kGatherThreads = 256;
-constexpr int kScoreWarps = 4;
+constexpr int kScoreWarps = kFloorRows / kFloorBand;
 constexpr int kChooseThreads = 512;
 constexpr int kChooseWarps = kChooseThreads / kWarp;
 constexpr int kCellsEach = kFloorCells / kChooseThreads;
-static_assert(kFloorColumns == 2 * kWarp && kFloorRows > kWarp && kFloorRows <= 2 * kWarp, "lanes of a candidate");
+static_assert(kFloorColumns == 2 * kWarp && kFloorBand <= kWarp, "lanes of a candidate");
 static_assert(kFloorCells % kChooseThreads == 0, "cells of a thread");
 
 __global__ void __launch_bounds__(kGatherThreads)
@@ -29,13 +29,13 @@ __global__ void __launch_bounds__(kGatherThreads)
   cells[at] = d != kInvalidDisparity && confidence[pixel] != 0 ? d : kFloorUnknown;
 }
 
-/// A warp scores a candidate: a lane has two columns.
+/// A block scores a candidate: a warp has a band of rows, a lane two columns.
 __global__ void __launch_bounds__(kScoreWarps* kWarp)
     scoreFloorKernel(FloorParameters settings, const FloorMemory* memory, const FloorCandidate* candidates, int count,
                      const int16_t* cells, int width, int height, FloorPlane* planes, int32_t* scores) {
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const int at = static_cast<int>(blockIdx.x) * kScoreWarps + static_cast<int>(threadIdx.x) / kWarp;
-  if (at > count) return;
+  __shared__ int32_t bands[kScoreWarps];
+  const int lane = static_cast<int>(threadIdx.x) % kWarp, band = static_cast<int>(threadIdx.x) / kWarp;
+  const int at = static_cast<int>(blockIdx.x);
   FloorPlane plane;
   bool suits;
   if (at == count) {
@@ -57,28 +57,29 @@ __global__ void __launch_bounds__(kScoreWarps* kWarp)
   }
   int32_t score = 0;
   if (suits) {
+    const int first = band * kFloorBand;
     const int32_t left = floorSixteenths(plane.a * cellX(2 * lane, width));
     const int32_t right = floorSixteenths(plane.a * cellX(2 * lane + 1, width));
-    const int32_t upper = floorSixteenths(plane.b * cellY(lane, height) + plane.c);
-    const int32_t lower = floorSixteenths(plane.b * cellY(lane + kWarp, height) + plane.c);
+    const int32_t ownRow = floorSixteenths(plane.b * cellY(first + lane % kFloorBand, height) + plane.c);
+    const int32_t* const pairs = reinterpret_cast<const int32_t*>(cells) + first * kWarp + lane;
     const auto votes = [](int32_t d, int32_t p) {
       const int32_t r = d - p;
       return p < 32 ? 0 : r >= -16 && r <= 16 ? 4 : r < -32 ? -1 : 0;
     };
-    for (int j = 0; j < kFloorRows; ++j) {
-      const int32_t row = __shfl_sync(kFullWarp, j < kWarp ? upper : lower, j % kWarp);
-      const int32_t* const pairs = reinterpret_cast<const int32_t*>(cells);
-      const int32_t pair = pairs[j * kWarp + lane];
-      const int32_t weight = (j / kFloorBand + 1) * (j / kFloorBand + 1);
-      const int32_t own = votes(static_cast<int16_t>(pair & 0xffff), left + row) + votes(pair >> 16, right + row);
-      score += weight * own;
+#pragma unroll
+    for (int j = 0; j < kFloorBand; ++j) {
+      const int32_t row = __shfl_sync(kFullWarp, ownRow, j), pair = pairs[j * kWarp];
+      score += votes(static_cast<int16_t>(pair & 0xffff), left + row) + votes(pair >> 16, right + row);
     }
 #pragma unroll
     for (int offset = kWarp / 2; offset > 0; offset /= 2) score += __shfl_down_sync(kFullWarp, score, offset);
   }
-  if (lane != 0) return;
+  if (lane == 0) bands[band] = (band + 1) * (band + 1) * score;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  for (int other = 1; other < kScoreWarps; ++other) bands[0] += bands[other];
   planes[at] = plane;
-  scores[at] = at == count ? 2 * score : score;
+  scores[at] = at == count ? 2 * bands[0] : bands[0];
 }
 
 /// Returns the sum over a warp, on lane 0 or on all lanes. The halves of 16 bits are summed, because the sum exceeds 32 bits.
@@ -178,7 +179,7 @@ __device__ void refit(const FloorParameters& settings, int64_t tolerance, Choose
         suits = fitted.b <= settings.highestSlope && fitted.b >= settings.lowestSlope && fitted.b < limit &&
                 fitted.a < limit && fitted.a > -limit;
         if (suits) {
-          fitted.c = nearestQuotient(65536 * s[3] - fitted.a * s[1] - fitted.b * s[2], n);
+          fitted.c = nearestByDoubles(65536 * s[3] - fitted.a * s[1] - fitted.b * s[2], n);
           suits = isFloor(settings, fitted);
         }
       }
@@ -339,9 +340,9 @@ Status FloorWorkspace::compute(const int16_t* disparityQ4, const uint8_t* confid
       disparityQ4, confidence, width_, height_, cells_.get());
   DEPTHWATT_TRY(launched("gatherFloorKernel"));
   if (!parameters_.onlyBefore) {
-    scoreFloorKernel<<<(count_ + kScoreWarps) / kScoreWarps, kScoreWarps * kWarp, 0, stream>>>(
-        parameters_, memory_.get(), candidates_.get(), count_, cells_.get(), width_, height_, planes_.get(),
-        scores_.get());
+    scoreFloorKernel<<<count_ + 1, kScoreWarps * kWarp, 0, stream>>>(parameters_, memory_.get(), candidates_.get(),
+                                                                     count_, cells_.get(), width_, height_,
+                                                                     planes_.get(), scores_.get());
     DEPTHWATT_TRY(launched("scoreFloorKernel"));
   }
   chooseFloorKernel<<<1, kChooseThreads, 0, stream>>>(parameters_, memory_.get(), cells_.get(), width_, height_,

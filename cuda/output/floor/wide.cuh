@@ -85,5 +85,17 @@ __device__ __forceinline__ int64_t nearestWide(const Wide& n, const Wide& d) {
   return rest.low == 0 && rest.high == 0 ? -quotient : -quotient - 1;
 }
 
+/// Returns nearestQuotient(n, d), |n| below 2^62 and 0 < d < 2^30: an estimate in double precision, then corrected.
+__device__ __forceinline__ int64_t nearestByDoubles(int64_t n, int64_t d) {
+  const int64_t twice = 2 * n + d, divisor = 2 * d;
+  const double inverse = 1.0 / static_cast<double>(divisor);
+  int64_t quotient = static_cast<int64_t>(static_cast<double>(twice) * inverse), rest = twice - quotient * divisor;
+  const int64_t more = static_cast<int64_t>(static_cast<double>(rest) * inverse);
+  quotient += more, rest -= more * divisor;
+  if (rest < 0) --quotient;
+  if (rest >= divisor) ++quotient;
+  return quotient;
+}
+
 }  // namespace gpu
 }  // namespace depthwatt

@@ -9,7 +9,7 @@ namespace gpu {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kRun = 2;
+constexpr int kRun = 4;
 
 /// Counts the pixels of all cells. @param counts [kGridDrop][cells], zero
 __global__ void __launch_bounds__(kThreads)
@@ -17,23 +17,30 @@ __global__ void __launch_bounds__(kThreads)
                     const uint8_t* confidence, int width, int height, int32_t* counts) {
   __shared__ GridPlan shared;
   if (floor[kFloorIsThere] == 0) return;
+  const int columns = (width + parameters.stepX - 1) / parameters.stepX, runs = (columns + kRun - 1) / kRun;
+  const int thread = static_cast<int>(blockIdx.x) * kThreads + static_cast<int>(threadIdx.x);
+  const int y = thread / runs, first = thread % runs * kRun;
+  // Loaded while one thread rounds the plan.
+  int16_t disparities[kRun];
+  uint8_t confidences[kRun];
+#pragma unroll
+  for (int k = 0; k < kRun; ++k) {
+    const int x = (first + k) * parameters.stepX;
+    const bool isInside = x < width && y < height;
+    const size_t at = static_cast<size_t>(y) * static_cast<size_t>(width) + static_cast<size_t>(x);
+    disparities[k] = isInside ? disparityQ4[at] : kInvalidDisparity;
+    confidences[k] = isInside ? confidence[at] : 0;
+  }
   if (threadIdx.x == 0) shared = makeGridPlan(parameters, filteredFloor(floor), width, height);
   __syncthreads();
   const GridPlan& plan = shared;
-  const int columns = (width + plan.stepX - 1) / plan.stepX, runs = (columns + kRun - 1) / kRun;
-  const int thread = static_cast<int>(blockIdx.x) * kThreads + static_cast<int>(threadIdx.x);
-  const int y = thread / runs, first = thread % runs * kRun;
-  if (y >= height) return;
   const int cells = plan.aheadCells * plan.leftCells;
   int before = -1, pixels = 0;
 #pragma unroll
   for (int k = 0; k < kRun; ++k) {
-    const int x = (first + k) * plan.stepX;
-    if (x >= width) break;
-    const size_t at = static_cast<size_t>(y) * static_cast<size_t>(width) + static_cast<size_t>(x);
-    const int16_t disparity = disparityQ4[at];
-    const int64_t d = int64_t{disparity} + plan.offsetQ4;
-    if (disparity == kInvalidDisparity || confidence[at] == 0 || d < kGridLeastQ4) continue;
+    const int x = (first + k) * parameters.stepX;
+    const int64_t d = int64_t{disparities[k]} + plan.offsetQ4;
+    if (disparities[k] == kInvalidDisparity || confidences[k] == 0 || d < kGridLeastQ4) continue;
     const int64_t p = plan.a * x + plan.b * y + plan.c, r = 65536 * d - p;
     const bool isAbove = r > d * plan.obstacle + plan.error;
     if (isAbove && r > d * plan.tall) continue;

@@ -68,21 +68,22 @@ DEPTHWATT_GRID_BOTH inline GridPlan makeGridPlan(const GridParameters& p, const 
   const double f = p.focalPixels;
   const double ahead = (static_cast<double>(plan.c) + floor.a * p.cx + floor.b * p.cy) / f;
   const double a = static_cast<double>(floor.a), b = static_cast<double>(floor.b);
-  const double length = sqrt(a * a + b * b + ahead * ahead);
-  const double n[3] = {a / length, b / length, ahead / length};
-  const double h = 16.0 * 65536 * p.baselineMetres / length;
-  plan.obstacle = detail::wholeNumber(65536 * p.obstacleMetres / h);
-  plan.tall = detail::wholeNumber(65536 * p.tallMetres / h);
-  plan.drop = detail::wholeNumber(65536 * p.dropMetres / h);
+  const double length = sqrt(a * a + b * b + ahead * ahead), inverse = 1 / length;
+  const double n[3] = {a * inverse, b * inverse, ahead * inverse};
+  // 65536 / h
+  const double perMetre = length / (16 * p.baselineMetres);
+  plan.obstacle = detail::wholeNumber(perMetre * p.obstacleMetres);
+  plan.tall = detail::wholeNumber(perMetre * p.tallMetres);
+  plan.drop = detail::wholeNumber(perMetre * p.dropMetres);
   plan.error = detail::wholeNumber(65536 * 16 * p.errorPixels);
   // Ahead: the optical axis along the floor. Right: down x ahead.
-  const double flat = sqrt(n[0] * n[0] + n[1] * n[1]);
-  const double e[3] = {-n[2] * n[0] / flat, -n[2] * n[1] / flat, flat};
+  const double flat = sqrt(n[0] * n[0] + n[1] * n[1]), aside = -n[2] / flat;
+  const double e[3] = {aside * n[0], aside * n[1], flat};
   const double right[3] = {n[1] * e[2] - n[2] * e[1], n[2] * e[0] - n[0] * e[2], n[0] * e[1] - n[1] * e[0]};
   // A point is 16 f B / D ((x - cx) / f, (y - cy) / f, 1); the grid's origin is below the middle of the baseline.
-  const double scale = 256 * 16 * p.baselineMetres / p.cellMetres;
-  plan.leftShift = detail::wholeNumber(256 * (p.leftCells / 2 + 0.5 * p.baselineMetres * right[0] / p.cellMetres));
-  plan.aheadShift = detail::wholeNumber(-256 * 0.5 * p.baselineMetres * e[0] / p.cellMetres);
+  const double scale = 256 * 16 * p.baselineMetres / p.cellMetres, shift = scale / 32;
+  plan.leftShift = detail::wholeNumber(256 * (p.leftCells / 2) + shift * right[0]);
+  plan.aheadShift = detail::wholeNumber(-shift * e[0]);
   for (int i = 0; i < 2; ++i) {
     plan.ahead[i] = detail::wholeNumber(scale * e[i]);
     plan.left[i] = detail::wholeNumber(-scale * right[i]);

@@ -120,14 +120,24 @@ needs("toolchain").suite("camera source", () => {
     const source = await open({ buffers: 6 });
     const { seen, held, events } = recording(true);
     source.start(events);
-    playBoth();
-    await until(() => seen.length === 6, "six pairs held");
-    await rest(80);
+    await until(() => fake.state(LEFT).streaming && fake.state(RIGHT).streaming, "both stream");
+    const deliver = (sequence: number) => {
+      const image = { timestampNs: now(), sequence, bytes: counted(sequence) };
+      return [LEFT, RIGHT].map((path) => fake.deliver(path, image));
+    };
+    for (let i = 0; i < 6; i++) {
+      expect(deliver(i)).toEqual([true, true]);
+      await until(() => seen.length === i + 1, `pair ${i}`);
+    }
+    for (let i = 6; i < 10; i++) expect(deliver(i), "no buffer is free").toEqual([false, false]);
     expect(seen).toHaveLength(6);
     expect(new Set(held.map((pair) => pair.left.data)).size).toBe(6);
     for (const pair of held.splice(0)) pair.release();
-    await until(() => seen.length > 8, "more pairs");
-    expect(source.counters().dropsLeft.driver).toBeGreaterThan(3);
+    for (let i = 10; i < 13; i++) {
+      expect(deliver(i)).toEqual([true, true]);
+      await until(() => seen.length === i - 3, `pair ${i}`);
+    }
+    expect(source.counters().dropsLeft).toEqual({ driver: 4 });
     expect(() => {
       const pair = held[0]!;
       pair.release();

@@ -106,6 +106,17 @@ export function listBoards(folder = SHIPPED_BOARDS): string[] {
   return files.map((file) => file.slice(0, -".json".length)).sort();
 }
 
-export function loadBoards(folder = SHIPPED_BOARDS): BoardFile[] {
-  return listBoards(folder).map((name) => loadBoardFile(join(folder, `${name}.json`)));
+let shipped: readonly BoardFile[] | undefined;
+
+/** Returns the board configs of a folder. The shipped ones are read once in a process, and frozen. */
+export function loadBoards(folder = SHIPPED_BOARDS): readonly BoardFile[] {
+  if (folder === SHIPPED_BOARDS && shipped !== undefined) return shipped;
+  const boards = listBoards(folder).map((name) => loadBoardFile(join(folder, `${name}.json`)));
+  if (folder === SHIPPED_BOARDS) shipped = freezeDeep(boards);
+  return boards;
+}
+
+function freezeDeep<T>(value: T): T {
+  if (typeof value === "object" && value !== null) Object.values(Object.freeze(value)).forEach(freezeDeep);
+  return value;
 }

@@ -13,11 +13,13 @@ export interface ChangedConfig {
   changed: string[];
 }
 
+const PARTS = new Map(SETTINGS.map(({ key }) => [key, key.split(".")]));
+
 /** The value of a dotted key; undefined for an optional setting without one. */
 export function valueAt(config: Config, key: string): SettingValue | undefined {
-  return key
-    .split(".")
-    .reduce<unknown>((node, part) => (node as Record<string, unknown>)[part], config) as SettingValue;
+  let node: unknown = config;
+  for (const part of PARTS.get(key) ?? key.split(".")) node = (node as Record<string, unknown>)[part];
+  return node as SettingValue | undefined;
 }
 
 /** Settings of `config` that are not the defaults, by dotted key. @param keys which ones are looked at */

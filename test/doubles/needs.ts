@@ -82,7 +82,8 @@ function hasLibrary(name: string): boolean {
 }
 
 function hasPython(module: string): boolean {
-  const code = "import importlib, sys; importlib.import_module(sys.argv[1])";
+  // Found, not imported: some modules take a second to import.
+  const code = "import importlib.util as u, sys; sys.exit(u.find_spec(sys.argv[1]) is None)";
   return spawnSync(PYTHON, ["-c", code, module], { stdio: "ignore" }).status === 0;
 }
 

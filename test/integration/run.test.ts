@@ -3,8 +3,9 @@
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { STAGE_NAMES } from "../../cuda/index.js";
+import { runCommandLine } from "../../edge/cli/program.js";
 import type { RunFigures } from "../../edge/run/figures.js";
 import { until } from "../doubles/frames.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
@@ -105,8 +106,21 @@ describe("run in a terminal", () => {
 });
 
 describe("run refuses", () => {
+  const explained = (code: number | null, stderr: string, message: RegExp, expected: number) => {
+    expect(code, stderr).toBe(expected);
+    expect(stderr).toMatch(/^error: /m);
+    expect(stderr).toMatch(/^hint: /m);
+    expect(stderr).toMatch(message);
+    expect(stderr).not.toMatch(/\n {4}at /);
+  };
+
+  test("a backend that is not there, as a process", async () => {
+    const ran = await runProgram(["run", ...SMALL, "--frames", "1", "--backend", "cuda"]);
+    explained(ran.code, ran.stderr, /CUDA unavailable/, 4);
+  });
+
+  // The function that the process calls: a process for each would take most of the time.
   test.each<[string, string[], number, RegExp]>([
-    ["a backend that is not there", ["--backend", "cuda"], 4, /CUDA unavailable/],
     ["a folder that is not there", ["--left", "/nowhere/l", "--right", "/nowhere/r"], 3, /\/nowhere\/l/],
     ["one side alone", ["--left", "."], 2, /source\.replay\.right/],
     ["a rate of 0", ["--rate", "0"], 2, /source\.synthetic\.rateHz|--rate/],
@@ -117,12 +131,17 @@ describe("run refuses", () => {
     ["frames of 0", ["--frames", "0"], 2, /frames/],
     ["a calibration that is not there", ["--left", "a", "--right", "b", "--calibration", "no.yaml"], 3, /./],
   ])("%s", async (_, words, code, message) => {
-    const ran = await runProgram(["run", ...SMALL, "--frames", "1", ...words]);
-    expect(ran.code, ran.stderr).toBe(code);
-    expect(ran.stderr).toMatch(/^error: /m);
-    expect(ran.stderr).toMatch(/^hint: /m);
-    expect(ran.stderr).toMatch(message);
-    expect(ran.stderr).not.toMatch(/\n {4}at /);
+    let stderr = "";
+    const written = vi.spyOn(process.stderr, "write").mockImplementation((text) => {
+      stderr += text;
+      return true;
+    });
+    try {
+      const found = await runCommandLine(["run", ...SMALL, "--frames", "1", ...words]);
+      explained(found, stderr, message, code);
+    } finally {
+      written.mockRestore();
+    }
   });
 });
 
@@ -242,7 +261,7 @@ needs("mosquitto").suite("run against Mosquitto", () => {
     ]);
     await until("a frame", () => /PUBLISH.*\/depth/.test(broker.log()), 20_000);
     await broker.stop("SIGKILL");
-    await new Promise((resolve) => setTimeout(resolve, 1000));
+    await until("the loss", () => /nothing listens there/.test(running.stderr()), 30_000);
     const second = await startMosquitto({ port: broker.port });
     try {
       await until("a frame after the restart", () => /PUBLISH.*\/depth/.test(second.log()), 30_000);

@@ -81,9 +81,13 @@ export function readCalibration(bytes: Uint8Array, folder: string, right: string
 }
 
 const WIDTH = 64;
+const texture = (shift: number) =>
+  Uint8Array.from({ length: WIDTH * 48 }, (_, at) => 128 + 60 * Math.sin(at + shift));
 const FRAME = {
   width: WIDTH,
   height: 48,
+  left: texture(0),
+  right: texture(6),
   disparityQ4: Int16Array.from({ length: WIDTH * 48 }, (_, at) => 64 + (at % WIDTH)),
   confidence: new Uint8Array(WIDTH * 48).fill(200),
   clock: "realtime" as const,

@@ -82,14 +82,19 @@ function answerOne(
     return unknown(`fewer than ${MIN_PIXELS} pixels were matched at one distance`, { matchedShare });
   const geometry = rig.rectification;
   const { focalPixels, cx, cy } = geometry;
-  const { disparityPixels, spreadPixels } = measured;
+  const { disparityPixels, spreadPixels, standardErrorPixels } = measured;
   const z = depthMetres(disparityPixels, geometry);
   if (z === undefined) return unknown("the disparity is that of infinity", { matchedShare });
   const position = { x: ((measured.x - cx) * z) / focalPixels, y: ((measured.y - cy) * z) / focalPixels, z };
   const velocity = id === undefined ? undefined : tracks.add(id, label, frame.timeMs, position);
+  const metresPerPixel = (z * z) / (focalPixels * geometry.baselineMetres);
   return {
     distanceMetres: round(z, 4),
-    spreadMetres: round((z * z * spreadPixels) / (focalPixels * geometry.baselineMetres), 4),
+    standardErrorMetres:
+      standardErrorPixels === undefined
+        ? missing("the outline has too little texture")
+        : round(metresPerPixel * standardErrorPixels, 5),
+    spreadMetres: round(metresPerPixel * spreadPixels, 4),
     disparityPixels: round(disparityPixels, 4),
     matchedShare,
     atDistanceShare: round(measured.atDistanceShare, 4),

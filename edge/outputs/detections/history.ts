@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps the disparities of the last frames, in memory that is allocated once per image size.
+// Keeps the disparities and images of the last frames, in memory that is allocated once per image size.
 import { allocate } from "../../../core/index.js";
 import type { ComputedFrame } from "../../contracts/computed-frame.js";
 
 export interface KeptFrame {
   width: number;
   height: number;
+  /** Grey; empty: the engine did not give it. */
+  left: Uint8Array;
+  right: Uint8Array;
   disparityQ4: Int16Array;
   confidence: Uint8Array;
   clock: ComputedFrame["clock"];
@@ -40,11 +43,16 @@ export class DepthHistory {
   /** Copies a frame over the oldest one. */
   add(frame: ComputedFrame, timeMs: number): void {
     const { width, height, slot } = frame;
-    if (this.#frames[0]?.width !== width || this.#frames[0].height !== height) {
-      this.#frames = Array.from({ length: this.#capacity }, () => emptyFrame(width, height));
+    const first = this.#frames[0];
+    if (first?.width !== width || first.height !== height || first.right.length !== slot.right.length) {
+      this.#frames = Array.from({ length: this.#capacity }, () =>
+        emptyFrame(width, height, slot.right.length),
+      );
       this.#added = 0;
     }
     const kept = this.#frames[this.#added % this.#capacity]!;
+    kept.left.set(slot.left);
+    kept.right.set(slot.right);
     kept.disparityQ4.set(slot.disparityQ4);
     kept.confidence.set(slot.confidence);
     kept.clock = frame.clock;
@@ -90,12 +98,15 @@ export class DepthHistory {
   }
 }
 
-function emptyFrame(width: number, height: number): KeptFrame {
+function emptyFrame(width: number, height: number, rightPixels: number): KeptFrame {
+  const memory = (bytes: number) => allocate(bytes, "the history of depth");
   return {
     width,
     height,
-    disparityQ4: new Int16Array(allocate(2 * width * height, "the history of depth")),
-    confidence: new Uint8Array(allocate(width * height, "the history of depth")),
+    left: new Uint8Array(memory(width * height)),
+    right: new Uint8Array(memory(rightPixels)),
+    disparityQ4: new Int16Array(memory(2 * width * height)),
+    confidence: new Uint8Array(memory(width * height)),
     clock: "monotonic",
     timestampNs: 0n,
     sequence: 0,

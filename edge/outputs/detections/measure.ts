@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures the distance of one detection: the most frequent disparity of its matched, confident pixels.
 import { type Point, polygonSpans } from "../derived/polygon.js";
+import { alignDisparity, type RectifiedImages } from "./align.js";
 
-export interface DisparityImage {
-  width: number;
+export interface DisparityImage extends RectifiedImages {
   height: number;
   /** 1/16 px; -32768 = invalid. */
   disparityQ4: Int16Array;
@@ -30,8 +30,10 @@ export interface MeasureOptions {
 }
 
 export interface Measured {
-  /** Disparity without the offset, pixels: the mean of the pixels around the mode. */
+  /** Disparity without the offset, pixels: aligned in the images, else the mean of the pixels around the mode. */
   disparityPixels: number;
+  /** Standard error of the alignment, pixels; undefined without one. */
+  standardErrorPixels: number | undefined;
   /** Standard deviation of these pixels, pixels of disparity. */
   spreadPixels: number;
   /** Their mean position, pixels. */
@@ -61,6 +63,9 @@ const CORRECTIONS = Float64Array.from(
 
 /** Weights by disparity in 1/16 px, cleared after each use. */
 const weights = new Uint32Array(32_768);
+
+/** Places of a detection's pixels around the mode. */
+const atMode = new Uint32Array(1 << 16);
 
 const modeHalf = (q4: number): number => Math.max(MODE_HALF_Q4, Math.round(MODE_SHARE * q4));
 
@@ -138,7 +143,7 @@ export function measureDetection(
       const q4 = disparityQ4[at]!;
       if (q4 < mode - half || q4 > mode + half || confidence[at]! < threshold) continue;
       const difference = q4 - mode + CORRECTIONS[q4 & 15]!;
-      count++;
+      atMode[count++] = at;
       sum += difference;
       squares += difference * difference;
       sumX += x;
@@ -146,8 +151,14 @@ export function measureDetection(
     }
   if (count < MIN_PIXELS) return { matchedShare };
   const mean = sum / count;
+  const disparityPixels = (mode + mean) / 16;
+  const aligned =
+    image.left.length === 0 || image.right.length === 0
+      ? undefined
+      : alignDisparity(image, atMode, Math.min(count, atMode.length), disparityPixels);
   return {
-    disparityPixels: (mode + mean) / 16,
+    disparityPixels: aligned?.disparityPixels ?? disparityPixels,
+    standardErrorPixels: aligned?.standardErrorPixels,
     spreadPixels: Math.sqrt(Math.max(0, squares / count - mean * mean)) / 16,
     x: sumX / count,
     y: sumY / count,

@@ -7,7 +7,7 @@ export const detections = defineOutput({
   settings: detectionsSettings,
   broken: brokenDetections,
   off: ({ enabled }) => (enabled ? undefined : "outputs.detections.enabled is false"),
-  encodings: () => ({}),
+  encodings: () => ({ rightGrey: true }),
   // The history copies a frame while it is lent.
   framesHeld: 0,
   open: async (context) => (await import("./detections-output.js")).openDetections(context),

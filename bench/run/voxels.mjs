@@ -53,15 +53,23 @@ async function pairs() {
   return found;
 }
 
-/** Distances of the pixels' points from the middles of their voxels, metres, and the pixels' depths. */
+/**
+ * Distances of the pixels' points from the middles of their voxels, metres, and the pixels' depths. `unlisted` counts pixels whose
+ * voxel is not in the cloud, and `behind` those without a positive disparity.
+ */
 function errors({ width, height, view }, disparityQ4, middles, millimetres, uncertainty) {
   const { focalPixels, baselineMetres, offset, cx, cy } = view;
   const there = new Set();
   for (let i = 0; i < middles.length; i += 3) there.add([...middles.subarray(i, i + 3)].join());
   const found = [];
+  let [unlisted, behind] = [0, 0];
   for (let i = 0; i < width * height; ++i) {
     const d = disparityQ4[i] / 16 + offset;
-    if (disparityQ4[i] === -32_768 || d <= 0) continue;
+    if (disparityQ4[i] === -32_768) continue;
+    if (d <= 0) {
+      ++behind;
+      continue;
+    }
     const z = (focalPixels * baselineMetres) / d;
     let edge = millimetres / 1000;
     for (let level = 0; level < 7 && edge < (uncertainty * z * z) / (focalPixels * baselineMetres); ++level)
@@ -71,10 +79,13 @@ function errors({ width, height, view }, disparityQ4, middles, millimetres, unce
     );
     const middle = point.map((metres) => Math.fround((Math.floor(metres / edge) + 0.5) * edge));
     // The engine rounds: a point on a face may be in the next voxel.
-    if (!there.has(middle.join())) continue;
+    if (!there.has(middle.join())) {
+      ++unlisted;
+      continue;
+    }
     found.push({ z, error: Math.hypot(...point.map((metres, axis) => metres - middle[axis])) });
   }
-  return found;
+  return { found, unlisted, behind };
 }
 
 const round = (value, digits = 4) => Number(value.toFixed(digits));
@@ -110,7 +121,13 @@ for (const pair of await pairs()) {
     const middles = decodeVoxels(body.subarray(0, bytes), sizeMillimetres / 1000, width * height);
     const disparityQ4 = engine.slots[0].disparityQ4.slice();
     engine.close();
-    const found = errors(pair, disparityQ4, middles, sizeMillimetres, uncertaintyPixels);
+    const { found, unlisted, behind } = errors(
+      pair,
+      disparityQ4,
+      middles,
+      sizeMillimetres,
+      uncertaintyPixels,
+    );
     const valid = disparityQ4.reduce((count, value) => count + (value === -32_768 ? 0 : 1), 0);
     const sorted = found.map(({ error }) => error).sort((a, b) => a - b);
     const share = found.map(({ error, z }) => error / z).sort((a, b) => a - b);
@@ -122,6 +139,9 @@ for (const pair of await pairs()) {
       sizeMillimetres,
       uncertaintyPixels,
       points: valid,
+      pixelsMeasured: found.length,
+      pixelsUnlisted: unlisted,
+      pixelsBehind: behind,
       voxels: middles.length / 3,
       bytes,
       int16PointsBytes: 8 * width * height,

@@ -504,7 +504,7 @@ export interface SettingValues {
   "outputs.detections.delayMs"?: number | undefined;
   /** Largest difference between the time of a detection and the frame it is measured in. (ms, default 100) */
   "outputs.detections.toleranceMs"?: number | undefined;
-  /** Frames kept for detections that come late, three bytes per pixel each. (default 20) */
+  /** Frames kept for detections that come late, five bytes per pixel each. (default 20) */
   "outputs.detections.historyFrames"?: number | undefined;
   /** Frames per second that are kept, at most; max is all of them. (Hz, default 10) */
   "outputs.detections.rateHz"?: "max" | number | undefined;

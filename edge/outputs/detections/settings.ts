@@ -58,7 +58,7 @@ export const detectionsSettings = section(
     }),
     historyFrames: setting(z.int().min(1).max(200), {
       default: 20,
-      description: "Frames kept for detections that come late, three bytes per pixel each.",
+      description: "Frames kept for detections that come late, five bytes per pixel each.",
     }),
     rateHz: setting(z.union([z.literal("max"), z.number().min(0.01).max(1000)]), {
       default: 10,

@@ -201,10 +201,14 @@ export interface Transform {
 }
 
 /**
- * Returns the poses of both cameras, of the robot's frame and, if asked, of the rectified right camera; one tree with
+ * Returns the poses of all cameras, of the robot's frame and, if asked, of the rectified right camera; one tree with
  * the robot's frame at its root.
  */
-export function rigTransforms({ R1, R2, P2 }: Rectification, withRectifiedRight = false): Transform[] {
+export function rigTransforms(
+  { R1, R2, P2 }: Rectification,
+  { others = [] }: Pick<StereoCalibration, "others"> = {},
+  withRectifiedRight = false,
+): Transform[] {
   const baselineMetres = -P2[3]! / P2[0]!;
   const parent = "left_rectified";
   return [
@@ -220,6 +224,13 @@ export function rigTransforms({ R1, R2, P2 }: Rectification, withRectifiedRight 
     ...(withRectifiedRight
       ? [{ parent, child: RIGHT_FRAME_ID, rotation: IDENTITY, metres: [baselineMetres, 0, 0] as const }]
       : []),
+    // x_other = R x_left + T
+    ...others.map(({ name, R: [a, b, c, d, e, f, g, h, i], T: [x, y, z] }) => ({
+      parent: "left",
+      child: name,
+      rotation: [a, d, g, b, e, h, c, f, i],
+      metres: [-a * x - d * y - g * z, -b * x - e * y - h * z, -c * x - f * y - i * z] as const,
+    })),
   ];
 }
 

@@ -353,7 +353,11 @@ export function frameChannels(context: ChannelContext): FrameChannel[] {
         cameraChannel(`${prefix}/depth/camera_info`, "left_rectified", rectifiedCamera(rig.rectification)),
       );
     channels.push(
-      constantChannel("/tf", TRANSFORMS, transformsMessage(rigTransforms(rig.rectification, settings.right))),
+      constantChannel(
+        "/tf",
+        TRANSFORMS,
+        transformsMessage(rigTransforms(rig.rectification, rig.calibration, settings.right)),
+      ),
     );
   }
   // The last one: its length is odd or even, and 16-bit pixels need an even place.

@@ -2,11 +2,11 @@
 // Recorded and published ROS messages, read by ROS' own definitions: matrices, encodings, layouts, times, frame names.
 import { afterEach, describe, expect, test } from "vitest";
 import { withHash } from "../../../camera/calibration/index.js";
-import type { PixelFormat } from "../../../camera/index.js";
+import { type OtherCamera, type PixelFormat, rectify, sceneCalibration } from "../../../camera/index.js";
 import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
 import type { FrameLease } from "../../../edge/contracts/output.js";
 import type { Rig } from "../../../edge/contracts/rig.js";
-import { transformsMessage } from "../../../edge/mcap/messages.js";
+import { rigTransforms, transformsMessage } from "../../../edge/mcap/messages.js";
 import { type ChannelContext, frameChannels } from "../../../edge/outputs/mcap/channels.js";
 import { openRos } from "../../../edge/outputs/ros/ros-output.js";
 import { rectifiedGeometry } from "../../../edge/pipeline/geometry.js";
@@ -334,6 +334,19 @@ test("/tf places both cameras and the robot's frame: points of one are points of
   // R1 turns (x, y, z) into (-y, x, z), R2 back.
   expectClose(moved(left!, [x, y, z]), [-y, x, z]);
   expectClose(moved(right!, [x, y, z]), [y + BASELINE, -x, z]);
+});
+
+test("/tf places other cameras: a point of theirs is the left camera's", () => {
+  const R = [0, -1, 0, 1, 0, 0, 0, 0, 1];
+  const pair = sceneCalibration({ width: 64, height: 48, view: "rectified" });
+  const imageSize = { width: 64, height: 48 };
+  const others = [{ ...pair.left, name: "thermal", imageSize, R, T: [0.1, 0.2, -0.3] } as OtherCamera];
+  const { message } = transformsMessage(rigTransforms(rectify(pair), { others }));
+  const found = readRosTransforms(message).find(({ child }) => child === "thermal")!;
+  expect(found.frameId).toBe("left");
+  const [x, y, z] = [0.3, 0.5, 2];
+  // R turns (x, y, z) into (-y, x, z).
+  expectClose(moved(found, [-y + 0.1, x + 0.2, z - 0.3]), [x, y, z]);
 });
 
 test.each([

@@ -38,6 +38,9 @@ export function engineOptionsFrom(
   const brings = rightFormat === "GREY_DISPARITY";
   if (brings) requireRectified(geometry);
   const match = matchParameters(config.match);
+  const isRegistered = registration || (points && config.points.colour === "registered");
+  // With a calibration the name is checked even if no output asks for that camera.
+  const registered = isRegistered || geometry.rig ? registrationParameters(config, geometry, other) : {};
   return {
     inputWidth,
     inputHeight,
@@ -57,8 +60,7 @@ export function engineOptionsFrom(
     ...(depth && { geometry: depth }),
     ...(points && pointsParameters(config.points, geometry, source.description)),
     ...(voxels && voxelsParameters(config, geometry)),
-    ...((registration || (points && config.points.colour === "registered")) &&
-      registrationParameters(config, geometry, other)),
+    ...(isRegistered && registered),
     slots,
     ...encoded,
     // Only a source that has colours can deliver them.

@@ -22,7 +22,11 @@ test.each([
 });
 
 /** Engine options of the scene with a third camera whose images have a size. */
-function optionsWith(other: { width: number; height: number } | undefined) {
+function optionsWith(
+  other: { width: number; height: number } | undefined,
+  settings = ["points.colour=registered", "registration.camera=rgb"],
+  wishes: object = { points: true },
+) {
   const [width, height] = [160, 96];
   const calibration = sceneCalibration({ width, height, other: true });
   const { focalPixels } = sceneView(width, height);
@@ -37,10 +41,8 @@ function optionsWith(other: { width: number; height: number } | undefined) {
   } as const;
   const depth = { focalPixels, baselineMetres: SCENE_BASELINE_METRES, disparityOffsetPixels: 0 };
   const rig = { calibration, rectification: rectify(calibration) };
-  const config = load("points.colour=registered", "registration.camera=rgb");
-  return engineOptionsFrom(config, { description }, { width, height, depth, maps: undefined, rig } as never, {
-    points: true,
-  });
+  const geometry = { width, height, depth, maps: undefined, rig } as never;
+  return engineOptionsFrom(load(...settings), { description }, geometry, wishes);
 }
 
 test("the source's images must exist and have the size of the calibration", () => {
@@ -62,4 +64,11 @@ test("the source's images must exist and have the size of the calibration", () =
       message: expect.stringContaining("no images of another camera"),
     }),
   );
+});
+
+test("a camera that the calibration lacks is refused even if no output asks for it", () => {
+  expect(() => optionsWith(undefined, ["registration.camera=thermal"], {})).toThrow(
+    expect.objectContaining({ code: "CONFIG_INVALID", message: expect.stringContaining("right, rgb") }),
+  );
+  expect(optionsWith(undefined, ["registration.camera=rgb"], {})).not.toHaveProperty("registration");
 });

@@ -566,6 +566,8 @@ export interface SettingValues {
   "outputs.foxglove.leftColours"?: boolean | undefined;
   /** Offers the rectified right image. (default false) */
   "outputs.foxglove.right"?: boolean | undefined;
+  /** Offers depth and confidence in the image of registration.camera, and its CameraInfo. (default false) */
+  "outputs.foxglove.registered"?: boolean | undefined;
   /** Frames a second that this output gets at most; the others are its drops by rateLimit. max is all of them. (Hz, default max) */
   "outputs.foxglove.rateHz"?: "max" | number | undefined;
   /** Serves them. (default false) */

@@ -118,13 +118,13 @@ class FoxgloveOutput implements Output {
       this.#server.removeChannel(id);
       this.#subscribed.delete(id);
     }
-    const { points, leftColours, right } = this.#context.settings;
+    const { points, leftColours, right, registered } = this.#context.settings;
     const settings: ChannelChoice = {
       inputs: true,
       left: true,
       leftColours,
       right,
-      registered: false,
+      registered,
       depth: "image",
       disparity: true,
       confidence: true,

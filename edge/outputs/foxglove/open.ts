@@ -6,9 +6,10 @@ import { foxgloveSettings } from "./settings.js";
 export const foxglove = defineOutput({
   settings: foxgloveSettings,
   off: ({ enabled }) => (enabled ? undefined : "outputs.foxglove.enabled is false"),
-  encodings: ({ points, leftColours, right }) => ({
+  encodings: ({ points, leftColours, right, registered }) => ({
     ...(points && { points: true }),
     ...(right && { rightGrey: true }),
+    ...(registered && { registration: true }),
     ...(leftColours && { leftRgb: true }),
   }),
   // Frames are copied.

@@ -27,6 +27,10 @@ export const foxgloveSettings = section(
       default: false,
       description: "Offers the rectified right image.",
     }),
+    registered: setting(z.boolean(), {
+      default: false,
+      description: "Offers depth and confidence in the image of registration.camera, and its CameraInfo.",
+    }),
     rateHz: rateSetting(),
   },
 );

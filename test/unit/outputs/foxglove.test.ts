@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { type Channel, FoxgloveClient } from "@foxglove/ws-protocol";
 import { afterEach, expect, test } from "vitest";
 import { WebSocket } from "ws";
+import { rectify, sceneCalibration } from "../../../camera/index.js";
 import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
 import type { FrameLease, Output, OutputContext } from "../../../edge/contracts/output.js";
 import { HttpServer, PasswordGate } from "../../../edge/http/index.js";
@@ -24,6 +25,7 @@ const SETTINGS: FoxgloveSettings = {
   points: false,
   leftColours: false,
   right: false,
+  registered: false,
   rateHz: "max",
 };
 const picture = (width: number, height: number) => ({
@@ -42,13 +44,14 @@ const picture = (width: number, height: number) => ({
   rateHz: 30,
 });
 
-async function serve(width = 4, height = 2, gate?: PasswordGate) {
+async function serve(width = 4, height = 2, gate?: PasswordGate, changes: object = {}) {
   const server = new HttpServer({ address: "127.0.0.1", port: 0, gate });
   cleanups.push(() => server.close());
   await server.listen();
   const output = await openFoxgloveOutput({
     settings: SETTINGS,
     ...picture(width, height),
+    ...changes,
     base: "depthwatt",
     device: "rig",
     http: async () => ({ server, gate }),
@@ -162,6 +165,33 @@ test("computes the subscribed channels, each message as in a recording, and noth
 
   client.unsubscribe(left);
   await until("the end of the subscription", () => output.streams.length === 0);
+});
+
+test("depth in another camera's image is a channel, and its pixels arrive", async () => {
+  const calibration = sceneCalibration({ width: 4, height: 2, view: "rectified" });
+  const rig = { calibration, rectification: rectify(calibration) };
+  const { output, url, offer } = await serve(4, 2, undefined, {
+    settings: { ...SETTINGS, registered: true },
+    hasDepth: true,
+    rig,
+    camera: "right",
+  });
+  const { channels, messages, subscribe } = await join(url);
+  const names = ["image", "confidence", "camera_info"].map(
+    (name) => `/depthwatt/rig/registered/right/${name}`,
+  );
+  expect([...channels.keys()].filter((topic) => topic.includes("registered"))).toEqual(names);
+  subscribe("registered/right/image");
+  const frame = makeFrame(4, 2);
+  const registered = new Uint16Array(8).fill(1234);
+  Object.assign(frame.slot, { registered });
+  Object.assign(frame.encodings, { registration: { camera: "right" } });
+  await until("the subscription", () => output.streams.length > 0);
+  offer(frame);
+  await until("the image", () => messages.length > 0);
+  const image = readRosImage(messages[0]!.data);
+  expect(image).toMatchObject({ encoding: "16UC1", width: 4, height: 2, frameId: "right_rectified" });
+  expect(new Uint16Array(image.data.slice().buffer)).toEqual(registered);
 });
 
 test("documents: new ones at once, the state and the settings again with the metrics, no passwords", async () => {

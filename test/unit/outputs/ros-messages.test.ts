@@ -2,7 +2,7 @@
 // Recorded and published ROS messages, read by ROS' own definitions: matrices, encodings, layouts, times, frame names.
 import { afterEach, describe, expect, test } from "vitest";
 import { withHash } from "../../../camera/calibration/index.js";
-import { type OtherCamera, type PixelFormat, rectify, sceneCalibration } from "../../../camera/index.js";
+import { type PixelFormat, rectify, sceneCalibration } from "../../../camera/index.js";
 import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
 import type { FrameLease } from "../../../edge/contracts/output.js";
 import type { Rig } from "../../../edge/contracts/rig.js";
@@ -337,10 +337,10 @@ test("/tf places both cameras and the robot's frame: points of one are points of
 });
 
 test("/tf places other cameras: a point of theirs is the left camera's", () => {
-  const R = [0, -1, 0, 1, 0, 0, 0, 0, 1];
+  const R = [0, -1, 0, 1, 0, 0, 0, 0, 1] as const;
   const pair = sceneCalibration({ width: 64, height: 48, view: "rectified" });
   const imageSize = { width: 64, height: 48 };
-  const others = [{ ...pair.left, name: "thermal", imageSize, R, T: [0.1, 0.2, -0.3] } as OtherCamera];
+  const others = [{ ...pair.left, name: "thermal", imageSize, R, T: [0.1, 0.2, -0.3] as const }];
   const { message } = transformsMessage(rigTransforms(rectify(pair), { others }));
   const found = readRosTransforms(message).find(({ child }) => child === "thermal")!;
   expect(found.frameId).toBe("left");

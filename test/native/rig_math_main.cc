@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks the mathematics of rigs that whole calibrations hide, because they converge in spite of small mistakes: derivatives of
+// lenses, vectors, the neighbours of a lattice, the bounds of a rotated map. Prints each failure; exits with 1 after one.
+#include <cmath>
+#include <cstdio>
+#include <vector>
+
+#include "../../camera/rig/alignment/correction.h"
+#include "../../camera/rig/calibrate/lattice.h"
+#include "../../camera/rig/calibrate/lens.h"
+
+using namespace depthwatt;
+using namespace depthwatt::calibrate;
+
+namespace {
+
+int failures = 0;
+
+void expectNear(const char* name, int index, double found, double expected, double tolerance) {
+  if (std::fabs(found - expected) <= tolerance) return;
+  std::printf("%s %d: found %.9g, expected %.9g\n", name, index, found, expected);
+  ++failures;
+}
+
+void checkVectors() {
+  const Vector3 a = {2, 3, 5}, b = {7, 11, 13};
+  const Vector3 expected = {3 * 13 - 5 * 11, 5 * 7 - 2 * 13, 2 * 11 - 3 * 7};
+  const Vector3 found = cross(a, b);
+  for (size_t i = 0; i < 3; ++i) expectNear("cross", static_cast<int>(i), found[i], expected[i], 0);
+}
+
+/// Compares the derivatives of project() with central differences.
+void checkLens(const char* name, Lens lens) {
+  const Vector3 point = {0.7, -0.5, 1.1};
+  double pixel[2], byPoint[6], byLens[2 * kMaxLens], above[2], below[2];
+  project(lens, point, pixel, byPoint, byLens);
+  for (size_t i = 0; i < 3; ++i) {
+    Vector3 more = point, less = point;
+    more[i] += 1e-6;
+    less[i] -= 1e-6;
+    project(lens, more, above, nullptr, nullptr);
+    project(lens, less, below, nullptr, nullptr);
+    for (int row = 0; row < 2; ++row) {
+      expectNear(name, static_cast<int>(i), byPoint[3 * row + static_cast<int>(i)], (above[row] - below[row]) / 2e-6,
+                 1e-3);
+    }
+  }
+  const int size = lens.size();
+  for (int i = 0; i < size; ++i) {
+    Lens more = lens, less = lens;
+    more.p[static_cast<size_t>(i)] += 1e-6;
+    less.p[static_cast<size_t>(i)] -= 1e-6;
+    project(more, point, above, nullptr, nullptr);
+    project(less, point, below, nullptr, nullptr);
+    for (int row = 0; row < 2; ++row) {
+      expectNear(name, 3 + i, byLens[row * size + i], (above[row] - below[row]) / 2e-6, 1e-3);
+    }
+  }
+}
+
+calibrate::Corner cornerAt(double x, double y) {
+  calibrate::Corner corner;
+  corner.x = x;
+  corner.y = y;
+  return corner;
+}
+
+/// Two lines of corners are joined by their sides alone; a corner that only touches them diagonally belongs to no line.
+void checkLattice() {
+  for (const bool upright : {false, true}) {
+    Lattice lattice;
+    for (int k = 0; k < 6; ++k) {
+      lattice.corners[upright ? Place{0, k} : Place{k, 0}] =
+          upright ? cornerAt(100, 100 + 20 * k) : cornerAt(100 + 20 * k, 100);
+    }
+    lattice.corners[upright ? Place{1, 6} : Place{6, 1}] = upright ? cornerAt(120, 220) : cornerAt(220, 120);
+    dropStrangers(lattice);
+    expectNear("lattice", upright ? 1 : 0, static_cast<double>(lattice.corners.size()), 6, 0);
+  }
+}
+
+void checkMap() {
+  constexpr int32_t kWidth = 7, kHeight = 5, kGuard = -99;
+  std::vector<int32_t> map, turned(2 * kWidth * (kHeight + 2), kGuard);
+  for (int32_t y = 0; y < kHeight; ++y) {
+    for (int32_t x = 0; x < kWidth; ++x) map.insert(map.end(), {32 * x, 32 * y});
+  }
+  const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  turnMap(map.data(), {kWidth, kHeight, kWidth, kHeight}, {10, 3, 2}, identity, turned.data() + 2 * kWidth);
+  for (int32_t i = 0; i < 2 * kWidth * kHeight; ++i) expectNear("map", i, turned[2 * kWidth + i], map[i], 0);
+  for (int32_t i = 0; i < 2 * kWidth; ++i) {
+    expectNear("row above the map", i, turned[i], kGuard, 0);
+    expectNear("row below the map", i, turned[2 * kWidth * (kHeight + 1) + i], kGuard, 0);
+  }
+}
+
+}  // namespace
+
+int main() {
+  checkVectors();
+  checkLens("radtan", {Model::kRadtan, {400, 410, 320, 240, -0.3, 0.11, 0.002, -0.003, -0.02}});
+  checkLens("rational", {Model::kRational, {400, 410, 320, 240, 0.4, 0.06, 0.002, -0.003, 0.01, 0.7, 0.13, 0.02}});
+  checkLens("equidistant", {Model::kEquidistant, {400, 410, 320, 240, 0.2, -0.05, 0.03, -0.01}});
+  checkLattice();
+  checkMap();
+  return failures == 0 ? 0 : 1;
+}

@@ -8,6 +8,9 @@ import { until } from "./frames.js";
 
 export const [WIDTH, HEIGHT] = [160, 96];
 
+/** Frames of all streams that waitForBoth() looks at. */
+const KEPT_FRAMES = 100;
+
 /** @param set settings, such as "outputs.mqtt.left.enabled=true" */
 export async function startSmallRun(streams: readonly StreamName[], ...set: string[]) {
   const broker = await startTrialBroker({});
@@ -24,9 +27,13 @@ export async function startSmallRun(streams: readonly StreamName[], ...set: stri
   const runtime = await openRuntime(config, undefined, { onNotice: () => {} });
   const ended = runtime.run();
   const newest = new Map<string, ReceivedFrame>();
+  const recent: ReceivedFrame[] = [];
   const { device, base } = config;
   const consumer = connectConsumer(broker.url, { device, base, streams });
-  consumer.on("frame", (frame) => newest.set(frame.stream, frame));
+  consumer.on("frame", (frame) => {
+    newest.set(frame.stream, frame);
+    if (recent.push(frame) > KEPT_FRAMES) recent.shift();
+  });
   return {
     runtime,
     /** The newest frame of a stream. */
@@ -42,6 +49,17 @@ export async function startSmallRun(streams: readonly StreamName[], ...set: stri
         30_000,
       );
       return found()!;
+    },
+    /** Waits until two streams have a frame of one pair of images, and returns these two. */
+    async waitForBoth(first: string, second: string): Promise<[ReceivedFrame, ReceivedFrame]> {
+      const frames = (stream: string) => recent.filter((frame) => frame.stream === stream);
+      const found = () =>
+        frames(first).flatMap((one): [ReceivedFrame, ReceivedFrame][] => {
+          const other = frames(second).find(({ header }) => header.leftSequence === one.header.leftSequence);
+          return other === undefined ? [] : [[one, other]];
+        });
+      await until(`${first} and ${second} of one pair`, () => found().length > 0, 30_000);
+      return found()[0]!;
     },
     async close(): Promise<void> {
       await consumer.close();

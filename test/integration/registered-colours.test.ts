@@ -254,10 +254,9 @@ test("the colours of the scene's third camera are those of the left camera's ima
     "outputs.mqtt.left.encoding=raw",
   );
   try {
-    const cloud = await run.waitFor("points");
+    const [cloud, left] = await run.waitForBoth("points", "left");
     expect(cloud.header).toMatchObject({ element: "f32", width: 160, height: 96, points: { colour: "rgb" } });
     const { body } = cloud;
-    const left = await run.waitFor("left", { leftSequence: cloud.header.leftSequence });
     const differences: number[] = [];
     for (let i = 0; i < 160 * 96; i++) {
       const [blue, green, red, has] = body.subarray(16 * i + 12, 16 * i + 16);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One look at a pair: both images are examined, each by itself, and features give the shift between them.
+// One look at a pair: contrast and corners of each image, and the shift between them from features.
 import { expect, test } from "vitest";
 import { greyPairLayout } from "../../../../camera/index.js";
 import { PairAligner } from "../../../../camera/rig/alignment/index.js";

@@ -16,12 +16,15 @@ import { answerDetections } from "./answer.js";
 import { DepthHistory, type Lookup } from "./history.js";
 import { type DetectionMessage, parseMessage } from "./message.js";
 import type { DetectionsSettings } from "./settings.js";
+import { TimeBudget } from "./time-budget.js";
 import { Tracks } from "./tracks.js";
 
 /** Larger messages are dropped by an MQTT 5 broker; up to this size the answer names the limit. */
 const MAX_PACKET_BYTES = 1 << 20;
 /** Refusals that are answered one by one, per second; the others are summed up once a second. */
 const MAX_REFUSALS_A_SECOND = 10;
+/** Share of the main thread's time that messages may take. */
+const MAX_TIME_SHARE = 0.25;
 /** How long a detection may be ahead of the frames, and how many messages wait for theirs. */
 const WAIT_MS = 1000;
 const MAX_WAITING = 64;
@@ -52,6 +55,7 @@ class DetectionsOutput implements Output {
   readonly #tracks: Tracks;
   readonly #limit: RateLimit;
   readonly #refusals = new RateLimit(MAX_REFUSALS_A_SECOND);
+  readonly #budget = new TimeBudget(MAX_TIME_SHARE);
   readonly #timer: NodeJS.Timeout;
   #picture: OutputPicture;
   #waiting: Waiting[] = [];
@@ -109,7 +113,8 @@ class DetectionsOutput implements Output {
     else if (!this.#limit.take()) {
       const { maxPerSecond } = this.#settings;
       this.#refuse("rateLimit", undefined, `more than ${maxPerSecond} detections a second`);
-    } else this.#serve(text);
+    } else if (!this.#budget.spend(() => this.#serve(text)))
+      this.#refuse("busy", undefined, `detections took ${100 * MAX_TIME_SHARE} % of the time already`);
   }
 
   #serve(text: string): void {

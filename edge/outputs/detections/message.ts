@@ -207,14 +207,15 @@ function parseHomeAssistant(message: Fields, options: ParseOptions): DetectionMe
 
 /** @returns undefined for a message of another camera */
 export function parseMessage(
-  bytes: string,
+  json: string,
   options: ParseOptions,
 ): DetectionMessage | RefusedMessage | undefined {
   let id: string | undefined;
   try {
-    if (bytes.length > MAX_MESSAGE_BYTES)
-      throw new Refusal(`expected at most ${MAX_MESSAGE_BYTES} bytes, got ${bytes.length}`);
-    const message = fields(parseJson(bytes), "as message");
+    const size = Buffer.byteLength(json);
+    if (size > MAX_MESSAGE_BYTES)
+      throw new Refusal(`expected at most ${MAX_MESSAGE_BYTES} bytes, got ${size}`);
+    const message = fields(parseJson(json), "as message");
     id = text(message.id, "an id");
     const parsed =
       options.format === "frigate"
@@ -229,9 +230,9 @@ export function parseMessage(
   }
 }
 
-function parseJson(bytes: string): unknown {
+function parseJson(json: string): unknown {
   try {
-    return JSON.parse(bytes);
+    return JSON.parse(json);
   } catch {
     throw new Refusal("expected JSON, got something else");
   }

@@ -19,6 +19,7 @@ import { DepthHistory } from "../../../edge/outputs/detections/history.js";
 import { depthMetres, measureDetection } from "../../../edge/outputs/detections/measure.js";
 import { MAX_DETECTIONS, type ParseOptions, parseMessage } from "../../../edge/outputs/detections/message.js";
 import { DETECTION_FORMATS } from "../../../edge/outputs/detections/settings.js";
+import { TimeBudget } from "../../../edge/outputs/detections/time-budget.js";
 import { Tracks } from "../../../edge/outputs/detections/tracks.js";
 import { engineOptionsFrom } from "../../../edge/pipeline/engine-options.js";
 import { uncalibrated } from "../../../edge/pipeline/geometry.js";
@@ -120,6 +121,7 @@ test.each([
   ['{"imageSize": [0, 1], "detections": []}', "expected imageSize"],
   [`{"id": "${"x".repeat(65)}", "detections": []}`, "an id of at most 64"],
   [`"${"x".repeat(70_000)}"`, "expected at most 65536 bytes, got 70002"],
+  [`"${"\u20ac".repeat(30_000)}"`, "expected at most 65536 bytes, got 90002"],
 ])("the message %.60s is refused with its reason", (text, why) => {
   expect(parseMessage(text, OPTIONS.depthwatt)).toMatchObject({ reason: expect.stringContaining(why) });
 });
@@ -383,6 +385,34 @@ test("an answer has position, size, speed where ids repeat, and a reason where n
     ...unknown("fewer than"),
     matchedShare: 0,
   });
+});
+
+test("messages take a quarter of the time at most, however long each takes", () => {
+  let now = 0;
+  const budget = new TimeBudget(0.25, () => now);
+  const spend = (milliseconds: number) =>
+    budget.spend(() => {
+      now += milliseconds;
+    });
+  // 250 ms at once, the last of them overrun by 40 ms.
+  expect([spend(100), spend(100), spend(140), spend(1)]).toEqual([true, true, true, false]);
+  // A quarter of these 340 ms came back: 5 ms are missing, which take 20 ms.
+  now += 19;
+  expect(spend(1)).toBe(false);
+  now += 2;
+  expect(spend(1)).toBe(true);
+  let spent = 0;
+  for (const end = now + 100_000; now < end; now += 1) if (spend(10)) spent += 10;
+  expect(spent).toBeGreaterThan(24_900);
+  expect(spent).toBeLessThan(25_100);
+  // A pause saves no more than 250 ms.
+  now += 1e6;
+  expect([spend(249), spend(1000), spend(1)]).toEqual([true, true, false]);
+  expect(() =>
+    new TimeBudget(1, () => now).spend(() => {
+      throw new Error("wrong");
+    }),
+  ).toThrow("wrong");
 });
 
 test("objects are bounded in number and forgotten", () => {

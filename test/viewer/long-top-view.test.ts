@@ -74,12 +74,31 @@ needs("chromium").suite("the floor from above", () => {
       { rows: [] },
       { rows: ["..", 5] },
       { rows: ["<b>"], cellMetres: "x" },
+      { rows: Array(200_000).fill("#") },
+      { rows: ["#".repeat(1001)] },
     ]) {
       grid(wrong);
       await expect
         .poll(async () => (await panel().count()) === 1 && (await page.locator("b b").count()))
         .toBe(0);
     }
+    grid({ rows, scan: { ranges: [-3, "1", null] } });
+    await panel().getByText("no obstacle in the grid").waitFor();
     expect(browser.complaints).toEqual([]);
+  });
+
+  test("is not shown any longer once its device stopped, also not to a page that is opened later", async () => {
+    const state = (name: string) => feed.hub.document("bench", "state", { state: name, reason: "a test" });
+    state("degraded");
+    grid({ cellMetres: 0.25, rows, scan: { ranges: [4.5] } });
+    await panel().getByText("nearest obstacle 4.50 m").waitFor();
+    state("stopped");
+    await panel().getByText("the device stopped").waitFor();
+    state("online");
+    await page.reload();
+    await panel().getByText("the device stopped").waitFor();
+    expect(await panel().locator("canvas").count()).toBe(0);
+    grid({ cellMetres: 0.25, rows, scan: { ranges: [4.25] } });
+    await panel().getByText("nearest obstacle 4.25 m").waitFor();
   });
 });

@@ -77,6 +77,8 @@ interface Known {
   aliveMs: number;
 }
 
+const STOPPED_GRID = { available: false, reason: "the device stopped, and no newer grid was received" };
+
 export class Hub {
   readonly #options: HubOptions;
   readonly #clients = new Map<PageClient, Visitor>();
@@ -246,7 +248,12 @@ export class Hub {
     if (known === undefined) return;
     known.documents.set(type, document);
     this.#everybody({ type, device, document });
-    if (type === "state") this.#everybody({ type: "devices", devices: this.#entries() });
+    if (type !== "state") return;
+    this.#everybody({ type: "devices", devices: this.#entries() });
+    const { state } = Object(document) as Partial<StateDocument>;
+    // The floor in front of the cameras may have changed since the last grid.
+    if (known.documents.has("grid") && state !== "online" && state !== "degraded")
+      this.document(device, "grid", STOPPED_GRID);
   }
 
   /** The broker that frames come from was found or lost. */

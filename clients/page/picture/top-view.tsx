@@ -7,6 +7,8 @@ import { S } from "../strings.js";
 const T = S.topView;
 /** Pixels of the canvas; more cells than that are drawn smaller than a pattern. */
 const SIDE_PIXELS = 400;
+/** Cells on a side of the largest grid that the settings allow. */
+const MAX_SIDE = 1000;
 const KINDS = [
   ["?", "unknown"],
   [".", "free"],
@@ -55,16 +57,16 @@ function Swatch({ kind }: { kind: Kind }) {
   return <canvas ref={canvas} width={14} height={14} />;
 }
 
-/** Returns the rows of a grid; undefined if it is not one. */
+/** Returns the rows of a grid; undefined if it is not one, or too large. */
 function rowsFrom(grid: unknown): string[] | undefined {
   const rows = member(grid, "rows");
-  if (!Array.isArray(rows) || rows.length === 0) return undefined;
-  return rows.every((row) => typeof row === "string") ? rows : undefined;
+  if (!Array.isArray(rows) || rows.length === 0 || rows.length > MAX_SIDE) return undefined;
+  return rows.every((row) => typeof row === "string" && row.length <= MAX_SIDE) ? rows : undefined;
 }
 
 function nearestText(grid: unknown): string {
   const ranges = member(member(grid, "scan"), "ranges");
-  const known = Array.isArray(ranges) ? ranges.filter((range) => typeof range === "number") : [];
+  const known = Array.isArray(ranges) ? ranges.filter((range) => typeof range === "number" && range > 0) : [];
   return known.length === 0 ? T.noObstacle : T.nearest(`${Math.min(...known).toFixed(2)} ${S.units.m}`);
 }
 

@@ -135,6 +135,7 @@ class MapEngine {
     this.slots = Array.from({ length: slots }, () => ({
       left: view(PIXELS),
       leftRgb: view(0),
+      right: view(PIXELS),
       disparityQ4: new Int16Array(PIXELS),
       confidence: view(PIXELS),
       depthMillimetres: new Uint16Array(PIXELS),

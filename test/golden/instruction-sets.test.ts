@@ -20,11 +20,11 @@ needs("aarch64").suite("instruction sets", () => {
   const program = join(folder, "sets");
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  const run = (command: string, ...words: string[]) => {
+  const run = (command: string, words: string[] = [], input = "") => {
     const { stdout, stderr, status, error } = spawnSync(command, words, {
       cwd: root,
       encoding: "utf8",
-      input: MAIN,
+      input,
     });
     expect({ stderr, status, error }).toEqual({ stderr: "", status: 0, error: undefined });
     return stdout.split("\n").filter((line) => line !== "");
@@ -32,7 +32,7 @@ needs("aarch64").suite("instruction sets", () => {
 
   beforeAll(() => {
     const sources = ["cuda/simd/instruction_set.cc", "-x", "c++", "-"];
-    run("g++", "-std=c++17", "-static", "-I.", ...sources, "-o", program);
+    run("g++", ["-std=c++17", "-static", "-I.", ...sources, "-o", program], MAIN);
   });
 
   test("this CPU's, best first", () => {
@@ -42,7 +42,7 @@ needs("aarch64").suite("instruction sets", () => {
   test.runIf(process.arch === "x64")(
     "scalar alone under QEMU, which lists AVX2 and runs its gathers wrongly",
     () => {
-      expect(run("qemu-x86_64-static", "-cpu", "max", program)).toEqual(["scalar"]);
+      expect(run("qemu-x86_64-static", ["-cpu", "max", program])).toEqual(["scalar"]);
     },
   );
 });

@@ -17,6 +17,7 @@
 #include "core/napi/arguments.cc"
 #include "core/napi/call.cc"
 #include "core/napi/captured_pair.cc"
+#include "core/napi/environment.cc"
 #include "core/napi/errors.cc"
 #include "core/napi/notify.cc"
 #include "core/napi/system.cc"
@@ -40,6 +41,7 @@ void rectifyForAlignment(const CapturedImage& image, const int32_t* map, ImageVi
 }
 
 Napi::Object initialise(Napi::Env env, Napi::Object exports) {
+  keepEnvironment(env);
   addSystem(env, exports);
   addEngine(env, exports);
   addScene(env, exports);

@@ -75,6 +75,7 @@ const SOUND: Record<string, string> = {
   "docs/page.md": "# Page\n\n## A part\n\n[measured](../bench/results/one/2026-01-02-0123abc-speed.json)\n",
   "docs/guides/accuracy.md": "# Accuracy\n",
   "docs/internals/cpu-limits.md": "# What limits the CPU\n",
+  "docs/internals/evaluation.md": "# Evaluation\n",
   "docs/internals/papers.md":
     "# Papers\n\n| cited as | paper |\n| --- | --- |\n| Known et al. 2001 | K. Known: a paper |\n\nSee (Known et al. 2001, eq. 1).\n",
   "package.json": '{"dependencies": {"some": "1.0.0"}}\n',

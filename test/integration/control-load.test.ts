@@ -39,6 +39,8 @@ const WITH_SOURCE = [
   "source.synthetic.width",
   "source.synthetic.height",
   "source.synthetic.rateHz",
+  // registered-colours.test.ts
+  "source.synthetic.other",
   "source.mcap.file",
   "source.mcap.leftTopic",
   "source.mcap.rightTopic",

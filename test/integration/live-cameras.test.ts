@@ -123,11 +123,14 @@ const CHANGES: Record<
 /** Settings of where the images lie, which the tests below change together. */
 const PLACES = ["left", "right", "sideBySide", "layout", "margins"];
 
+/** A third camera is opened with the pair: other-camera.test.ts. No test changes it in a running program. */
+const OTHER = ["device", "format", "height", "rateHz", "width"].map((name) => `other.${name}`);
+
 test("every setting of cameras is in this file", () => {
   const all = SETTINGS.filter(({ key }) => key.startsWith("source.v4l2."));
   expect(all.filter(({ takesEffect }) => takesEffect !== "live")).toEqual([]);
   const names = all.map(({ key }) => key.slice("source.v4l2.".length));
-  expect([...Object.keys(CHANGES), ...PLACES].sort()).toEqual(names.sort());
+  expect([...Object.keys(CHANGES), ...PLACES, ...OTHER].sort()).toEqual(names.sort());
 });
 
 needs("mosquitto", "toolchain").suite("cameras while it runs", () => {

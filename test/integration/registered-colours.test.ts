@@ -12,6 +12,7 @@ import {
   sceneCalibration,
   withHash,
 } from "../../camera/index.js";
+import type { ReceivedFrame } from "../../clients/javascript/src/index.js";
 import { createEngine } from "../../cuda/index.js";
 import { loadNative } from "../../edge/contracts/native.js";
 import { startSmallRun } from "../doubles/small-run.js";
@@ -267,6 +268,32 @@ test("the colours of the scene's third camera are those of the left camera's ima
     differences.sort((a, b) => a - b);
     expect(differences.length).toBeGreaterThan(0.6 * 160 * 96);
     expect(differences[differences.length >> 1]).toBeLessThan(12);
+  } finally {
+    await run.close();
+  }
+}, 60_000);
+
+test("the scene's third camera is not taken away while it colours the points, and comes back with another size", async () => {
+  const run = await startSmallRun(
+    ["points"],
+    "source.synthetic.other=true",
+    "registration.camera=rgb",
+    "points.colour=registered",
+    "outputs.mqtt.points.enabled=true",
+  );
+  const isColoured = ({ body }: ReceivedFrame) => {
+    for (let at = 12; at < body.length; at += 16)
+      if (body[at + 3] === 255 && body[at] !== body[at + 2]) return true;
+    return false;
+  };
+  try {
+    expect(isColoured(await run.waitFor("points"))).toBe(true);
+    await expect(run.runtime.apply({ "source.synthetic.other": false })).rejects.toMatchObject({
+      code: "CONFIG_INVALID",
+      message: expect.stringContaining("registration.camera"),
+    });
+    await run.runtime.apply({ "source.synthetic.width": 192 });
+    expect(isColoured(await run.waitFor("points", { width: 192 }))).toBe(true);
   } finally {
     await run.close();
   }

@@ -16,6 +16,8 @@ export interface Aligned {
 
 /** Pixels that are aligned; of more, every second is read, or third. */
 const MAX_ALIGNED = 2000;
+/** Fewer pixels fit any shift by chance. */
+const LEAST_ALIGNED = 12;
 const MAX_STEPS = 6;
 const LAST_STEP_PIXELS = 0.005;
 /** A shift that is farther from the matched disparity has found another surface. */
@@ -23,7 +25,7 @@ const FARTHEST_PIXELS = 0.5;
 /** With a larger standard error the texture does not suffice. */
 const LARGEST_ERROR_PIXELS = 0.05;
 
-/** Sums over the pixels. Each is a product of a weight (1, q or g) with a value (1, q, g, h or e). */
+/** Sums over the pixels: qe is that of q times e. */
 interface Sums {
   n: number;
   q: number;
@@ -43,8 +45,8 @@ interface Sums {
 /**
  * Finds one shift for all pixels (Lucas and Kanade 1981): left = right + offset + gain * right, where right is shifted.
  *   e = left - right, q = right - mean, g and h the gradients of left and right along the row: e = offset + gain q - h shift
- * The equations are weighted by 1, q and g. g's noise is not h's, so that noise alone gives no information: a blank surface is
- * seen to be one. Right is interpolated by Catmull-Rom splines.
+ * The equations are weighted by 1, q and g. The noise of g does not depend on that of h, so a blank surface gives no information.
+ * Right is interpolated by Catmull-Rom splines.
  * @param pixels places in the left image, the first `count` of the array
  * @param start matched disparity, pixels
  * @returns undefined if the pixels have too little texture, or are not alike in the images
@@ -126,8 +128,9 @@ function addPixel(
   sums.gh += g * h;
 }
 
-/** Solves for the shift after offset and gain are eliminated; undefined without texture. */
+/** Solves for the shift after offset and gain are eliminated; undefined with few pixels or without texture. */
 function solve({ n, q, qq, e, qe, ee, g, gq, gg, ge, h, qh, gh }: Sums) {
+  if (n < LEAST_ALIGNED) return undefined;
   // Without contrast the gain is 0.
   const determinant = n * qq - q * q + n;
   const offset = (one: number, byQ: number) => ((qq + 1) * one - q * byQ) / determinant;
@@ -135,7 +138,7 @@ function solve({ n, q, qq, e, qe, ee, g, gq, gg, ge, h, qh, gh }: Sums) {
   const rest = (byG: number, one: number, byQ: number) => byG - g * offset(one, byQ) - gq * gain(one, byQ);
   const information = rest(gh, h, qh);
   if (!(information > 0)) return undefined;
-  const variance = Math.max(0, ee - e * offset(e, qe) - qe * gain(e, qe)) / n;
+  const variance = Math.max(0, ee - e * offset(e, qe) - qe * gain(e, qe)) / (n - 3);
   return {
     shift: -rest(ge, e, qe) / information,
     standardError: Math.sqrt(variance * Math.max(0, rest(gg, g, gq))) / information,

@@ -92,7 +92,7 @@ function answerOne(
     distanceMetres: round(z, 4),
     standardErrorMetres:
       standardErrorPixels === undefined
-        ? missing("the outline has too little texture")
+        ? missing("the pixels have too little texture, or differ between the images")
         : round(metresPerPixel * standardErrorPixels, 5),
     spreadMetres: round(metresPerPixel * spreadPixels, 4),
     disparityPixels: round(disparityPixels, 4),

@@ -77,5 +77,6 @@ test("a blank surface, noise alone, unlike images and too few pixels inside have
   expect(alignDisparity({ width: WIDTH, left, right }, PIXELS, PIXELS.length, 12)).toBeUndefined();
   // Their matches lie outside the image.
   expect(alignDisparity(pair(12), PIXELS, PIXELS.length, 90)).toBeUndefined();
-  expect(alignDisparity(pair(12), PIXELS, 0, 12)).toBeUndefined();
+  for (const count of [0, 4, 11]) expect(alignDisparity(pair(12), PIXELS, count, 12)).toBeUndefined();
+  expect(alignDisparity(pair(12), PIXELS, 24, 12)).toBeDefined();
 });

@@ -418,11 +418,9 @@ test("boards that are looked for, and calibrations that are solved", async () =>
   });
   const points = 24;
   const solve = () => ({
-    model: random.whole(0, 2),
     cameras: 1,
+    cameraSpecs: Int32Array.of(random.whole(0, 2), 640, 480),
     views: 2,
-    width: 640,
-    height: 480,
     robust: true,
     withoutK3: true,
     count: points,

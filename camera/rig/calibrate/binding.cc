@@ -2,6 +2,7 @@
 // Runs detection and adjustment on threads of Node's pool: JavaScript passes copies and gets a promise.
 #include "binding.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -114,13 +115,18 @@ class Adjustment : public Napi::AsyncWorker {
     }
     auto out = Napi::Object::New(env);
     auto lenses = Napi::Array::New(env);
-    for (int c = 0; c < problem_.cameras; ++c) {
-      const cal::Lens& lens = solution_.lens[c];
-      lenses.Set(static_cast<uint32_t>(c), arrayFrom(env, lens.p.data(), static_cast<size_t>(lens.size())));
+    for (const cal::Lens& lens : solution_.lens) {
+      lenses.Set(lenses.Length(), arrayFrom(env, lens.p.data(), static_cast<size_t>(lens.size())));
     }
     out.Set("lenses", lenses);
-    out.Set("rotation", arrayFrom(env, solution_.rig.R.data(), 9));
-    out.Set("translation", arrayFrom(env, solution_.rig.t.data(), 3));
+    auto rigs = Napi::Array::New(env);
+    for (const cal::Pose& rig : solution_.rigs) {
+      auto pose = Napi::Object::New(env);
+      pose.Set("rotation", arrayFrom(env, rig.R.data(), 9));
+      pose.Set("translation", arrayFrom(env, rig.t.data(), 3));
+      rigs.Set(rigs.Length(), pose);
+    }
+    out.Set("rigs", rigs);
     std::vector<double> poses;
     for (const cal::Pose& pose : solution_.poses) {
       poses.insert(poses.end(), pose.R.begin(), pose.R.end());
@@ -149,11 +155,20 @@ class Adjustment : public Napi::AsyncWorker {
 Napi::Value solveCalibration(const Napi::CallbackInfo& info) {
   const Napi::Object call = objectAt(info, 0, "the problem");
   cal::Problem problem;
-  problem.model = static_cast<cal::Model>(readInteger(call, "model", 0, 2));
-  problem.cameras = readInteger(call, "cameras", 1, 2);
+  const int32_t cameras = readInteger(call, "cameras", 1, cal::kMaxCameras);
+  const auto* specs = readElements<int32_t>(call, "cameraSpecs", 3 * static_cast<size_t>(cameras));
+  for (int32_t c = 0; c < cameras; ++c) {
+    const int32_t model = specs[3 * c], width = specs[3 * c + 1], height = specs[3 * c + 2];
+    if (model < 0 || model > 2 || std::min(width, height) < 16 || std::max(width, height) > kLargestCalibrationSide) {
+      throwUnlessOk(info.Env(), Status::error(Code::kParameter,
+                                              "solveCalibration: camera %d: expected a model of 0 to 2 and 16 to %d "
+                                              "pixels a side, found model %d and %d x %d.",
+                                              c, kLargestCalibrationSide, model, width, height));
+    }
+    problem.cameras.push_back({static_cast<cal::Model>(model), static_cast<double>(width),
+                               static_cast<double>(height)});
+  }
   problem.views = readInteger(call, "views", 1, 100000);
-  problem.width = readInteger(call, "width", 16, kLargestCalibrationSide);
-  problem.height = readInteger(call, "height", 16, kLargestCalibrationSide);
   problem.robust = readBoolean(call, "robust");
   problem.withoutK3 = readBoolean(call, "withoutK3");
   const int32_t count = readInteger(call, "count", 4, kMaxObservations);
@@ -173,11 +188,11 @@ Napi::Value solveCalibration(const Napi::CallbackInfo& info) {
     o.pixel[1] = pixel[2 * i + 1];
     bool finite = std::isfinite(o.pixel[0]) && std::isfinite(o.pixel[1]);
     for (const double x : o.object) finite = finite && std::isfinite(x);
-    if (!finite || o.view < 0 || o.view >= problem.views || o.camera >= problem.cameras) {
+    if (!finite || o.view < 0 || o.view >= problem.views || o.camera >= cameras) {
       throwUnlessOk(info.Env(), Status::error(Code::kParameter,
                                               "solveCalibration: corner %zu: expected finite numbers, a view below %d "
                                               "and a camera below %d.",
-                                              i, problem.views, problem.cameras));
+                                              i, problem.views, cameras));
     }
     problem.observations.push_back(o);
   }

@@ -29,16 +29,16 @@ double robustCost(const Problem& problem, const Solution& s, const Layout& layou
   return cost;
 }
 
-Solution stepped(const Problem& problem, const Solution& from, const Layout& layout, const std::vector<double>& global,
+Solution stepped(const Solution& from, const Layout& layout, const std::vector<double>& global,
                  const std::vector<double>& solved) {
   Solution to = from;
   const int n = layout.size;
-  for (int i = 0; i < to.lens[0].size(); ++i) to.lens[0].p[static_cast<size_t>(i)] += global[static_cast<size_t>(i)];
-  if (problem.cameras == 2) {
-    for (int i = 0; i < to.lens[1].size(); ++i) {
-      to.lens[1].p[static_cast<size_t>(i)] += global[static_cast<size_t>(layout.lens1 + i)];
+  for (size_t camera = 0; camera < to.lens.size(); ++camera) {
+    Lens& lens = to.lens[camera];
+    for (int i = 0; i < lens.size(); ++i) {
+      lens.p[static_cast<size_t>(i)] += global[static_cast<size_t>(layout.lens[camera] + i)];
     }
-    to.rig = moved(from.rig, global.data() + layout.rig);
+    if (camera > 0) to.rigs[camera - 1] = moved(from.rigs[camera - 1], global.data() + layout.rig[camera]);
   }
   for (size_t view = 0; view < to.poses.size(); ++view) {
     const double* x = solved.data() + view * kPose * (n + 1);
@@ -53,9 +53,9 @@ Solution stepped(const Problem& problem, const Solution& from, const Layout& lay
 }
 
 bool sane(const Problem& problem, const Solution& s) {
-  for (int c = 0; c < problem.cameras; ++c) {
+  for (size_t c = 0; c < problem.cameras.size(); ++c) {
     const auto& p = s.lens[c].p;
-    const double side = std::max(problem.width, problem.height);
+    const double side = std::max(problem.cameras[c].width, problem.cameras[c].height);
     if (!(p[0] > 0.05 * side && p[0] < 100 * side && p[1] > 0.05 * side && p[1] < 100 * side)) return false;
     for (double value : p) {
       if (!std::isfinite(value)) return false;
@@ -83,7 +83,7 @@ bool descend(const Problem& problem, const Layout& layout, double limit, int rou
         if (normal.a[static_cast<size_t>(i) * layout.size + i] == 0) d = 1;
       }
       if (solvePositive(system.data(), layout.size, right.data(), 1)) {
-        Solution next = stepped(problem, s, layout, right, solved);
+        Solution next = stepped(s, layout, right, solved);
         const double after =
             sane(problem, next) ? robustCost(problem, next, layout, limit) : std::numeric_limits<double>::infinity();
         if (after <= cost) {
@@ -118,7 +118,7 @@ double medianDistance(const Problem& problem, const Solution& s, const Layout& l
 }  // namespace
 
 Status adjust(const Problem& problem, Solution& s) {
-  const Layout layout(problem, s);
+  const Layout layout(s);
   const auto failed = [] {
     return Status::error(Code::kFailed, "The corners fit no camera: the adjustment found no beginning.");
   };

@@ -224,20 +224,21 @@ bool estimatePoses(Problem& problem, const Lens& lens, const std::vector<std::ve
 }
 
 /// Returns an initial lens. If radial terms turn an image inside out within it, the fit is one of noise.
-Lens lensAt(const Problem& problem, double focal) {
+Lens lensAt(const CameraSpec& camera, double focal) {
   Lens lens;
-  lens.model = problem.model;
+  lens.model = camera.model;
   lens.p[0] = lens.p[1] = focal;
-  lens.p[2] = (problem.width - 1) / 2;
-  lens.p[3] = (problem.height - 1) / 2;
+  lens.p[2] = (camera.width - 1) / 2;
+  lens.p[3] = (camera.height - 1) / 2;
   return lens;
 }
 
 Status solveMono(const Problem& problem, Solution& best) {
   const auto views = collectPairings(problem);
-  const double side = std::max(problem.width, problem.height);
+  const CameraSpec& camera = problem.cameras[0];
+  const double side = std::max(camera.width, camera.height);
   std::vector<double> focals;
-  const double zhang = estimateFocal(views, (problem.width - 1) / 2, (problem.height - 1) / 2);
+  const double zhang = estimateFocal(views, (camera.width - 1) / 2, (camera.height - 1) / 2);
   if (zhang > 0.2 * side && zhang < 20 * side) focals.push_back(zhang);
   for (double factor : {0.35, 0.5, 0.8, 1.2, 2.0}) focals.push_back(factor * side);
   bool found = false;
@@ -246,7 +247,7 @@ Status solveMono(const Problem& problem, Solution& best) {
     Problem attempt = problem;
     attempt.robust = true;
     Solution s;
-    s.lens[0] = lensAt(problem, focals[at]);
+    s.lens = {lensAt(camera, focals[at])};
     if (!estimatePoses(attempt, s.lens[0], views, s.poses)) continue;
     if (!adjust(attempt, s).ok()) continue;
     // The median ignores wrong corners and lost views.
@@ -283,7 +284,7 @@ Status solveMono(const Problem& problem, Solution& best) {
 
 Problem only(const Problem& problem, int32_t camera) {
   Problem out = problem;
-  out.cameras = 1;
+  out.cameras = {problem.cameras[static_cast<size_t>(camera)]};
   out.observations.clear();
   for (Observation o : problem.observations) {
     if (o.camera != camera) continue;
@@ -301,49 +302,72 @@ Pose relative(const Pose& left, const Pose& right) {
   return out;
 }
 
-}  // namespace
+/// The views of one camera, and its solution alone.
+struct Alone {
+  std::vector<std::vector<Pairing>> views;
+  Solution mono;
+};
 
-Status solve(const Problem& problem, Solution& s) {
-  if (problem.cameras == 1) return solveMono(problem, s);
-  const Problem parts[2] = {only(problem, 0), only(problem, 1)};
-  Solution mono[2];
-  for (int c = 0; c < 2; ++c) {
-    const Status status = solveMono(parts[c], mono[c]);
-    if (!status.ok()) return status;
-  }
-  s.lens[0] = mono[0].lens[0];
-  s.lens[1] = mono[1].lens[0];
-  s.poses = mono[0].poses;
-  std::vector<std::vector<Pairing>> views[2] = {collectPairings(parts[0]), collectPairings(parts[1])};
-  // Each view gives a pose of the right camera; take the one with the best median over all views.
+/// Finds the pose of `other` next to the left camera: each view gives one; the one with the best median over all views.
+/// Returns false if no view fits both.
+bool estimateRig(const Alone& left, const Alone& other, Pose& rig) {
+  const Lens& lens = other.mono.lens[0];
+  const size_t count = left.views.size();
   double bestCost = std::numeric_limits<double>::infinity();
-  for (size_t v = 0; v < s.poses.size(); ++v) {
-    if (views[0][v].empty() || views[1][v].empty()) continue;
-    const Pose rig = relative(mono[0].poses[v], mono[1].poses[v]);
+  const auto shared = [&](size_t v) { return !left.views[v].empty() && !other.views[v].empty(); };
+  for (size_t v = 0; v < count; ++v) {
+    if (!shared(v)) continue;
+    const Pose candidate = relative(left.mono.poses[v], other.mono.poses[v]);
     std::vector<double> costs;
-    for (size_t w = 0; w < s.poses.size(); ++w) {
-      if (views[0][w].empty() || views[1][w].empty()) continue;
-      const Pose& left = s.poses[w];
-      const Vector3 t = transformed(rig.R, left.t);
-      const Pose right = {multiply(rig.R, left.R), {t[0] + rig.t[0], t[1] + rig.t[1], t[2] + rig.t[2]}};
-      costs.push_back(poseCost(s.lens[1], views[1][w], right) / static_cast<double>(views[1][w].size()));
+    for (size_t w = 0; w < count; ++w) {
+      if (!shared(w)) continue;
+      const Pose& board = left.mono.poses[w];
+      const Vector3 t = transformed(candidate.R, board.t);
+      const Pose seen = {multiply(candidate.R, board.R),
+                         {t[0] + candidate.t[0], t[1] + candidate.t[1], t[2] + candidate.t[2]}};
+      costs.push_back(poseCost(lens, other.views[w], seen) / static_cast<double>(other.views[w].size()));
     }
     std::sort(costs.begin(), costs.end());
     if (costs[costs.size() / 2] < bestCost) {
       bestCost = costs[costs.size() / 2];
-      s.rig = rig;
+      rig = candidate;
     }
   }
-  if (!std::isfinite(bestCost)) {
-    return Status::error(Code::kFailed, "No view shows the board to both cameras in a way that fits both.");
+  return std::isfinite(bestCost);
+}
+
+}  // namespace
+
+Status solve(const Problem& problem, Solution& s) {
+  const size_t cameras = problem.cameras.size();
+  if (cameras == 1) return solveMono(problem, s);
+  std::vector<Alone> alone(cameras);
+  s.lens.clear();
+  s.rigs.assign(cameras - 1, {});
+  for (size_t c = 0; c < cameras; ++c) {
+    const Problem part = only(problem, static_cast<int32_t>(c));
+    const Status status = solveMono(part, alone[c].mono);
+    if (!status.ok()) return status;
+    alone[c].views = collectPairings(part);
+    s.lens.push_back(alone[c].mono.lens[0]);
   }
-  // The pose of a board that only the right camera observed comes from that camera.
-  for (size_t v = 0; v < s.poses.size(); ++v) {
-    if (!views[0][v].empty() || views[1][v].empty()) continue;
-    const Matrix3 back = transpose(s.rig.R);
-    const Pose& right = mono[1].poses[v];
-    s.poses[v].R = multiply(back, right.R);
-    s.poses[v].t = transformed(back, {right.t[0] - s.rig.t[0], right.t[1] - s.rig.t[1], right.t[2] - s.rig.t[2]});
+  s.poses = alone[0].mono.poses;
+  std::vector<bool> has(s.poses.size());
+  for (size_t v = 0; v < s.poses.size(); ++v) has[v] = !alone[0].views[v].empty();
+  for (size_t c = 1; c < cameras; ++c) {
+    Pose& rig = s.rigs[c - 1];
+    if (!estimateRig(alone[0], alone[c], rig)) {
+      return Status::error(Code::kFailed, "No view shows the board to both cameras in a way that fits both.");
+    }
+    // The pose of a board that the left camera did not observe comes from the first other camera that did.
+    for (size_t v = 0; v < s.poses.size(); ++v) {
+      if (has[v] || alone[c].views[v].empty()) continue;
+      const Matrix3 back = transpose(rig.R);
+      const Pose& seen = alone[c].mono.poses[v];
+      s.poses[v].R = multiply(back, seen.R);
+      s.poses[v].t = transformed(back, {seen.t[0] - rig.t[0], seen.t[1] - rig.t[1], seen.t[2] - rig.t[2]});
+      has[v] = true;
+    }
   }
   return adjust(problem, s);
 }

@@ -48,13 +48,11 @@ export interface Detection {
 }
 
 export interface NativeSolveCall {
-  /** Place in LENS_MODELS. */
-  model: number;
-  /** 1 or 2. */
+  /** 1 to 18; the first is the left one. */
   cameras: number;
+  /** Place in LENS_MODELS, width and height of each camera. */
+  cameraSpecs: Int32Array;
   views: number;
-  width: number;
-  height: number;
   /** True: corners far out count less (Huber). */
   robust: boolean;
   /** Radtan's k3 stays 0. */
@@ -79,16 +77,15 @@ export interface NativeSolveCall {
 export interface NativeSolution {
   /** fx fy cx cy and coefficients of each camera. */
   readonly lenses: readonly Float64Array[];
-  /** x_right = rotation x_left + translation. */
-  readonly rotation: Float64Array;
-  readonly translation: Float64Array;
+  /** Of each camera but the first: x_camera = rotation x_left + translation. */
+  readonly rigs: readonly { readonly rotation: Float64Array; readonly translation: Float64Array }[];
   /** Row-major rotation and translation, 12 a view: x_left = R x_board + t. */
   readonly poses: Float64Array;
   /** Seen minus projected, x y of each corner; NaN where it cannot be projected. */
   readonly residuals: Float64Array;
   /** Root of the mean squared distance over used corners, as in OpenCV's stereoCalibrate. */
   readonly rmsPixels: number;
-  /** [parameters][parameters]: first lens, second lens, rotation vector and translation of the rig; empty where singular. */
+  /** [parameters][parameters]: first lens, then lens, rotation vector and translation of each other camera; empty where singular. */
   readonly covariance: Float64Array;
   readonly parameters: number;
   readonly iterations: number;

@@ -26,11 +26,12 @@ bool evaluateResidual(const Solution& s, const Layout& layout, const Observation
   const Pose& pose = s.poses[static_cast<size_t>(o.view)];
   const Vector3 turned = transformed(pose.R, o.object);
   const Vector3 left = {turned[0] + pose.t[0], turned[1] + pose.t[1], turned[2] + pose.t[2]};
-  const bool right = o.camera == 1;
-  const Lens& lens = s.lens[o.camera];
-  const Vector3 rotated = right ? transformed(s.rig.R, left) : left;
-  const Vector3 point =
-      right ? Vector3{rotated[0] + s.rig.t[0], rotated[1] + s.rig.t[1], rotated[2] + s.rig.t[2]} : left;
+  const auto camera = static_cast<size_t>(o.camera);
+  const bool other = camera > 0;
+  const Lens& lens = s.lens[camera];
+  const Pose rig = other ? s.rigs[camera - 1] : Pose{};
+  const Vector3 rotated = other ? transformed(rig.R, left) : left;
+  const Vector3 point = other ? Vector3{rotated[0] + rig.t[0], rotated[1] + rig.t[1], rotated[2] + rig.t[2]} : left;
   double pixel[2], byPoint[6], byLens[2 * kMaxLens];
   const bool wanted = byGlobal != nullptr;
   if (!project(lens, point, pixel, wanted ? byPoint : nullptr, wanted ? byLens : nullptr)) return false;
@@ -39,19 +40,19 @@ bool evaluateResidual(const Solution& s, const Layout& layout, const Observation
   if (!wanted) return true;
   const int n = layout.size;
   std::fill(byGlobal, byGlobal + 2 * n, 0.0);
-  const int first = right ? layout.lens1 : layout.lens0;
+  const int first = layout.lens[camera], pose0 = layout.rig[camera];
   for (int row = 0; row < 2; ++row) {
     for (int i = 0; i < lens.size(); ++i) byGlobal[row * n + first + i] = byLens[row * lens.size() + i];
   }
   double byLeft[6];
-  if (right) {
-    byTurn(byPoint, rotated, byGlobal + layout.rig, n);
+  if (other) {
+    byTurn(byPoint, rotated, byGlobal + pose0, n);
     for (int row = 0; row < 2; ++row) {
-      for (int i = 0; i < 3; ++i) byGlobal[row * n + layout.rig + 3 + i] = byPoint[3 * row + i];
+      for (int i = 0; i < 3; ++i) byGlobal[row * n + pose0 + 3 + i] = byPoint[3 * row + i];
       for (int i = 0; i < 3; ++i) {
-        byLeft[3 * row + i] = byPoint[3 * row] * s.rig.R[static_cast<size_t>(i)] +
-                              byPoint[3 * row + 1] * s.rig.R[static_cast<size_t>(3 + i)] +
-                              byPoint[3 * row + 2] * s.rig.R[static_cast<size_t>(6 + i)];
+        byLeft[3 * row + i] = byPoint[3 * row] * rig.R[static_cast<size_t>(i)] +
+                              byPoint[3 * row + 1] * rig.R[static_cast<size_t>(3 + i)] +
+                              byPoint[3 * row + 2] * rig.R[static_cast<size_t>(6 + i)];
       }
     }
   } else {
@@ -80,12 +81,10 @@ bool accumulate(const Problem& problem, const Solution& s, const Layout& layout,
   for (const Observation& o : problem.observations) {
     if (!o.used) continue;
     if (!evaluateResidual(s, layout, o, r, jg, &jp)) return false;
-    if (problem.withoutK3 && problem.model == Model::kRadtan) {
-      // The fifth coefficient is the ninth number of each lens.
-      for (const int first : {layout.lens0, layout.lens1}) {
-        if (first + 8 < n) jg[first + 8] = jg[n + first + 8] = 0;
-        if (problem.cameras == 1) break;
-      }
+    const auto camera = static_cast<size_t>(o.camera);
+    if (problem.withoutK3 && s.lens[camera].model == Model::kRadtan) {
+      // The fifth coefficient is the ninth number of the lens.
+      jg[layout.lens[camera] + 8] = jg[n + layout.lens[camera] + 8] = 0;
     }
     huber(r[0] * r[0] + r[1] * r[1], limit, weight);
     const auto view = static_cast<size_t>(o.view);

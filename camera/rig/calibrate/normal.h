@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The normal equations of an adjustment: residuals and their derivatives, the blocks of their sums, and the elimination
 // of the poses view by view. A pose affects only its own view's corners (Schur complement), so the remaining system has
-// at most 30 unknowns.
+// at most 30 unknowns for a pair, and 18 more for each further camera.
 #pragma once
 
 #include <array>
@@ -12,14 +12,21 @@
 namespace depthwatt::calibrate {
 
 constexpr int kPose = 6;
-constexpr int kMaxGlobal = 2 * kMaxLens + kPose;
+constexpr int kMaxGlobal = kMaxLens + (kMaxCameras - 1) * (kMaxLens + kPose);
 
 /// Offsets of the groups of parameters that all views share.
 struct Layout {
-  explicit Layout(const Problem& problem, const Solution& s)
-      : lens0(0), lens1(s.lens[0].size()), rig(lens1 + (problem.cameras == 2 ? s.lens[1].size() : 0)),
-        size(problem.cameras == 2 ? rig + kPose : rig) {}
-  int lens0, lens1, rig, size;
+  explicit Layout(const Solution& s) {
+    for (size_t camera = 0; camera < s.lens.size(); ++camera) {
+      lens[camera] = size;
+      size += s.lens[camera].size();
+      rig[camera] = size;
+      if (camera > 0) size += kPose;
+    }
+  }
+  std::array<int, kMaxCameras> lens{};
+  std::array<int, kMaxCameras> rig{};  ///< of each camera but the first
+  int size = 0;
 };
 
 /// Derivatives of a corner's residual by the pose of its board: 2 x kPose. A type, so that no caller has a smaller array.

@@ -31,11 +31,12 @@ function deviationAlong(solution: NativeSolution, first: number, direction: read
 }
 
 export function standardDeviations(solution: NativeSolution): CalibrationResult["deviations"] {
-  const { covariance, parameters, lenses, translation } = solution;
+  const { covariance, parameters, lenses, rigs } = solution;
   if (covariance.length === 0) return undefined;
   const second = lenses[0]!.length;
   const rig = second + lenses[1]!.length;
   const variance = (at: number) => Math.max(covariance[at * parameters + at]!, 0);
+  const { translation } = rigs[0]!;
   const length = Math.hypot(...translation);
   return {
     leftFocalPixels: Math.sqrt(variance(0)),

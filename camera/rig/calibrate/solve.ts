@@ -23,7 +23,8 @@ const MODEL_NAMES: Record<LensModel, DistortionModel> = {
 
 export interface Corner {
   readonly view: number;
-  readonly camera: 0 | 1;
+  /** 0 left, 1 right. */
+  readonly camera: number;
   readonly id: number;
   readonly x: number;
   readonly y: number;
@@ -35,7 +36,7 @@ export function listCorners(pairs: readonly SeenPair[]): Corner[] {
     (["left", "right"] as const).flatMap((side, camera) =>
       Array.from(pair[side].ids, (id, at) => ({
         view,
-        camera: camera as 0 | 1,
+        camera,
         id,
         x: pair[side].points[2 * at]!,
         y: pair[side].points[2 * at + 1]!,
@@ -61,11 +62,15 @@ export async function solve(
   const depths = how.depths ?? [];
   try {
     return await native.solveCalibration({
-      model: LENS_MODELS.indexOf(lens),
       cameras: how.cameras,
+      cameraSpecs: Int32Array.from(
+        Array.from({ length: how.cameras }, () => [
+          LENS_MODELS.indexOf(lens),
+          imageSize.width,
+          imageSize.height,
+        ]).flat(),
+      ),
       views,
-      width: imageSize.width,
-      height: imageSize.height,
       robust: how.robust,
       withoutK3,
       count: corners.length,
@@ -125,8 +130,8 @@ export function buildCalibration(
     imageSize,
     left: buildCamera("left", lens, solution.lenses[0]!),
     right: buildCamera("right", lens, solution.lenses[1]!),
-    R: nearestRotation([...solution.rotation] as unknown as Matrix3),
-    T: [...solution.translation] as unknown as Vector3,
+    R: nearestRotation([...solution.rigs[0]!.rotation] as unknown as Matrix3),
+    T: [...solution.rigs[0]!.translation] as unknown as Vector3,
     files: [],
   });
 }

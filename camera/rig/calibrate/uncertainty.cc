@@ -72,16 +72,13 @@ void finish(const Problem& problem, const Layout& layout, Solution& s) {
 }
 
 bool depthDeviation(const Solution& s, const Vector3& point, double disparityPixels, double out[2]) {
-  if (s.covariance.empty()) return false;
-  Problem problem;
-  problem.cameras = 2;
-  const Layout layout(problem, s);
+  if (s.covariance.empty() || s.lens.size() < 2) return false;
+  const Layout layout(s);
   if (s.parameters != layout.size) return false;
   // The point as a board of one corner: its derivative by a shift is the derivative by its place.
   Solution here;
-  here.lens[0] = s.lens[0];
-  here.lens[1] = s.lens[1];
-  here.rig = s.rig;
+  here.lens = s.lens;
+  here.rigs = s.rigs;
   here.poses = {{Matrix3{1, 0, 0, 0, 1, 0, 0, 0, 1}, point}};
   const int n = layout.size;
   double a[12], byGlobal[4 * kMaxGlobal];

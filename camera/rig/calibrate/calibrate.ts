@@ -2,10 +2,11 @@
 // Calibrates a stereo rig from detected boards: rejects bad pairs with a reason, adjusts, and estimates the quality.
 import { median } from "../../../core/index.js";
 import { boardCorners } from "./board.js";
-import { fitAlone, LEAST_PAIRS, misfits, sortPairs, tooFew } from "./choose.js";
+import { cornerLimit, fitAlone, LEAST_PAIRS, misfits, sortPairs, tooFew } from "./choose.js";
 import { measureCoverage } from "./coverage.js";
 import { checkMirrors } from "./mirror.js";
 import type { CalibrateExports } from "./native.js";
+import { cornersOfOthers, resultsOfOthers } from "./others.js";
 import { estimateBlur, type PairVerdict, type SeenPair } from "./pairs.js";
 import { checkCameras, checkFocus } from "./plausibility.js";
 import {
@@ -19,12 +20,7 @@ import {
   whyRowsApart,
 } from "./quality.js";
 import type { CalibrateOptions, CalibrationResult } from "./result.js";
-import { boardDistances, buildCalibration, type Corner, listCorners, rms, solve } from "./solve.js";
-
-/** Corners with larger residuals belong to something else: five deviations of the noise, estimated from its median. */
-function cornerLimit(distances: readonly number[]): number {
-  return Math.max((5 * median(distances.filter((d) => !Number.isNaN(d)))) / 1.1774, 0.25);
-}
+import { boardDistances, buildCalibration, type Corner, listCorners, pairSpecs, rms, solve } from "./solve.js";
 
 /**
  * Calibrates a stereo rig from boards that were detected in its pairs.
@@ -56,7 +52,7 @@ export async function calibratePairs(
     const now = good();
     const seen = now.map(({ pair }) => pair);
     const corners = listCorners(seen);
-    const rough = await solve(native, corners, seen.length, options, { robust: true, cameras: 2 });
+    const rough = await solve(native, corners, seen.length, options, { robust: true, cameras: pairSpecs(options) });
     const middle = median(boardDistances(rough));
     const expected = Math.max(...alone.medians);
     if (round === 0 && middle > Math.max(4 * expected, expected + 0.5)) {
@@ -74,21 +70,23 @@ export async function calibratePairs(
   const final = good();
   const seen = final.map(({ pair }) => pair);
   const corners = listCorners(seen);
-  const rough = await solve(native, corners, seen.length, options, { robust: true, cameras: 2 });
+  const rough = await solve(native, corners, seen.length, options, { robust: true, cameras: pairSpecs(options) });
   const first = boardDistances(rough);
   const limit = cornerLimit(first);
   corners.forEach((corner, at) => {
     corner.used = first[at]! <= limit;
   });
-  const solution = await solve(native, corners, seen.length, options, {
+  // The pair's corners come first.
+  const all = [...corners, ...(await cornersOfOthers(native, seen, options))];
+  const solution = await solve(native, all, seen.length, options, {
     robust: false,
-    cameras: 2,
+    cameras: [...pairSpecs(options), ...(options.others ?? [])],
     depths: DEPTH_POINTS,
   });
   const calibration = buildCalibration(solution, options);
   checkCameras(calibration, options);
 
-  const distances = boardDistances(solution);
+  const distances = boardDistances(solution).slice(0, corners.length);
   const count = boardCorners(board);
   const chosen = (test: (corner: Corner) => boolean) =>
     distances.filter((_, at) => corners[at]!.used && test(corners[at]!));
@@ -122,13 +120,14 @@ export async function calibratePairs(
       imageSize.height,
     ),
   };
+  const rmsPixels = all.length === corners.length ? solution.rmsPixels : rms(chosen(() => true));
   const epipolarRmsPixels = rectification === undefined ? undefined : rms(rows.flat());
-  const apart = whyRowsApart(epipolarRmsPixels, solution.rmsPixels);
+  const apart = whyRowsApart(epipolarRmsPixels, rmsPixels);
   return {
     calibration,
     lens,
     board,
-    rmsPixels: solution.rmsPixels,
+    rmsPixels,
     leftRmsPixels: rms(chosen(({ camera }) => camera === 0)),
     rightRmsPixels: rms(chosen(({ camera }) => camera === 1)),
     epipolarRmsPixels,
@@ -138,11 +137,12 @@ export async function calibratePairs(
     deviations,
     depthErrors: estimateDepthErrors(solution),
     matchingErrorPixels: options.matchingErrorPixels ?? 0.25,
+    others: resultsOfOthers(solution, all, options),
     coverage,
     blurPixels,
     warnings: [
       ...calibrationWarnings(seen.length, coverage, deviations, calibration),
-      ...(await betterLens(native, corners, seen.length, options, solution.rmsPixels)),
+      ...(await betterLens(native, corners, seen.length, options, rmsPixels)),
       ...(apart === undefined ? [] : [apart]),
       ...(rectification === undefined
         ? ["the lenses see too wide for one flat image: rectification will refuse this calibration"]

@@ -18,6 +18,11 @@ import { boardDistances, type Corner, listCorners, solve } from "./solve.js";
 
 /** Fewer pairs leave lens and pose to each other. */
 export const LEAST_PAIRS = 5;
+/** Corners with larger residuals belong to something else: five deviations of the noise, estimated from its median. */
+export function cornerLimit(distances: readonly number[]): number {
+  return Math.max((5 * median(distances.filter((d) => !Number.isNaN(d)))) / 1.1774, 0.25);
+}
+
 /** Mean shift of the corners, in diagonals of the image, below which a pose says nothing new. */
 const DUPLICATE_SHARE = 0.003;
 
@@ -130,8 +135,10 @@ export async function fitAlone(
   const perPair: number[][] = [];
   const medians: number[] = [];
   for (const camera of [0, 1] as const) {
-    const own = listCorners(pairs).filter((corner) => corner.camera === camera);
-    const solution = await solve(native, own, pairs.length, options, { robust: true, cameras: 1 });
+    const own = listCorners(pairs)
+      .filter((corner) => corner.camera === camera)
+      .map((corner) => ({ ...corner, camera: 0 }));
+    const solution = await solve(native, own, pairs.length, options, { robust: true, cameras: [options] });
     const distances = boardDistances(solution);
     perPair.push(pairs.map((_, view) => median(distances.filter((_, at) => own[at]!.view === view))));
     medians.push(median(distances));

@@ -5,7 +5,7 @@ import { type Board, boardGrid } from "./board.js";
 import type { CalibrateExports, Detection } from "./native.js";
 import { readFromOtherEnd, type SeenPair } from "./pairs.js";
 import type { CalibrateOptions } from "./result.js";
-import { boardDistances, listCorners, solve } from "./solve.js";
+import { boardDistances, listCorners, pairSpecs, solve } from "./solve.js";
 
 /** A pair mirrored left to right, as a camera that mirrors would have seen it. */
 function mirrored(detection: Detection, board: Board, width: number): Detection {
@@ -33,7 +33,7 @@ async function checkMirrored(
       try {
         const solution = await solve(native, listCorners(tried), tried.length, options, {
           robust: true,
-          cameras: 2,
+          cameras: pairSpecs(options),
         });
         if (median(boardDistances(solution)) < rmsPixels / 4) return side;
       } catch (error) {

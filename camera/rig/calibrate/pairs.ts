@@ -9,6 +9,8 @@ export interface SeenPair {
   readonly name: string;
   readonly left: Detection;
   readonly right: Detection;
+  /** By camera of CalibrateOptions.others; undefined where it has no image of this pair. */
+  readonly others?: readonly (Detection | undefined)[];
 }
 
 export type RejectionCause =
@@ -41,7 +43,7 @@ export interface Rejection {
 }
 
 /** Fewer common points say too little of a pose. */
-const LEAST_POINTS = 8;
+export const LEAST_POINTS = 8;
 const CAMERAS = ["left", "right"] as const;
 
 export function whyAbsent(pair: SeenPair, board: Board): Rejection | undefined {

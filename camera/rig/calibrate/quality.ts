@@ -8,7 +8,7 @@ import type { CalibrateExports, LensModel, NativeSolution } from "./native.js";
 import { pointsById, type SeenPair } from "./pairs.js";
 import { rectifiedPoint } from "./rays.js";
 import type { CalibrateOptions, CalibrationResult, DepthError } from "./result.js";
-import { type Corner, solve } from "./solve.js";
+import { type Corner, pairSpecs, solve } from "./solve.js";
 
 /** Pairs below which a warning says that more would help. */
 const WANTED_PAIRS = 10;
@@ -103,8 +103,8 @@ export async function betterLens(
   const other = others[options.lens];
   if (other === undefined || options.compareLenses !== true) return [];
   try {
-    const how = { robust: false, cameras: 2 } as const;
-    const tried = await solve(native, corners, views, { ...options, lens: other }, how);
+    const how = { robust: false, cameras: pairSpecs({ ...options, lens: other }) };
+    const tried = await solve(native, corners, views, options, how);
     if (!(tried.rmsPixels < BETTER_SHARE * rmsPixels)) return [];
     const kind = other === "fisheye" ? "a wide lens" : "no fisheye lens";
     return [

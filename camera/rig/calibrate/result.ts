@@ -5,6 +5,12 @@ import type { Board } from "./board.js";
 import type { Coverage } from "./coverage.js";
 import type { LensModel } from "./native.js";
 import type { PairVerdict } from "./pairs.js";
+import type { CameraSpec } from "./solve.js";
+
+/** A camera next to the pair. */
+export interface OtherCameraOptions extends CameraSpec {
+  readonly name: string;
+}
 
 export interface CalibrateOptions {
   readonly board: Board;
@@ -16,6 +22,8 @@ export interface CalibrateOptions {
   readonly baselineMetres?: number;
   /** Matching error that the expected depth error assumes, pixels. Default 0.25. */
   readonly matchingErrorPixels?: number;
+  /** Cameras next to the pair; their boards are in SeenPair.others. */
+  readonly others?: readonly OtherCameraOptions[];
   /** Also fits the other kind of lens, radtan or fisheye, and reports it where it suits the corners better. */
   readonly compareLenses?: boolean;
 }
@@ -29,6 +37,24 @@ export interface DepthError {
   readonly matchingMetres: number;
   /** Both together. */
   readonly totalMetres: number;
+}
+
+/** The part of a camera next to the pair in the joint solution. */
+export interface OtherCameraResult {
+  readonly name: string;
+  /** Used pairs in which it saw the board. */
+  readonly images: number;
+  /** Corners that were left out as wrong. */
+  readonly cornersLeftOut: number;
+  readonly rmsPixels: number;
+  /** Standard deviations from the normal matrix; undefined where it is singular. Position: along the axis where it is largest. */
+  readonly deviations:
+    | {
+        readonly focalPixels: number;
+        readonly positionMetres: number;
+        readonly rotationDegrees: number;
+      }
+    | undefined;
 }
 
 export interface CalibrationResult {
@@ -57,6 +83,8 @@ export interface CalibrationResult {
     | undefined;
   readonly depthErrors: readonly DepthError[];
   readonly matchingErrorPixels: number;
+  /** In the order of CalibrateOptions.others. */
+  readonly others: readonly OtherCameraResult[];
   readonly coverage: { readonly left: Coverage; readonly right: Coverage };
   /** Median blur of each camera, standard deviation in pixels. */
   readonly blurPixels: { readonly left: number; readonly right: number };

@@ -4,13 +4,14 @@ import { DepthwattError, hasCode } from "../../../core/index.js";
 import {
   type CameraCalibration,
   type DistortionModel,
+  type ImageSize,
   type StereoCalibration,
   withHash,
 } from "../../calibration/index.js";
 import type { Matrix3, Vector3 } from "../../calibration/matrix.js";
 import { nearestRotation } from "../../calibration/matrix.js";
 import { boardPoint } from "./board.js";
-import { type CalibrateExports, LENS_MODELS, type LensModel, type NativeSolution } from "./native.js";
+import { type CalibrateExports, type Detection, LENS_MODELS, type LensModel, type NativeSolution } from "./native.js";
 import type { SeenPair } from "./pairs.js";
 import type { CalibrateOptions } from "./result.js";
 
@@ -23,7 +24,7 @@ const MODEL_NAMES: Record<LensModel, DistortionModel> = {
 
 export interface Corner {
   readonly view: number;
-  /** 0 left, 1 right. */
+  /** 0 left, 1 right, then the other cameras. */
   readonly camera: number;
   readonly id: number;
   readonly x: number;
@@ -31,27 +32,42 @@ export interface Corner {
   used: boolean;
 }
 
-export function listCorners(pairs: readonly SeenPair[]): Corner[] {
-  return pairs.flatMap((pair, view) =>
-    (["left", "right"] as const).flatMap((side, camera) =>
-      Array.from(pair[side].ids, (id, at) => ({
-        view,
-        camera,
-        id,
-        x: pair[side].points[2 * at]!,
-        y: pair[side].points[2 * at + 1]!,
-        used: true,
-      })),
-    ),
-  );
+/** The corners of one image. */
+export function cornersOf({ ids, points }: Detection, view: number, camera: number): Corner[] {
+  return Array.from(ids, (id, at) => ({
+    view,
+    camera,
+    id,
+    x: points[2 * at]!,
+    y: points[2 * at + 1]!,
+    used: true,
+  }));
 }
+
+export function listCorners(pairs: readonly SeenPair[]): Corner[] {
+  return pairs.flatMap(({ left, right }, view) => [
+    ...cornersOf(left, view, 0),
+    ...cornersOf(right, view, 1),
+  ]);
+}
+
+/** A camera's lens model and the size of its images. */
+export interface CameraSpec {
+  readonly lens: LensModel;
+  readonly imageSize: ImageSize;
+}
+
+export const pairSpecs = ({ lens, imageSize }: CameraSpec): CameraSpec[] => [
+  { lens, imageSize },
+  { lens, imageSize },
+];
 
 export async function solve(
   native: CalibrateExports,
   corners: readonly Corner[],
   views: number,
-  { board, lens, imageSize, matchingErrorPixels = 0.25, withoutK3 = false }: CalibrateOptions,
-  how: { robust: boolean; cameras: 1 | 2; depths?: readonly Vector3[] },
+  { board, matchingErrorPixels = 0.25, withoutK3 = false }: CalibrateOptions,
+  how: { robust: boolean; cameras: readonly CameraSpec[]; depths?: readonly Vector3[] },
 ): Promise<NativeSolution> {
   const objects = new Float64Array(3 * corners.length);
   const pixels = new Float64Array(2 * corners.length);
@@ -62,20 +78,20 @@ export async function solve(
   const depths = how.depths ?? [];
   try {
     return await native.solveCalibration({
-      cameras: how.cameras,
+      cameras: how.cameras.length,
       cameraSpecs: Int32Array.from(
-        Array.from({ length: how.cameras }, () => [
+        how.cameras.flatMap(({ lens, imageSize: { width, height } }) => [
           LENS_MODELS.indexOf(lens),
-          imageSize.width,
-          imageSize.height,
-        ]).flat(),
+          width,
+          height,
+        ]),
       ),
       views,
       robust: how.robust,
       withoutK3,
       count: corners.length,
       viewIndex: Int32Array.from(corners, ({ view }) => view),
-      cameraIndex: Uint8Array.from(corners, ({ camera }) => (how.cameras === 1 ? 0 : camera)),
+      cameraIndex: Uint8Array.from(corners, ({ camera }) => camera),
       used: Uint8Array.from(corners, ({ used }) => (used ? 1 : 0)),
       objects,
       pixels,
@@ -124,14 +140,27 @@ function buildCamera(name: string, lens: LensModel, numbers: Float64Array): Came
 
 export function buildCalibration(
   solution: NativeSolution,
-  { lens, imageSize }: CalibrateOptions,
+  { lens, imageSize, others = [] }: CalibrateOptions,
 ): StereoCalibration {
+  const pose = (camera: number) => {
+    const { rotation, translation } = solution.rigs[camera - 1]!;
+    return {
+      R: nearestRotation([...rotation] as unknown as Matrix3),
+      T: [...translation] as unknown as Vector3,
+    };
+  };
   return withHash({
     imageSize,
     left: buildCamera("left", lens, solution.lenses[0]!),
     right: buildCamera("right", lens, solution.lenses[1]!),
-    R: nearestRotation([...solution.rigs[0]!.rotation] as unknown as Matrix3),
-    T: [...solution.rigs[0]!.translation] as unknown as Vector3,
+    ...pose(1),
     files: [],
+    ...(others.length > 0 && {
+      others: others.map((other, at) => ({
+        ...buildCamera(other.name, other.lens, solution.lenses[2 + at]!),
+        imageSize: other.imageSize,
+        ...pose(2 + at),
+      })),
+    }),
   });
 }

@@ -23,6 +23,7 @@ import {
   type Looked,
   listPairs,
   lookForBoard,
+  lookForOthers,
   type NamedPair,
   reportPage,
   takePairs,
@@ -30,7 +31,7 @@ import {
   writeOutputs,
 } from "../../rig/calibrate/index.js";
 import { openSource } from "../../run/open-source.js";
-import { type CalibrateFlags, checkFlags, parseBoard, parseMetres, parseSeconds } from "./flags.js";
+import { type CalibrateFlags, checkFlags, parseBoard, parseMetres, parseOthers, parseSeconds } from "./flags.js";
 import { recalibrate } from "./from-run.js";
 import { isLive, type LiveRun, runLive } from "./live-run.js";
 import { printResult } from "./print-result.js";
@@ -56,19 +57,21 @@ async function pairsOfStream(flags: CalibrateFlags): Promise<NamedPair[]> {
 function capturedPairs(flags: CalibrateFlags): Promise<NamedPair[]> {
   const { source, left, right, sideBySide } = flags;
   if (source !== undefined) {
+    if (flags.other !== undefined)
+      throw new DepthwattError("USAGE", "expected --other with --left and --right, got --source");
     if (source.endsWith(".mcap")) return pairsOfStream(flags);
     throw new DepthwattError("USAGE", `expected --source to be a recording (.mcap), got "${source}"`, {
       hint: "With --live it is a kind of source, such as v4l2 or command.",
     });
   }
-  return listPairs({ left, right, sideBySide });
+  return listPairs({ left, right, sideBySide }, parseOthers(flags));
 }
 
 /** Reads pairs and makes them upright: files and recordings have them as they were captured. */
 async function readPairs(flags: CalibrateFlags): Promise<NamedPair[]> {
   const orientation = parseOrientation(loadFlagConfig(flags, {}).config.rig.orientation);
   const pairs = await capturedPairs(flags);
-  return pairs.map(({ name, read }) => ({ name, read: async () => orientPair(await read(), orientation) }));
+  return pairs.map((pair) => ({ ...pair, read: async () => orientPair(await pair.read(), orientation) }));
 }
 
 /** Calibrates, with squares scaled to the measured baseline. */
@@ -79,6 +82,11 @@ async function calibrated(flags: CalibrateFlags, looked: Looked): Promise<Calibr
     imageSize: looked.imageSize,
     withoutK3: !flags.k3,
     compareLenses: true,
+    others: parseOthers(flags).map(({ name, lens }, at) => ({
+      name,
+      lens,
+      imageSize: looked.otherSizes![at]!,
+    })),
   };
   const native = loadNative();
   const solve = (board: Board, checked: boolean) =>
@@ -113,7 +121,8 @@ async function lookAtImages(flags: CalibrateFlags, wanted: WantedBoard): Promise
     const looked = await lookForBoard(loadNative(), pairs, wanted, (done, of) =>
       progress.show(done, of, "looking for the board"),
     );
-    return { pairs, looked };
+    const names = parseOthers(flags).map(({ name }) => name);
+    return { pairs, looked: await lookForOthers(loadNative(), pairs, looked, names) };
   } finally {
     progress.clear();
   }
@@ -152,10 +161,15 @@ async function run(flags: CalibrateFlags): Promise<void> {
   const wanted = parseBoard(flags);
   checkFlags(flags);
   checkPlaces(flags, flags.force === true);
+  const others = parseOthers(flags);
   if (!isLive(flags)) {
     await make(flags, await lookAtImages(flags, wanted), begin);
     return;
   }
+  if (others.length > 0)
+    throw new DepthwattError("USAGE", "expected --other with images, got cameras", {
+      hint: "Capture the board with all cameras first, then give the folders.",
+    });
   const live: LiveRun = await runLive(flags, wanted);
   let ended = "no calibration";
   try {
@@ -172,6 +186,11 @@ async function run(flags: CalibrateFlags): Promise<void> {
 
 export function define(command: Command): void {
   withPlaces(command, "images (a folder, a name with *, or a list file) or camera")
+    .option(
+      "--other <name=images>",
+      "images of a further camera, of the pairs' moments: NAME=IMAGES or NAME:LENS=IMAGES; repeat for more cameras",
+      (text: string, before: string[] | undefined) => [...(before ?? []), text],
+    )
     .option("--source <file>", "a recording (.mcap) with both input images; with --live a kind of source")
     .option(
       "--live",
@@ -220,6 +239,7 @@ export function define(command: Command): void {
     withJson(withControl(withConfig(command)), "print one JSON object"),
     "depthwatt calibrate --left stills/left --right stills/right --square 25mm --report report.html",
     "depthwatt calibrate --left stills/left --right stills/right --board 9x6 --square 0.025 --lens fisheye -o rig.json --opencv rig.yaml",
+    "depthwatt calibrate --left stills/left --right stills/right --other rgb=stills/rgb --square 25mm",
     "depthwatt calibrate --from-run robot-1 --secret-file control.secret",
     "depthwatt calibrate --left /dev/video0 --right /dev/video2 --square 25mm --report report.html",
   ).action(run);

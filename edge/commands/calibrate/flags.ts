@@ -5,10 +5,11 @@ import { DICTIONARIES, type Dictionary, type LensModel, type Pattern } from "../
 import { DepthwattError } from "../../../core/index.js";
 import type { ControlOptions } from "../../cli/ask-device.js";
 import type { ConfigOptions, PlaceOptions } from "../../cli/options.js";
-import type { WantedBoard } from "../../rig/calibrate/index.js";
+import type { OtherPlace, WantedBoard } from "../../rig/calibrate/index.js";
 
 export interface CalibrateFlags extends ConfigOptions, PlaceOptions, Omit<ControlOptions, "device"> {
   source?: string;
+  other?: string[];
   live?: boolean;
   save?: string;
   pattern: Pattern;
@@ -40,6 +41,31 @@ export function parseMetres(flag: string, text: string): number {
     "USAGE",
     `expected ${flag} to be a length such as 0.025 (metres) or 25mm, got "${text}"`,
   );
+}
+
+/** Cameras next to the pair that are calibrated with it. */
+const MAX_OTHERS = 16;
+const OTHER = /^([a-z0-9][a-z0-9_-]{0,31})(?::(radtan|rational|fisheye))?=(.+)$/i;
+
+/**
+ * Reads --other NAME[:LENS]=PLACE.
+ * @throws DepthwattError USAGE
+ */
+export function parseOthers({ other = [], lens }: CalibrateFlags): (OtherPlace & { lens: LensModel })[] {
+  const others = other.map((text) => {
+    const [, name, ownLens = lens, place] = OTHER.exec(text) ?? [];
+    if (name !== undefined && place !== undefined) return { name, lens: ownLens as LensModel, place };
+    throw new DepthwattError("USAGE", `expected --other to be NAME=IMAGES or NAME:LENS=IMAGES, got "${text}"`, {
+      hint: "For example --other rgb=stills/rgb, or --other thermal:fisheye=stills/thermal.",
+    });
+  });
+  const names = ["left", "right", ...others.map(({ name }) => name)];
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined)
+    throw new DepthwattError("USAGE", `expected every camera to have its own name, got ${twice} twice`);
+  if (others.length > MAX_OTHERS)
+    throw new DepthwattError("USAGE", `expected at most ${MAX_OTHERS} --other, got ${others.length}`);
+  return others;
 }
 
 /** The argument of --interval. */

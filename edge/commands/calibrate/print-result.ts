@@ -35,6 +35,13 @@ export function printResult(result: CalibrationResult, files: readonly string[])
           ? ""
           : ` +- ${lengthWords(deviations.baselineMetres)}, rotation +- ${deviations.rotationDegrees.toFixed(4)} degrees`),
     ],
+    ...result.others.map(({ name, images, rmsPixels, deviations: own }) => [
+      name,
+      `${rmsPixels.toFixed(3)} px rms in ${images} images` +
+        (own === undefined
+          ? ""
+          : `, position +- ${lengthWords(own.positionMetres)}, rotation +- ${own.rotationDegrees.toFixed(4)} degrees`),
+    ]),
     [
       "depth",
       `expected error ${result.depthErrors

@@ -22,6 +22,8 @@ export interface Looked {
   readonly board: Board;
   readonly imageSize: ImageSize;
   readonly seen: readonly SeenPair[];
+  /** Size of the images of each camera next to the pair. */
+  readonly otherSizes?: readonly ImageSize[];
   /** Notes for the user about the board's size. */
   readonly notes: readonly string[];
 }
@@ -100,6 +102,42 @@ export async function lookForBoard(
     `the board has ${boardWords(board)}, found in ${guess.pictures} of ${guess.ofPictures} images`,
   ];
   return { board, imageSize: size.size, seen, notes };
+}
+
+/**
+ * Looks for the board in the images of cameras next to the pair.
+ * @param names of the cameras, in the order of NamedPair.others
+ * @throws DepthwattError SOURCE_EMPTY if no image is of a pair's moment, IMAGE_SIZE_MISMATCH, and of reading
+ */
+export async function lookForOthers(
+  native: CalibrateExports,
+  pairs: readonly NamedPair[],
+  looked: Looked,
+  names: readonly string[],
+): Promise<Looked> {
+  const sizes = names.map(() => new OneSize());
+  names.forEach((name, at) => {
+    if (pairs.some(({ others }) => others?.[at] !== undefined)) return;
+    throw new DepthwattError(
+      "SOURCE_EMPTY",
+      `camera ${name}: expected images of the pairs' moments, found none`,
+      {
+        hint: "Give the files of one moment the same number or time, such as left07.png and rgb07.png.",
+      },
+    );
+  });
+  const seen = await inParallel(pairs, async ({ others = [] }, at): Promise<SeenPair> => ({
+    ...looked.seen[at]!,
+    others: await Promise.all(
+      others.map(async (other, camera) => {
+        if (other === undefined) return undefined;
+        const image = await other.read();
+        sizes[camera]!.check(`${other.name} (${names[camera]})`, image);
+        return detectIn(native, image, looked.board);
+      }),
+    ),
+  }));
+  return { ...looked, seen, otherSizes: sizes.map(({ size }) => size) };
 }
 
 /** Where hardly any image shows the board that was named: which one do they show? */

@@ -19,6 +19,19 @@ export interface NamedPair {
   readonly name: string;
   /** Reads both images; may be called again. */
   read(): Promise<{ left: GreyImage; right: GreyImage }>;
+  /** By camera next to the pair: its image of the same moment, if there is one. */
+  readonly others?: readonly (OtherImage | undefined)[];
+}
+
+export interface OtherImage {
+  readonly name: string;
+  read(): Promise<GreyImage>;
+}
+
+/** A camera next to the pair and its images: a folder, a name with *, or a list file. */
+export interface OtherPlace {
+  readonly name: string;
+  readonly place: string;
 }
 
 export interface PairPlaces {
@@ -32,12 +45,19 @@ export const MAX_LOOKED_AT = 400;
 
 const COUNTED_NS = 33_333_333n;
 
+type Entries = ReturnType<typeof settleTimes>[number];
+
 /**
- * Pairs of images on disk, as depthwatt run pairs them.
+ * Pairs of images on disk, as depthwatt run pairs them, and the images of other cameras nearest to each left one.
  * @throws DepthwattError SOURCE_UNREADABLE, SOURCE_EMPTY, USAGE
  */
-export async function listPairs({ left, right, sideBySide }: PairPlaces): Promise<NamedPair[]> {
+export async function listPairs(
+  { left, right, sideBySide }: PairPlaces,
+  others: readonly OtherPlace[] = [],
+): Promise<NamedPair[]> {
   if (sideBySide !== undefined) {
+    if (others.length > 0)
+      throw new DepthwattError("USAGE", "expected --other with --left and --right, got --side-by-side");
     const { files } = await listImages(sideBySide);
     return thinned(
       files.map((file) => ({
@@ -55,11 +75,17 @@ export async function listPairs({ left, right, sideBySide }: PairPlaces): Promis
       "expected --left and --right, or --side-by-side, or --source FILE.mcap",
     );
   const listings = [await listImages(left), await listImages(right)];
-  const [lefts, rights] = settleTimes(listings, "auto", COUNTED_NS) as [
-    ReturnType<typeof settleTimes>[number],
-    ReturnType<typeof settleTimes>[number],
+  for (const { place } of others) listings.push(await listImages(place));
+  const [lefts, rights, ...further] = settleTimes(listings, "auto", COUNTED_NS) as [
+    Entries,
+    Entries,
+    ...Entries[],
   ];
   const period = medianPeriodNs(lefts) ?? COUNTED_NS;
+  const ofLeft = further.map(
+    (entries) =>
+      new Map(planSteps(lefts, entries, period / 2n).map((step) => [step.left?.file, step.right?.file])),
+  );
   const pairs = planSteps(lefts, rights, period / 2n).flatMap((step): NamedPair[] => {
     if (step.left === undefined || step.right === undefined) return [];
     const [a, b] = [step.left.file, step.right.file];
@@ -70,6 +96,12 @@ export async function listPairs({ left, right, sideBySide }: PairPlaces): Promis
           const [l, r] = await Promise.all([readGreyImage(a), readGreyImage(b)]);
           return { left: l, right: r };
         },
+        others: ofLeft.map((files) => {
+          const file = files.get(a);
+          return file === undefined
+            ? undefined
+            : { name: basename(file), read: async () => readGreyImage(file) };
+        }),
       },
     ];
   });

@@ -170,6 +170,11 @@ function summary({ result, date, notes }: ReportInput): string {
       "rotation between the cameras",
       `${figure(angle, 3)}&deg; &plusmn; ${figure(deviations?.rotationDegrees, 4)}`,
     ],
+    ...result.others.map(({ name, images, rmsPixels, deviations: own }): [string, string] => [
+      `camera ${escaped(name)}`,
+      `${figure(rmsPixels)} px (rms) in ${images} images, position &plusmn; ${lengthWords(own?.positionMetres ?? Number.NaN)}, ` +
+        `rotation &plusmn; ${figure(own?.rotationDegrees, 4)}&deg;`,
+    ]),
     ["lens model", result.lens],
     ["board", `${escaped(boardWords(board))}, ${lengthWords(board.squareMetres)}`],
     ["image size", `${calibration.imageSize.width}x${calibration.imageSize.height}`],

@@ -13,7 +13,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import sharp from "sharp";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Board, encodePng, loadStereoCalibration, type StereoCalibration } from "../../camera/index.js";
+import { rotationMatrix } from "../../camera/calibration/matrix.js";
+import {
+  type Board,
+  type CalibrationResult,
+  encodePng,
+  loadStereoCalibration,
+  rectify,
+  registrationView,
+  type StereoCalibration,
+} from "../../camera/index.js";
 import { boardPicture } from "../doubles/board-pictures.js";
 import { createPoses, createRig } from "../doubles/calibration-rig.js";
 import { fillDisk, mountDisk, testThatMounts } from "../doubles/mounts.js";
@@ -170,6 +179,59 @@ test("all forms are written, read back as the same numbers, and nothing is overw
   expect(forced.code, forced.stderr).toBe(0);
   expect(readFileSync(forms.own, "utf8")).not.toBe(before);
 }, 90_000);
+
+test("a third camera is calibrated with the pair, and depth can be registered into its image", async () => {
+  const place = join(folder, "good");
+  mkdirSync(join(place, "rgb"), { recursive: true });
+  const size = { width: 480, height: 360 };
+  const third: StereoCalibration = {
+    ...createRig("radtan", size),
+    R: rotationMatrix([0.02, -0.03, 0.01]),
+    T: [0.03, 0.04, -0.01],
+  };
+  const random = new Random(31);
+  for (const [at, pose] of createPoses(rig, BOARD, PAIRS, new Random(9), 0.6).entries()) {
+    // One image is missing.
+    if (at === 3) continue;
+    const picture = boardPicture(third, BOARD, pose, "right", { noise: 2, random });
+    writeFileSync(join(place, "rgb", `${String(at).padStart(2, "0")}.png`), await encodePng(picture));
+  }
+  const output = join(place, "three.json");
+  const report = join(place, "three.html");
+  const sides = ["--left", join(place, "left"), "--right", join(place, "right")];
+  const words = ["calibrate", ...sides, "--square", "30mm", "--other", `rgb=${join(place, "rgb")}`];
+  const made = await runProgram([...words, "-o", output, "--report", report, "--json"]);
+  expect(made.code, made.stderr).toBe(0);
+  const { others } = lastJson<Pick<CalibrationResult, "others">>(made);
+  expect(others).toMatchObject([{ name: "rgb", deviations: { positionMetres: expect.any(Number) } }]);
+  expect(others[0]!.images).toBeGreaterThan(6);
+  expect(others[0]!.rmsPixels).toBeLessThan(0.2);
+  const { calibration } = loadStereoCalibration(output);
+  const [rgb] = calibration.others!;
+  expect(rgb).toMatchObject({ name: "rgb", imageSize: size });
+  const apart = Math.hypot(...rgb!.T.map((value, axis) => value - third.T[axis]!));
+  expect(apart).toBeLessThan(4 * Math.sqrt(3) * others[0]!.deviations!.positionMetres);
+  expect(Math.abs(rgb!.K[0] - third.right.K[0])).toBeLessThan(4 * others[0]!.deviations!.focalPixels);
+  expect(registrationView(calibration, rectify(calibration), "rgb")).toMatchObject(size);
+  expect(readFileSync(report, "utf8")).toContain("camera rgb");
+
+  const text = await runProgram([...words, "-o", output, "--force"]);
+  expect(text.stdout).toMatch(/^rgb +0\.\d+ px rms in \d+ images, position \+- /m);
+}, 90_000);
+
+test.each([
+  [["--other", "rgb"], /expected --other to be NAME=IMAGES/],
+  [["--other", "left=x"], /its own name, got left twice/],
+  [["--other", "a=x", "--other", "a=y"], /its own name, got a twice/],
+  [["--other", "rgb=nowhere"], /nowhere/],
+])("%j is refused", async (words, message) => {
+  const place = join(folder, "good");
+  const sides = ["--left", join(place, "left"), "--right", join(place, "right")];
+  const output = ["-o", join(folder, "refused.json")];
+  const { code, stderr } = await runProgram(["calibrate", ...sides, "--square", "30mm", ...words, ...output]);
+  expect(code).not.toBe(0);
+  expect(stderr).toMatch(message);
+});
 
 test("images that hold both sides give the same rig", async () => {
   const place = join(folder, "side-by-side");

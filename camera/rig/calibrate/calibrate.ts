@@ -20,7 +20,15 @@ import {
   whyRowsApart,
 } from "./quality.js";
 import type { CalibrateOptions, CalibrationResult } from "./result.js";
-import { boardDistances, buildCalibration, type Corner, listCorners, pairSpecs, rms, solve } from "./solve.js";
+import {
+  boardDistances,
+  buildCalibration,
+  type Corner,
+  listCorners,
+  pairSpecs,
+  rms,
+  solve,
+} from "./solve.js";
 
 /**
  * Calibrates a stereo rig from boards that were detected in its pairs.
@@ -52,7 +60,10 @@ export async function calibratePairs(
     const now = good();
     const seen = now.map(({ pair }) => pair);
     const corners = listCorners(seen);
-    const rough = await solve(native, corners, seen.length, options, { robust: true, cameras: pairSpecs(options) });
+    const rough = await solve(native, corners, seen.length, options, {
+      robust: true,
+      cameras: pairSpecs(options),
+    });
     const middle = median(boardDistances(rough));
     const expected = Math.max(...alone.medians);
     if (round === 0 && middle > Math.max(4 * expected, expected + 0.5)) {
@@ -70,7 +81,10 @@ export async function calibratePairs(
   const final = good();
   const seen = final.map(({ pair }) => pair);
   const corners = listCorners(seen);
-  const rough = await solve(native, corners, seen.length, options, { robust: true, cameras: pairSpecs(options) });
+  const rough = await solve(native, corners, seen.length, options, {
+    robust: true,
+    cameras: pairSpecs(options),
+  });
   const first = boardDistances(rough);
   const limit = cornerLimit(first);
   corners.forEach((corner, at) => {

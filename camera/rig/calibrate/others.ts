@@ -121,7 +121,8 @@ export function resultsOfOthers(
           : {
               focalPixels: deviation(lens),
               positionMetres: Math.max(...[3, 4, 5].map((axis) => deviation(pose + axis))),
-              rotationDegrees: (Math.hypot(...[0, 1, 2].map((axis) => deviation(pose + axis))) * 180) / Math.PI,
+              rotationDegrees:
+                (Math.hypot(...[0, 1, 2].map((axis) => deviation(pose + axis))) * 180) / Math.PI,
             },
     };
   });

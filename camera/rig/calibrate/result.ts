@@ -5,7 +5,12 @@ import type { Board } from "./board.js";
 import type { Coverage } from "./coverage.js";
 import type { LensModel } from "./native.js";
 import type { PairVerdict } from "./pairs.js";
-import type { CameraSpec } from "./solve.js";
+
+/** A camera's lens model and the size of its images. */
+export interface CameraSpec {
+  readonly lens: LensModel;
+  readonly imageSize: ImageSize;
+}
 
 /** A camera next to the pair. */
 export interface OtherCameraOptions extends CameraSpec {

@@ -4,16 +4,21 @@ import { DepthwattError, hasCode } from "../../../core/index.js";
 import {
   type CameraCalibration,
   type DistortionModel,
-  type ImageSize,
   type StereoCalibration,
   withHash,
 } from "../../calibration/index.js";
 import type { Matrix3, Vector3 } from "../../calibration/matrix.js";
 import { nearestRotation } from "../../calibration/matrix.js";
 import { boardPoint } from "./board.js";
-import { type CalibrateExports, type Detection, LENS_MODELS, type LensModel, type NativeSolution } from "./native.js";
+import {
+  type CalibrateExports,
+  type Detection,
+  LENS_MODELS,
+  type LensModel,
+  type NativeSolution,
+} from "./native.js";
 import type { SeenPair } from "./pairs.js";
-import type { CalibrateOptions } from "./result.js";
+import type { CalibrateOptions, CameraSpec } from "./result.js";
 
 /** The names of camera/calibration for the lens models. */
 const MODEL_NAMES: Record<LensModel, DistortionModel> = {
@@ -49,12 +54,6 @@ export function listCorners(pairs: readonly SeenPair[]): Corner[] {
     ...cornersOf(left, view, 0),
     ...cornersOf(right, view, 1),
   ]);
-}
-
-/** A camera's lens model and the size of its images. */
-export interface CameraSpec {
-  readonly lens: LensModel;
-  readonly imageSize: ImageSize;
 }
 
 export const pairSpecs = ({ lens, imageSize }: CameraSpec): CameraSpec[] => [

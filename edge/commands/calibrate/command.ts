@@ -31,7 +31,14 @@ import {
   writeOutputs,
 } from "../../rig/calibrate/index.js";
 import { openSource } from "../../run/open-source.js";
-import { type CalibrateFlags, checkFlags, parseBoard, parseMetres, parseOthers, parseSeconds } from "./flags.js";
+import {
+  type CalibrateFlags,
+  checkFlags,
+  parseBoard,
+  parseMetres,
+  parseOthers,
+  parseSeconds,
+} from "./flags.js";
 import { recalibrate } from "./from-run.js";
 import { isLive, type LiveRun, runLive } from "./live-run.js";
 import { printResult } from "./print-result.js";

@@ -55,9 +55,13 @@ export function parseOthers({ other = [], lens }: CalibrateFlags): (OtherPlace &
   const others = other.map((text) => {
     const [, name, ownLens = lens, place] = OTHER.exec(text) ?? [];
     if (name !== undefined && place !== undefined) return { name, lens: ownLens as LensModel, place };
-    throw new DepthwattError("USAGE", `expected --other to be NAME=IMAGES or NAME:LENS=IMAGES, got "${text}"`, {
-      hint: "For example --other rgb=stills/rgb, or --other thermal:fisheye=stills/thermal.",
-    });
+    throw new DepthwattError(
+      "USAGE",
+      `expected --other to be NAME=IMAGES or NAME:LENS=IMAGES, got "${text}"`,
+      {
+        hint: "For example --other rgb=stills/rgb, or --other thermal:fisheye=stills/thermal.",
+      },
+    );
   });
   const names = ["left", "right", ...others.map(({ name }) => name)];
   const twice = names.find((name, at) => names.indexOf(name) !== at);

@@ -126,17 +126,20 @@ export async function lookForOthers(
       },
     );
   });
-  const seen = await inParallel(pairs, async ({ others = [] }, at): Promise<SeenPair> => ({
-    ...looked.seen[at]!,
-    others: await Promise.all(
-      others.map(async (other, camera) => {
-        if (other === undefined) return undefined;
-        const image = await other.read();
-        sizes[camera]!.check(`${other.name} (${names[camera]})`, image);
-        return detectIn(native, image, looked.board);
-      }),
-    ),
-  }));
+  const seen = await inParallel(
+    pairs,
+    async ({ others = [] }, at): Promise<SeenPair> => ({
+      ...looked.seen[at]!,
+      others: await Promise.all(
+        others.map(async (other, camera) => {
+          if (other === undefined) return undefined;
+          const image = await other.read();
+          sizes[camera]!.check(`${other.name} (${names[camera]})`, image);
+          return detectIn(native, image, looked.board);
+        }),
+      ),
+    }),
+  );
   return { ...looked, seen, otherSizes: sizes.map(({ size }) => size) };
 }
 

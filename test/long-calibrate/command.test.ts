@@ -223,6 +223,7 @@ test.each([
   [["--other", "rgb"], /expected --other to be NAME=IMAGES/],
   [["--other", "left=x"], /its own name, got left twice/],
   [["--other", "a=x", "--other", "a=y"], /its own name, got a twice/],
+  [["--other", "rgb:wide=x"], /camera rgb: expected a lens of radtan, rational, fisheye, got wide/],
   [["--other", "rgb=nowhere"], /nowhere/],
 ])("%j is refused", async (words, message) => {
   const place = join(folder, "good");
@@ -232,6 +233,45 @@ test.each([
   expect(code).not.toBe(0);
   expect(stderr).toMatch(message);
 });
+
+test.each<[string, (at: number) => Promise<Uint8Array> | Uint8Array | undefined, RegExp, RegExp]>([
+  [
+    "other-sizes",
+    (at) => (at === 6 ? reworked("right", at, (image) => image.resize(200, 150)) : plain("right", at)),
+    /\(rgb\): expected 400x300 as in .* \(rgb\), found 200x150/,
+    /remove the others/,
+  ],
+  [
+    "other-sees-no-board",
+    (at) => noise(at + 1),
+    /camera rgb: expected the board in its images of at least 5 used pairs, found 0 of 12/,
+    /this camera see all of it/,
+  ],
+  [
+    "other-has-four-images",
+    (at) => (at < 4 ? plain("right", at) : undefined),
+    /camera rgb: expected .* of at least 5 used pairs, found 4 of 12/,
+    /same number or time/,
+  ],
+])(
+  "%s: a further camera is refused by name, and nothing is written",
+  async (name, picture, message, hint) => {
+    const place = join(folder, name);
+    mkdirSync(place);
+    for (let at = 0; at < PAIRS; at++) {
+      const bytes = await picture(at);
+      if (bytes !== undefined) writeFileSync(join(place, `${String(at).padStart(2, "0")}.png`), bytes);
+    }
+    const output = join(folder, `${name}.json`);
+    const words = ["--square", "30mm", "--board", "8x5", "--other", `rgb=${place}`, "-o", output];
+    const { code, stderr } = await calibrate(join(folder, "good"), ...words);
+    expect(stderr).toMatch(message);
+    expect(stderr).toMatch(new RegExp(`hint: .*${hint.source}`));
+    expect(code).toBeGreaterThan(1);
+    expect(existsSync(output)).toBe(false);
+  },
+  60_000,
+);
 
 test("images that hold both sides give the same rig", async () => {
   const place = join(folder, "side-by-side");

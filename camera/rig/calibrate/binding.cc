@@ -165,8 +165,8 @@ Napi::Value solveCalibration(const Napi::CallbackInfo& info) {
                                               "pixels a side, found model %d and %d x %d.",
                                               c, kLargestCalibrationSide, model, width, height));
     }
-    problem.cameras.push_back({static_cast<cal::Model>(model), static_cast<double>(width),
-                               static_cast<double>(height)});
+    problem.cameras.push_back(
+        {static_cast<cal::Model>(model), static_cast<double>(width), static_cast<double>(height)});
   }
   problem.views = readInteger(call, "views", 1, 100000);
   problem.robust = readBoolean(call, "robust");

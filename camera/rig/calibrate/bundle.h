@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bundle adjustment of one camera or several over views of a flat board: finds lenses, the poses of the other cameras
-// next to the first and the pose of each board that minimise the squared distances between observed and projected corners.
+// next to the first and the pose of each board that minimise the squared distances between observed and projected
+// corners.
 #pragma once
 
 #include <cstdint>
@@ -51,9 +52,9 @@ struct Solution {
   std::vector<Pose> poses;        ///< of each view's board in the left (or only) camera
   std::vector<double> residuals;  ///< seen minus projected, two for each observation
   double rms = 0;                 ///< pixels: square root of the mean squared distance over used corners
-  /// Covariance of the parameters in the order lens[0], then lens, rotation vector and translation of each other camera:
-  /// residual variance times the inverse of the normal matrix after the boards' poses are eliminated. Empty if that matrix is
-  /// singular.
+  /// Covariance of the parameters in the order lens[0], then lens, rotation vector and translation of each other
+  /// camera: residual variance times the inverse of the normal matrix after the boards' poses are eliminated. Empty if
+  /// that matrix is singular.
   std::vector<double> covariance;
   int32_t parameters = 0;  ///< rows of covariance
   int32_t iterations = 0;
@@ -62,7 +63,8 @@ struct Solution {
 /// Improves `solution`, which holds initial lenses, rig and poses, by Levenberg and Marquardt's method.
 Status adjust(const Problem& problem, Solution& solution);
 
-/// Solves without initial values: homographies, focal length, poses, each camera alone, each with the left one, then all.
+/// Solves without initial values: homographies, focal length, poses, each camera alone, each with the left one, then
+/// all.
 Status solve(const Problem& problem, Solution& solution);
 
 /// Computes the standard deviation of the depth of a point, in the board's unit, from `covariance`: [0] from the

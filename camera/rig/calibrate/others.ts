@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cameras next to the pair: each is adjusted with the left camera alone, which finds wrong images and corners, then with all others.
+// Calibrates cameras next to the pair: adjusts each with the left camera alone, which finds wrong images and corners.
+// calibrate.ts then adjusts all cameras together.
 import { DepthwattError, median } from "../../../core/index.js";
 import { cornerLimit, LEAST_PAIRS } from "./choose.js";
 import type { CalibrateExports, NativeSolution } from "./native.js";
@@ -10,9 +11,12 @@ import { boardDistances, type Corner, cornersOf, rms, solve } from "./solve.js";
 function tooFewImages(name: string, usable: number, of: number, why: string): DepthwattError {
   return new DepthwattError(
     "CALIBRATION_TOO_FEW",
-    `camera ${name}: expected the board in its images of at least ${LEAST_PAIRS} used pairs, found ${usable} of ${of}${why}`,
+    `camera ${name}: expected the board in its images of at least ${LEAST_PAIRS} used pairs, ` +
+      `found ${usable} of ${of}${why}`,
     {
-      hint: "Hold the board where the pair and this camera see all of it, and give the files of one moment the same number or time.",
+      hint:
+        "Hold the board where the pair and this camera see all of it, and give the files of one moment the same " +
+        "number or time.",
       context: { camera: name, usable, pairs: of },
     },
   );
@@ -35,7 +39,7 @@ function cornersByView(
 }
 
 /**
- * Chooses the corners of a camera: images whose board had moved are left out, and corners far from where they should be.
+ * Chooses the corners of a camera: leaves out images whose board had moved, and corners far from where they should be.
  * @returns the corners as those of camera `2 + at`
  * @throws DepthwattError CALIBRATION_TOO_FEW, CALIBRATION_DOUBTFUL
  */

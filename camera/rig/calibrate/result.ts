@@ -52,7 +52,7 @@ export interface OtherCameraResult {
   /** Corners that were left out as wrong. */
   readonly cornersLeftOut: number;
   readonly rmsPixels: number;
-  /** Standard deviations from the normal matrix; undefined where it is singular. Position: along the axis where it is largest. */
+  /** Standard deviations from the normal matrix, the position along its worst axis; undefined where it is singular. */
   readonly deviations:
     | {
         readonly focalPixels: number;

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The flags of depthwatt calibrate, and the board that they name.
 import { InvalidArgumentError } from "commander";
-import { DICTIONARIES, type Dictionary, type LensModel, type Pattern } from "../../../camera/index.js";
+import {
+  DICTIONARIES,
+  type Dictionary,
+  LENS_MODELS,
+  type LensModel,
+  type Pattern,
+} from "../../../camera/index.js";
 import { DepthwattError } from "../../../core/index.js";
 import type { ControlOptions } from "../../cli/ask-device.js";
 import type { ConfigOptions, PlaceOptions } from "../../cli/options.js";
@@ -45,7 +51,8 @@ export function parseMetres(flag: string, text: string): number {
 
 /** Cameras next to the pair that are calibrated with it. */
 const MAX_OTHERS = 16;
-const OTHER = /^([a-z0-9][a-z0-9_-]{0,31})(?::(radtan|rational|fisheye))?=(.+)$/i;
+const OTHER = /^([a-z0-9][a-z0-9_-]{0,31})(?::(\w+))?=(.+)$/i;
+const isLens = (name: string): name is LensModel => (LENS_MODELS as readonly string[]).includes(name);
 
 /**
  * Reads --other NAME[:LENS]=PLACE.
@@ -54,7 +61,15 @@ const OTHER = /^([a-z0-9][a-z0-9_-]{0,31})(?::(radtan|rational|fisheye))?=(.+)$/
 export function parseOthers({ other = [], lens }: CalibrateFlags): (OtherPlace & { lens: LensModel })[] {
   const others = other.map((text) => {
     const [, name, ownLens = lens, place] = OTHER.exec(text) ?? [];
-    if (name !== undefined && place !== undefined) return { name, lens: ownLens as LensModel, place };
+    if (name !== undefined && place !== undefined) {
+      if (isLens(ownLens)) return { name, lens: ownLens, place };
+      const hint = `For example --other ${name}:${lens}=${place}.`;
+      throw new DepthwattError(
+        "USAGE",
+        `camera ${name}: expected a lens of ${LENS_MODELS.join(", ")}, got ${ownLens}`,
+        { hint },
+      );
+    }
     throw new DepthwattError(
       "USAGE",
       `expected --other to be NAME=IMAGES or NAME:LENS=IMAGES, got "${text}"`,

@@ -77,7 +77,7 @@ export interface NativeSolveCall {
 export interface NativeSolution {
   /** fx fy cx cy and coefficients of each camera. */
   readonly lenses: readonly Float64Array[];
-  /** Of each camera but the first: x_camera = rotation x_left + translation. */
+  /** The pose of each camera but the first: x_camera = rotation x_left + translation. */
   readonly rigs: readonly { readonly rotation: Float64Array; readonly translation: Float64Array }[];
   /** Row-major rotation and translation, 12 a view: x_left = R x_board + t. */
   readonly poses: Float64Array;
@@ -85,7 +85,10 @@ export interface NativeSolution {
   readonly residuals: Float64Array;
   /** Root of the mean squared distance over used corners, as in OpenCV's stereoCalibrate. */
   readonly rmsPixels: number;
-  /** [parameters][parameters]: first lens, then lens, rotation vector and translation of each other camera; empty where singular. */
+  /**
+   * [parameters][parameters]: lens of the first camera, then lens, rotation vector and translation of each other camera.
+   * Empty if singular.
+   */
   readonly covariance: Float64Array;
   readonly parameters: number;
   readonly iterations: number;

@@ -9,11 +9,9 @@ import { frameMs, frameWalks, lanesFor, walkMs } from "./gpu-model.mjs";
 import { renderPage } from "./predictions-page.mjs";
 import {
   bothSearches,
-  ENERGY_PAGE,
   isSearchResult,
   PREDICTED_SPEED_PATH,
   predictedSpeedText,
-  withEnergyTable,
 } from "./search-predictions.mjs";
 
 /**
@@ -244,8 +242,6 @@ function main(files) {
   writeFileSync(join(root, PAGE), page(loaded));
   const both = bothPredictions(loaded);
   writeFileSync(join(root, PREDICTED_SPEED_PATH), predictedSpeedText(both));
-  const energy = join(root, ENERGY_PAGE);
-  writeFileSync(energy, withEnergyTable(readFileSync(energy, "utf8"), both));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) main(process.argv.slice(2));

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicts both searches for the boards: tables of two pages, and the figures that `depthwatt boards` prints.
+// Predicts both searches for the boards: the table of a page, and the figures that `depthwatt boards` prints.
 import { instructionCounts } from "./gpu-fit.mjs";
 import { frameMs } from "./gpu-model.mjs";
 import { COARSE_TO_FINE, FULL, fitSearch, searchMs, upTo128 } from "./search-model.mjs";
 
 export const PREDICTED_SPEED_PATH = "edge/boards/predicted-speed.ts";
-export const ENERGY_PAGE = "docs/guides/measuring.md";
 const FRAMES = [
   { width: 640, height: 480, numDisparities: 128 },
   { width: 1280, height: 720, numDisparities: 128 },
@@ -82,27 +81,6 @@ function speedTable(rows) {
     `|---|---|${head.map(() => "---|").join("")}`,
     ...lines,
   ].join("\n");
-}
-
-const MARK = "predicted-energy";
-
-/** Returns the page of energy with the table of our predicted joules. */
-export function withEnergyTable(page, { rows }) {
-  const lines = rows
-    .filter(({ limitWatts }) => limitWatts !== undefined)
-    .map(({ title, limitWatts, frames }) => {
-      const cells = frames.map(
-        ({ full, coarseToFine }) => `${joules(limitWatts, full)}, ${joules(limitWatts, coarseToFine)}`,
-      );
-      return `| ${[title, limitWatts, ...cells].join(" | ")} |`;
-    });
-  const table = [
-    `| predicted | watts at most | ${FRAMES.map(sizeName).join(" | ")} |`,
-    `|---|---|${FRAMES.map(() => "---|").join("")}`,
-    ...lines,
-  ].join("\n");
-  const block = new RegExp(`<!-- ${MARK} -->[^]*<!-- /${MARK} -->`);
-  return page.replace(block, `<!-- ${MARK} -->\n${table}\n<!-- /${MARK} -->`);
 }
 
 /** Returns the text of edge/boards/predicted-speed.ts. */

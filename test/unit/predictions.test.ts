@@ -10,12 +10,7 @@ import { bothPredictions, load, page, predictions, tested } from "../../bench/mo
 import { countCost, findIteration, findLoops, issueSlots, parseSass } from "../../bench/model/sass-loops.mjs";
 import { firstTurn, lineTurn, tileTurn } from "../../bench/model/sass-turns.mjs";
 import { levelsOf } from "../../bench/model/search-model.mjs";
-import {
-  ENERGY_PAGE,
-  PREDICTED_SPEED_PATH,
-  predictedSpeedText,
-  withEnergyTable,
-} from "../../bench/model/search-predictions.mjs";
+import { PREDICTED_SPEED_PATH, predictedSpeedText } from "../../bench/model/search-predictions.mjs";
 
 const results = () => structuredClone(load());
 /** The same results, and what one partition took in the rows that `where` picks, times a factor. */
@@ -35,12 +30,8 @@ describe("predictions of boards", () => {
   test("both searches of every board are printed as the model gives them, and it predicts times that it was not fitted on", () => {
     const both = bothPredictions();
     expect(readFileSync(PREDICTED_SPEED_PATH, "utf8")).toBe(predictedSpeedText(both));
-    const energy = readFileSync(ENERGY_PAGE, "utf8");
-    expect(withEnergyTable(energy, both)).toBe(energy);
     const known = predictions().boards.filter(({ machine }) => machine !== undefined);
     expect(both.rows.map(({ name }) => name)).toEqual(known.map((board) => board.name));
-    for (const { limitWatts, title } of both.rows.filter(({ limitWatts }) => limitWatts !== undefined))
-      expect(energy).toContain(`| ${title} | ${limitWatts} |`);
     expect(both.unseen).toBeGreaterThan(0);
     expect(both.worst).toBeLessThan(0.25);
   });

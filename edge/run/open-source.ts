@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens the source that the configuration names, and the calibration that goes with its images.
-import type { PairSource, StereoCalibration } from "../../camera/index.js";
+import { type PairSource, RIGHT_CAMERA, type StereoCalibration } from "../../camera/index.js";
 import type { Config } from "../config/index.js";
 import type { OpenedSource } from "../contracts/source.js";
 import { configuredCalibration } from "../pipeline/calibration.js";
@@ -24,11 +24,22 @@ export async function openSource(
   const { kind } = config.source;
   const opened = await sourceDefinition(kind).open(config.source[kind], requirements);
   try {
-    return { source: opened.source, ...(await calibrated(config, opened)) };
+    const rest = await calibrated(config, opened);
+    return { source: opened.source, ...rest, warnings: [...rest.warnings, ...unusedCamera(config, opened)] };
   } catch (error) {
     await opened.source.stop();
     throw error;
   }
+}
+
+/** Warns of a third camera whose images go nowhere. registration.camera is a live setting, so this is no error. */
+function unusedCamera({ source: { kind }, registration }: Config, { source }: OpenedSource): string[] {
+  const { camera } = registration;
+  if (source.description.other === undefined || (camera !== undefined && camera !== RIGHT_CAMERA)) return [];
+  return [
+    `the third camera's images (source.${kind}.other) are not used: expected its name in registration.camera, ` +
+      `found ${camera ?? "none"}`,
+  ];
 }
 
 /** @throws DepthwattError CALIBRATION_UNREADABLE, CALIBRATION_INVALID, CALIBRATION_SIZE_MISMATCH */

@@ -17,3 +17,24 @@ test("a calibration next to the synthetic scene, which brings its own, is report
     'calibration.file (/rig/camchain.yaml) is not used: the source "synthetic" brings its own calibration',
   ]);
 });
+
+test.each([
+  [undefined, "none"],
+  ["right", "right"],
+  ["rgb", undefined],
+])("a third camera with registration.camera %s is reported as %s", async (camera, found) => {
+  const set = [
+    "source.synthetic.other=true",
+    ...(camera === undefined ? [] : [`registration.camera=${camera}`]),
+  ];
+  const { source, warnings } = await openSource(loadConfig({ set, environment: {} }).config);
+  await source.stop();
+  expect(warnings).toEqual(
+    found === undefined
+      ? []
+      : [
+          "the third camera's images (source.synthetic.other) are not used: expected its name in " +
+            `registration.camera, found ${found}`,
+        ],
+  );
+});

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cameras as a live source, with the real capture code and a driver in memory: every setting of source.v4l2 changed on the running
-// system, with the results of a run that was started with it; a hundred changes under load; cameras that cannot be used.
+// Cameras as a live source, with the real capture code and a driver in memory: every setting of source.v4l2 changed on the
+// running system, with the results of a run that was started with it; another third camera; a hundred changes under load;
+// cameras that cannot be used.
+import { writeFileSync } from "node:fs";
 import { constants } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { V4l2Settings } from "../../camera/index.js";
+import { stringifyCalibration } from "../../camera/calibration/index.js";
+import { sceneCalibration, type V4l2Settings } from "../../camera/index.js";
 import { type FakeVideo, fakeVideo } from "../../camera/v4l2/test/fake-video/fake-video.js";
 import { SETTINGS } from "../../edge/config/index.js";
+import { Runtime } from "../../edge/run/runtime.js";
 import { now } from "../doubles/cameras.js";
 import { accountedPairs, assignments, ControlBench, hashes } from "../doubles/controlled-run.js";
 import { until } from "../doubles/frames.js";
@@ -40,6 +45,10 @@ const PAIRS = {
   c: ["/dev/fake4", "/dev/fake5"],
 };
 const WIDE = ["/dev/fake6", "/dev/fake7"] as const;
+/** Third cameras, with the grey level of their images. */
+const THIRD = { "/dev/fake8": 60, "/dev/fake9": 200 };
+const [THIRD_A, THIRD_B] = Object.keys(THIRD) as [string, string];
+const DEVICES = [...Object.values(PAIRS).flat(), ...WIDE, ...Object.keys(THIRD)];
 
 /** Grey blocks; what the right camera sees lies SHIFT pixels further left. */
 function picture(
@@ -69,7 +78,7 @@ let fake: FakeVideo;
 const cleanups: (() => unknown)[] = [];
 
 /** All cameras deliver, each pair at one moment. */
-function play(shape: { width: number; height: number; bytesPerPixel: number }): void {
+function play(shape: { width: number; height: number; bytesPerPixel: number }, bytesOfB = 64 * 48): void {
   const { width, height, bytesPerPixel } = shape;
   const [left, right, both] = (["left", "right", "both"] as const).map((side) =>
     picture(side, width, height, bytesPerPixel),
@@ -83,6 +92,10 @@ function play(shape: { width: number; height: number; bytesPerPixel: number }): 
       fake.deliver(other!, { timestampNs, sequence, bytes: right! });
     }
     for (const path of WIDE) fake.deliver(path, { timestampNs, sequence, bytes: both! });
+    for (const [path, grey] of Object.entries(THIRD)) {
+      const bytes = new Uint8Array(path === THIRD_B ? bytesOfB : 64 * 48).fill(grey);
+      fake.deliver(path, { timestampNs, sequence, bytes });
+    }
   }, 8);
   cleanups.push(() => clearInterval(timer));
 }
@@ -123,14 +136,35 @@ const CHANGES: Record<
 /** Settings of where the images lie, which the tests below change together. */
 const PLACES = ["left", "right", "sideBySide", "layout", "margins"];
 
-/** A third camera is opened with the pair: other-camera.test.ts. No test changes it in a running program. */
-const OTHER = ["device", "format", "height", "rateHz", "width"].map((name) => `other.${name}`);
+/** Each setting of the third camera, what it is changed to, and what the source then reports about its images. */
+const OTHER: Record<string, { to: Values; bytes?: number; described?: object; notice?: RegExp }> = {
+  "other.device": { to: {} },
+  "other.format": {
+    to: { "source.v4l2.other.format": "Y10" },
+    bytes: 64 * 48 * 2,
+    described: { format: "Y10" },
+  },
+  "other.width": {
+    to: { "source.v4l2.other.width": 96 },
+    bytes: 96 * 48,
+    described: { width: 96, height: 48 },
+  },
+  "other.height": {
+    to: { "source.v4l2.other.height": 64 },
+    bytes: 64 * 64,
+    described: { width: 64, height: 64 },
+  },
+  "other.rateHz": {
+    to: { "source.v4l2.other.rateHz": 50 },
+    notice: /fake9: asked for 50 Hz, the camera delivers 60 Hz/,
+  },
+};
 
 test("every setting of cameras is in this file", () => {
   const all = SETTINGS.filter(({ key }) => key.startsWith("source.v4l2."));
   expect(all.filter(({ takesEffect }) => takesEffect !== "live")).toEqual([]);
   const names = all.map(({ key }) => key.slice("source.v4l2.".length));
-  expect([...Object.keys(CHANGES), ...PLACES, ...OTHER].sort()).toEqual(names.sort());
+  expect([...Object.keys(CHANGES), ...PLACES, ...Object.keys(OTHER)].sort()).toEqual(names.sort());
 });
 
 needs("mosquitto", "toolchain").suite("cameras while it runs", () => {
@@ -149,14 +183,12 @@ needs("mosquitto", "toolchain").suite("cameras while it runs", () => {
       ].map(([width, height]) => ({ fourcc, width: width!, height: height!, ratesHz: [30, 60] })),
     );
     const gain = { id: GAIN, name: "Gain", minimum: 0, maximum: 100, value: 20 };
-    for (const path of [...Object.values(PAIRS).flat(), ...WIDE])
-      fake.plugIn({ path, formats, controls: [gain] });
+    for (const path of DEVICES) fake.plugIn({ path, formats, controls: [gain] });
   });
   afterEach(async () => {
     await bench.close();
     for (const cleanup of cleanups.splice(0).reverse()) cleanup();
-    for (const path of [...Object.values(PAIRS).flat(), ...WIDE])
-      expect(fake.state(path), path).toMatchObject({ opens: 0, mappings: 0 });
+    for (const path of DEVICES) expect(fake.state(path), path).toMatchObject({ opens: 0, mappings: 0 });
   });
 
   const beginning = (pair: readonly string[]) => ({ "source.kind": "v4l2", ...SMALL, ...pairValues(pair) });
@@ -199,6 +231,82 @@ needs("mosquitto", "toolchain").suite("cameras while it runs", () => {
       expect(accountedPairs(ended)).toBe(ended.captured);
     },
   );
+
+  const SIZE = { "source.v4l2.other.width": 64, "source.v4l2.other.height": 48 };
+  const ACROSS = { ...SIZE, "source.v4l2.other.device": THIRD_A };
+
+  test.each(Object.entries(OTHER))(
+    "%s: another third camera is opened with it, and its images follow",
+    async (_, change) => {
+      play({ width: 64, height: 48, bytesPerPixel: 1 }, change.bytes);
+      const run = await bench.run(
+        "none",
+        "third",
+        ...SETUP,
+        ...assignments({ ...beginning(PAIRS.a), ...ACROSS }),
+      );
+      const { runtime } = run;
+      const paired = () => runtime.parts.source.counters().other?.pairs ?? 0;
+      await until("images of the first third camera", () => paired() > 2);
+      const next = { ...pairValues(PAIRS.b), ...SIZE, "source.v4l2.other.device": THIRD_B, ...change.to };
+      await runtime.apply(next, "the test");
+      const before = paired();
+      await until("images of the second one", () => paired() > before + 2);
+      const { other } = driver.opened.at(-1)!.settings as { other: Record<string, unknown> };
+      for (const [key, value] of Object.entries({ "source.v4l2.other.device": THIRD_B, ...change.to }))
+        expect(other[key.slice("source.v4l2.other.".length)], key).toBe(value);
+      expect(runtime.parts.source.description.other).toMatchObject({
+        ...{ width: 64, height: 48, format: "GREY" },
+        ...change.described,
+      });
+      if (change.notice) expect(run.notices).toContainEqual(expect.stringMatching(change.notice));
+      await until("the first one is closed", () => fake.state(THIRD_A).opens === 0);
+      const ended = await run.stop();
+      expect(accountedPairs(ended)).toBe(ended.captured);
+    },
+  );
+
+  test("another third camera gives other colours; one of another size, or alone, is refused and changes nothing", async () => {
+    play({ width: 64, height: 48, bytesPerPixel: 1 });
+    const file = join(bench.folder(), "calibration.json");
+    writeFileSync(file, stringifyCalibration(sceneCalibration({ width: 64, height: 48, other: true })));
+    const { url } = await bench.broker();
+    const run = await bench.run(
+      url,
+      "colours",
+      ...SETUP,
+      ...assignments({ ...beginning(PAIRS.a), ...ACROSS }),
+      `calibration.file=${file}`,
+      "registration.camera=rgb",
+      "points.colour=registered",
+      "outputs.mqtt.points.enabled=true",
+    );
+    const { runtime } = run;
+    const greys: number[] = [];
+    const frameDone = vi.spyOn(runtime, "frameDone");
+    frameDone.mockImplementation((frame) => {
+      if (frame.other !== undefined) greys.push(frame.slot.registeredImage[0]!);
+      Runtime.prototype.frameDone.call(runtime, frame);
+    });
+    await until("the first camera's grey", () => greys.at(-1) === THIRD["/dev/fake8"]);
+    const next = { ...pairValues(PAIRS.b), "source.v4l2.other.device": THIRD_B };
+    const refusals: [Values, string][] = [
+      [{ ...next, "source.v4l2.other.width": 96 }, "CALIBRATION_SIZE_MISMATCH"],
+      [{ "source.v4l2.other.device": THIRD_B }, "SETTING_NEEDS_RESTART"],
+      [{ ...next, "source.v4l2.other.device": "/dev/fake99" }, "DEVICE_UNAVAILABLE"],
+    ];
+    for (const [values, code] of refusals) {
+      await expect(runtime.apply(values, "the test"), JSON.stringify(values)).rejects.toMatchObject({ code });
+      const { length } = greys;
+      await until("its images continue", () => greys.length > length + 2);
+      expect(greys.at(-1)).toBe(THIRD["/dev/fake8"]);
+      expect(fake.state(THIRD_B).opens).toBe(0);
+    }
+    await runtime.apply(next, "the test");
+    await until("the second camera's grey", () => greys.at(-1) === THIRD["/dev/fake9"]);
+    const ended = await run.stop();
+    expect(accountedPairs(ended)).toBe(ended.captured);
+  });
 
   test("a hundred changes under load, to other cameras, to one with both images and back: no pair is lost uncounted", async () => {
     play({ width: 64, height: 48, bytesPerPixel: 1 });

@@ -161,11 +161,7 @@ export class ExchangeableSource implements PairSource {
   #suspended = false;
   /** Retired ones until they have stopped, and what all that have stopped had counted. */
   readonly #leaving = new Set<Feed>();
-  readonly #left: Pick<SourceCounters, "pairs" | "dropsLeft" | "dropsRight"> = {
-    pairs: 0,
-    dropsLeft: {},
-    dropsRight: {},
-  };
+  readonly #left = noCounts();
   readonly #stops = new Set<Promise<void>>();
 
   constructor(source: PairSource, events: ExchangeableEvents) {
@@ -267,10 +263,7 @@ export class ExchangeableSource implements PairSource {
       .then(() => {
         this.#leaving.delete(feed);
         this.#stops.delete(stopped);
-        const { pairs, dropsLeft, dropsRight } = feed.source.counters();
-        this.#left.pairs += pairs;
-        addCounts(this.#left.dropsLeft, dropsLeft);
-        addCounts(this.#left.dropsRight, dropsRight);
+        addAll(this.#left, feed.source.counters());
       });
     this.#stops.add(stopped);
     return stopped;
@@ -284,22 +277,41 @@ export class ExchangeableSource implements PairSource {
   /** Counts of all sources since the start; skew and drift are those of the one in use. */
   counters(): SourceCounters {
     const now = this.#feed.source.counters();
-    const sum = {
-      pairs: this.#left.pairs,
-      dropsLeft: { ...this.#left.dropsLeft },
-      dropsRight: { ...this.#left.dropsRight },
-    };
-    for (const { pairs, dropsLeft, dropsRight } of [
-      // A closed source is among those that have left.
-      ...(this.#suspended ? [] : [now]),
-      ...[...this.#leaving].map(({ source }) => source.counters()),
-    ]) {
-      sum.pairs += pairs;
-      addCounts(sum.dropsLeft, dropsLeft);
-      addCounts(sum.dropsRight, dropsRight);
-    }
-    return { ...now, ...sum };
+    const sum = noCounts();
+    addAll(sum, this.#left);
+    // A closed source is among those that have left.
+    if (!this.#suspended) addAll(sum, now);
+    for (const { source } of this.#leaving) addAll(sum, source.counters());
+    const { other, ...counts } = sum;
+    return { ...now, ...counts, ...(now.other && { other: { ...now.other, ...other } }) };
   }
+}
+
+type ThirdCounts = Pick<NonNullable<SourceCounters["other"]>, "pairs" | "missed" | "drops">;
+
+const noCounts = () => ({
+  pairs: 0,
+  dropsLeft: {},
+  dropsRight: {},
+  other: { pairs: 0, missed: {}, drops: {} },
+});
+
+function addAll(
+  to: ReturnType<typeof noCounts>,
+  {
+    pairs,
+    dropsLeft,
+    dropsRight,
+    other,
+  }: Pick<SourceCounters, "pairs" | "dropsLeft" | "dropsRight"> & { other?: ThirdCounts | undefined },
+): void {
+  to.pairs += pairs;
+  addCounts(to.dropsLeft, dropsLeft);
+  addCounts(to.dropsRight, dropsRight);
+  if (other === undefined) return;
+  to.other.pairs += other.pairs;
+  addCounts(to.other.missed, other.missed);
+  addCounts(to.other.drops, other.drops);
 }
 
 function addCounts(to: Record<string, number>, counts: Readonly<Record<string, number>>): void {

@@ -250,13 +250,17 @@ needs("mosquitto", "toolchain").suite("cameras while it runs", () => {
       await until("images of the first third camera", () => paired() > 2);
       const next = { ...pairValues(PAIRS.b), ...SIZE, "source.v4l2.other.device": THIRD_B, ...change.to };
       await runtime.apply(next, "the test");
+      // The counts are of both.
       const before = paired();
+      expect(before).toBeGreaterThan(2);
       await until("images of the second one", () => paired() > before + 2);
       const { other } = driver.opened.at(-1)!.settings as { other: Record<string, unknown> };
       for (const [key, value] of Object.entries({ "source.v4l2.other.device": THIRD_B, ...change.to }))
         expect(other[key.slice("source.v4l2.other.".length)], key).toBe(value);
       expect(runtime.parts.source.description.other).toMatchObject({
-        ...{ width: 64, height: 48, format: "GREY" },
+        width: 64,
+        height: 48,
+        format: "GREY",
         ...change.described,
       });
       if (change.notice) expect(run.notices).toContainEqual(expect.stringMatching(change.notice));

@@ -12,9 +12,9 @@ namespace depthwatt {
 int32_t RowDecision::take(int32_t quarterRows) {
   estimates_[count_++ % kRowEstimates] = quarterRows;
   const int32_t known = std::min(count_, kRowEstimates);
-  int32_t sorted[kRowEstimates];
+  int32_t sorted[kRowEstimates] = {};
   std::copy_n(estimates_, known, sorted);
-  std::sort(sorted, sorted + known);
+  std::nth_element(sorted, sorted + (known - 1) / 2, sorted + known);
   median_ = sorted[(known - 1) / 2];
   otherCount_ = median_ == applied_ ? 0 : median_ == otherValue_ ? otherCount_ + 1 : 1;
   otherValue_ = median_;

@@ -33,6 +33,8 @@ export function withoutCudaSyntax(text: string): string {
 /** Copies, objects, programs and the library are kept here, so that a change compiles only what it changes. */
 const KEPT = join(root, "build/emulated");
 const COPIES = join(KEPT, "sources");
+/** Most kernels are the same in every program: few depend on the architecture or the cell. */
+const SHARED = join(KEPT, "objects");
 
 /** Copies the sources, without CUDA syntax, and writes only what has changed. */
 function copySources(): Promise<void> {
@@ -54,7 +56,11 @@ function copySources(): Promise<void> {
   });
 }
 
-const FLAGS = ["-std=c++17", "-O1", "-w", "-ffp-contract=off", `-I${STAND_IN}`];
+const FLAGS = [
+  ...["-std=c++17", "-O1", "-w", "-ffp-contract=off", `-I${STAND_IN}`],
+  // The plugin needs these two; its objects are the other programs' too.
+  ...["-fPIC", "-fvisibility=hidden"],
+];
 const STAND_IN_SOURCES = ["warp.cc", "host_api.cc"].map((name) => join(STAND_IN, name));
 
 /** `cell`: U16 or HALF2; `architecture`: what __CUDA_ARCH__ says. Returns the path of the program. */
@@ -63,7 +69,7 @@ export async function buildEmulatedTwins(cell: string, architecture: number): Pr
   const flags = [...FLAGS, `-D__CUDA_ARCH__=${architecture}`, `-DDEPTHWATT_CELL_${cell}`];
   const sources = [...STAGE_KERNELS, ...BASELINES, PROGRAM, ...REFERENCES].map((path) => join(COPIES, path));
   const program = join(KEPT, `${cell}-${architecture}`, "twins");
-  await buildProgram(program, [...sources, ...STAND_IN_SOURCES], flags);
+  await buildProgram(program, [...sources, ...STAND_IN_SOURCES], flags, { shared: SHARED });
   return program;
 }
 
@@ -79,13 +85,7 @@ export async function compilePlugin(source: string): Promise<string> {
   );
 }
 
-const PLUGIN_FLAGS = [
-  ...FLAGS,
-  "-fPIC",
-  "-fvisibility=hidden",
-  "-D__CUDA_ARCH__=900",
-  '-DDEPTHWATT_CUDA_ARCHS="the stand-in"',
-];
+const PLUGIN_FLAGS = [...FLAGS, "-D__CUDA_ARCH__=900", '-DDEPTHWATT_CUDA_ARCHS="the stand-in"'];
 const STAGES_ON_CUDA = "test/doubles/native/stages_on_cuda.cu";
 
 /** This machine's addon, in which the reference of each stage is its kernel over the stand-in. Returns the addon's path. */
@@ -101,7 +101,11 @@ export async function buildStagesOnCuda(): Promise<string> {
   // The first of two definitions counts: the kernels' are before the addon's references.
   const linkFlags = ["-shared", "-Wl,-z,muldefs", "-pthread", "-ldl"];
   const addon = join(KEPT, "stages", "stages_on_cuda.node");
-  await buildProgram(addon, [copy, ...kernels, ...STAND_IN_SOURCES], PLUGIN_FLAGS, linkFlags, objects);
+  await buildProgram(addon, [copy, ...kernels, ...STAND_IN_SOURCES], PLUGIN_FLAGS, {
+    linkFlags,
+    moreObjects: objects,
+    shared: SHARED,
+  });
   return addon;
 }
 
@@ -111,6 +115,9 @@ export async function buildEmulatedPlugin(): Promise<string> {
   const sources = [...KERNELS, ...HOST_SOURCES].map((path) => join(COPIES, path));
   const library = join(KEPT, "plugin", "libdepthwatt_emulated.so");
   const linkFlags = ["-shared", "-Wl,-Bsymbolic", "-Wl,--no-undefined"];
-  await buildProgram(library, [...sources, ...STAND_IN_SOURCES], PLUGIN_FLAGS, linkFlags);
+  await buildProgram(library, [...sources, ...STAND_IN_SOURCES], PLUGIN_FLAGS, {
+    linkFlags,
+    shared: SHARED,
+  });
   return library;
 }

@@ -4,7 +4,16 @@
 // disk leaves no half-written object.
 import { execFile, execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
 import { locked } from "../../camera/v4l2/build.mjs";
@@ -31,11 +40,18 @@ export function writeIfChanged(path: string, text: string): void {
   renameSync(`${path}.new`, path);
 }
 
-let compilerVersion: string | undefined;
+const compilerVersions = new Map<string, string>();
+
+function hashCommand(command: readonly string[]) {
+  const [compiler] = command as [string, ...string[]];
+  const version =
+    compilerVersions.get(compiler) ?? execFileSync(compiler, ["-dumpfullversion"], { encoding: "utf8" });
+  compilerVersions.set(compiler, version);
+  return createHash("sha256").update([version, ...command].join("\n"));
+}
 
 function hashInputs(command: readonly string[], files: readonly string[]): string {
-  compilerVersion ??= execFileSync("g++", ["-dumpfullversion"], { encoding: "utf8" });
-  const hash = createHash("sha256").update([compilerVersion, ...command].join("\n"));
+  const hash = hashCommand(command);
   for (const path of files) hash.update(`\n${path}\n`).update(readIfPresent(path) ?? "absent");
   return hash.digest("hex");
 }
@@ -47,24 +63,82 @@ function isCurrent(result: string, command: readonly string[]): boolean {
   return hash === hashInputs(command, files);
 }
 
-/** Runs a command that writes `result`, unless nothing that it reads has changed. `listFiles` lists what it read. */
+async function runCompiler(command: readonly string[], result: string): Promise<void> {
+  const [compiler, ...words] = command as [string, ...string[]];
+  await promisify(execFile)(compiler, [...words, "-o", result], { maxBuffer: 1 << 26 });
+}
+
+/**
+ * Writes `result`, unless nothing that it is made of has changed.
+ * @param make writes the file that it gets. @returns false if it only linked an object that exists already
+ * @param listFiles lists what was read
+ * @returns whether the compiler ran
+ */
 async function produce(
   result: string,
   command: readonly string[],
   listFiles: () => string[],
+  make: (to: string) => Promise<boolean> = async (to) => {
+    await runCompiler(command, to);
+    return true;
+  },
 ): Promise<boolean> {
   if (isCurrent(result, command)) return false;
   // A record without its result, or with an older one, would look current.
   rmSync(`${result}.json`, { force: true });
-  const [program, ...words] = command as [string, ...string[]];
-  await promisify(execFile)(program, [...words, "-o", `${result}.new`], { maxBuffer: 1 << 26 });
+  // An interrupted run may have left a link to a shared object there, which a compiler would overwrite.
+  rmSync(`${result}.new`, { force: true });
+  const made = await make(`${result}.new`);
   const files = listFiles();
   renameSync(`${result}.new`, result);
   writeIfChanged(
     `${result}.json`,
     JSON.stringify({ files, hash: hashInputs(command, files) } satisfies Record),
   );
-  return true;
+  return made;
+}
+
+/**
+ * Compiles a source, or links the object of a program in whose build the preprocessor gave the same text.
+ * @param shared folder of these objects, one folder each
+ * @param command the compiler and its words, without -o and -c
+ * @returns whether the compiler ran
+ */
+async function compileOnce(shared: string, command: readonly string[], to: string): Promise<boolean> {
+  const text = `${to}.ii`;
+  try {
+    await runCompiler([...command, "-E"], text);
+    // The text holds what -D and -I did, and -MF names a file of this program.
+    const [compiler, ...words] = command as [string, ...string[]];
+    const own = [compiler, ...words.filter((word) => /^-[fgOswW]/.test(word))];
+    const key = hashCommand(own).update(readFileSync(text)).digest("hex");
+    const folder = join(shared, key);
+    return await locked(folder, async () => {
+      const object = join(folder, "object.o");
+      const isNew = linkCount(object) === 0;
+      if (isNew) {
+        await runCompiler([...own, "-x", "c++-cpp-output", "-c", text], `${object}.new`);
+        renameSync(`${object}.new`, object);
+      }
+      linkSync(object, to);
+      return isNew;
+    });
+  } finally {
+    rmSync(text, { force: true });
+  }
+}
+
+const linkCount = (path: string) => statSync(path, { throwIfNoEntry: false })?.nlink ?? 0;
+
+/** Removes the shared objects that no program uses. */
+async function removeUnused(shared: string): Promise<void> {
+  for (const key of readdirSync(shared)) {
+    const object = join(shared, key, "object.o");
+    if (linkCount(object) !== 1) continue;
+    await locked(join(shared, key), () => {
+      if (linkCount(object) === 1) rmSync(object);
+    });
+  }
 }
 
 /** Reads a compiler's list of dependencies: "x.o: a.cc b.h \\\n c.h". */
@@ -74,9 +148,18 @@ const dependencies = (path: string) =>
     .split(/[\s\\]+/)
     .filter((word) => word !== "");
 
+export interface BuildOptions {
+  /** g++ by default. */
+  compiler?: string;
+  linkFlags?: readonly string[];
+  /** Objects that another build compiled, linked after the own ones. */
+  moreObjects?: readonly string[];
+  /** Folder of the objects that programs share if the preprocessor gives them the same text. */
+  shared?: string;
+}
+
 /**
  * Builds a program or library, two compilers at a time.
- * @param moreObjects what another build compiled, linked after the own objects
  * @returns the sources that were compiled
  * @throws Error with the compiler's messages
  */
@@ -84,8 +167,7 @@ export async function buildProgram(
   program: string,
   sources: readonly string[],
   flags: readonly string[],
-  linkFlags: readonly string[] = [],
-  moreObjects: readonly string[] = [],
+  { compiler = "g++", linkFlags = [], moreObjects = [], shared }: BuildOptions = {},
 ): Promise<string[]> {
   const folder = dirname(program);
   const compiled: string[] = [];
@@ -95,15 +177,17 @@ export async function buildProgram(
     );
     const jobs = sources.map((path, i) => async () => {
       const list = `${objects[i]}.d`;
-      const command = ["g++", ...flags, "-MMD", "-MF", list, "-x", "c++", "-c", path];
-      if (await produce(objects[i]!, command, () => dependencies(list))) compiled.push(path);
+      const command = [compiler, ...flags, "-MMD", "-MF", list, "-x", "c++", path];
+      const make = shared === undefined ? undefined : (to: string) => compileOnce(shared, command, to);
+      if (await produce(objects[i]!, [...command, "-c"], () => dependencies(list), make)) compiled.push(path);
     });
     const worker = async () => {
       for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) await job();
     };
     await Promise.all([worker(), worker()]);
     const linked = [...objects, ...moreObjects];
-    await produce(program, ["g++", ...linkFlags, ...linked], () => linked);
+    await produce(program, [compiler, ...linkFlags, ...linked], () => linked);
+    if (shared !== undefined) await removeUnused(shared);
     return compiled;
   });
 }

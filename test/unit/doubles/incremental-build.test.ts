@@ -49,4 +49,32 @@ needs("toolchain").suite("a build of a test program", () => {
       rmSync(join(folder, "cut", name));
     expect(await build()).toHaveLength(1);
   });
+
+  test("programs share the objects whose preprocessed text is the same, and none of others", async () => {
+    const shared = join(folder, "objects");
+    writeIfChanged(join(folder, "same.cc"), "int same() { return 20; }\n");
+    writeIfChanged(
+      join(folder, "differs.cc"),
+      '#include <cstdio>\nint same();\nint main() { std::printf("%d", same() + CELL); }\n',
+    );
+    const sources = ["same.cc", "differs.cc"].map((name) => join(folder, name));
+    const build = async (name: string, ...flags: string[]) =>
+      (await buildProgram(join(folder, name, "program"), sources, flags, { shared })).map((path) =>
+        basename(path),
+      );
+    const answer = (name: string) => execFileSync(join(folder, name, "program"), { encoding: "utf8" });
+    expect((await build("first", "-DCELL=1")).sort()).toEqual(["differs.cc", "same.cc"]);
+    expect(await build("second", "-DCELL=2")).toEqual(["differs.cc"]);
+    expect([answer("first"), answer("second")]).toEqual(["21", "22"]);
+    expect((await build("third", "-DCELL=2", "-O1")).sort()).toEqual(["differs.cc", "same.cc"]);
+
+    writeIfChanged(join(folder, "same.cc"), "int same() { return 30; }\n");
+    expect(await build("first", "-DCELL=1")).toEqual(["same.cc"]);
+    expect([answer("first"), answer("second")]).toEqual(["31", "22"]);
+    for (const name of ["second", "third"]) rmSync(join(folder, name), { recursive: true });
+    expect(await build("first", "-DCELL=1")).toEqual([]);
+    // Objects that only the removed programs used are removed.
+    const kept = readdirSync(shared).filter((key) => readdirSync(join(shared, key)).includes("object.o"));
+    expect(kept).toHaveLength(2);
+  });
 });

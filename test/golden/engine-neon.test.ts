@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ParameterValue } from "../../cuda/index.js";
 import { nativeSources } from "../../scripts/native-sources.mjs";
+import { buildArm64Program } from "../doubles/arm64-program.js";
 import { needs } from "../doubles/needs.js";
 import { type EngineCase, engineCases } from "./engine-cases.mjs";
 
@@ -20,7 +21,6 @@ const expected = JSON.parse(readFileSync(new URL("engine.json", import.meta.url)
 const SOURCES = nativeSources(root)
   .filter((path) => /^(core|cuda)\//.test(path) && !/napi|binding|isa_avx|\.ref\.cc$|notify/.test(path))
   .concat("test/native/engine_golden_main.cc");
-const FLAGS = ["-std=c++17", "-O1", "-ffp-contract=off", "-Wall", "-Wextra", "-Wno-unused-parameter", "-I."];
 
 const valueKind = (value: ParameterValue) =>
   typeof value === "number" ? "number" : typeof value === "string" ? "word" : "flag";
@@ -65,23 +65,21 @@ function caseText(folder: string, name: string, index: number, { options, pair }
 
 needs("aarch64").suite("golden hashes of whole engines, under emulation", () => {
   const folder = mkdtempSync(join(tmpdir(), "depthwatt-golden-"));
-  const program = join(folder, "engine_golden");
+  let program: string;
   const cases = join(folder, "cases");
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  beforeAll(() => {
+  beforeAll(async () => {
     const all = Object.entries(engineCases);
     const texts = all.map(([name, one], i) => caseText(folder, name, i, one));
     writeFileSync(cases, texts.join(""));
-    const words = [...FLAGS, ...SOURCES, "-pthread", "-ldl", "-o", program];
-    const built = spawnSync("aarch64-linux-gnu-g++", words, { cwd: root, encoding: "utf8" });
-    expect(built.status, built.stderr + (built.error?.message ?? "")).toBe(0);
+    program = await buildArm64Program("engine_golden", SOURCES);
   }, 300_000);
 
   test.each(["neon", "scalar"])(
     "%s",
     (isa) => {
-      const ran = spawnSync("qemu-aarch64-static", ["-L", "/usr/aarch64-linux-gnu", program, isa, cases], {
+      const ran = spawnSync("qemu-aarch64-static", [program, isa, cases], {
         encoding: "utf8",
         timeout: 280_000,
       });

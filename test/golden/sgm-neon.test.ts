@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The golden hashes of semi-global matching in NEON, under emulation: the same as those of sgm.test.ts.
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { writeGeneratedHeaders } from "../../scripts/native-sources.mjs";
+import { beforeAll, expect, test } from "vitest";
+import { buildArm64Program } from "../doubles/arm64-program.js";
 import { needs } from "../doubles/needs.js";
 
 const root = new URL("../../", import.meta.url).pathname;
@@ -15,38 +14,16 @@ const expected = JSON.parse(readFileSync(join(root, "test/golden/sgm.json"), "ut
 >;
 
 needs("aarch64").suite("golden hashes, NEON under emulation", () => {
-  const folder = mkdtempSync(join(tmpdir(), "depthwatt-golden-"));
-  const program = join(folder, "golden");
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-  beforeAll(() => {
-    writeGeneratedHeaders(root);
-    const sources = [
+  let program: string;
+  beforeAll(async () => {
+    program = await buildArm64Program("sgm_golden", [
       "test/native/golden_main.cc",
       "cuda/match/sgm/sgm.cc",
       "core/workers.cc",
       "cuda/simd/instruction_set.cc",
       "cuda/simd/isa_neon.cc",
       "cuda/simd/isa_scalar.cc",
-    ];
-    const flags = [
-      "-std=c++17",
-      "-O2",
-      "-Wall",
-      "-Wextra",
-      "-Wno-unused-parameter",
-      "-ffp-contract=off",
-      "-I.",
-    ];
-    const built = spawnSync(
-      "aarch64-linux-gnu-g++",
-      [...flags, ...sources, "-pthread", "-static", "-o", program],
-      {
-        cwd: root,
-        encoding: "utf8",
-      },
-    );
-    expect(built.stderr + (built.error?.message ?? "")).toBe("");
+    ]);
   }, 300_000);
 
   test.each(["neon", "scalar"])(

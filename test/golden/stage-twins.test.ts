@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rectification, the stages after matching and the cross-based matcher in NEON, under emulation: equal to their references bit for bit.
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { nativeSources } from "../../scripts/native-sources.mjs";
+import { buildArm64Program } from "../doubles/arm64-program.js";
 import { needs } from "../doubles/needs.js";
 
 const root = new URL("../../", import.meta.url).pathname;
@@ -26,17 +24,11 @@ const SOURCES = [
   "cuda/refine/speckle/speckle.cc",
   ...nativeSources(root).filter((path) => /(?<!\.matcher)\.ref\.cc$/.test(path)),
 ];
-const FLAGS = ["-std=c++17", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Wno-unused-parameter", "-I."];
 
 needs("aarch64").suite("stage twins, NEON under emulation", () => {
-  const folder = mkdtempSync(join(tmpdir(), "depthwatt-twins-"));
-  const program = join(folder, "twins");
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-  beforeAll(() => {
-    const words = [...FLAGS, ...SOURCES, "-pthread", "-static", "-o", program];
-    const built = spawnSync("aarch64-linux-gnu-g++", words, { cwd: root, encoding: "utf8" });
-    expect(built.stderr + (built.error?.message ?? "")).toBe("");
+  let program: string;
+  beforeAll(async () => {
+    program = await buildArm64Program("stage_twins", SOURCES);
   }, 300_000);
 
   test.each(["neon", "scalar"])(

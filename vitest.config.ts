@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // One project for each suite of test/suites.ts; what a suite needs of the machine is declared in its files
 // (test/doubles/needs.ts).
+import { relative } from "node:path";
 import { defineConfig } from "vitest/config";
-import { chosenSuites, filesAtOnce, findSuite, sharesProcesses, testFiles } from "./test/suites.js";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+import {
+  chosenSuites,
+  filesAtOnce,
+  findSuite,
+  longestFirst,
+  sharesProcesses,
+  testFiles,
+} from "./test/suites.js";
 
 const files = testFiles();
 
@@ -10,6 +19,15 @@ const files = testFiles();
 const seed = String(Date.now() % 1_000_000_007);
 process.env.DEPTHWATT_SEED ??= seed;
 process.env.V4L2_CAMERA_SEED ??= seed;
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return longestFirst(await super.sort(files), ({ moduleId }) => relative(import.meta.dirname, moduleId));
+  }
+}
+
+/** vitest shuffles files with a sequencer of its own. */
+const isShuffled = process.argv.some((word) => word.startsWith("--sequence.shuffle"));
 
 const source = (path: string) => new URL(path, import.meta.url).pathname;
 
@@ -22,6 +40,7 @@ export default defineConfig({
     ],
   },
   test: {
+    ...(!isShuffled && { sequence: { sequencer: LongestFirst } }),
     globalSetup: "test/setup/fresh-build.ts",
     pool: "forks",
     // Keeps what was compiled, by the content of each module.

@@ -258,6 +258,38 @@ export const SUITES: readonly Suite[] = [
   },
 ];
 
+/**
+ * The files that take more than a minute, longest first. A run starts with them, so that no core idles at its end. vitest knows
+ * how long a file takes only from a run before, which a clean clone lacks.
+ */
+export const LONGEST: readonly string[] = [
+  "test/systemd-vm/systemd-vm.test.ts",
+  "test/capture-vm/capture-vm.test.ts",
+  "test/hostile/engine-races.test.ts",
+  "test/integration/cuda-kernels.test.ts",
+  "test/integration/control-load.test.ts",
+  "test/hostile/sanitized.test.ts",
+  "test/integration/cuda-engine.test.ts",
+  "camera/v4l2/test/sanitized.test.ts",
+  "test/golden/engine-neon.test.ts",
+  "test/outputs/fleet.test.ts",
+  "test/fuzz/native.test.ts",
+  "test/soak/soak.test.ts",
+  "test/viewer/long-run.test.ts",
+  "test/integration/long-record-batch.test.ts",
+  "test/integration/long-record-kill.test.ts",
+  "test/golden/stage-twins.test.ts",
+  "test/integration/toy-engine.test.ts",
+  "test/integration/profile-energy.test.ts",
+  "test/golden/sgm-neon.test.ts",
+];
+
+/** Moves the longest files to the front and keeps the order of the others. `path` is from the project's root. */
+export function longestFirst<Item>(items: readonly Item[], path: (item: Item) => string): Item[] {
+  const rank = (item: Item) => (LONGEST.indexOf(path(item)) + LONGEST.length + 1) % (LONGEST.length + 1);
+  return [...items].sort((a, b) => rank(a) - rank(b));
+}
+
 const isShort = (name: string) => !/^(long|nightly|apart)-/.test(name);
 
 /**

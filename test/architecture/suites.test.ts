@@ -8,7 +8,16 @@ import { describe, expect, test } from "vitest";
 import { packageRoot } from "../../core/index.js";
 import { isBuilt, sourcesKey } from "../../scripts/build-stamp.mjs";
 import { overBudget, repeatLine } from "../doubles/run-report.js";
-import { chosenSuites, filesAtOnce, findSuite, SUITES, sharesProcesses, testFiles } from "../suites.js";
+import {
+  chosenSuites,
+  filesAtOnce,
+  findSuite,
+  LONGEST,
+  longestFirst,
+  SUITES,
+  sharesProcesses,
+  testFiles,
+} from "../suites.js";
 
 const files = testFiles();
 const isLong = ({ name }: { name: string }) => name.startsWith("long-");
@@ -28,6 +37,13 @@ test("what a suite names is there", () => {
     (start) => !files.some((path) => path.startsWith(start) && findSuite(path)?.files.includes(start)),
   );
   expect(removed).toEqual([]);
+});
+
+test("the longest files exist, belong to long suites and start first; the others keep their order", () => {
+  expect(LONGEST.filter((path) => !files.includes(path) || !isLong(findSuite(path)!))).toEqual([]);
+  const [first, second] = LONGEST;
+  const paths = ["z.test.ts", second!, "a.test.ts", first!];
+  expect(longestFirst(paths, (path) => path)).toEqual([first, second, "z.test.ts", "a.test.ts"]);
 });
 
 test("the longest beginning decides", () => {

@@ -38,25 +38,37 @@ export function leaveTerminal(descriptors: readonly number[]): void {
 /**
  * Applies the changes of the configuration. A file that cannot be read, a wrong value or a setting that needs a restart
  * changes nothing, and the log gives the reason.
+ * @param rig its name, if it is one of several
  */
-export async function reload(runtime: Runtime, load: () => LoadedConfig, log: Log): Promise<void> {
+export async function reload(
+  runtime: Runtime,
+  load: () => LoadedConfig,
+  log: Log,
+  rig?: string,
+): Promise<void> {
   try {
     const change = differences(runtime.config, load().config);
     const keys = Object.keys(change);
     if (keys.length > 0) await runtime.apply(change, "reload");
     log.info(
-      { event: "reload", changed: keys },
-      keys.length === 0 ? "reload: no setting has changed" : `reload: changed ${keys.join(", ")}`,
+      { event: "reload", changed: keys, rig },
+      `${place(rig)}${keys.length === 0 ? "no setting has changed" : `changed ${keys.join(", ")}`}`,
     );
   } catch (error) {
-    refused(error, log);
+    reloadRefused(error, log, rig);
   }
 }
 
-function refused(error: unknown, log: Log): void {
+const place = (rig: string | undefined): string => (rig === undefined ? "reload: " : `${rig}: reload: `);
+
+/** Logs why a configuration is not used. @throws `error` if it is no DepthwattError */
+export function reloadRefused(error: unknown, log: Log, rig?: string): void {
   if (!isDepthwattError(error)) throw error;
   const { code, message, hint } = error;
-  log.warn({ event: "reload", errorCode: code }, `reload: ${message}; the running settings stay. ${hint}`);
+  log.warn(
+    { event: "reload", errorCode: code, rig },
+    `${place(rig)}${message}; the running settings stay. ${hint}`,
+  );
 }
 
 /** The same while nothing runs yet. @returns the configuration for the next attempt */
@@ -66,7 +78,7 @@ export function reloadLater(config: Config, load: () => LoadedConfig, log: Log):
     log.info({ event: "reload", changed: Object.keys(differences(config, next)) }, "reload: read again");
     return next;
   } catch (error) {
-    refused(error, log);
+    reloadRefused(error, log);
     return config;
   }
 }

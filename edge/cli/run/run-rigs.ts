@@ -10,7 +10,7 @@ import type { Log } from "../log.js";
 import { printJson, printLine, printText } from "../output.js";
 import { energyFields, energyLine } from "./energy-entry.js";
 import { greet } from "./greeting.js";
-import { reload } from "./reload.js";
+import { reload, reloadRefused } from "./reload.js";
 import { RepeatLimit } from "./repeat-limit.js";
 import { stopOnSignals } from "./signals.js";
 
@@ -128,8 +128,20 @@ export async function runRigs(
   );
   notifier.excuse(() => rigs.isExcused);
   const reloadAll = async () => {
+    let next: LoadedRigs | undefined;
+    try {
+      next = load();
+    } catch (error) {
+      reloadRefused(error, log);
+      return;
+    }
+    // A rig that waits reads the file when it is opened again.
     for (const { name, runtime } of rigs.rigs)
-      if (runtime !== undefined) await reload(runtime, () => configOf(load(), name), log);
+      if (runtime !== undefined) await reload(runtime, () => configOf(next, name), log, name);
+    for (const name of next?.keys() ?? []) {
+      if (loaded.has(name)) continue;
+      log.warn({ event: "reload", rig: name }, `${name}: reload: it is new. Restart depthwatt to run it.`);
+    }
   };
   const signals = stopOnSignals(rigs, notifier, () => void reloadAll());
   try {

@@ -228,7 +228,9 @@ const mutants = files.flatMap((file) =>
 console.error(`${mutants.length} mutants of ${files.length} files, seed ${seed}, ${minutes} minutes`);
 await copyTree(copy);
 for (const made of ["build", "camera/v4l2/build"]) {
-  for (const name of readdirSync(join(root, made)).filter((name) => !["emulated", "coverage"].includes(name)))
+  for (const name of readdirSync(join(root, made)).filter(
+    (name) => !["emulated", "arm64", "coverage"].includes(name),
+  ))
     cpSync(join(root, made, name), join(copy, made, name), { recursive: true, preserveTimestamps: true });
 }
 const own = JSON.stringify(join(copy, "vitest.config.ts"));

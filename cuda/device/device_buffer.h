@@ -50,4 +50,14 @@ class HostValue {
   T* data_ = nullptr;
 };
 
+/// Returns the priority of an engine's streams, those of its matcher included: lower numbers go first, and 0 is the
+/// default and the last.
+inline Status streamPriority(int32_t rank, int* priority) {
+  int least = 0, greatest = 0;
+  if (rank > 0) DEPTHWATT_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+  const int ranked = greatest + rank - 1;
+  *priority = rank == 0 ? 0 : ranked < least ? ranked : least;
+  return {};
+}
+
 }  // namespace depthwatt

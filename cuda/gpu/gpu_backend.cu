@@ -96,14 +96,6 @@ struct FrameInWork {
   cudaEvent_t copies[4] = {};  ///< begin and end of a timed frame's upload, then of its download
 };
 
-/// Returns the priority of an engine's streams: lower numbers go first, and 0 is the default and the last.
-Status streamPriority(int32_t rank, int* priority) {
-  int least = 0, greatest = 0;
-  if (rank > 0) DEPTHWATT_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
-  *priority = rank > 0 ? std::min(greatest + rank - 1, least) : 0;
-  return {};
-}
-
 class GpuBackend final : public Backend {
  public:
   explicit GpuBackend(const EngineParameters& parameters) : p_(parameters), chain_(p_, WindowForm::kPacked) {}

@@ -13,6 +13,7 @@ inline MatchTask matchTaskFrom(const StageTask& stage) {
   task.search = stage.search;
   task.leftRight = stage.at("refine.leftRight") != 0;
   task.matcher = stage.frame.matcher;
+  task.rank = stage.frame.rank;
   return task;
 }
 

@@ -142,6 +142,7 @@ struct MatchTask {
   MatchSearch search;             ///< in pixels of its images
   bool leftRight = false;         ///< run the check of refine/left_right; a matcher with its own check ignores this
   MatcherChoice matcher;
+  int32_t rank = 0;  ///< EngineParameters::rank: streams of a GPU matcher have the engine's priority
 };
 
 inline SearchChoice chooseSearch(MatchTask* task, const MatchDevice& device) {

@@ -18,7 +18,9 @@ class CbcaOnGpu final : public Matcher {
                            "CUDA unavailable: its kernels have arms of cbca of at most %d pixels, got armX %d.",
                            kMaxArmOnCuda, p.longestX());
     }
-    return cbca_.open(p, cbcaThresholdQ4From(task), task.width, task.height);
+    CrossTuning tuning;
+    DEPTHWATT_TRY(streamPriority(task.rank, &tuning.priority));
+    return cbca_.open(p, cbcaThresholdQ4From(task), task.width, task.height, tuning);
   }
 
   Status compute(const MatcherImages& images, const MatcherResult& result, cudaStream_t stream) override {

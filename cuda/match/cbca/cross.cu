@@ -50,9 +50,9 @@ struct CrossDevice {
     cudaStreamDestroy(second);
   }
 
-  Status open() {
+  Status open(int priority) {
     if (plan.streams == 2) {
-      DEPTHWATT_CUDA(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
+      DEPTHWATT_CUDA(cudaStreamCreateWithPriority(&second, cudaStreamNonBlocking, priority));
       for (cudaEvent_t* event : {&prepared, &joined})
         DEPTHWATT_CUDA(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
     }
@@ -174,7 +174,7 @@ Status CrossWorkspace::open(const CrossParameters& parameters, int32_t width, in
                          "Expected arms whose sums fit %d bytes of shared memory, got armX %d and armY %d.", shared,
                          parameters.armX, parameters.armY);
   }
-  return device_->open();
+  return device_->open(tuning.priority);
 }
 
 size_t CrossWorkspace::bytes() const {

@@ -62,6 +62,7 @@ struct CrossTuning {
   int32_t sums = -1;                          ///< a CrossSums wide enough, or -1
   int32_t whole = -1;   ///< sum of 1: whole rows, 2: whole columns, each where it fits; 0: rings; -1: chosen
   int32_t streams = 0;  ///< 1: both images in one launch; 2: one stream each
+  int priority = 0;     ///< of the second stream
 };
 
 struct CrossPlan {

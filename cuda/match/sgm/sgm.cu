@@ -296,7 +296,7 @@ Status SgmWorkspace::open(const SgmParameters& parameters, int32_t width, int32_
     d.firstRows = firstRowsFor(d.padded, adaptive);
   }
   for (int set = kColumns; set < d.sets; ++set) {
-    DEPTHWATT_CUDA(cudaStreamCreateWithFlags(&d.streams[set], cudaStreamNonBlocking));
+    DEPTHWATT_CUDA(cudaStreamCreateWithPriority(&d.streams[set], cudaStreamNonBlocking, tuning.priority));
     DEPTHWATT_CUDA(cudaEventCreateWithFlags(&d.done[set], cudaEventDisableTiming));
   }
   DEPTHWATT_CUDA(cudaEventCreateWithFlags(&d.costReady, cudaEventDisableTiming));

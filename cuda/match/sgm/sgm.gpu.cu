@@ -111,7 +111,8 @@ class CoarseToFineOnGpu {
 class SgmOnGpu final : public Matcher {
  public:
   explicit SgmOnGpu(const MatchTask& task)
-      : leftRight_(task.leftRight), ownRightView_(hasOwnRightView(task)), width_(task.width), height_(task.height) {}
+      : leftRight_(task.leftRight), ownRightView_(hasOwnRightView(task)), width_(task.width), height_(task.height),
+        rank_(task.rank) {}
 
   Status open(const SgmParameters& parameters, MatchingCost cost, bool coarseToFine) {
     const size_t pixels = static_cast<size_t>(width_) * height_;
@@ -126,7 +127,9 @@ class SgmOnGpu final : public Matcher {
       return coarseToFine_->open(parameters, cost, width_, height_);
     }
     DEPTHWATT_TRY(census_.open(cost, width_, height_));
-    return sgm_.open(parameters, width_, height_);
+    SgmTuning tuning;
+    DEPTHWATT_TRY(streamPriority(rank_, &tuning.priority));
+    return sgm_.open(parameters, width_, height_, tuning);
   }
 
   Status compute(const MatcherImages& images, const MatcherResult& result, cudaStream_t stream) override {
@@ -159,7 +162,7 @@ class SgmOnGpu final : public Matcher {
   }
 
   const bool leftRight_, ownRightView_;
-  const int32_t width_, height_;
+  const int32_t width_, height_, rank_;
   CensusOnGpu census_;
   DeviceBuffer<int16_t> whole_, rightWhole_;
   DeviceBuffer<uint8_t> mirrored_[2];

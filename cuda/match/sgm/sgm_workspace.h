@@ -16,6 +16,7 @@ struct SgmTuning {
   int rowLanes = 0;         ///< lanes per line, 8 or 32; 0 = chosen by size
   int columnLanes = 0;      ///< the same for columns and diagonals
   int multiprocessors = 0;  ///< the work will run on this many; 0 = the device's
+  int priority = 0;         ///< of the streams that it opens
   int parallel = 0;         ///< all sets of lines at once: 1 yes, -1 in sequence, 0 = chosen by size
   int oneForDiagonals =
       0;           ///< with 8 paths, one volume for both pairs of diagonals if sums fit: 1 yes, -1 no, 0 = chosen

@@ -130,6 +130,14 @@ describe("the report", () => {
     },
     depthErrors: [{ depthMetres: 2, calibrationMetres: 0.003, matchingMetres: 0.02, totalMetres: 0.0202 }],
     matchingErrorPixels: 0.25,
+    others: [
+      {
+        name: "top<1>",
+        images: 15,
+        rmsPixels: 0.052,
+        deviations: { positionMetres: 0.0002, rotationDegrees: 0.02 },
+      },
+    ],
     coverage: { left: coverage, right: coverage },
     blurPixels: { left: 0.7, right: 0.8 },
     warnings: ["few tilts"],
@@ -150,6 +158,7 @@ describe("the report", () => {
       "rows apart after rectification (rms) 0.150 px",
       "pairs used 1 of 2",
       "baseline 12.0 cm &plusmn; 0.100 mm",
+      "camera top&#60;1&#62; 0.052 px (rms) in 15 images, position &plusmn; 0.200 mm, rotation &plusmn; 0.0200&deg;",
       "9x6 inner corners, 2.50 cm",
       "2 m 3.00 mm 2.00 cm 2.02 cm 1.01 %",
       "1 &#60;a&#62; 0.100 0.200 0.300 4",

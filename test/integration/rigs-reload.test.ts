@@ -35,11 +35,8 @@ function temporaryFolder(): string {
   return folder;
 }
 
-test("SIGHUP changes the rigs whose settings changed; a bad file changes none and is reported once", async () => {
-  const file = join(temporaryFolder(), "depthwatt.yaml");
-  const write = (rigs: object, top: object = {}) =>
-    writeFileSync(file, JSON.stringify({ ...TOP, ...top, rigs }));
-  write({ front: {}, rear: {} });
+/** Starts the program with the rigs of a file. */
+function startRigs(file: string) {
   // Its own session, as a service has it: no terminal that could be closed.
   const child = spawn(process.execPath, [PROGRAM, "run", "--config", file], { detached: true });
   cleanups.push(() => child.kill("SIGKILL"));
@@ -48,23 +45,42 @@ test("SIGHUP changes the rigs whose settings changed; a bad file changes none an
   child.stderr.on("data", (chunk) => (log += chunk));
   child.stdout.on("data", (chunk) => (out += chunk));
   const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
-  await until(
-    "both rigs run",
-    () => ["front", "rear"].every((name) => new RegExp(`^rig +${name}$`, "m").test(out)),
-    60_000,
-  );
-  /** Reloads, and returns the log of it once it has all of `expected`. */
-  const reload = async (...expected: RegExp[]): Promise<string> => {
-    const before = log.length;
-    child.kill("SIGHUP");
-    const added = () => log.slice(before);
-    await until(
-      `the log has ${expected.join(" and ")}`,
-      () => expected.every((text) => text.test(added())),
-      30_000,
-    );
-    return added();
+  return {
+    runs: (...names: string[]) =>
+      until(
+        `${names.join(" and ")} run`,
+        () => names.every((name) => new RegExp(`^rig +${name}$`, "m").test(out)),
+        60_000,
+      ),
+    /** Waits for `expected` in the log from now on, and returns what was added. @param begin what causes it */
+    async logs(begin: () => void, ...expected: RegExp[]): Promise<string> {
+      const before = log.length;
+      begin();
+      const added = () => log.slice(before);
+      await until(
+        `the log has ${expected.join(" and ")}`,
+        () => expected.every((text) => text.test(added())),
+        30_000,
+      );
+      return added();
+    },
+    hup: () => void child.kill("SIGHUP"),
+    /** Returns the exit code and what was printed. */
+    async end() {
+      child.kill("SIGTERM");
+      return { code: await ended, out };
+    },
   };
+}
+
+test("SIGHUP changes the rigs whose settings changed; a bad file changes none and is reported once", async () => {
+  const file = join(temporaryFolder(), "depthwatt.yaml");
+  const write = (rigs: object, top: object = {}) =>
+    writeFileSync(file, JSON.stringify({ ...TOP, ...top, rigs }));
+  write({ front: {}, rear: {} });
+  const program = startRigs(file);
+  await program.runs("front", "rear");
+  const reload = (...expected: RegExp[]) => program.logs(program.hup, ...expected);
   const same = (name: string) => new RegExp(`"${name}: reload: no setting has changed"`);
 
   const small = { match: { numDisparities: 64 } };
@@ -92,10 +108,41 @@ test("SIGHUP changes the rigs whose settings changed; a bad file changes none an
     /"rear: reload: rigs: expected rear, which runs, found none of that name; the running settings stay/,
     /"side: reload: it is new\. Restart depthwatt to run it\."/,
   );
-  child.kill("SIGTERM");
-  expect(await ended).toBe(0);
+  const { code, out } = await program.end();
+  expect(code).toBe(0);
   expect(out).toMatch(/^front: [1-9]\d* frames/m);
   expect(out).toMatch(/^rear: [1-9]\d* frames/m);
+}, 120_000);
+
+test("SIGHUP while a rig opens: it follows once it runs", async () => {
+  const folder = temporaryFolder();
+  const [file, go, camera] = ["depthwatt.yaml", "go", "camera.mjs"].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  // A camera that sends nothing until a file exists.
+  writeFileSync(
+    camera,
+    `import { existsSync, writeSync } from "node:fs";
+    const frame = Buffer.concat([Buffer.from("FRAME\\n"), Buffer.alloc(320 * 96, 80)]);
+    while (!existsSync(${JSON.stringify(go)})) await new Promise((done) => setTimeout(done, 20));
+    writeSync(1, "YUV4MPEG2 W320 H96 F30:1 Cmono\\n");
+    for (;;) { writeSync(1, frame); await new Promise((done) => setTimeout(done, 33)); }\n`,
+  );
+  const slow = {
+    source: { kind: "command", command: { sideBySide: `${process.execPath} ${camera}`, timeoutMs: 60_000 } },
+    rectify: { enabled: false },
+  };
+  const write = (match: object) =>
+    writeFileSync(file, JSON.stringify({ ...TOP, match, rigs: { front: {}, slow } }));
+  write({ numDisparities: 32 });
+  const program = startRigs(file);
+  await program.runs("front");
+  write({ numDisparities: 48 });
+  await program.logs(program.hup, /"front: reload: changed match\.numDisparities"/);
+  await program.logs(() => writeFileSync(go, ""), /"slow: reload: changed match\.numDisparities"/);
+  expect((await program.end()).code).toBe(0);
 }, 120_000);
 
 needs("mosquitto").suite("restart", () => {

@@ -66,6 +66,8 @@ export async function runRigs(
   const [first] = loaded.values() as Iterable<LoadedConfig> as [LoadedConfig];
   log.level = first.config.log.level;
   let wasMeasured = true;
+  /** Rigs that were opening when the configuration was read again. */
+  const late = new Set<string>();
   const rigs = new Rigs(
     {
       configs: new Map<string, Config>([...loaded].map(([name, { config }]) => [name, config])),
@@ -108,6 +110,7 @@ export async function runRigs(
         if (!quiet && !notifier.active) live.show(line);
       },
       onOpen: (name, runtime) => {
+        if (late.delete(name)) void reload(runtime, () => configOf(load(), name), log, name);
         const { rateHz } = runtime.parts.source.description;
         if (rateHz !== undefined) notifier.expectEvery(1000 / rateHz);
         if (quiet) return;
@@ -136,8 +139,10 @@ export async function runRigs(
       return;
     }
     // A rig that waits reads the file when it is opened again.
-    for (const { name, runtime } of rigs.rigs)
+    for (const { name, runtime, phase } of rigs.rigs) {
       if (runtime !== undefined) await reload(runtime, () => configOf(next, name), log, name);
+      else if (phase === "starting") late.add(name);
+    }
     for (const name of next?.keys() ?? []) {
       if (loaded.has(name)) continue;
       log.warn({ event: "reload", rig: name }, `${name}: reload: it is new. Restart depthwatt to run it.`);

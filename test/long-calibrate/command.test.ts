@@ -215,7 +215,12 @@ test("a third camera is calibrated with the pair, and depth can be registered in
   expect(registrationView(calibration, rectify(calibration), "rgb")).toMatchObject(size);
   expect(readFileSync(report, "utf8")).toContain("camera rgb");
 
-  const text = await runProgram([...words, "-o", output, "--force"]);
+  expect(made.stderr).not.toContain("further cameras");
+  const camchain = join(place, "camchain.yaml");
+  const text = await runProgram([...words, "-o", output, "--force", "--no-k3", "--kalibr", camchain]);
+  expect(text.stderr).toContain(
+    `note: further cameras are in ${output} only; these files have the pair: ${camchain}\n`,
+  );
   expect(text.stdout).toMatch(/^rgb +0\.\d+ px rms in \d+ images, position \+- /m);
 }, 90_000);
 

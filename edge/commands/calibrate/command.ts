@@ -155,6 +155,11 @@ async function make(flags: CalibrateFlags, { pairs, looked }: Material, beganMs:
           date: new Date(),
         });
   const files = await writeOutputs(flags, result.calibration, report, flags.force === true);
+  const ofPair = [flags.opencv, flags.ros, flags.kalibr].filter((file) => file !== undefined);
+  if (result.others.length > 0 && ofPair.length > 0)
+    note(
+      `note: further cameras are in ${flags.output} only; these files have the pair: ${ofPair.join(", ")}`,
+    );
   if (flags.json) {
     const { calibration, ...rest } = result;
     printJson({ ...rest, calibration, board, files, seconds: (performance.now() - beganMs) / 1000 });

@@ -99,13 +99,13 @@ export const SUITES: readonly Suite[] = [
       "test/unit/edge/commands/bench/opencv-peer.test.ts",
       "test/unit/edge/commands/profile/plan.test.ts",
     ],
-    budgetSeconds: 600,
+    budgetSeconds: 590,
     for: "runs of many seconds: every live setting a hundred times, energy of stages, cost and latency of capture, a governor at work, OpenCV measured in turn",
   },
   {
     name: "long-rig",
     files: ["test/long-rig/", "test/unit/health-examine.test.ts"],
-    budgetSeconds: 70,
+    budgetSeconds: 55,
     for: "rigs that have moved, pairs that were mounted wrongly: figures, verdicts, alarms, corrections",
   },
   {
@@ -117,7 +117,7 @@ export const SUITES: readonly Suite[] = [
       "test/unit/camera/calibration/rectification.test.ts",
       "test/unit/camera/calibration/row-alignment.test.ts",
     ],
-    budgetSeconds: 190,
+    budgetSeconds: 155,
     for: "depthwatt calibrate as a program: live cameras, rendered rigs, sets that OpenCV calibrates too, bad input",
   },
   {
@@ -127,25 +127,25 @@ export const SUITES: readonly Suite[] = [
       "test/integration/long-record",
       "test/integration/record.test.ts",
     ],
-    budgetSeconds: 260,
+    budgetSeconds: 210,
     for: "recordings whose program is killed a hundred times, a batch of three workers at a queue, one over all scenes",
   },
   {
     name: "long-viewer",
     files: ["test/viewer/long-"],
-    budgetSeconds: 350,
+    budgetSeconds: 345,
     for: "the live page: access, control, brokers that go and come back, memory over time",
   },
   {
     name: "long-outputs",
     files: ["test/outputs/"],
-    budgetSeconds: 245,
+    budgetSeconds: 205,
     for: "outputs and readers with their counterparts: Prometheus, brokers of other makers, Python, C++, ROS",
   },
   {
     name: "long-stranger",
     files: ["test/stranger/"],
-    budgetSeconds: 60,
+    budgetSeconds: 40,
     for: "a stranger's tasks with the commands of README and guides",
   },
   {
@@ -160,25 +160,25 @@ export const SUITES: readonly Suite[] = [
       "test/hostile/secrets.test.ts",
       "test/hostile/terminated-worker.test.ts",
     ],
-    budgetSeconds: 90,
+    budgetSeconds: 150,
     for: "hundreds of random attacks on every door and command, terminated workers, little memory",
   },
   {
     name: "long-fuzz",
     files: ["test/fuzz/"],
-    budgetSeconds: 185,
+    budgetSeconds: 180,
     for: "readers of bytes that others wrote, ten seconds each: libFuzzer, fast-check",
   },
   {
     name: "long-bad-days",
     files: ["test/bad-days/"],
-    budgetSeconds: 175,
+    budgetSeconds: 170,
     for: "failures of a running program: messages, recovery, memory afterwards",
   },
   {
     name: "long-soak",
     files: ["test/soak/"],
-    budgetSeconds: 115,
+    budgetSeconds: 105,
     for: "ninety seconds of the soak: every output, bad consumers, faults, and each frame accounted for",
   },
   {
@@ -195,7 +195,7 @@ export const SUITES: readonly Suite[] = [
       "test/stages/rvl-fuzz.test.ts",
       "test/unit/scene-bits.test.ts",
     ],
-    budgetSeconds: 720,
+    budgetSeconds: 640,
     for: "NEON under emulation, sanitizers",
   },
   {
@@ -205,7 +205,7 @@ export const SUITES: readonly Suite[] = [
       "test/integration/cuda-kernels.test.ts",
       "test/integration/cuda-plugin.test.ts",
     ],
-    budgetSeconds: 330,
+    budgetSeconds: 450,
     for: "kernels and the CUDA backend on the CPU, every thread a fiber",
   },
   {
@@ -223,7 +223,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "long-vm",
     files: ["test/capture-vm/", "camera/v4l2/test/vm/"],
-    budgetSeconds: 350,
+    budgetSeconds: 400,
     for: "virtual machines with the kernel's own test cameras",
   },
   {
@@ -235,7 +235,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "long-systemd",
     files: ["test/systemd-vm/"],
-    budgetSeconds: 740,
+    budgetSeconds: 620,
     for: "the service in a virtual machine whose init is systemd: operation, failures, boots",
   },
   {

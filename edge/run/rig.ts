@@ -48,6 +48,9 @@ const coded = (error: unknown): DepthwattError =>
   codedError(error) ?? new DepthwattError("INTERNAL", (error as Error).message, { cause: error });
 
 export class Rig {
+  /** Resolves once it runs, or its first attempt has failed. */
+  readonly begun: Promise<void>;
+  #begin: () => void = () => {};
   readonly #options: RigOptions;
   readonly #events: RigEvents;
   #config: Config;
@@ -61,6 +64,9 @@ export class Rig {
   #again = false;
 
   constructor(options: RigOptions, events: RigEvents) {
+    this.begun = new Promise((resolve) => {
+      this.#begin = resolve;
+    });
     this.#options = options;
     this.#events = events;
     this.#config = options.config;
@@ -203,6 +209,7 @@ export class Rig {
 
   #become(phase: RigPhase): void {
     this.#phase = phase;
+    if (phase !== "starting") this.#begin();
     this.#events.onPhase(phase);
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several rigs in one process: what they share is opened once, and each runs, fails and comes back alone.
 import { setMaxListeners } from "node:events";
+import { setTimeout as rest } from "node:timers/promises";
 import type { DepthwattError } from "../../core/index.js";
 import type { Meter } from "../../power/index.js";
 import { type PreparedBroker, prepareBroker } from "../broker/prepared-broker.js";
@@ -53,6 +54,8 @@ export interface RigsEvents {
 }
 
 const ALL = "rigs";
+/** A camera that takes longer to answer no longer delays the next rig. */
+const TURN_MS = 1000;
 
 export class Rigs {
   readonly rigs: readonly Rig[];
@@ -221,13 +224,26 @@ export class Rigs {
   async run(): Promise<Record<string, RigSummary>> {
     try {
       await this.#begin();
-      await Promise.all(this.rigs.map((rig) => rig.serve()));
+      let turn: Promise<unknown> = Promise.resolve();
+      await Promise.all(
+        this.rigs.map((rig) => {
+          const served = turn.then(() => (this.#over.signal.aborted ? undefined : rig.serve()));
+          turn = turn.then(() => this.#turnOf(rig));
+          return served;
+        }),
+      );
     } finally {
       this.#over.abort();
       this.#energyLog.end();
       await this.#close();
     }
     return Object.fromEntries(this.rigs.map(({ name, summary }) => [name, summary]));
+  }
+
+  /** Rigs open in their order, so that the first ones get the memory they need. */
+  async #turnOf(rig: Rig): Promise<void> {
+    const { signal } = this.#over;
+    await Promise.race([rig.begun, rest(TURN_MS, undefined, { signal }).catch(() => {})]);
   }
 
   async #begin(): Promise<void> {

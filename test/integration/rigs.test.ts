@@ -240,7 +240,7 @@ test("a rig that cannot be opened without a service manager ends with the others
 test("nine rigs on a machine with memory for fewer: those that fit run", async () => {
   const file = join(temporaryFolder(), "depthwatt.json");
   const names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
-  const big = { kind: "synthetic", synthetic: { width: 6000, height: 6000, rateHz: 60 } };
+  const big = { kind: "synthetic", synthetic: { width: 16_000, height: 16_000, rateHz: 60 } };
   writeFileSync(
     file,
     JSON.stringify({

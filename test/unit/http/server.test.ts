@@ -157,6 +157,10 @@ test("a port that is taken: auto takes another, a number is an error that report
   await other.server.close();
   expect((await listening({ port: "auto" })).url).toBe(other.url);
   await expect(listening({ address: "192.0.2.1" })).rejects.toMatchObject({ code: "HTTP_UNAVAILABLE" });
+  // Without a name server the look-up is to be repeated.
+  await expect(listening({ address: "no-such-host.invalid" })).rejects.toMatchObject({
+    message: expect.stringMatching(/no-such-host\.invalid port .+: (ENOTFOUND|EAI_AGAIN)$/),
+  });
 });
 
 test("wrong passwords run into a limit that time lifts, and the right one goes through", () => {

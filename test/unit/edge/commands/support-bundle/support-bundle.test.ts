@@ -123,4 +123,10 @@ control: {enabled: true, authentication: secret, secretFile: ${secretFile("contr
   expect(Object.keys(files).filter((name) => /image|\.png/.test(name))).toEqual([]);
   expect((await bundle(out)).stderr).toContain("it exists");
   expect(Object.keys(imagesIn(pair))).toEqual(["images/left/1.png"]);
+
+  // Without --config: the defaults, unless there is a file of the service.
+  const defaults = join(folder, "defaults.zip");
+  expect((await runProgram(["support-bundle", "-o", defaults], environment)).code).toBe(0);
+  const { settings } = JSON.parse(strFromU8(unzipSync(readFileSync(defaults))["settings.json"]!));
+  expect(settings).toHaveProperty(["source.kind", "value"]);
 }, 60_000);

@@ -26,7 +26,7 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** vitest shuffles files with a sequencer of its own. */
+/** Shuffled runs keep vitest's order. */
 const isShuffled = process.argv.some((word) => word.startsWith("--sequence.shuffle"));
 
 const source = (path: string) => new URL(path, import.meta.url).pathname;

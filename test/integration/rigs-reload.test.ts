@@ -14,20 +14,12 @@ import { until } from "../doubles/frames.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";
 import { PROGRAM } from "../doubles/program.js";
+import { TOP } from "../doubles/rigs-configuration.js";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
-
-const TOP = {
-  board: "none",
-  device: "cart",
-  power: { sensor: "none" },
-  source: { kind: "synthetic", synthetic: { width: 160, height: 96, rateHz: 60 } },
-  match: { numDisparities: 32 },
-  outputs: { mqtt: { broker: "none" }, viewer: { enabled: false } },
-};
 
 function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "depthwatt-rigs-reload-"));

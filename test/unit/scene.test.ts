@@ -11,6 +11,7 @@ import {
   readFrameIndex,
   rectify,
   SCENE_BASELINE_METRES,
+  SCENE_ROOMS,
   type SceneOptions,
   SceneRenderer,
   type SceneView,
@@ -84,6 +85,33 @@ test("a small frame is the bytes that every build of the renderer gives (scene-b
   const { left, right } = await renderer({ width: 96, height: 64 }).frame(3);
   const hash = createHash("sha256").update(bytes(left)).update(bytes(right)).digest("hex");
   expect(hash).toBe("2ebcdb6fed692668b23f964682977d1c8811bb388e911d68f738490e7cdf3d0a");
+});
+
+test("every room, in grey and in colours, from another pose and for a third camera: the bytes that were looked at", async () => {
+  const hashes: Record<string, string> = {};
+  for (const [at, room] of SCENE_ROOMS.entries()) {
+    const size = { width: 160, height: 120 };
+    const pose = { heightMetres: 1.1, pitchDegrees: 20, rollDegrees: 3 };
+    const options = { ...size, room, colours: at % 2 === 0, other: true, ...(at % 3 === 1 && { pose }) };
+    const scene = renderer(options);
+    const { left, right } = await scene.frame(40 + at);
+    const view = sceneView(80, 60);
+    const [a, b] = [scene.truth(40 + at, "left", view), scene.truth(40 + at, "right", view)];
+    const depth = scene.depthOf(40 + at, sceneCalibration({ ...options, width: 80, height: 60 }).others![0]!);
+    const hash = createHash("sha256");
+    const images = [left, right, await scene.otherFrame(40 + at), depth];
+    for (const { data } of [...images, a.disparity, a.visible, b.disparity, b.visible])
+      hash.update(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+    hashes[room] = hash.digest("hex").slice(0, 16);
+  }
+  expect(hashes).toEqual({
+    furnished: "2c89e042ea2c2c53",
+    bare: "785ea37ca3e7b0df",
+    stairs: "a8d8debb6387c1d4",
+    glossy: "00b11eb36dbf3b41",
+    tiles: "f5398818b27a69ad",
+    poster: "ea856edb34c726da",
+  });
 });
 
 describe("truth", () => {

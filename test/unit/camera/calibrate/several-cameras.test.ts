@@ -9,7 +9,7 @@ import {
 } from "../../../../camera/calibration/matrix.js";
 import { type Board, LENS_MODELS } from "../../../../camera/index.js";
 import { boardPoint } from "../../../../camera/rig/calibrate/board.js";
-import type { NativeSolution } from "../../../../camera/rig/calibrate/native.js";
+import type { NativeSolution, NativeSolveCall } from "../../../../camera/rig/calibrate/native.js";
 import { loadNative } from "../../../../edge/contracts/native.js";
 import { createPoses, createRig, seenPair } from "../../../doubles/calibration-rig.js";
 import { Random } from "../../../doubles/random.js";
@@ -43,7 +43,11 @@ function observe(noisePixels: number): Seen[] {
 }
 
 /** Solves for the listed cameras; the first is the left one. */
-function solve(seen: readonly Seen[], cameras: readonly number[]): Promise<NativeSolution> {
+function solve(
+  seen: readonly Seen[],
+  cameras: readonly number[],
+  changes: Partial<NativeSolveCall> = {},
+): Promise<NativeSolution> {
   const specs = [
     [LENS_MODELS.indexOf("radtan"), 640, 480],
     [LENS_MODELS.indexOf("radtan"), 640, 480],
@@ -73,6 +77,7 @@ function solve(seen: readonly Seen[], cameras: readonly number[]): Promise<Nativ
     depthCount: 1,
     depthPoints: Float64Array.of(0, 0, 1),
     disparityPixels: 0.25,
+    ...changes,
   });
 }
 
@@ -136,3 +141,85 @@ test("a camera that shares no view with the left one is refused", async () => {
     message: expect.stringContaining("No view shows the board to both cameras"),
   });
 });
+
+/** Every value counts with another weight. */
+const sum = (values: Iterable<number>) =>
+  [...values].reduce((total, value, at) => total + (Number.isNaN(value) ? 3 : value) * (1 + (at % 7)), 0);
+
+/** Pixels of which every 40th is 5 px off in x. */
+const wrongPixels = (count: number, pixels: Float64Array) =>
+  pixels.map((value, at) => (at % 80 === 0 && at < 2 * count ? value + 5 : value));
+
+// Root mean square; sums over lenses, rigs, poses, residuals, standard deviations, correlations, deviations of depth;
+// iterations. Measured with the code that finds the cameras above. "-": rational coefficients are not determined.
+const SOLUTIONS: [string, number[], number, Partial<NativeSolveCall> & { wrong?: boolean }, string][] = [
+  [
+    "three cameras",
+    [0, 1, 2],
+    8,
+    {},
+    "0.138074056 13146.9854 23.8477689 93.6486818 13.2338851 37.4699051 229.964513 0.117078760 8",
+  ],
+  [
+    "robust",
+    [0, 1],
+    6,
+    { robust: true, wrong: true },
+    "0.682057392 10417.959 7.6444033 69.380910 236.051715 95.518468 84.90080 0.192415064 40",
+  ],
+  [
+    "without k3",
+    [0, 1],
+    6,
+    { withoutK3: true },
+    "0.140073111 10413.5895 7.64726861 69.4347568 7.73238001 18.6678662 86.4051335 0.121363068 8",
+  ],
+  [
+    "fisheye alone",
+    [2],
+    6,
+    { robust: true },
+    "0.137734524 1379.76380 0 69.2794990 2.66353126 29.6533938 8.45486739 30 27",
+  ],
+  [
+    "rational",
+    [0],
+    8,
+    { cameraSpecs: Int32Array.of(1, 640, 480) },
+    "0.139134426 - 0 93.6884437 0.658688911 - - 30 16",
+  ],
+];
+
+test.each(SOLUTIONS)(
+  "the numbers of an adjustment are reproduced: %s",
+  async (_, cameras, views, changes, expected) => {
+    const { wrong = false, ...call } = changes;
+    const chosen = observe(0.1).filter(({ view }) => view < views);
+    const moved = chosen.map((one) => ({ ...one, points: wrong ? wrongPixels(9, one.points) : one.points }));
+    const used = Uint8Array.from({ length: 54 * views * cameras.length }, (_, at) => (at % 11 === 5 ? 0 : 1));
+    const depths = { depthCount: 2, depthPoints: Float64Array.of(0, 0, 1, 0.2, -0.1, 2.5) };
+    const solution = await solve(moved, cameras, { views, used, ...depths, ...call });
+    const { rmsPixels, iterations, lenses, rigs, poses, residuals, covariance, parameters } = solution;
+    const deviations = Array.from({ length: parameters }, (_, i) => covariance[i * (parameters + 1)]! ** 0.5);
+    const correlations = covariance.map((value, i) => {
+      const both = deviations[i % parameters]! * deviations[Math.floor(i / parameters)]!;
+      return both === 0 ? 0 : value / both;
+    });
+    const figures = [
+      rmsPixels,
+      sum(lenses.flatMap((lens) => [...lens])),
+      sum(rigs.flatMap(({ rotation, translation }) => [...rotation, ...translation])),
+      sum(poses),
+      sum(residuals),
+      sum(deviations),
+      sum(correlations),
+      sum(solution.depthDeviations),
+      iterations,
+    ];
+    for (const [at, text] of expected.split(" ").entries())
+      if (text !== "-")
+        expect(Math.abs(figures[at]! - Number(text)), `figure ${at}`).toBeLessThan(
+          at === 8 ? 1.5 : 1e-6 + 1e-5 * Math.abs(Number(text)),
+        );
+  },
+);

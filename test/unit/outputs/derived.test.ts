@@ -7,6 +7,7 @@ import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
 import type { Rig } from "../../../edge/contracts/rig.js";
 import { floorEngineOptions } from "../../../edge/outputs/derived/floor/engine-options.js";
 import { Obstacles } from "../../../edge/outputs/derived/floor/obstacles.js";
+import { packGrid } from "../../../edge/outputs/derived/floor/packed-grid.js";
 import { nearestIn, nearestScan } from "../../../edge/outputs/derived/nearest.js";
 import { parseZones, polygonSpans } from "../../../edge/outputs/derived/polygon.js";
 import { gridOver, planeFit, TemporalNoise } from "../../../edge/outputs/derived/quality.js";
@@ -282,4 +283,14 @@ test("a grid without a floor is refused", () => {
 test.each(["gridBinary", "gridRos"])("%s without a grid is refused", (key) => {
   const set = ["outputs.derived.floor=auto", `outputs.derived.${key}=true`];
   expect(() => loadConfig({ set, environment: {} })).toThrow(`expected grid true with ${key}, got false`);
+});
+
+test("the bytes of a packed grid: a header of 32, then four cells a byte", () => {
+  const head = { clock: "monotonic", leftTimestampNs: 0x0102030405060708n, cellMetres: 0.25 } as const;
+  const bytes = packGrid(head, Uint8Array.of(0, 1, 2, 3, 3, 2, 1, 0, 2), 3);
+  expect(Buffer.from(bytes).toString("hex")).toBe(
+    ["44574752", "01", "01", "2000", "0807060504030201", "0300", "0300", "0000803e"].join("") +
+      "0".repeat(16) +
+      ["e4", "1b", "02"].join(""),
+  );
 });

@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { loadConfig } from "../../../edge/config/index.js";
+import { adaptationFigures } from "../../../edge/pipeline/adaptation.js";
 import { matchParameters, megaDisparities, regionParameters } from "../../../edge/pipeline/parameters.js";
 
 const configWith = (...set: string[]) => loadConfig({ set: ["board=none", ...set], environment: {} }).config;
@@ -60,4 +61,36 @@ test("a region that is not in the pictures is refused by the command with its co
   const good = depthwatt(...bench, ...set(24), "--json");
   expect(good.status, good.stderr).toBe(0);
   expect(JSON.parse(good.stdout).stages.region).toBeGreaterThanOrEqual(0);
+});
+
+const ROWS = { measuredRows: 1.5, appliedRows: 1, measuredRowsOverWidth: 2, appliedRowsOverWidth: 0.5 };
+const unknown = (reason: string) => ({ available: false, reason });
+test.each([
+  [{ watched: false, known: false, atLimit: false }, "rectify.verticalOffset is not auto"],
+  [{ watched: true, known: false, atLimit: false }, "no pair had enough texture to compare rows"],
+  [{ watched: true, known: true, atLimit: true }, expect.stringContaining("4 rows or more")],
+  [{ watched: true, known: true, atLimit: false }, undefined],
+])("a vertical offset that is %j", (state, reason) => {
+  const noise = { watched: true, known: true, sigma: 1.2351, smoothed: true, range: 0 };
+  const { measuredRows, measuredRowsOverWidth, ...applied } = ROWS;
+  expect(adaptationFigures({ verticalOffset: { ...state, ...ROWS }, noise })).toEqual({
+    verticalOffset: {
+      ...applied,
+      measuredRows: reason === undefined ? measuredRows : unknown(reason),
+      measuredRowsOverWidth: reason === undefined ? measuredRowsOverWidth : unknown(reason),
+    },
+    noise: { sigma: 1.24, smoothed: true },
+  });
+});
+
+test.each([
+  [false, "match.denoise is off"],
+  [true, "no pair has been looked at yet"],
+])("noise that is not known, watched: %s", (watched, reason) => {
+  const noise = { watched, known: false, sigma: 0, smoothed: false, range: 0 };
+  const verticalOffset = { watched: true, known: true, atLimit: false, ...ROWS };
+  expect(adaptationFigures({ verticalOffset, noise }).noise).toEqual({
+    sigma: unknown(reason),
+    smoothed: false,
+  });
 });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The meter on a clock and a sensor of the test's own: integrals with known answers, and windows it must refuse.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { ContextHistory } from "../../../power/context-history.js";
 import { FrameTimes } from "../../../power/frame-times.js";
 import type {
   ContextSnapshot,
@@ -502,6 +503,60 @@ describe("conditions", () => {
       "throttle ina3221/oc3_event_cnt: 0 -> 2",
     ]);
     expect(available(meter.recent(1.5))).toMatchObject({ changed: [], context: { powerMode: "7W" } });
+  });
+
+  const none = { available: false, reason: "not shown" } as const;
+  test.each<[part: Partial<ContextSnapshot>, before: unknown, same: unknown[], other: unknown]>([
+    [{ powerMode: "15W" }, "powerMode", [none], "7W"],
+    [{ onlineCores: 6 }, "onlineCores", [none, "6"], 5],
+    [{ clocksLocked: true }, "clocksLocked", [none], false],
+    [{ tpcMask: 4 }, "tpcMask", [none], 5],
+    [{ emcCapMegahertz: 2133 }, "emcCapMegahertz", [none], 2134],
+    [{ gpuMegahertz: 600 }, "gpuMegahertz", [none, 588, 612], 587],
+    [{ emcMegahertz: 2000 }, "emcMegahertz", [none, 1960, 2040], 2041],
+    [{ fans: { pwm: 1 } }, "fans", [{ pwm: 2 }], undefined],
+    [{ temperaturesCelsius: { cpu: 50 } }, "temperaturesCelsius", [{ cpu: 90 }], undefined],
+  ])(
+    "%j is another condition only beyond its tolerance, and where both are known",
+    (part, name, same, other) => {
+      const key = name as keyof ContextSnapshot;
+      const changes = (after: unknown) => contextChanges({ ...steady, ...part }, { ...steady, [key]: after });
+      for (const after of same) expect(changes(after)).toEqual([]);
+      const expected = other === undefined ? [] : [{ name, before: part[key], after: other }];
+      expect(changes(other ?? part[key])).toEqual(expected);
+    },
+  );
+
+  test("clocks of the cores may differ by a twentieth, throttle counters by nothing", () => {
+    const before = { ...steady, cpuKilohertz: { policy0: 1_000_000, policy4: 500_000 }, throttle: { oc: 0 } };
+    const changes = (policy0: number, oc: number) =>
+      contextChanges(before, { ...before, cpuKilohertz: { policy0, policy4: 500_000 }, throttle: { oc } });
+    expect([changes(1_050_000, 0), changes(950_000, 0)]).toEqual([[], []]);
+    expect(changes(1_050_001, 1)).toEqual([
+      { name: "cpuKilohertz policy0", before: 1_000_000, after: 1_050_001 },
+      { name: "throttle oc", before: 0, after: 1 },
+    ]);
+  });
+
+  test("are read once a second, and kept for ten minutes", () => {
+    let rises = 0;
+    const history = new ContextHistory(() => ({ ...steady, throttle: { oc: rises++ } }));
+    const second = 1e9;
+    for (const atNs of [0, second - 1, second, 2 * second]) history.sample(atNs);
+    expect(rises).toBe(3);
+    const missing = { available: false, reason: "the conditions were not recorded in this window" };
+    const within = (from: number, to: number) => history.within(from * second, to * second);
+    // The snapshot of the second before the window counts, an older one does not.
+    expect(within(1, 1)).toMatchObject({ context: { throttle: { oc: 1 } }, changed: [] });
+    expect(within(0.9, 1).changed).toEqual(["throttle oc: 0 -> 1"]);
+    expect(within(0, 2)).toMatchObject({
+      context: { throttle: { oc: 2 } },
+      changed: ["throttle oc: 0 -> 2"],
+    });
+    expect(within(3, 4)).toEqual({ context: missing, changed: [] });
+    for (let atSecond = 3; atSecond <= 700; atSecond++) history.sample(atSecond * second);
+    expect(within(0, 101)).toMatchObject({ context: { throttle: { oc: 101 } } });
+    expect(within(0, 100).context).toEqual(missing);
   });
 });
 

@@ -2,6 +2,7 @@
 // The state of a run: which of several problems is published, when it is online again, and when nothing is published.
 import { expect, test } from "vitest";
 import type { BackendName } from "../../../../cuda/index.js";
+import { cameraInfo, clocksDiffer } from "../../../../edge/run/info.js";
 import { RunState } from "../../../../edge/run/run-state.js";
 
 const MOVED = { text: "the cameras have moved", code: "RIG_MOVED" } as const;
@@ -89,4 +90,32 @@ test("the same loss is reported again once a frame was computed on CUDA, not whi
   state.backendWorks();
   expect(state.setBackendLoss("CUDA failed")).toBe(true);
   expect(state.setBackendLoss("CUDA failed")).toBe(false);
+});
+
+const CLOCK = { origin: "tsc", bus: "0", source: "bridge", offsetMs: 10, jumps: 1 };
+test.each<[string, Record<string, typeof CLOCK>, boolean]>([
+  ["the same", { left: { ...CLOCK } }, false],
+  ["less than a millisecond away", { left: { ...CLOCK, offsetMs: 10.99 } }, false],
+  ["a millisecond later", { left: { ...CLOCK, offsetMs: 11 } }, true],
+  ["a millisecond earlier", { left: { ...CLOCK, offsetMs: 9 } }, true],
+  ["of another origin", { left: { ...CLOCK, origin: "monotonic" } }, true],
+  ["known in another way", { left: { ...CLOCK, source: "estimate" } }, true],
+  ["after a jump", { left: { ...CLOCK, jumps: 2 } }, true],
+  ["gone", {}, true],
+  ["joined by another", { left: CLOCK, right: CLOCK }, true],
+])("camera_info with a capture clock that is %s is published again: %#", (_, found, differs) => {
+  expect([clocksDiffer({ left: CLOCK }, found), clocksDiffer(found, { left: CLOCK })]).toEqual([
+    differs,
+    differs,
+  ]);
+});
+
+test("camera_info has capture clocks once a camera's images came", () => {
+  const input = { geometry: { cameraInfo: { model: "pinhole" } } } as never;
+  const info = (clocks?: Record<string, typeof CLOCK>) =>
+    cameraInfo(input, clocks === undefined ? {} : { captureClocks: () => clocks });
+  expect([info(), info({})]).toEqual([{ model: "pinhole" }, { model: "pinhole" }]);
+  expect(info({ left: CLOCK })).toEqual({ model: "pinhole", captureClocks: { left: CLOCK } });
+  const uncalibrated = { geometry: { cameraInfo: undefined } } as never;
+  expect(cameraInfo(uncalibrated, { captureClocks: () => ({ left: CLOCK }) })).toBeUndefined();
 });

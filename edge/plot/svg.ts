@@ -63,12 +63,11 @@ export function text(
   x: number,
   y: number,
   content: string,
-  options: { anchor?: "start" | "middle" | "end"; kind?: string; rotate?: number } = {},
+  options: { anchor?: "start" | "middle" | "end"; kind?: string } = {},
 ): string {
-  const { anchor = "start", kind = "label", rotate } = options;
-  const turn = rotate === undefined ? "" : ` transform="rotate(${rotate} ${x.toFixed(1)} ${y.toFixed(1)})"`;
+  const { anchor = "start", kind = "label" } = options;
   const where = `x="${x.toFixed(1)}" y="${y.toFixed(1)}"`;
-  return `<text ${where} class="${kind}" text-anchor="${anchor}"${turn}>${escapeText(content)}</text>`;
+  return `<text ${where} class="${kind}" text-anchor="${anchor}">${escapeText(content)}</text>`;
 }
 
 export function line(x1: number, y1: number, x2: number, y2: number, kind: string): string {

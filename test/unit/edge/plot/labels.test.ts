@@ -65,3 +65,44 @@ test("every word stays within, and each label comes back in its place", () => {
     }),
   );
 });
+
+test("eight directions at five distances, each place once", () => {
+  const labels = Array.from({ length: 38 }, () => ({ x: 100, y: 100, text: "a" }));
+  const places = placeLabels(labels, [0, 0, 200, 200]).map(
+    ({ textX, textY, anchor, leader }) => `${textX} ${textY} ${anchor} ${leader ?? "without a line"}`,
+  );
+  // A word of one letter is 7 by 13 pixels. Its base line is 10 pixels below its top.
+  const around = (d: number, right = 100 + d, left = 100 - d, below = 100 + d, above = 100 - d) => [
+    `${right} 103.5 start ${right},100`,
+    `100 ${below + 10} middle 100,${below}`,
+    `${left} 103.5 end ${left},100`,
+    `100 ${above - 3} middle 100,${above}`,
+    `${right} ${below + 10} start ${right},${below}`,
+    `${right} ${above - 3} start ${right},${above}`,
+    `${left} ${below + 10} end ${left},${below}`,
+    `${left} ${above - 3} end ${left},${above}`,
+  ];
+  const near = around(8).map((place) => place.replace(/\S+$/, "without a line"));
+  // 20 pixels below and above, a word would cover the one that is 8 pixels away.
+  const second = around(20).filter((place) => !place.includes("middle"));
+  expect(places).toEqual([...near, ...second, ...around(34), ...around(50), ...around(68)]);
+});
+
+test("borders belong to the inside; without any place the word is right of its point; covering least is best", () => {
+  const one = (within: Box) => {
+    const [{ textX, textY, anchor, leader }] = placeLabels([{ x: 100, y: 100, text: "ab" }], within) as [
+      PlacedLabel,
+    ];
+    return [textX, textY, anchor, leader];
+  };
+  // The first place, right of the point, is from 108 to 122 and from 93.5 to 106.5.
+  expect(one([108, 93.5, 122, 106.5])).toEqual([108, 103.5, "start", undefined]);
+  // Without it, the place below is from 93 to 107 and from 108 to 121.
+  for (const within of [
+    [93, 108, 107, 121],
+    [93, 93.6, 122, 121],
+    [93, 93.5, 121.9, 121],
+  ] as const)
+    expect(one(within)).toEqual([100, 118, "middle", undefined]);
+  expect(one([0, 0, 10, 10])).toEqual([100, 110, "start", undefined]);
+});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The papers' tables: what they declare, how gaps are reported, and the program on a small data set with a broken scene.
+import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -88,6 +89,99 @@ describe("the papers", () => {
     );
     expect(averages).toHaveLength(5);
     for (const [average, ofTwelve] of averages) expect(ofTwelve).toBeCloseTo(average, 0);
+  });
+});
+
+describe("what every row prints and asks for", () => {
+  const digest = (value: unknown) => createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 8);
+  /** Answers every request with figures that follow from its words, and counts the words. */
+  function recordingLab() {
+    const calls: unknown[] = [];
+    const figure = (...words: unknown[]) => {
+      calls.push(words);
+      return 1 + Number.parseInt(digest(words).slice(0, 4), 16) / 1000;
+    };
+    const measured = (...words: unknown[]) => {
+      const badPercent = figure(...words);
+      return {
+        name: "s",
+        weight: badPercent / 2,
+        width: 450,
+        height: 375,
+        numDisparities: 60,
+        milliseconds: 2 * badPercent,
+        stages: { half: badPercent + 1, match: badPercent + 2, upscale: badPercent + 3 },
+        masks: Object.fromEntries(
+          ["nonocc", "all", "disc", "valid"].map((mask, at) => [mask, { badPercent: badPercent + at / 8 }]),
+        ),
+        measures: { all: { "bad 2": { badPercent } } },
+      };
+    };
+    const image = { format: "GREY", width: 129, height: 2, left: Uint8Array.from({ length: 258 }, (_, i) => 90 * i) };
+    const answers = {
+      kernelMs: (form: string, where: object) => figure("kernel", form, where),
+      scenes: async (folder: string) => (figure("scenes", folder) > 0 ? ["a", "b"] : []),
+      scene: async (place: object, colours: boolean) => (figure("scene", place, colours) > 0 ? image : undefined),
+      match: async (...words: unknown[]) => measured("match", ...words),
+      matchScene: async (system: object, name: string, create: (colours: boolean) => Promise<object>, how: object) => {
+        const { right, truth, ...more } = (await create(true)) as { right: Uint8Array; truth: Float32Array };
+        return measured("scene", system, name, how, { ...more, masks: 0, left: 0 }, [...right], [...truth]);
+      },
+      time: async (...words: unknown[]) => measured("time", ...words),
+      framesPerWatt: async (...words: unknown[]) => figure("watt", ...words),
+    };
+    const recording = new Lab({ data: undefined, backend: "cpu", frames: 1 });
+    return { calls, lab: Object.assign(recording, answers) as unknown as Lab };
+  }
+
+  // The printed values were compared with the papers. After a change, compare again.
+  test("the printed values add up, and the requests are those that were checked", async () => {
+    const found: string[] = [];
+    for (const { number, exhibits } of PAPERS) {
+      for (const { kind, number: exhibit, rows } of exhibits) {
+        const { calls, lab: recording } = recordingLab();
+        const ours: unknown[] = [];
+        for (const { name, unit, ours: compute } of rows)
+          ours.push([name, unit, typeof compute === "function" ? await compute(recording) : compute]);
+        const sum = rows.reduce((total, { printed }) => total + (printed ?? 0), 0);
+        const printed = rows.filter(({ printed }) => printed !== null).length;
+        const counts = `${printed} of ${rows.length} rows add up to ${sum.toFixed(2)}`;
+        found.push(`${number} ${kind} ${exhibit}: ${counts}; requests ${digest([ours, calls])}`);
+      }
+    }
+    expect(found).toEqual([
+      "000 table 2: 16 of 16 rows add up to 1652.45; requests d05397b0",
+      "000 table 3: 30 of 30 rows add up to 643.80; requests b78cd111",
+      "000 figure 2: 16 of 16 rows add up to 102.35; requests ea919791",
+      "001 table I: 37 of 37 rows add up to 912.17; requests 59041c30",
+      "001 table II: 15 of 15 rows add up to 329.49; requests af780d13",
+      "001 table III: 2 of 2 rows add up to 7889.00; requests 562b710f",
+      "002 table II: 10 of 10 rows add up to 378.60; requests 484d5f50",
+      "002 table III: 3 of 3 rows add up to 7.30; requests 2b90848e",
+      "002 table IV: 47 of 47 rows add up to 1014.48; requests 67247350",
+      "002 table V: 8 of 8 rows add up to 151.59; requests 39de381f",
+      "002 figure 3: 0 of 16 rows add up to 0.00; requests ea919791",
+      "002 figure 4: 0 of 20 rows add up to 0.00; requests 971835e2",
+      "002 figure 7: 1 of 4 rows add up to 2.00; requests e61ead9b",
+      "002 figure 8: 0 of 16 rows add up to 0.00; requests 38cd176f",
+      "002 figure 9: 0 of 29 rows add up to 0.00; requests 9bffd0f8",
+      "002 figure 12: 5 of 6 rows add up to 375.90; requests a1a993c2",
+      "002 figure 13: 0 of 64 rows add up to 0.00; requests d93573d4",
+      "002 figure 14: 0 of 11 rows add up to 0.00; requests 460cb797",
+      "003 table 7.2: 12 of 12 rows add up to 333.50; requests 33aa55ae",
+      "003 table 7.3: 12 of 12 rows add up to 271.87; requests 1df0c698",
+      "003 table 7.4: 2 of 3 rows add up to 7.73; requests d558dfd6",
+      "003 table 7.5: 9 of 9 rows add up to 685.19; requests 201c8c3d",
+      "003 table 7.6: 9 of 9 rows add up to 689.81; requests 041b3a1e",
+      "003 table 7.7: 9 of 9 rows add up to 400.49; requests 93c41597",
+      "003 table 7.8: 9 of 9 rows add up to 610.67; requests c7baf402",
+      "003 figure 7.10: 0 of 4 rows add up to 0.00; requests c7961986",
+      "003 figure 7.11: 3 of 3 rows add up to 256.90; requests 4a703657",
+      "003 figure 7.12: 0 of 12 rows add up to 0.00; requests 0642b272",
+      "004 figure 6: 1 of 18 rows add up to 42.00; requests be772359",
+      "004 figure 7: 0 of 1 rows add up to 0.00; requests 68db5a6f",
+      "004 section 3.3: 9 of 105 rows add up to 16.44; requests b7e75d2d",
+    ]);
   });
 });
 

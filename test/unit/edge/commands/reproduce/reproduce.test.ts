@@ -93,7 +93,8 @@ describe("the papers", () => {
 });
 
 describe("what every row prints and asks for", () => {
-  const digest = (value: unknown) => createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 8);
+  const digest = (value: unknown) =>
+    createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 8);
   /** Answers every request with figures that follow from its words, and counts the words. */
   function recordingLab() {
     const calls: unknown[] = [];
@@ -117,13 +118,24 @@ describe("what every row prints and asks for", () => {
         measures: { all: { "bad 2": { badPercent } } },
       };
     };
-    const image = { format: "GREY", width: 129, height: 2, left: Uint8Array.from({ length: 258 }, (_, i) => 90 * i) };
+    const image = {
+      format: "GREY",
+      width: 129,
+      height: 2,
+      left: Uint8Array.from({ length: 258 }, (_, i) => 90 * i),
+    };
     const answers = {
       kernelMs: (form: string, where: object) => figure("kernel", form, where),
       scenes: async (folder: string) => (figure("scenes", folder) > 0 ? ["a", "b"] : []),
-      scene: async (place: object, colours: boolean) => (figure("scene", place, colours) > 0 ? image : undefined),
+      scene: async (place: object, colours: boolean) =>
+        figure("scene", place, colours) > 0 ? image : undefined,
       match: async (...words: unknown[]) => measured("match", ...words),
-      matchScene: async (system: object, name: string, create: (colours: boolean) => Promise<object>, how: object) => {
+      matchScene: async (
+        system: object,
+        name: string,
+        create: (colours: boolean) => Promise<object>,
+        how: object,
+      ) => {
         const { right, truth, ...more } = (await create(true)) as { right: Uint8Array; truth: Float32Array };
         return measured("scene", system, name, how, { ...more, masks: 0, left: 0 }, [...right], [...truth]);
       },

@@ -83,7 +83,7 @@ test("eight directions at five distances, each place once", () => {
     `${left} ${above - 3} end ${left},${above}`,
   ];
   const near = around(8).map((place) => place.replace(/\S+$/, "without a line"));
-  // 20 pixels below and above, a word would cover the one that is 8 pixels away.
+  // 20 pixels below and above, a word would cover another at a distance of 8 pixels.
   const second = around(20).filter((place) => !place.includes("middle"));
   expect(places).toEqual([...near, ...second, ...around(34), ...around(50), ...around(68)]);
 });

@@ -405,10 +405,16 @@ describe("the report around the charts", () => {
   const captions = (html: string) => parts(html, /<figcaption>(.*?)<\/figcaption>/g);
 
   const slow = createPoint({ rateHz: 15, paths: 2 }, 15, 5, {
-    ...{ joulesPerFrame: 0.25, joulesPerFrameNet: 0.125, fpsPerWatt: 3, mdePerJoule: 100 },
+    joulesPerFrame: 0.25,
+    joulesPerFrameNet: 0.125,
+    fpsPerWatt: 3,
+    mdePerJoule: 100,
   });
   const fast = createPoint({}, 40, 20, {
-    ...{ joulesPerFrame: 0.5, joulesPerFrameNet: 0.375, fpsPerWatt: 2, mdePerJoule: 400 },
+    joulesPerFrame: 0.5,
+    joulesPerFrameNet: 0.375,
+    fpsPerWatt: 2,
+    mdePerJoule: 400,
     changed: ["gpu clock"],
   });
 

@@ -133,6 +133,74 @@ describe("parameters", () => {
     );
   });
 
+  const registration = { camera: "ir", width: 4, height: 3, matrix: new Float64Array(12), fill: false };
+  const lens = { gridX: 0, gridY: 0, gridWidth: 2, gridHeight: 2, grid: new Int32Array(8) };
+  const grid = { cellMetres: 0.1, aheadCells: 4, leftCells: 4, obstacleMetres: 0.2, tallMetres: 1 };
+  const wholeGrid = { ...grid, dropMetres: 0.1, errorPixels: 0.25, minPixels: 3, stepX: 1 };
+  const floor = { cx: 100, cy: 40 };
+  const registered = (key: string) => (value: number) => ({
+    registration: { ...registration, ...lens, [key]: value },
+  });
+  const ofGrid = (key: string) => (value: number) => ({ floor, grid: { ...wholeGrid, [key]: value } });
+  const top = (key: string) => (value: number) => ({ [key]: value });
+  test.each<[string, number, number, (value: number) => Partial<EngineOptions>]>([
+    ["slots", 2, 16, top("slots")],
+    ["threads", 0, 256, top("threads")],
+    ["rank", 0, 256, top("rank")],
+    ["leftStrideBytes", 1, 2 ** 30, top("leftStrideBytes")],
+    ["rightStrideBytes", 1, 2 ** 30, top("rightStrideBytes")],
+    ["width", 1, 16384, registered("width")],
+    ["height", 1, 16384, registered("height")],
+    ["gridX", -(2 ** 24), 2 ** 24, registered("gridX")],
+    ["gridY", -(2 ** 24), 2 ** 24, registered("gridY")],
+    ["gridWidth", 2, 65536, registered("gridWidth")],
+    ["gridHeight", 2, 65536, registered("gridHeight")],
+    ["aheadCells", 1, 1000, ofGrid("aheadCells")],
+    ["leftCells", 1, 1000, ofGrid("leftCells")],
+    ["minPixels", 1, 2 ** 20, ofGrid("minPixels")],
+    ["stepX", 1, 64, ofGrid("stepX")],
+    ["dmaBuffer", 0, 2 ** 31 - 1, (dmaBuffer) => ({ inputMemory: [{ bytes: pair.left, dmaBuffer }] })],
+    [
+      "strideBytes",
+      1,
+      2 ** 30,
+      (strideBytes) => ({ registration: { ...registration, image: { format: "GREY", strideBytes } } }),
+    ],
+  ])("%s is a whole number from %i to %i", (name, low, high, changesOf) => {
+    const refusal = (value: number) => {
+      try {
+        createEngine(options(changesOf(value))).close();
+        return "none";
+      } catch (error) {
+        return error;
+      }
+    };
+    for (const value of [low - 1, high + 1])
+      expect(refusal(value)).toMatchObject({
+        code: "ENGINE_PARAMETER",
+        message: `Expected a whole number from ${low} to ${high} for ${name}, got ${value}.`,
+      });
+  });
+
+  test.each([
+    [{ repeatStage: { stage: "match", times: 0 } }, "Expected 1 to 10000 runs of a repeated stage, got 0."],
+    [
+      { repeatStage: { stage: "match", times: 10001 } },
+      "Expected 1 to 10000 runs of a repeated stage, got 10001.",
+    ],
+    [{ rightStrideBytes: pair.width - 1 }, "holds 203 pixels for the right image, got 202 bytes."],
+    [{ width: 16385, inputWidth: 16385 }, "captured images of 1 to 16384 pixels a side, got 16385x77."],
+    [{ height: 16385 }, "rectified images of 1 to 16384 pixels a side, got 203x16385."],
+    [{ height: 76 }, "results of the captured size 203x77 without maps, got 203x76."],
+    [{ encodeDepth: "png" }, "Expected rvl or raw for encoding, got 'png'."],
+    [{ backend: "gpu" }, "Expected auto, cpu or cuda for backend, got 'gpu'."],
+    [{ refine: { ...options().refine, speckle: 3 } }, "Expected a setting of a stage, got refine.speckle."],
+  ] as unknown as [Partial<EngineOptions>, string][])("%j", (changes, message) => {
+    expect(() => createEngine(options(changes))).toThrow(
+      expect.objectContaining({ code: "ENGINE_PARAMETER", message: expect.stringContaining(message) }),
+    );
+  });
+
   test("an image that is too small is refused before it is read", () =>
     withEngine({}, (engine) => {
       expect(() => engine.submit(0, pair.left.subarray(1), pair.right, () => {})).toThrow(

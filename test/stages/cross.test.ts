@@ -45,6 +45,32 @@ function shifted(random: Random, width: number, height: number, shift: number) {
   return { width, height, left, right };
 }
 
+describe("cross: the tables of costs", () => {
+  const tables = native.stages.crossCosts as unknown as (call: object) => Uint8Array;
+
+  test.each([
+    [300, 255, 23],
+    [300, 1, 23],
+    [10, 1, 10],
+    [10, 255, 10_000],
+    [10_000, 255, 160],
+    [10_000, 1, 40],
+    [62, 255, 3000],
+  ])(
+    "lambda %i / 1000 of %i grey levels and %i / 10 bits",
+    (lambdaDifference, differenceScale, lambdaCensus) => {
+      const costs = tables({ lambdaDifference, differenceScale, lambdaCensus });
+      const exact = [
+        ...Array.from({ length: 256 }, (_, v) => v / (differenceScale * (lambdaDifference / 1000))),
+        ...Array.from({ length: 7 }, (_, bits) => bits / (lambdaCensus / 10)),
+      ].map((ratio) => 127 * (1 - Math.exp(-ratio)));
+      expect(costs).toHaveLength(exact.length);
+      for (const [i, cost] of exact.entries())
+        expect(Math.abs(costs[i]! - cost), `place ${i}`).toBeLessThan(0.5001);
+    },
+  );
+});
+
 describe.each(forms)("cross, %s: by hand", (variant) => {
   test("without arms the cheapest candidate wins, the lowest of equals; outside the image there is none", () => {
     // One row, all greys equal but one: L = 9 9 9 90, R = 9 90 9 9. Mini-census is what the neighbours make of it.

@@ -125,3 +125,27 @@ describe.each(variants)("denoise, %s: twin of the reference", (variant) => {
     }
   });
 });
+
+describe("denoise: the engine's range, by hand", () => {
+  const smoothRange = native.stages.smoothRange as unknown as (call: object) => number;
+
+  test.each([
+    // (14 sigma - 31) / 4, from 3 to 36.
+    [0, 0, 3],
+    [895, 0, 4],
+    [896, 0, 5],
+    [1024, 0, 6],
+    [3150, 0, 35],
+    [3200, 0, 36],
+    [4608, 0, 36],
+    // The applied range stays while it is less than 3/2 off.
+    [895, 3, 3],
+    [896, 3, 5],
+    [897, 6, 6],
+    [896, 6, 5],
+    [1024, 7, 7],
+    [0, 36, 3],
+  ])("sigma %i / 256, applied %i: %i", (sigmaQ8, applied, range) => {
+    expect(smoothRange({ sigmaQ8, applied })).toBe(range);
+  });
+});

@@ -155,3 +155,45 @@ describe.each(variants)("row offset, %s: twin of the reference", (variant) => {
     expect(known).toBeGreaterThan(6);
   });
 });
+
+describe("row offset: the engine's decision over several pairs", () => {
+  const decide = native.stages.rowDecision as unknown as (call: object) => Int32Array;
+  const looksAt = native.stages.looksAt as unknown as (call: { frame: number }) => boolean;
+  const after = (estimates: number[]) => {
+    const both = decide({ estimates: Int32Array.from(estimates), count: estimates.length });
+    return {
+      applied: [...both.filter((_, i) => i % 2 === 0)],
+      medians: [...both.filter((_, i) => i % 2 === 1)],
+    };
+  };
+
+  test.each([
+    ["the first is applied at once", [5], [5], [5]],
+    ["the lower one of two is the median", [5, 6, 4], [5, 5, 5], [5, 5, 5]],
+    ["half a row more is applied at once", [0, 2, 2], [0, 0, 2], [0, 0, 2]],
+    ["half a row less is applied at once", [0, -2], [0, -2], [0, -2]],
+    ["a quarter waits for five medians", [0, 1, 1, 1, 1, 1, 1], [0, 0, 0, 0, 0, 0, 1], [0, 0, 1, 1, 1, 1, 1]],
+    // The median is 1 for three pairs, 0 once, and 1 again: five from there on.
+    [
+      "the applied median interrupts them",
+      [0, 1, 1, 1, -1, -1, 1, 1, 1, 1, 1],
+      [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
+      [0, 0, 1, 1, 1, 0, 1, 1, 1, 1, 1],
+    ],
+    // Medians of 3 after a first value of 2, then of 4: half a row from 2.
+    ["medians of two values", [2, 3, 3, 4, 4, 4, 4], [2, 2, 2, 2, 2, 2, 4], [2, 2, 3, 3, 3, 3, 4]],
+    [
+      "the newest nine count",
+      [...Array(9).fill(0), 4, 4, 4, 4, 4],
+      [...Array(13).fill(0), 4],
+      [...Array(13).fill(0), 4],
+    ],
+  ])("%s", (_, estimates, applied, medians) => {
+    expect(after(estimates)).toEqual({ applied, medians });
+  });
+
+  test("observes every fourth of the first sixteen frames, then every sixteenth", () => {
+    const looked = Array.from({ length: 70 }, (_, frame) => frame).filter((frame) => looksAt({ frame }));
+    expect(looked).toEqual([0, 4, 8, 12, 16, 32, 48, 64]);
+  });
+});

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // TypeScript's list of matchers against the native registry, and what the registry says of values it cannot take.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { packageRoot } from "../../core/index.js";
 import { MATCHER_FACTS, STAGE_FACTS } from "../../cuda/facts.js";
 import { ALGORITHMS, createEngine, engineAddon, matcherParameters, qualityWords } from "../../cuda/index.js";
 import { loadConfig, matchParameters } from "../../edge/config/index.js";
-import { measuredSearches, searchResults } from "../../scripts/search-gains.mjs";
+import {
+  measuredSearches,
+  SEARCH_GAINS_PATH,
+  searchGainsText,
+  searchResults,
+} from "../../scripts/search-gains.mjs";
 import { computeFrame, engineOptions } from "../doubles/engine-call.js";
 import { layeredPair } from "../doubles/stereo-pair.js";
 
@@ -135,6 +142,13 @@ describe("match.sgm.search: auto", () => {
           : "times as fast at",
       );
     }
+  });
+
+  test("chooses by a table that is generated from its results", () => {
+    const root = packageRoot();
+    expect(readFileSync(join(root, SEARCH_GAINS_PATH), "utf8")).toBe(
+      searchGainsText(root, searchResults(root)),
+    );
   });
 
   test("keeps the full search where nothing was measured, and where the settings need it", () => {

@@ -243,3 +243,148 @@ describe("cross: bad calls", () => {
       );
   });
 });
+
+describe("cross: how a GPU divides the work", () => {
+  const planOf = native.stages.crossPlan as unknown as (call: object) => Record<string, number>;
+  const CALL = [
+    "width",
+    "height",
+    "numDisparities",
+    "armX",
+    "armY",
+    "armXRight",
+    "armYRight",
+    "multiprocessors",
+    "sharedBytes",
+  ];
+  const PLAN = [
+    "words",
+    "armRows",
+    "groups",
+    "chunks",
+    "ringRows",
+    "ringColumns",
+    "rowSegments",
+    "rowSegmentPixels",
+    "rowThreads",
+    "rowsTogether",
+    "wholeRows",
+    "wholeColumns",
+    "wholeParts",
+    "columnSegments",
+    "columnSegmentRows",
+    "columnThreads",
+    "columnsPerWarp",
+    "sums",
+    "prepareSharedBytes",
+    "rowsSharedBytes",
+    "columnsSharedBytes",
+    "streams",
+  ];
+  const named = (names: readonly string[], numbers: readonly number[]) => {
+    expect(numbers).toHaveLength(names.length);
+    return Object.fromEntries(names.map((name, i) => [name, numbers[i]!]));
+  };
+
+  // Chosen so that a change of any number or comparison in cross_plan.h changes one of them. Results never depend on a plan, its time does:
+  // a change needs cuda/check/bench_cbca.cu.
+  test.each<[number[], Record<string, number>, number[]]>([
+    [
+      [768, 480, 128, 9, 9, 21, 41, 132, 166656],
+      {},
+      [200, 578, 8, 2, 47, 91, 3, 256, 128, 1, 1, 1, 2, 2, 240, 240, 4, 2, 16560, 67648, 109640, 2],
+    ],
+    [
+      [1, 1, 96, 61, 1, -1, -1, 2, 48896],
+      { rowSegments: 5, columnSegments: 5, rowWarps: 4, rowsTogether: 0, whole: 1, streams: 2 },
+      [18, 19, 12, 1, 124, 4, 1, 4, 384, 0, 1, 0, 1, 1, 1, 64, 2, 1, 2640, 47296, 8320, 2],
+    ],
+    [
+      [768, 480, 256, 1, 21, -1, -1, 16, 232192],
+      {},
+      [195, 538, 8, 4, 4, 44, 16, 48, 128, 0, 0, 0, 1, 1, 480, 128, 4, 0, 7200, 8192, 98560, 2],
+    ],
+    [
+      [450, 375, 256, 3, 41, -1, -1, 2, 48896],
+      { groups: 1, rowSegments: 5, columnSegments: 1, rowWarps: 1, sums: 1, whole: 0, streams: 1 },
+      [116, 473, 0, 0, 8, 91, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 2, 12960, 0, 0, 1],
+    ],
+    [
+      [769, 481, 64, 25, 3, 1, 0, 8, 48896],
+      {
+        groups: 1,
+        rowSegments: 5,
+        columnSegments: 1,
+        rowWarps: 1,
+        rowsTogether: 1,
+        sums: 1,
+        whole: 3,
+        streams: 2,
+      },
+      [201, 503, 1, 8, 55, 8, 5, 156, 32, 1, 0, 1, 1, 1, 481, 31, 32, 2, 2688, 28160, 13500, 2],
+    ],
+    [
+      [769, 481, 1, 41, 1, -1, -1, 132, 166656],
+      {},
+      [205, 499, 1, 1, 87, 4, 5, 156, 32, 1, 0, 0, 1, 16, 31, 128, 32, 1, 2240, 44544, 16640, 2],
+    ],
+    [
+      [450, 375, 8, 61, 14, -1, -1, 6, 48896],
+      { groups: 32, columnSegments: 1, columnWarps: 4, rowsTogether: 0, sums: 0, whole: 0, streams: 2 },
+      [130, 419, 1, 1, 124, 37, 1, 452, 16, 0, 0, 0, 1, 1, 375, 32, 32, 2, 9504, 31744, 30528, 2],
+    ],
+    [
+      [1, 1, 192, 25, 5, -1, -1, 6, 48896],
+      { groups: 3, rowSegments: 1, columnSegments: 1, rowsTogether: 0, sums: 0, whole: 3, streams: 1 },
+      [9, 27, 3, 8, 52, 19, 1, 4, 96, 0, 1, 1, 1, 1, 1, 3, 10, 2, 3456, 24112, 248, 1],
+    ],
+    [
+      [769, 481, 256, 41, 9, -1, -1, 6, 166656],
+      { groups: 32, rowSegments: 3000, columnSegments: 3000, rowWarps: 4, sums: 0, whole: 2, streams: 1 },
+      [205, 515, 14, 3, 87, 27, 193, 4, 64, 1, 0, 0, 1, 481, 1, 32, 2, 2, 5824, 89088, 22848, 1],
+    ],
+    [
+      [640, 480, 512, 5, 0, -1, -1, 132, 98048],
+      {},
+      [164, 496, 16, 4, 12, 2, 7, 92, 64, 0, 0, 0, 1, 4, 120, 128, 2, 0, 1520, 12288, 12544, 2],
+    ],
+    [
+      [1, 1, 256, 0, 31, -1, -1, 2, 48896],
+      { groups: 2, rowSegments: 3000, rowWarps: 2, rowsTogether: 1, whole: 2, streams: 2 },
+      [3, 79, 2, 16, 5, 64, 1, 4, 64, 1, 0, 1, 2, 1, 1, 2, 16, 0, 10080, 5120, 104, 2],
+    ],
+    [
+      [127, 33, 512, 1, 0, 25, 61, 6, 232192],
+      {},
+      [40, 171, 32, 2, 55, 131, 2, 64, 128, 1, 0, 0, 1, 1, 33, 64, 1, 2, 24960, 112640, 205440, 2],
+    ],
+    [
+      [1920, 1080, 9, 61, 31, -1, -1, 8, 166656],
+      {},
+      [498, 1158, 2, 1, 127, 71, 1, 1920, 64, 1, 0, 0, 1, 1, 1080, 64, 16, 2, 18480, 130048, 113280, 2],
+    ],
+    [
+      [960, 540, 128, 61, 0, -1, -1, 1, 48896],
+      { groups: 3, rowSegments: 1, columnWarps: 1, rowsTogether: 1, sums: 1, whole: 1, streams: 2 },
+      [258, 556, 3, 6, 127, 2, 1, 960, 16, 1, 0, 0, 1, 1, 540, 32, 10, 1, 2640, 32512, 3136, 2],
+    ],
+    [
+      [450, 375, 16, 41, 21, 9, 5, 2, 48896],
+      {},
+      [125, 433, 2, 1, 87, 51, 1, 452, 64, 1, 1, 1, 1, 1, 375, 48, 16, 2, 11200, 33824, 22556, 2],
+    ],
+    [
+      [64, 48, 192, 21, 21, 61, 61, 132, 232192],
+      {},
+      [34, 186, 24, 1, 127, 131, 1, 64, 32, 1, 0, 0, 2, 1, 48, 64, 1, 2, 34320, 65024, 205440, 2],
+    ],
+    [
+      [320, 240, 128, 41, 41, -1, -1, 132, 166656],
+      {},
+      [93, 338, 16, 1, 87, 91, 1, 320, 256, 1, 1, 1, 2, 2, 120, 240, 2, 2, 20160, 69760, 108872, 2],
+    ],
+  ])("%j, tuned by %j", (call, tuning, plan) => {
+    const common = { minDisparity: 0, similarity: 13, volumeBytes: 160 * 2 ** 20 };
+    expect(planOf({ ...common, ...named(CALL, call), ...tuning })).toEqual(named(PLAN, plan));
+  });
+});

@@ -177,3 +177,160 @@ describe.each(variants)("floor, %s: twin of the reference", (variant) => {
     }
   });
 });
+
+describe("floor: what every form shares, by hand", () => {
+  interface Parts {
+    parameters: number[];
+    columns: number[];
+    rows: number[];
+    candidates: number[];
+    through: number[];
+    isFloor: boolean;
+  }
+  const stageParts = native.stages.floorParts as unknown as (call: object) => Parts;
+  const stageFollow = native.stages.followFloor as unknown as (call: object) => Float64Array;
+  const settings = { ...view, disparityOffsetPixels: 0 };
+  const partsOf = (changes: object = {}, plane = [0, 1, 0], points = [0, 0, 0, 0, 0, 0, 0, 0, 0]) =>
+    stageParts({
+      ...settings,
+      ...changes,
+      plane: Float64Array.from(plane),
+      points: Float64Array.from(points),
+    });
+
+  test("settings are rounded, halves up, and limited", () => {
+    // 16 x 65536 x 0.2 m / 10 m, and / 0.05 m, each rounded down and 1 more.
+    expect(partsOf().parameters).toEqual([250, 0, 0, 0, 20972, 4194305]);
+    const odd = { focalPixels: 250.5, cx: 160.5, cy: 119.49, disparityOffsetPixels: -1.53125, width: 321 };
+    expect(partsOf(odd).parameters.slice(0, 4)).toEqual([251, 1, -1, -24]);
+    const far = { focalPixels: 1e9, cx: -1e9, cy: 1e9, disparityOffsetPixels: -1e9, width: 320, height: 241 };
+    expect(partsOf(far).parameters.slice(0, 4)).toEqual([100_000, -100_160, 99_880, -100_000]);
+    const near = { focalPixels: 0.2, cx: 1e9, cy: -1e9, disparityOffsetPixels: 1e9 };
+    expect(partsOf(near).parameters.slice(0, 4)).toEqual([1, 99_840, -100_120, 100_000]);
+  });
+
+  test("cells are pixels from the middle", () => {
+    const { columns, rows } = partsOf({ width: 320, height: 241 });
+    // (2 i + 1) 320 / 128 - 160 and (2 j + 1) 241 / 96 - 120.
+    expect([columns.length, columns[0], columns[1], columns[63]]).toEqual([64, -158, -153, 157]);
+    expect([rows.length, rows[0], rows[1], rows[47]]).toEqual([48, -118, -113, 118]);
+  });
+
+  test("candidates are drawn in the order of the definition", () => {
+    let state = 1n;
+    const step = (end: number) => {
+      state = (state * 1664525n + 1013904223n) % 2n ** 32n;
+      return Number(state / 65536n) % end;
+    };
+    const clamp = (value: number, end: number) => Math.min(Math.max(value, 0), end - 1);
+    const all = Array.from({ length: 512 }, () => {
+      const [i, j] = [step(64), step(48)];
+      return [i, j, ...[1, 2].flatMap(() => [clamp(i - 16 + step(33), 64), clamp(j - 12 + step(25), 48)])];
+    });
+    const area = ([i, j, k, l, m, n]: number[]) =>
+      Math.abs((k! - i!) * (n! - j!) - (l! - j!) * (m! - i!)) / 2;
+    const kept = all.filter((cells) => area(cells) >= 12);
+    expect(all.map(area), "both sides of the limit").toEqual(expect.arrayContaining([11.5, 12]));
+    expect(partsOf().candidates).toEqual(kept.flat());
+  });
+
+  test.each([
+    // d = 3 x + 2 y + 7, in sixteenths.
+    [[0, 0, 7, 1, 0, 10, 0, 1, 9], [3, 2, 7].map((value) => 65536 * value)],
+    // The other way round.
+    [[0, 0, 7, 0, 1, 9, 1, 0, 10], [3, 2, 7].map((value) => 65536 * value)],
+    // Thirds: 65536 / 3 = 21845.3 and -21845.3; c = 65536 x 5 - 21845 x 2 + 21845 x 4.
+    [
+      [2, 4, 5, 5, 4, 6, 2, 7, 4],
+      [21845, -21845, 327680 - 43690 + 87380],
+    ],
+    // Halves go up: 65536 / 2^17 and -65536 / 2^17.
+    [
+      [-8192, 0, 0, 8191, 0, 0, -8192, 1, 1],
+      [0, 65536, 0],
+    ],
+    [[1, 1, 3, 2, 2, 5, 3, 3, 9], []],
+  ])("a plane through the points %j", (points, plane) => {
+    expect(partsOf({}, undefined, points).through).toEqual(plane);
+  });
+
+  test.each([
+    // Slopes from 20972 to 4194305.
+    [[0, 20971, 0], {}, false],
+    [[0, 20972, 0], {}, true],
+    [[0, 4194305, 0], {}, true],
+    [[0, 4194306, 0], {}, false],
+    // A roll of at most 1 in 2, both ways.
+    [[50_000, 100_000, 0], {}, true],
+    [[50_001, 100_000, 0], {}, false],
+    [[-50_000, 100_000, 0], {}, true],
+    [[-50_001, 100_000, 0], {}, false],
+    // 250 x 100000 = 25000000 at the principal point: from -1/2 to 2 of it.
+    [[0, 100_000, 50_000_000], {}, true],
+    [[0, 100_000, 50_000_001], {}, false],
+    [[0, 100_000, -12_500_000], {}, true],
+    [[0, 100_000, -12_500_001], {}, false],
+    // The principal point (3, 2) from the middle, and an offset of 1/16 px: c + 3 a + 2 b + 65536.
+    [[10_000, 100_000, 49_704_464], { cx: 163, cy: 122, disparityOffsetPixels: 0.0625 }, true],
+    [[10_000, 100_000, 49_704_465], { cx: 163, cy: 122, disparityOffsetPixels: 0.0625 }, false],
+  ])("the plane %j with %j is a floor: %j", (plane, changes, isFloor) => {
+    expect(partsOf(changes, plane).isFloor).toBe(isFloor);
+  });
+
+  const FOUND = 0;
+  const UNMATCHED = 1;
+  const SMALL = 6;
+  const follow = (frames: number[][], isSet = false, height = 241) => {
+    const numbers = stageFollow({
+      height,
+      isSet,
+      count: frames.length,
+      frames: Float64Array.from(frames.flat()),
+    });
+    return frames.map((_, frame) => [...numbers.subarray(13 * frame, 13 * frame + 13)]);
+  };
+  // 20 px in the lowest row, 121 below the middle.
+  const C = 20 * 16 * 65536;
+
+  test("the first floor is taken whole, a later one by a quarter, halves up", () => {
+    const counts = [11, 12, 13, 14, 15];
+    expect(
+      follow([
+        [FOUND, 8, 40, C],
+        [FOUND, 14, 34, C + 5],
+        [UNMATCHED, 0, 0, 0],
+      ]),
+    ).toEqual([
+      [FOUND, 8, 40, C, ...counts, 1, 8, 40, C],
+      // 8 + 6 / 4, 40 - 6 / 4 and C + 5 / 4.
+      [FOUND, 14, 34, C + 5, ...counts, 1, 10, 39, C + 1],
+      [UNMATCHED, 0, 0, 0, ...counts, 1, 10, 39, C + 1],
+    ]);
+  });
+
+  test("a floor is small below 20 px of disparity in the lowest row", () => {
+    const outcomes = [
+      [FOUND, 0, 1, C - 121],
+      [FOUND, 0, 1, C - 122],
+    ].map((frame) => follow([frame])[0]!);
+    expect(outcomes.map(([outcome]) => outcome)).toEqual([FOUND, SMALL]);
+    expect(outcomes.map((numbers) => numbers[9])).toEqual([1, 0]);
+    expect(follow([[FOUND, 0, 1, 0]], true)[0]![0], "one that was set").toBe(FOUND);
+  });
+
+  test("a floor that is not seen is kept for 60 frames, which any other frame begins again", () => {
+    const seen = [FOUND, 1, 2, C];
+    const unseen = [UNMATCHED, 0, 0, 0];
+    const there = follow([seen, ...Array(60).fill(unseen), seen, ...Array(62).fill(unseen), seen]).map(
+      (numbers) => numbers[9],
+    );
+    expect(there).toEqual([...Array(122).fill(1), 0, 0, 1]);
+    const lost = follow([seen, ...Array(61).fill(unseen), [FOUND, 400, 2, C]]).at(-1)!;
+    expect(lost.slice(9), "a new one is taken whole").toEqual([1, 400, 2, C]);
+  });
+
+  test("a floor that was set stays", () => {
+    for (const numbers of follow([[FOUND, 9, 9, C], ...Array(70).fill([UNMATCHED, 0, 0, 0])], true))
+      expect(numbers.slice(9)).toEqual([1, 1, 2, 3]);
+  });
+});

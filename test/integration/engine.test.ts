@@ -201,6 +201,82 @@ describe("parameters", () => {
     );
   });
 
+  const geometry = { focalPixels: 400, baselineMetres: 0.12, disparityOffsetPixels: 0 };
+  const ofFloor = (change: object) => ({ floor: { ...floor, ...change } });
+  const ofGeometry = (change: object) => ({ floor, geometry: { ...geometry, ...change } });
+  const ofHeights = (change: object) => ({ floor, grid: { ...wholeGrid, ...change } });
+  const region = (x: number, y: number, width: number, height: number) => ({
+    region: { x, y, width, height },
+  });
+  const plane = (b: number) => ofFloor({ plane: Float64Array.of(0, b, 0) });
+  const from = (low: number, high: number, step: number) => [
+    [low, high],
+    [low - step, high + step],
+  ];
+  const number = (changesOf: (change: object) => Partial<EngineOptions>, key: string, limits: number[][]) =>
+    limits.map((values) => values.map((value) => changesOf({ [key]: value })));
+  test.each<[string, Partial<EngineOptions>[][], string]>([
+    ["focal length", number(ofGeometry, "focalPixels", from(1, 1e5, 0.5)), "Expected for the floor"],
+    ["baseline", number(ofGeometry, "baselineMetres", from(0.001, 100, 0.0005)), "Expected for the floor"],
+    ["offset", number(ofGeometry, "disparityOffsetPixels", from(-4096, 4096, 0.5)), "Expected for the floor"],
+    ["cx", number(ofFloor, "cx", from(-1e5, 1e5, 0.5)), "Expected for the floor"],
+    ["cy", number(ofFloor, "cy", from(-1e5, 1e5, 0.5)), "Expected for the floor"],
+    [
+      "plane",
+      [
+        [plane(1), plane(9_999_999_999_999)],
+        [plane(0), plane(-1), plane(1e13)],
+      ],
+      "below the cameras",
+    ],
+    ["cellMetres", number(ofHeights, "cellMetres", from(0.01, 1, 0.005)), "cellMetres from 0.01 to 1,"],
+    [
+      "obstacleMetres",
+      number(ofHeights, "obstacleMetres", from(0, 100, 0.5)),
+      "obstacleMetres from 0 to 100,",
+    ],
+    ["tallMetres", number(ofHeights, "tallMetres", from(0, 100, 0.5)), "tallMetres from 0 to 100,"],
+    ["dropMetres", number(ofHeights, "dropMetres", from(0, 100, 0.5)), "dropMetres from 0 to 100,"],
+    ["errorPixels", number(ofHeights, "errorPixels", from(0, 64, 0.5)), "errorPixels from 0 to 64,"],
+    [
+      "region",
+      [
+        [region(0, 0, 203, 77), region(202, 76, 1, 1), region(0, 0, 0, 0)],
+        [region(0, 0, 204, 77), region(0, 0, 203, 78), region(203, 0, 1, 1), region(0, 77, 1, 1)],
+        [region(1, 0, 203, 77), region(0, 1, 203, 77), region(0, 0, 0, 5), region(0, 0, 5, 0)],
+        [region(1, 0, 0, 0), region(0, 1, 0, 0)],
+      ],
+      "Expected a region inside",
+    ],
+  ])("%s at its limits and beyond", (_, [accepted, ...refused], message) => {
+    for (const changes of accepted!) createEngine(options(changes)).close();
+    for (const changes of refused.flat())
+      expect(() => createEngine(options(changes)), JSON.stringify(changes)).toThrow(
+        expect.objectContaining({ code: "ENGINE_PARAMETER", message: expect.stringContaining(message) }),
+      );
+  });
+
+  test.each<[Partial<EngineOptions>, string]>([
+    [{ floor }, "The floor needs a geometry"],
+    [{ grid: wholeGrid }, "A grid needs a floor"],
+    [{ registration }, "Registration needs a geometry"],
+    [{ voxels: { frame: "camera", cx: 0, cy: 0 } as never }, "Voxels need a geometry"],
+    [{ encodeDepth: "rvl" }, "a geometry (focal length, baseline) where depth is encoded"],
+    [
+      { points: { frame: "camera", element: "float32", colours: false, cx: 0, cy: 0 } },
+      "Points need a geometry",
+    ],
+    [
+      { geometry, points: { frame: "camera", element: "int16", colours: true, cx: 0, cy: 0 } },
+      "Points with colours need a left image with colours",
+    ],
+  ])("%j lacks what it needs", (changes, message) => {
+    const { geometry: _, encodeDepth: __, ...bare } = options();
+    expect(() => createEngine({ ...bare, ...changes })).toThrow(
+      expect.objectContaining({ code: "ENGINE_PARAMETER", message: expect.stringContaining(message) }),
+    );
+  });
+
   test("an image that is too small is refused before it is read", () =>
     withEngine({}, (engine) => {
       expect(() => engine.submit(0, pair.left.subarray(1), pair.right, () => {})).toThrow(

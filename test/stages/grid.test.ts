@@ -2,7 +2,7 @@
 // The grid: by hand, a rendered edge, twins of the definition.
 import { describe, expect, test } from "vitest";
 import { SCENE_BASELINE_METRES, SceneRenderer, sceneView } from "../../camera/index.js";
-import { planeOf } from "../../edge/outputs/derived/floor/plane.js";
+import { floorPose, planeOf } from "../../edge/outputs/derived/floor/plane.js";
 import { expectSameImage, native, Random, variants } from "../doubles/stages.js";
 
 const stage = native.stages.grid as unknown as (call: object) => string;
@@ -79,6 +79,102 @@ describe.each(forms)("grid, %s: by hand", (variant) => {
     for (let y = 0; y < 5; y++) high.disparityQ4.fill(16, y * width, (y + 1) * width);
     // 1 px is 10 m; 15 rows above the axis there is 1.5 m, 2.5 m above the floor.
     expect(Math.max(...grid(variant, { ...high, aheadCells: 120 }))).toBe(1);
+  });
+});
+
+describe.each(forms)("grid, %s: the cell of a pixel, by geometry", (variant) => {
+  type Vector = [number, number, number];
+  const dot = (a: Vector, b: Vector) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+  const times = (a: Vector, by: number): Vector => [a[0] * by, a[1] * by, a[2] * by];
+  const minus = (a: Vector, b: Vector): Vector => [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
+  const crossed = (a: Vector, b: Vector): Vector => [
+    a[1] * b[2] - a[2] * b[1],
+    a[2] * b[0] - a[0] * b[2],
+    a[0] * b[1] - a[1] * b[0],
+  ];
+
+  test("its state and place, with any pose, rig and limits", () => {
+    const random = new Random(61);
+    const seen = [0, 0, 0, 0];
+    for (let round = 0; round < 1500; round++) {
+      const pixel = { width: random.whole(31, 65), height: random.whole(20, 49) };
+      const rig = {
+        ...pixel,
+        focalPixels: random.whole(40, 90),
+        baselineMetres: random.whole(5, 40) / 100,
+        disparityOffsetPixels: random.pick([0, 0, -3.5, 5.25]),
+        cx: pixel.width / 2 + random.whole(-6, 6),
+        cy: pixel.height / 2 + random.whole(-6, 6),
+      };
+      const heightMetres = random.whole(30, 200) / 100;
+      const pose = { heightMetres, pitchDegrees: random.whole(5, 60), rollDegrees: random.whole(-20, 20) };
+      const ofFloor = planeOf(pose, rig);
+      const form = {
+        cellMetres: random.pick([0.05, 0.11, 0.2]),
+        aheadCells: random.whole(30, 60),
+        leftCells: random.whole(30, 61),
+        minPixels: 1,
+        stepX: random.pick([1, 1, 2, 3]),
+      };
+      const limits = {
+        obstacleMetres: random.whole(0, 20) / 100,
+        tallMetres: random.whole(20, 80) / 100,
+        dropMetres: random.whole(0, 20) / 100,
+        errorPixels: random.pick([0, 0.25, 0.5]),
+      };
+      const [x, y] = [random.whole(0, pixel.width - 1), random.whole(0, pixel.height - 1)];
+
+      // Down in the camera's axes (right, down, ahead), and the other two axes of the grid.
+      const { down } = floorPose(ofFloor, rig);
+      const flat = minus([0, 0, 1], times(down, down[2]));
+      const ahead = times(flat, 1 / Math.sqrt(dot(flat, flat)));
+      const right = crossed(down, ahead);
+      const ray: Vector = [(x - rig.cx) / rig.focalPixels, (y - rig.cy) / rig.focalPixels, 1];
+      const { focalPixels: f, baselineMetres: b } = rig;
+      const floorD = (f * b * dot(down, ray)) / heightMetres;
+      if (floorD < 1.1) continue;
+      const raised = random.whole(-30, 90) / 100;
+      const sixteenths = Math.round(16 * (floorD / (1 - raised / heightMetres) - rig.disparityOffsetPixels));
+      const d = sixteenths / 16 + rig.disparityOffsetPixels;
+      if (raised >= 0.9 * heightMetres || d < 1) continue;
+      const above = heightMetres - dot(down, times(ray, (f * b) / d));
+
+      // How far the pixel is from each limit, pixels of disparity.
+      const margin = (metres: number, limit: number) =>
+        ((metres - limit) * d) / heightMetres - limits.errorPixels;
+      const obstacle = margin(above, limits.obstacleMetres);
+      const drop = margin(-above, limits.dropMetres);
+      const tall = ((above - limits.tallMetres) * d) / heightMetres;
+      if ([obstacle, drop, tall].some((pixels) => Math.abs(pixels) < 0.01)) continue;
+      const state = obstacle > 0 ? (tall > 0 ? 0 : 2) : drop > 0 ? 3 : 1;
+
+      // An obstacle is at its point, others where their ray meets the floor, whose disparity is rounded down.
+      const z = (f * b) / (obstacle > 0 ? d : Math.floor(16 * floorD) / 16);
+      if (obstacle <= 0 && Math.abs(16 * floorD - Math.round(16 * floorD)) < 0.01) continue;
+      const point = minus(times(ray, z), [b / 2, 0, 0]);
+      const cell = [
+        dot(point, ahead) / form.cellMetres,
+        -dot(point, right) / form.cellMetres + Math.floor(form.leftCells / 2),
+      ];
+      if (cell.some((place) => Math.abs(place - Math.round(place)) < 0.03)) continue;
+      const [i, j] = cell.map(Math.floor) as [number, number];
+      const inside = i >= 0 && i < form.aheadCells && j >= 0 && j < form.leftCells && x % form.stepX === 0;
+
+      const call = {
+        ...rig,
+        ...form,
+        ...limits,
+        floor: Float64Array.of(ofFloor.a, ofFloor.b, ofFloor.c),
+        disparityQ4: new Int16Array(pixel.width * pixel.height).fill(-32_768),
+        confidence: new Uint8Array(pixel.width * pixel.height).fill(1),
+      };
+      call.disparityQ4[y * pixel.width + x] = sixteenths;
+      const expected = new Uint8Array(form.aheadCells * form.leftCells);
+      if (inside) expected[i * form.leftCells + j] = state;
+      expectSameImage(grid(variant, call), expected, form.leftCells, `round ${round}`);
+      if (inside) seen[state]!++;
+    }
+    for (const [state, count] of seen.entries()) expect(count, `cells of state ${state}`).toBeGreaterThan(20);
   });
 });
 

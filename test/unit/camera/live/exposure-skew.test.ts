@@ -83,17 +83,34 @@ function measure(changes: Partial<Rig>): ExposureSkew {
 }
 
 describe("the skew of rendered exposures", () => {
-  const cases: [string, Partial<Rig>][] = [
-    ["global shutter", {}],
-    ["the right camera first", { skewUs: -800 }],
-    ["stamps that are wrong by the whole skew", { skewUs: 900, statedUs: 5000 }],
-    ["rolling shutter of 29 us a row", { lineUs: 29 }],
-    ["rolling shutter from the last row to the first", { lineUs: -17.5 }],
-    ["a light that reaches some rows", { lineUs: 29, lit: [15, 38] }],
-    ["hardware synchronisation", { skewUs: 0 }],
-    ["a fast light and short exposure", { blinkHz: 997, exposureUs: 200, skewUs: 310, lineUs: 14 }],
+  // Values and uncertainties of the offset, the left and the right line time, microseconds.
+  const cases: [string, Partial<Rig>, string][] = [
+    ["global shutter", {}, "1236.916 11.214 0.015 0.056 -0.025 0.078"],
+    ["the right camera first", { skewUs: -800 }, "-801.034 20.916 0.015 0.056 0.014 0.084"],
+    [
+      "stamps that are wrong by the whole skew",
+      { skewUs: 900, statedUs: 5000 },
+      "901.556 20.650 0.015 0.056 -0.026 0.078",
+    ],
+    ["rolling shutter of 29 us a row", { lineUs: 29 }, "1235.351 2.643 29.027 0.252 29.029 0.284"],
+    [
+      "rolling shutter from the last row to the first",
+      { lineUs: -17.5 },
+      "1233.461 5.079 -17.547 0.520 -17.654 0.600",
+    ],
+    [
+      "a light that reaches some rows",
+      { lineUs: 29, lit: [15, 38] },
+      "1232.031 12.933 29.360 1.589 29.010 1.507",
+    ],
+    ["hardware synchronisation", { skewUs: 0 }, "-0.291 2.027 0.015 0.056 -0.009 0.083"],
+    [
+      "a fast light and short exposure",
+      { blinkHz: 997, exposureUs: 200, skewUs: 310, lineUs: 14 },
+      "309.854 2.044 13.996 0.069 14.015 0.059",
+    ],
   ];
-  test.each(cases)("%s", (_, changes) => {
+  test.each(cases)("%s", (_, changes, expected) => {
     const { skewUs, lineUs, statedUs, blinkHz, frames } = { ...RIG, ...changes };
     const found = measure(changes);
 
@@ -105,6 +122,9 @@ describe("the skew of rendered exposures", () => {
       expect(Math.abs(value - lineUs)).toBeLessThan(uncertainty);
       expect(uncertainty).toBeLessThan(2);
     }
+    const measured = [found.offsetUs, found.lineTimeUs.left, found.lineTimeUs.right];
+    const figures = measured.flatMap(({ value, uncertainty }) => [value, uncertainty]);
+    expect(figures.map((figure) => figure.toFixed(3)).join(" ")).toBe(expected);
   });
 
   test("a skew beyond half a period of the light comes without whole periods", () => {

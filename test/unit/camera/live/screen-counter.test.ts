@@ -146,6 +146,35 @@ describe("the skew of rendered exposures of a screen", () => {
       expect(Math.abs(value - lineUs)).toBeLessThan(Math.max(uncertainty, (0.1 * refreshUs) / HEIGHT));
   });
 
+  // Values and uncertainties of the offset, the left and the right line time, microseconds, without noise.
+  test.each<[string, Partial<Rig>, string]>([
+    [
+      "a rolling shutter",
+      { lineUs: 150, scan: 0.95, skewUs: 9000 },
+      "4271362.958 9013.382 104.645 -115.893 7.086 -113.691 7.543",
+    ],
+    [
+      "tilted and reversed, a dim right image",
+      { tilt: 9, isReversed: true, skewUs: -47_000, rightWhite: 70 },
+      "4271362.958 -47051.733 367.410 0.000 1.465 0.000 1.465",
+    ],
+    [
+      "long exposures",
+      { exposureUs: 20_000, screenHz: 143.97, frames: 130 },
+      "1778109.082 1228.861 402.383 0.000 1.312 0.000 1.312",
+    ],
+    [
+      "in step",
+      { screenHz: 60, rateHz: 30, skewUs: 5000 },
+      "4266666.667 0.000 16666.667 0.000 277.778 0.000 277.778",
+    ],
+  ])("the numbers are reproduced: %s", (_, changes, expected) => {
+    const { offsetUs, lineTimeUs, periodUs } = measure({ ...changes, noise: 0 });
+    const measured = [offsetUs, lineTimeUs.left, lineTimeUs.right];
+    const figures = [periodUs, ...measured.flatMap(({ value, uncertainty }) => [value, uncertainty])];
+    expect(figures.map((figure) => figure.toFixed(3)).join(" ")).toBe(expected);
+  });
+
   test("in step with the screen, the uncertainty is a refresh", () => {
     const { offsetUs } = measure({ screenHz: 60, rateHz: 30, skewUs: 5000 });
     expect(Math.abs(offsetUs.value - 5000)).toBeLessThan(offsetUs.uncertainty);

@@ -264,3 +264,92 @@ needs("aarch64").suite("cntvct_el0, under emulation", () => {
     }
   });
 });
+
+describe("the numbers of a trace are reproduced", () => {
+  const step = (ns: number) =>
+    (ns - START > 100 * SECOND ? (ns - START > 200 * SECOND ? -40 : 0.05) : 3) * SECOND;
+  const REALTIME = { realtimeNs: (ns: number) => ns + 1_790_000 * SECOND + step(ns) };
+  const hour = 3600 * SECOND;
+  const traces: [
+    string,
+    Partial<Machine>,
+    "counter" | "nothing",
+    (ns: number) => number,
+    string,
+    boolean,
+    string,
+  ][] = [
+    [
+      "a counter that drifts",
+      { tscNs: (ns) => 1.00004 * ns + SECOND },
+      "counter",
+      (ns) => 1.00004 * ns + SECOND,
+      BUS,
+      true,
+      "57649722 57649722 10528 10528 0 -1035.9968 counter 0.00005 0",
+    ],
+    [
+      "a device that drifts",
+      {},
+      "nothing",
+      (ns) => 1.00003 * ns + 7 * SECOND,
+      "usb-1",
+      false,
+      "240041488483 240041488483 20518840 20518840 0 -7006.996042 arrival 0.00142771039439 -29.9999923075 0",
+    ],
+    [
+      "a device that falls behind",
+      {},
+      "nothing",
+      (ns) => 0.99997 * ns + hour,
+      "usb-1",
+      true,
+      "239231070431 239231070431 20514840 20514840 0 -3599953.004 arrival 0.00142126836104 29.9999999999 0",
+    ],
+    [
+      "a device that begins again twice",
+      {},
+      "nothing",
+      (ns) =>
+        ns - START > 100 * SECOND ? ns - (ns - START > 140 * SECOND ? 5 * hour : hour) : ns + 9 * SECOND,
+      "usb-1",
+      false,
+      "198114289152 198130599390 29758757 29758757 2 -8996.311238 arrival 0.655081466667 0 2",
+    ],
+    [
+      "CLOCK_REALTIME, set twice",
+      REALTIME,
+      "nothing",
+      REALTIME.realtimeNs,
+      "usb-1",
+      false,
+      "0 0 0 0 0 -1789960000 clocks 0.001 1",
+    ],
+  ];
+  test.each(traces)("%s", (_, changes, known, stampNs, bus, monotonic, expected) => {
+    const simulated = machine(changes);
+    const host = simulatedHost(simulated, known);
+    const buses = new BusClocks(host);
+    const cameras = [0, 1].map(
+      (at) => new Camera(simulated, stampNs, host, buses, bus === BUS ? `${bus}:${at}` : bus, monotonic),
+    );
+    const next = uniform(99);
+    const sums = [0, 0, 0, 0];
+    for (let image = 0; image < 12_000; image++) {
+      const capturedNs = START + Math.round((image * SECOND) / 30);
+      for (const [at, camera] of cameras.entries()) {
+        const error = camera.errorNs(
+          capturedNs + 1000 * at,
+          capturedNs + 20 * MS + Math.round(30 * MS * next() ** 4),
+        );
+        sums[at]! += error;
+        sums[at + 2] = Math.max(sums[at + 2]!, Math.abs(error));
+      }
+    }
+    const report = Object.values(cameras[1]!.clock.report!).slice(2);
+    const figures = [...sums.map(Math.round), cameras[0]!.clock.jumps, ...report].map((figure) =>
+      typeof figure === "number" ? Number(figure.toPrecision(12)) : figure,
+    );
+    expect(figures.join(" ")).toBe(expected);
+  });
+});

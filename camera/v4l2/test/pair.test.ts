@@ -237,6 +237,38 @@ describe("frame period and drift", () => {
   });
 });
 
+test.each([
+  [
+    "a nominal rate, losses and pauses",
+    1e9 / 30,
+    33_400_000,
+    "33333333  33333333  33333333  33333333  33333333 33400501.94 33333333 33400506.01 33333333 33399923.29 33333333 33399951.11 33333333 33400005.41 33333333  33333333 33399555.14 33333333 33399804.22 33333333 33400366.06",
+  ],
+  [
+    "no nominal rate",
+    undefined,
+    40_000_000,
+    "  39635263  39966270  39950620  39950620 40000501.94 39950620 40000506.01 40008822 39999923.29 40089070 39999951.11 40094572 40000005.41 39907972  39907972 39999555.14 39921964 39999804.22 40051292 40000366.06",
+  ],
+  [
+    "a camera that is faster than it says",
+    50_000_000,
+    33_300_000,
+    "50000000  32935263  33266270  33250620  33250620 33300501.94 33250620 33300506.01 33308822 33299923.29 33389070 33299951.11 33394572 33300005.41 33207972  33207972 33299555.14 33221964 33299804.22 33351292 33300366.06",
+  ],
+])("periods and fits are reproduced: %s", (_, nominalNs, periodNs, expected) => {
+  const random = new Random(12);
+  const period = new FramePeriod(nominalNs);
+  const figures: unknown[] = [];
+  for (let i = 0, ns = 0; i < 900; i++) {
+    ns += periodNs * (i % 97 === 96 ? 3 : i === 500 ? 49 : i === 700 ? 60 : 1);
+    period.add(BigInt(ns + random.whole(-300_000, 300_000)));
+    if ([0, 1, 9, 58, 59, 60, 400, 501, 699, 758, 759, 760, 899].includes(i))
+      figures.push(period.periodNs?.toFixed(0), period.fittedNs?.toFixed(2));
+  }
+  expect(figures.join(" ")).toBe(expected);
+});
+
 describe("restart into phase", () => {
   test("the phase wraps at half a period", () => {
     expect(wrapPhase(30e6, 40e6)).toBe(-10e6);

@@ -29,6 +29,46 @@ void checkVectors() {
   for (size_t i = 0; i < 3; ++i) expectNear("cross", static_cast<int>(i), found[i], expected[i], 0);
 }
 
+template <class List>
+void expectAll(const char* name, const List& found, const List& expected, double tolerance = 1e-12) {
+  for (size_t i = 0; i < expected.size(); ++i) {
+    expectNear(name, static_cast<int>(i), found[i], expected[i], tolerance);
+  }
+}
+
+/// Matrices whose products, inverses and factors are known by hand.
+void checkAlgebra() {
+  const Matrix3 a = {2, 1, 3, 0, 4, 5, 7, 6, 8}, b = {1, 9, 2, 3, 5, 4, 6, 8, 7};
+  expectAll("multiply", multiply(a, b), {23, 47, 29, 42, 60, 51, 73, 157, 94});
+  expectAll("transpose", transpose(a), {2, 0, 7, 1, 4, 6, 3, 5, 8});
+  expectAll("transformed", transformed(a, {1, 2, 3}), Vector3{13, 23, 43});
+  expectNear("determinant", 0, determinant(a), -45, 1e-12);
+  expectAll("inverse", multiply(inverse(a), a), {1, 0, 0, 0, 1, 0, 0, 0, 1});
+  expectNear("length", 0, length({2, 3, 6}), 7, 1e-12);
+  // A third of a turn about (1, 1, 1) exchanges the axes; the length of the vector is its angle.
+  const double third = 2.0943951023931953 / std::sqrt(3.0);
+  const Matrix3 exchanged = {0, 0, 1, 1, 0, 0, 0, 1, 0};
+  expectAll("rotationMatrix", rotationMatrix({third, third, third}), exchanged);
+  expectAll("no rotation", rotationMatrix({0, 0, 0}), {1, 0, 0, 0, 1, 0, 0, 0, 1});
+  expectAll("a small rotation", rotationMatrix({1e-10, 2e-10, -3e-10}),
+            {1, 3e-10, 2e-10, -3e-10, 1, -1e-10, -2e-10, 1e-10, 1}, 1e-18);
+  Matrix3 scaled = exchanged;
+  for (double& value : scaled) value *= 1.7;
+  expectAll("nearestRotation", nearestRotation(scaled), exchanged);
+  const Matrix3 positive = {4, 2, 0.6, 2, 2, 0.5, 0.6, 0.5, 3}, wanted = {1, -2, 3, 0.5, 0.25, -1, 2, 4, 8};
+  Matrix3 system = positive, right = multiply(positive, wanted), singular = {1, 2, 0, 2, 4, 0, 0, 0, 1};
+  expectNear("positive", 0, solvePositive(system.data(), 3, right.data(), 3), 1, 0);
+  expectAll("solvePositive", right, wanted);
+  expectNear("not positive", 0, solvePositive(singular.data(), 3, right.data(), 1), 0, 0);
+  // Eigenvalues 1, 2 and 4 along turned axes; only the sign of the vector is open.
+  const Matrix3 axes = rotationMatrix({0.3, -0.5, 0.2});
+  const Matrix3 turned = multiply(multiply(axes, {2, 0, 0, 0, 1, 0, 0, 0, 4}), transpose(axes));
+  const std::vector<double> smallest = smallestEigenvector({turned.begin(), turned.end()}, 3);
+  const double sign = smallest[1] * axes[4] < 0 ? -1 : 1;
+  for (int i = 0; i < 3; ++i)
+    expectNear("eigenvector", i, sign * smallest[static_cast<size_t>(i)], axes[3 * i + 1], 1e-12);
+}
+
 /// Compares the derivatives of project() with central differences.
 void checkLens(const char* name, Lens lens) {
   const Vector3 point = {0.7, -0.5, 1.1};
@@ -98,6 +138,7 @@ void checkMap() {
 
 int main() {
   checkVectors();
+  checkAlgebra();
   checkLens("radtan", {Model::kRadtan, {400, 410, 320, 240, -0.3, 0.11, 0.002, -0.003, -0.02}});
   checkLens("rational", {Model::kRational, {400, 410, 320, 240, 0.4, 0.06, 0.002, -0.003, 0.01, 0.7, 0.13, 0.02}});
   checkLens("equidistant", {Model::kEquidistant, {400, 410, 320, 240, 0.2, -0.05, 0.03, -0.01}});

@@ -52,23 +52,6 @@ Matrix3 rotationMatrix(const Vector3& v) {
           c * x * z - s * y,       c * y * z + s * x,       1 - c * (x * x + y * y)};
 }
 
-Vector3 rotationVector(const Matrix3& m) {
-  const Vector3 axis = {(m[7] - m[5]) / 2, (m[2] - m[6]) / 2, (m[3] - m[1]) / 2};
-  const double sine = length(axis), cosine = (m[0] + m[4] + m[8] - 1) / 2;
-  const double angle = std::atan2(sine, cosine);
-  if (sine > 1e-9) return {axis[0] * angle / sine, axis[1] * angle / sine, axis[2] * angle / sine};
-  if (cosine > 0) return axis;
-  // Half a turn: the axis is a column of (M + I) / 2, the longest one for precision.
-  Vector3 best{};
-  for (int k = 0; k < 3; ++k) {
-    Vector3 column = {m[k], m[3 + k], m[6 + k]};
-    column[static_cast<size_t>(k)] += 1;
-    if (length(column) > length(best)) best = column;
-  }
-  const double scale = angle / length(best);
-  return {best[0] * scale, best[1] * scale, best[2] * scale};
-}
-
 Matrix3 nearestRotation(const Matrix3& a) {
   Matrix3 current = a;
   for (int step = 0; step < 50; ++step) {

@@ -22,8 +22,6 @@ double length(const Vector3& v);
 
 /// Returns the rotation by |v| radians about v (Rodrigues' formula).
 Matrix3 rotationMatrix(const Vector3& v);
-/// Returns its inverse, angle in 0..pi.
-Vector3 rotationVector(const Matrix3& r);
 /// Returns the orthogonal factor of the polar decomposition by Newton's iteration (Higham 1986, eq. 3.1).
 Matrix3 nearestRotation(const Matrix3& a);
 

@@ -125,11 +125,27 @@ const imageSize = { width: 640, height: 480 };
 
 test.each([
   ["radtan", {}, "35.3445953 6287.72512 6037.89248 -2628.41131 0 0 640 480 0 0 640 480 5625.93152"],
-  ["radtan", { crop: 0.4, outputSize: { width: 320, height: 200 } }, "35.3445953 2756.51727 2648.94973 -1171.29086 7 0 295 200 22 0 294 200 2528.10619"],
-  ["radtan", { crop: 1, commonPrincipalPoint: false }, "35.3445953 5600.23036 5289.96570 -4355.91182 51 47 546 389 42 50 544 384 5121.75600"],
-  ["rational", { outputSize: { width: 800, height: 600 }, commonPrincipalPoint: false }, "35.3445953 7328.81302 6864.69815 -6222.90045 0 0 800 600 0 0 800 600 6436.83101"],
+  [
+    "radtan",
+    { crop: 0.4, outputSize: { width: 320, height: 200 } },
+    "35.3445953 2756.51727 2648.94973 -1171.29086 7 0 295 200 22 0 294 200 2528.10619",
+  ],
+  [
+    "radtan",
+    { crop: 1, commonPrincipalPoint: false },
+    "35.3445953 5600.23036 5289.96570 -4355.91182 51 47 546 389 42 50 544 384 5121.75600",
+  ],
+  [
+    "rational",
+    { outputSize: { width: 800, height: 600 }, commonPrincipalPoint: false },
+    "35.3445953 7328.81302 6864.69815 -6222.90045 0 0 800 600 0 0 800 600 6436.83101",
+  ],
   ["fisheye", {}, "35.3445953 3959.35931 3869.07463 -2958.06055 0 6 640 474 0 0 640 473 4625.50473"],
-  ["fisheye", { crop: 0.3, outputSize: { width: 400, height: 320 }, commonPrincipalPoint: false }, "35.3445953 2550.09961 2398.24973 -3360.24888 0 23 400 283 0 18 400 279 2797.39136"],
+  [
+    "fisheye",
+    { crop: 0.3, outputSize: { width: 400, height: 320 }, commonPrincipalPoint: false },
+    "35.3445953 2550.09961 2398.24973 -3360.24888 0 23 400 283 0 18 400 279 2797.39136",
+  ],
 ] as const)("the numbers of rectification are reproduced: %s, %j", (lens, options, expected) => {
   const { R1, R2, P1, P2, qMatrix, validLeft, validRight, ...rest } = rectify(
     createRig(lens, imageSize, [0.02, -0.03, 0.04]),
@@ -143,11 +159,31 @@ test.each([
 test.each([
   ["right", BROWN, 1, "640 480 14.0000000     0 0.00000000"],
   ["third", { model: "plumb_bob", coefficients: [0, 0, 0, 0, 0] }, 1, "330 250 -384.703440     0 0.00000000"],
-  ["third", { model: "plumb_bob", coefficients: [0.11, -0.21, 0.0004, -0.0009, 0.07] }, 1, "330 250 -384.703440 -256 -256 45 35 0 89503996.0"],
-  ["third", { model: "equidistant", coefficients: [0, 0, 0, 0] }, 1, "330 250 -384.703440 -1536 -1024 54 41 0 123652899"],
-  ["third", { model: "equidistant", coefficients: [-0.02, 0.006, -0.002, 0.0003] }, 0.35, "330 250 697.677095 -14080 -15872 153 154 0 1.28123998e+9"],
+  [
+    "third",
+    { model: "plumb_bob", coefficients: [0.11, -0.21, 0.0004, -0.0009, 0.07] },
+    1,
+    "330 250 -384.703440 -256 -256 45 35 0 89503996.0",
+  ],
+  [
+    "third",
+    { model: "equidistant", coefficients: [0, 0, 0, 0] },
+    1,
+    "330 250 -384.703440 -1536 -1024 54 41 0 123652899",
+  ],
+  [
+    "third",
+    { model: "equidistant", coefficients: [-0.02, 0.006, -0.002, 0.0003] },
+    0.35,
+    "330 250 697.677095 -14080 -15872 153 154 0 1.28123998e+9",
+  ],
   // Folds back where the corners are.
-  ["third", { model: "plumb_bob", coefficients: [-0.3, 0, 0, 0] }, 0.8, "330 250 -51.6632758 -3072 -2048 65 48 405 149543446"],
+  [
+    "third",
+    { model: "plumb_bob", coefficients: [-0.3, 0, 0, 0] },
+    0.8,
+    "330 250 -51.6632758 -3072 -2048 65 48 405 149543446",
+  ],
 ] as const)(
   "the numbers of registration are reproduced: %s, %j, %f focal lengths",
   (name, distortion, focal, expected) => {

@@ -7,7 +7,7 @@ import { engineAddon, type MatchParameters } from "../../../cuda/index.js";
 import { loadConfig } from "../../../edge/config/index.js";
 import { Governor } from "../../../edge/governor/governor.js";
 import { LEAST_SEARCH_GAIN, qualityLadder, relativeWork } from "../../../edge/governor/ladder.js";
-import type { Observation } from "../../../edge/governor/limits.js";
+import type { GovernorGoal, Observation } from "../../../edge/governor/limits.js";
 import { measuredLadder } from "../../../edge/governor/measured.js";
 import { buildTable } from "../../../edge/governor/table.js";
 import { matchParameters } from "../../../edge/pipeline/parameters.js";
@@ -376,6 +376,203 @@ describe("a recorded board: an H200's profile and the swings of its power", () =
       "Recorded H200 (GPU watts), 240 Hz source, with its profile: another load of 25 W from 300 s to 600 s";
     const file = join(import.meta.dirname, "../../../docs/guides/governor-recorded.svg");
     await expect(drawRun(run, goal, title)).toMatchFileSnapshot(file);
+  });
+});
+
+describe("limits by hand", () => {
+  const STEPS = [400, 200, 100].map((work) => ({
+    name: `work ${work}`,
+    work,
+    rateHz: undefined,
+    mode: undefined,
+  }));
+  type Watts = number | { available: false; reason: string };
+  const GONE: Watts = { available: false, reason: "gone" };
+
+  function byHand(goal: GovernorGoal, watts: number[] = [], start?: number) {
+    const governor = new Governor(
+      STEPS,
+      goal,
+      watts.map((one) => ({ watts: one })),
+      start,
+    );
+    /** Returns the level after a reading at this second. */
+    const see = (second: number, drawn: Watts, rest: Partial<Observation> = {}) =>
+      governor.observe({
+        ...{ nowMs: 1000 * second, watts: drawn, fps: 30, capacityFps: undefined, throttled: false },
+        ...rest,
+      }).level;
+    /** Sees the same every second until the level changes. Returns that second. */
+    const changeAfter = (second: number, drawn: Watts, rest: Partial<Observation> = {}, limit = 3000) => {
+      const { level } = governor;
+      for (let at = second; at < second + limit; at++) if (see(at, drawn, rest) !== level) return at;
+      return undefined;
+    };
+    return { governor, see, changeAfter };
+  }
+
+  test.each([
+    [[], undefined, 0],
+    [[9.7], undefined, 0],
+    [[9.71, 9.7, 6], undefined, 1],
+    [[12, 11, 10], undefined, 0],
+    [[9, 8, 7], 2, 2],
+  ])("with a table of %j W and the start %s it begins at level %i", (table, start, level) => {
+    expect(byHand({ budgetWatts: 10 }, table, start).governor.level).toBe(level);
+  });
+
+  test.each([
+    [[11, 11], 0],
+    [[11, 11, 11], 1],
+    [[10, 10, 10], 0],
+    [[11, 9.9, 9.5], 0],
+    [[11, 9.5, 10.2], 1],
+    [[10.1, 9, 10.1], 0],
+    [[11.5], 0],
+    [[11.51], 1],
+  ])("readings of %j W with a budget of 10 W end at level %i", (readings, level) => {
+    const { see } = byHand({ budgetWatts: 10 });
+    expect(readings.map((watts, second) => see(second, watts)).at(-1)).toBe(level);
+  });
+
+  test.each([
+    [[12.7, 9.7, 6], 1],
+    [[12.7, 9.71, 6], 2],
+    [[12.7, 12, 11], 2],
+  ])("with a table of %j W it goes down to level %i, which fits or is the lowest", (table, level) => {
+    expect(byHand({ budgetWatts: 10 }, table, 0).see(0, 12.7)).toBe(level);
+  });
+
+  test("readings of the first 1.5 s after a change do not count", () => {
+    const { see, governor } = byHand({ budgetWatts: 10 });
+    expect([see(0, 12), see(1.499, 12), see(1.5, 12)]).toEqual([1, 1, 2]);
+    expect([see(3, 12), governor.changes]).toEqual([2, 2]);
+    expect(governor.reason).toBe("12.00 W is over the budget of 10 W, and there is no lower level");
+  });
+
+  test("it goes up after ten seconds, to the best level that is known to fit", () => {
+    expect(byHand({ budgetWatts: 10 }, [9.7, 7, 5], 2).changeAfter(0, 5)).toBe(10);
+    const { changeAfter, governor } = byHand({ budgetWatts: 10 }, [9.71, 7, 5], 2);
+    changeAfter(0, 5);
+    expect([governor.level, governor.reason]).toEqual([1, "up to work 200: 5.00 W of the budget are free"]);
+    expect(changeAfter(20, 7)).toBeUndefined();
+    expect(governor.reason).toBe("holding: 7.00 W of 10 W");
+  });
+
+  test("of unknown levels it tries the next one, where 12 % are free", () => {
+    expect(byHand({ budgetWatts: 10 }, [], 2).changeAfter(0, 8.81)).toBeUndefined();
+    const { changeAfter, governor } = byHand({ budgetWatts: 10 }, [], 2);
+    expect([changeAfter(0, 8.8), governor.level]).toEqual([10, 1]);
+    expect(governor.reason).toMatch(/1\.20 W of the budget are free, trying$/);
+  });
+
+  /** Is fast enough for the level above, by the work of both, then too slow there. Returns both seconds. */
+  const failedTry = ({ changeAfter, see }: ReturnType<typeof byHand>, from: number, laterSeconds: number) => {
+    const up = changeAfter(from, 5, { fps: 90 })!;
+    const left = up + laterSeconds;
+    const slow = { fps: 20, capacityFps: 20 };
+    expect([see(left - 2, 5, slow), see(left - 1, 5, slow), see(left, 5, slow)]).toEqual([0, 0, 1]);
+    return { up, left };
+  };
+
+  test("a level that did not last ten minutes is tried again after twice the time", () => {
+    const hand = byHand({ minFps: 25 }, [], 1);
+    hand.see(0, 5, { fps: 60, capacityFps: 60 });
+    const first = failedTry(hand, 1, 4);
+    expect(first.up).toBe(10);
+    const second = failedTry(hand, first.left + 1, 599);
+    expect(second.up - first.left).toBe(20);
+    const third = failedTry(hand, second.left + 1, 600);
+    expect(third.up - second.left).toBe(40);
+    expect(hand.changeAfter(third.left + 1, 5, { fps: 90 })! - third.left).toBe(10);
+  });
+
+  test("after a throttle it waits a minute, and the lowest level has nowhere to go", () => {
+    const { see, changeAfter, governor } = byHand({ budgetWatts: 10 }, [9, 7, 5], 0);
+    expect(see(0, 9, { throttled: true })).toBe(1);
+    expect(governor.reason).toBe("down to work 200: the machine throttled itself");
+    expect(changeAfter(1, 7)).toBe(60);
+    const lowest = byHand({ budgetWatts: 10 }, [], 2);
+    expect([lowest.see(0, 9, { throttled: true }), lowest.governor.changes]).toEqual([2, 0]);
+  });
+
+  test.each([
+    [[], 0, 2],
+    [[10, 9, 6], 0, undefined],
+    [[10.01, 9.7, 6], 0, 1],
+    [[12, 9.71, 6], 0, 2],
+    [[12, 11], 1, 2],
+    [[12, 11], 2, undefined],
+  ])("without readings for 5 s, a table of %j W leads from level %i to %s", (table, start, level) => {
+    const { see, changeAfter, governor } = byHand({ budgetWatts: 10 }, table, start);
+    expect(see(-1, GONE)).toBe(start);
+    expect(see(3.999, GONE)).toBe(start);
+    expect(changeAfter(4, GONE, {}, 60)).toBe(level === undefined ? undefined : 4);
+    expect(governor.level).toBe(level ?? start);
+    expect(governor.reason).toContain("watts are unavailable (gone)");
+  });
+
+  test("too few frames: down if fewer disparities help, not if the source is slow or the rate is limited", () => {
+    const slow = (fps: number, capacityFps: number, minFps = 25) => {
+      const { see, governor } = byHand({ minFps });
+      for (let second = 0; second < 3; second++) see(second, 5, { fps, capacityFps });
+      return [governor.level, governor.reason];
+    };
+    expect(slow(24.25, 20)[0]).toBe(0);
+    expect(slow(24.24, 20)).toEqual([1, "down to work 200: 24.2 fps is less than 25"]);
+    expect(slow(20, 12.5)[0]).toBe(1);
+    expect(slow(20, 12.4)[0]).toBe(2);
+    expect(slow(10, 5)[0]).toBe(2);
+    expect(slow(20, 27.5)[0]).toBe(1);
+    expect(slow(20, 27.51)).toEqual([
+      0,
+      "20.0 fps is less than 25, but the source, not the engine, is the limit",
+    ]);
+    const lowest = byHand({ minFps: 25 }, [], 2);
+    for (let second = 0; second < 3; second++) lowest.see(second, 5, { fps: 9, capacityFps: 9 });
+    expect(lowest.governor.reason).toBe("9.0 fps is less than 25, and there is no faster level");
+  });
+
+  test("a faster level must be predicted to be 6 % faster than asked; levels that limit the rate are not", () => {
+    expect(byHand({ minFps: 25 }, [], 1).changeAfter(0, 5, { fps: 52.9 })).toBeUndefined();
+    expect(byHand({ minFps: 25 }, [], 1).changeAfter(0, 5, { fps: 53 })).toBe(10);
+    const ladder = [
+      ...STEPS.slice(0, 2),
+      { ...STEPS[2]!, rateHz: 25 },
+      { ...STEPS[2]!, rateHz: 15, mode: "10W" },
+    ];
+    const at = (start: number, fps: number) => {
+      const governor = new Governor(ladder, { minFps: 25 }, [], start);
+      const decisions = Array.from({ length: 11 }, (_, second) =>
+        governor.observe({ nowMs: 1000 * second, watts: 5, fps, capacityFps: fps, throttled: false }),
+      );
+      return decisions.find(({ changed }) => changed) ?? decisions.at(-1);
+    };
+    expect(at(0, 5)).toEqual({
+      level: 1,
+      changed: true,
+      reason: "down to work 200: 5.0 fps is less than 25",
+    });
+    expect(at(1, 5)?.reason).toBe("5.0 fps is less than 25, and there is no faster level");
+    expect(at(2, 5)?.reason).toBe("5.0 fps is less than 25, and there is no faster level");
+    // Its own limit is why it is slow; two levels above is fast enough.
+    expect(at(3, 15)).toEqual({ level: 3, changed: false, reason: "holding: 15.0 fps of at least 25" });
+    expect(at(3, 30)).toEqual({ level: 2, changed: true, reason: "up to work 100: there is speed to spare" });
+    expect(at(3, 60)).toEqual({ level: 1, changed: true, reason: "up to work 200: there is speed to spare" });
+    const both = byHand({ budgetWatts: 10, minFps: 25 });
+    both.see(0, 5);
+    expect(both.governor.reason).toBe("holding: 5.00 W of 10 W, 30.0 fps of at least 25");
+  });
+
+  test("what a level drew more when it was warm is held against it, halved every ten minutes", () => {
+    const { see, changeAfter } = byHand({ budgetWatts: 10 }, [9, 5], 0);
+    for (let second = 0; second < 3; second++) see(second, 9);
+    for (let second = 3; second < 5; second++) expect(see(second, 10.4)).toBe(0);
+    expect(see(5, 10.4)).toBe(1);
+    // The table's levels moved together by 1.3622 W: arriving at level 1 is no surprise.
+    see(7, 6.3622);
+    // 5.5 W and 4 W more for level 0, and 0.5 W for its warmth: 600 s x log2(0.5 / 0.2) until 9.7 W.
+    expect(changeAfter(8, 5.5)).toBe(5 + 794);
   });
 });
 

@@ -90,7 +90,7 @@ export class Alarm {
       this.#lastNearMs = nowMs;
       this.#state = { state: "on" };
     } else if (this.#held(nowMs)) {
-      this.#state = { state: "on" };
+      // The alarm is still on.
     } else if (nearestMetres === undefined) {
       this.#state = unknown(reason);
     } else if (matchedShare < leastShare) {
@@ -103,7 +103,7 @@ export class Alarm {
 
   /** Without frames, the alarm stays on until its hold time is over, and is unknown then. */
   noFrame(nowMs: number, reason: string): void {
-    this.#state = this.#held(nowMs) ? { state: "on" } : unknown(reason);
+    if (!this.#held(nowMs)) this.#state = unknown(reason);
   }
 
   #held(nowMs: number): boolean {

@@ -65,15 +65,6 @@ function crossing(corners: readonly Point[]): [number, number] | undefined {
   return undefined;
 }
 
-function area(corners: readonly Point[]): number {
-  let twice = 0;
-  for (const [index, a] of corners.entries()) {
-    const b = corners[(index + 1) % corners.length]!;
-    twice += a.x * b.y - b.x * a.y;
-  }
-  return Math.abs(twice) / 2;
-}
-
 /** @returns the zones, or the error: expected ..., got ... */
 export function parseZones(text: string): Zone[] | string {
   const zones: Zone[] = [];
@@ -97,7 +88,9 @@ export function parseZones(text: string): Zone[] | string {
     const crossed = crossing(corners);
     if (crossed !== undefined)
       return `expected a polygon that does not cross itself, but edges ${crossed[0]} and ${crossed[1]} of zone ${name} meet`;
-    if (area(corners) === 0) return `expected a polygon with an area in zone ${name}, got none`;
+    // Other polygons without an area cross themselves.
+    if (corners.every(({ x, y }) => x === corners[0]!.x && y === corners[0]!.y))
+      return `expected a polygon with an area in zone ${name}, got none`;
     zones.push({ name, corners });
   }
   return zones.length <= MAX_ZONES ? zones : `expected at most ${MAX_ZONES} zones, got ${zones.length}`;

@@ -43,7 +43,7 @@ export function gridOver(width: number, height: number, share: number): Grid {
     ys: new Float64Array(columns * rows),
   };
   const at = (index: number, count: number, size: number) =>
-    Math.min(size - 1, Math.floor(size * (0.5 - share / 2) + ((index + 0.5) * size * share) / count));
+    Math.floor(size * (0.5 - share / 2) + ((index + 0.5) * size * share) / count);
   for (let row = 0, place = 0; row < rows; row++) {
     for (let column = 0; column < columns; column++, place++) {
       const [x, y] = [at(column, columns, width), at(row, rows, height)];

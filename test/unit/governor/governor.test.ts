@@ -399,7 +399,11 @@ describe("limits by hand", () => {
     /** Returns the level after a reading at this second. */
     const see = (second: number, drawn: Watts, rest: Partial<Observation> = {}) =>
       governor.observe({
-        ...{ nowMs: 1000 * second, watts: drawn, fps: 30, capacityFps: undefined, throttled: false },
+        nowMs: 1000 * second,
+        watts: drawn,
+        fps: 30,
+        capacityFps: undefined,
+        throttled: false,
         ...rest,
       }).level;
     /** Sees the same every second until the level changes. Returns that second. */

@@ -31,6 +31,8 @@ test("is unknown until a frame has shown the zone", () => {
   expect(alarm.state).toEqual({ state: "unknown", reason: UNSEEN.reason });
   alarm.frame(1, seen(3));
   expect(alarm.state).toEqual({ state: "off" });
+  alarm.frame(2, seen(3, 0.1));
+  expect(alarm.state).toEqual({ state: "unknown", reason: "less than 0.2 of the zone was matched" });
 });
 
 test("turns on at its distance, and off beyond the hysteresis when the hold time is over", () => {
@@ -94,6 +96,12 @@ test("the setting gives distance, hold time, hysteresis and the share that must 
   ).toEqual([
     { ...RULE, hysteresisMetres: 0.1 },
     { zone: "left", metres: 0.8, holdSeconds: 0, hysteresisMetres: 0.25, leastShare: 0.5 },
+  ]);
+  expect(parseAlarms("a 65 hold=3600 hysteresis=10 seen=1", ["a"])).toEqual([
+    { zone: "a", metres: 65, holdSeconds: 3600, hysteresisMetres: 10, leastShare: 1 },
+  ]);
+  expect(parseAlarms("a .001 hysteresis=0 seen=0.01", ["a"])).toMatchObject([
+    { metres: 0.001, hysteresisMetres: 0, leastShare: 0.01 },
   ]);
 });
 

@@ -23,17 +23,39 @@ const zoneCorners = (text: string) => {
 test.each([
   ["a 0,0 1,1 1,0 0,1", "edges 1 and 3 of zone a meet"],
   ["a 0,0 1,0 0.5,0 0.5,1", "edges 1 and 2 of zone a meet"],
-  ["a 0,0 1,0 1,1 0.5,0", "of zone a meet"],
+  ["a 0,0 1,0 1,1 0.5,0", "edges 1 and 3 of zone a meet"],
+  ["a 0.5,0 1,1 1,0 0,0 0,1", "edges 1 and 3 of zone a meet"],
+  ["a 0,1 0.5,0 1,1 1,0 0,0", "edges 1 and 4 of zone a meet"],
+  ["a 0,0 0,1 0,0.5 1,0.5", "edges 1 and 2 of zone a meet"],
+  ["a 0.5,0.5 0.5,0.5 0.5,0.5", "expected a polygon with an area in zone a, got none"],
   ["a 0,0 1,0", "3 to 32 corners in zone a, got 2"],
   ["a 0,0 0.5,0.5 1,1", "of zone a meet"],
-  ["a 0,0 1,0 1,2", "corners x,y from 0 to 1 in zone a, got 1,2"],
+  ...["1,2", "2,1", "1.5,1", "1,1.5", "-0.1,1", "1,-0.1", "1,1,1"].map((corner) => [
+    `a 0,0 1,0 ${corner}`,
+    `corners x,y from 0 to 1 in zone a, got ${corner}`,
+  ]),
+  [`a ${"0,0 ".repeat(32)} 0,0`, "3 to 32 corners in zone a, got 33"],
   ["a 0,0 1,0 1,", "got 1,"],
   ["a 0,0 1,0 1,1; a 0,0 1,0 1,1", "got a twice"],
   ["a+b 0,0 1,0 1,1", "expected a name"],
   ["", "expected a name"],
   [Array.from({ length: 17 }, (_, i) => `z${i} 0,0 1,0 1,1`).join("; "), "at most 16 zones, got 17"],
-])("the zones %j are refused", (text, why) => {
+] as [string, string][])("the zones %j are refused", (text, why) => {
   expect(parseZones(text)).toEqual(expect.stringContaining(why));
+});
+
+test.each([
+  ["corners on two borders", "a 0,0 1,0 0,1"],
+  ["an edge whose line crosses another one outside it", "a 0,0 1,0 1,1 0.5,0.2"],
+  ["corners next to a diagonal, which comes first", "a 0,0 1,1 0.5,0.9 0.3,0.9 0,0.5"],
+  ["corners next to a diagonal, which comes later", "a 0.5,0.9 0.3,0.9 0,0.5 0,0 1,1"],
+  [
+    "32 corners",
+    `a 0,0 ${Array.from({ length: 30 }, (_, i) => `${(i + 1) / 31},${i % 2 ? 0.1 : 0.2}`).join(" ")} 1,0`,
+  ],
+  ["16 zones", Array.from({ length: 16 }, (_, i) => `z${i} 0,0 1,0 1,1`).join("; ")],
+])("zones may have %s", (_, text) => {
+  expect(parseZones(text)).toHaveLength(text.split(";").length);
 });
 
 test("a polygon that crosses itself is refused at the start, with its key", () => {
@@ -58,6 +80,13 @@ test("pixels whose centres are in a polygon, also in one with a dent", () => {
     { y: 2, from: 0, to: 6 },
     { y: 3, from: 0, to: 6 },
   ]);
+  // A corner at the height of a row's centres counts once; a row between two centres has no pixels.
+  expect(polygonSpans(zoneCorners("a 0,0.25 1,0.25 0.5,1"), 4, 2)).toEqual([
+    { y: 0, from: 0, to: 4 },
+    { y: 1, from: 1, to: 3 },
+  ]);
+  expect(polygonSpans(zoneCorners("a 0.4,0 0.6,0 0.5,1"), 2, 2)).toEqual([]);
+  expect(polygonSpans(zoneCorners("a 0,0 1,0 1,1 0,1"), 1, 5, 2).map(({ y }) => y)).toEqual([0, 2, 4]);
   // Two triangles of a square share no pixel and leave none out.
   const count = (text: string) =>
     polygonSpans(zoneCorners(text), 64, 48).reduce((sum, { from, to }) => sum + to - from, 0);
@@ -78,7 +107,11 @@ test("the nearest distance needs enough matched pixels, and filled ones do not c
   expect(nearest(4).nearestMillimetres).toBe(800);
   expect(nearest(6).nearestMillimetres).toBe(65535);
   expect(nearest(7).nearestMillimetres).toBeUndefined();
-  expect(nearestIn(picture, [{ y: 0, from: 3, to: 4 }], 1)).toMatchObject({ nearestMillimetres: 900 });
+  expect(nearestIn(picture, [{ y: 0, from: 3, to: 4 }], 1)).toEqual({
+    nearestMillimetres: 900,
+    pixels: 1,
+    matched: 1,
+  });
 });
 
 test("a scan by hand: a wall at 2 m, straight ahead and to both sides", () => {
@@ -106,7 +139,33 @@ test("a scan by hand: a wall at 2 m, straight ahead and to both sides", () => {
   expect(nearestScan(picture, geometry, band).ranges.slice(1)).toEqual([1, undefined]);
   expect(nearestScan(picture, geometry, { ...band, minPixels: 2 }).ranges[1]).toBe(2);
   expect(nearestScan(picture, geometry, { ...band, top: 0.9 }).ranges[1]).toBe(2);
+  // A band of no height is one row.
+  picture.depthMillimetres[2 * width + 2] = 500;
+  expect(nearestScan(picture, geometry, { ...band, top: 0.4, bottom: 0.2 }).ranges[1]).toBe(1);
+  // Nothing at the distance 0, and 1 mm at the right border.
+  picture.depthMillimetres.fill(0);
+  picture.depthMillimetres[width - 1] = 1;
+  const { ranges, angleIncrement } = nearestScan(picture, geometry, { ...band, rays: 2 });
+  expect(ranges).toEqual([expect.closeTo(0.001 * Math.SQRT2, 12), undefined]);
+  expect(angleIncrement).toBeCloseTo(Math.PI / 2, 12);
 });
+
+test.each([[[5, 4, 3, 2, 1]], [[1, 2, 3, 4, 5]], [[3, 1, 5, 2, 4]], [[2, 2, 5, 1, 2]]])(
+  "a ray's range is the minPixels-th smallest of %j",
+  (metres) => {
+    const depthMillimetres = Uint16Array.from(metres, (one) => 1000 * one);
+    const picture = { width: 1, height: 5, depthMillimetres, confidence: new Uint8Array(5).fill(1) };
+    const ordered = metres.toSorted((a, b) => a - b);
+    for (const [at, range] of ordered.entries())
+      expect(
+        nearestScan(
+          picture,
+          { focalPixels: 2, centreX: 0 },
+          { top: 0, bottom: 1, rays: 1, minPixels: at + 1 },
+        ),
+      ).toEqual({ angleMin: 0, angleMax: 0, angleIncrement: 0, ranges: [range] });
+  },
+);
 
 function sloped(width: number, height: number, change: (i: number) => number = () => 0) {
   const disparityQ4 = Int16Array.from(
@@ -115,6 +174,43 @@ function sloped(width: number, height: number, change: (i: number) => number = (
   );
   return { width, height, disparityQ4, confidence: new Uint8Array(width * height).fill(200) };
 }
+
+test("a grid over the middle half of an image", () => {
+  expect(gridOver(8, 4, 0.5)).toEqual({
+    places: Int32Array.of(10, 11, 12, 13, 18, 19, 20, 21),
+    xs: Float64Array.of(-2, -1, 0, 1, -2, -1, 0, 1),
+    ys: Float64Array.of(-1, -1, -1, -1, 0, 0, 0, 0),
+  });
+  const { places, xs } = gridOver(200, 100, 1);
+  expect([places.length, xs[0], xs[63]]).toEqual([4096, -99, 98]);
+});
+
+test("a plane is fitted to the matched pixels wherever they are, 50 or more of them", () => {
+  const [width, height] = [64, 48];
+  const grid = gridOver(width, height, 1);
+  const corner = sloped(width, height);
+  for (const [at] of corner.disparityQ4.entries())
+    if (2 * (at % width) + Math.floor(at / width) > 60) corner.disparityQ4[at] = at % 2 ? -32768 : 99;
+    else continue;
+  corner.confidence = corner.confidence.map((value, at) => (corner.disparityQ4[at] === 99 ? 0 : value));
+  const fit = planeFit(corner, grid)!;
+  expect(fit.rmsPixels).toBeLessThan(1e-9);
+  expect(fit.disparityPixels).toBeCloseTo((320 + 32 + 48) / 16, 9);
+  // 7 rows of 7, and one more.
+  const few = sloped(width, height);
+  few.confidence = few.confidence.map((_, at) => (at % width < 7 && at < 7 * width ? 1 : 0));
+  expect(planeFit(few, grid)).toBeUndefined();
+  few.confidence[8 * width] = 1;
+  expect(planeFit(few, grid)?.disparityPixels).toBeCloseTo((320 + 32 + 48) / 16, 9);
+});
+
+test("a twelfth of outliers is 3.3 times the residual off, and is left out", () => {
+  const outliers = sloped(128, 96, (i) => (((i * 2654435761) >>> 13) % 12 === 0 ? 160 : 0));
+  const fit = planeFit(outliers, gridOver(128, 96, 1))!;
+  expect(fit.inlierShare).toBeCloseTo(11 / 12, 1);
+  expect(fit.inlierShare).toBeLessThan(1);
+  expect(fit.rmsPixels).toBeLessThan(0.1);
+});
 
 test("a plane leaves no residual; a tenth of outliers is left out; noise is measured", () => {
   const [width, height] = [128, 96];

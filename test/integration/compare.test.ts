@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileS
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readRgbImage } from "../../camera/index.js";
+import { readRgbImage, writeDisparity } from "../../camera/index.js";
 import { lastJson, runProgram } from "../doubles/program.js";
 
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-compare-"));
@@ -74,10 +74,14 @@ test("one preset against itself differs nowhere; an unknown one is reported with
     "quality",
     "-o",
     out,
-    "--json",
+    "--threshold",
+    "2",
     ...QUIET,
   ]);
-  expect(lastJson<{ differingPercent: number }>(same).differingPercent).toBe(0);
+  expect(same.stdout).toMatch(
+    /^(quality +[\d.]+ ms +[\d.]+ % valid *\n){2}0\.00 % of the pixels differ by more than 2 px, or/,
+  );
+  expect(same.stderr).toContain(`${out}: above quality and quality, below where they differ`);
   const unknown = await runProgram([
     "compare",
     ...pair,
@@ -101,12 +105,45 @@ test("another engine's disparity is one side; its helper needs the name foreign 
   frame.fill(255, 4 * 120 * 80);
   const frames = [0, 1, 2].flatMap(() => [Buffer.from("FRAME\n"), frame]);
   writeFileSync(stream, Buffer.concat([Buffer.from("DEPTHWATT-PAIRS W120 H80 F30:1\n"), ...frames]));
+  // Errors of 0, 0.5, 1, 1.5, 3 and 7 px, and nothing to compare with.
+  const truth = Float32Array.from({ length: 120 * 80 }, () => Number.POSITIVE_INFINITY);
+  truth.set([2, 2.5, 3, 3.5, 5, 9]);
+  const truthFile = join(folder, "by-hand.pfm");
+  await writeDisparity(truthFile, { width: 120, height: 80, data: truth });
   const words = ["compare", ...pair, "--a", "sad-3", "-o", out, "--json", ...QUIET];
-  const ran = await runProgram([...words, "--b", "foreign", "--foreign", `cat ${stream}`]);
+  const foreign = ["--b", "foreign", "--foreign", `cat ${stream}`, "--truth", truthFile];
+  const ran = await runProgram([...words, ...foreign]);
   expect(ran.code, ran.stderr).toBe(0);
-  const { b } = lastJson<Record<"b", { preset: string; validPercent: number; milliseconds: number }>>(ran);
-  expect(b).toMatchObject({ preset: "foreign", validPercent: 100 });
+  const { width, height, threshold, b } = lastJson<{
+    width: number;
+    height: number;
+    threshold: number;
+    b: { preset: string; validPercent: number; milliseconds: number };
+  }>(ran);
+  expect([width, height, threshold]).toEqual([120, 80, 1]);
+  expect(b).toMatchObject({ preset: "foreign", validPercent: 100, badPercent: 50 });
+  expect(b).toMatchObject({ averageErrorPx: expect.closeTo(13 / 6, 6) });
   expect(b.milliseconds).toBeGreaterThan(0);
+  const sheet = await readRgbImage(out);
+  const pixel = (x: number, y: number) => [...sheet.data.subarray(3 * (y * sheet.width + x)).subarray(0, 3)];
+  expect([0, 1, 2, 3, 4, 5, 6].map((x) => pixel(128 + x, 88))).toEqual([
+    [255, 255, 255],
+    [218, 218, 218],
+    [180, 180, 180],
+    [255, 150, 0],
+    [255, 0, 0],
+    [255, 0, 0],
+    [0, 0, 0],
+  ]);
+  // White lines between the maps.
+  for (const [x, y] of [
+    [120, 0],
+    [127, 79],
+    [0, 80],
+    [247, 87],
+  ] as const)
+    expect(pixel(x, y)).toEqual([255, 255, 255]);
+  expect(pixel(247, 167)).toEqual([0, 0, 0]);
   const alone = [
     ["--b", "foreign"],
     ["--b", "sad-5", "--foreign", "cat"],

@@ -49,6 +49,70 @@ test("devices stand in the order of their names with what they say; what they do
   expect(b).toMatchObject({ device: "b", state: "online", fps: null, watts: null, metricsAgeSeconds: null });
 });
 
+test("every field of a device, with its bounds", () => {
+  const { said, fleet, pass } = createFleet();
+  const info = { version: "1.0", board: "x".repeat(201), backend: "cpu", algorithm: "sgm" };
+  const power = {
+    available: false,
+    reason: "no total",
+    watts: 8,
+    fpsPerWatt: 3.75,
+    joulesPerFrame: 0.25,
+    context: { temperaturesCelsius: { cpu: 40, gpu: 51, none: "hot" } },
+  };
+  for (const device of ["b", "c", "a"]) said.say("state", { device, ...online });
+  said.say("info", { device: "b", info });
+  said.say("metrics", { device: "b", metrics: { fps: 30, power } });
+  pass(1260);
+  expect(fleet.devices().map(({ device }) => device)).toEqual(["a", "b", "c"]);
+  expect(fleet.devices()[1]).toEqual({
+    device: "b",
+    state: "online",
+    reason: "runs",
+    version: "1.0",
+    board: "x".repeat(200),
+    backend: "cpu",
+    algorithm: "sgm",
+    fps: 30,
+    watts: 8,
+    powerReason: "no total",
+    fpsPerWatt: 3.75,
+    joulesPerFrame: 0.25,
+    temperatureCelsius: 51,
+    metricsAgeSeconds: 1.3,
+    warnings: [],
+  });
+  expect(fleet.devices()[0]).toMatchObject({ temperatureCelsius: null, powerReason: null });
+});
+
+test.each([
+  ["the first metrics are late after 5 s", [], 5000],
+  ["metrics twice a second too", [500], 5000],
+  ["metrics of each 2 s after 10 s", [2000], 10_000],
+])("%s", (_, intervalsMs, lateMs) => {
+  const { said, fleet, pass } = createFleet();
+  said.say("state", { device: "a", ...online });
+  said.say("metrics", { device: "a", metrics: { fps: 5 } });
+  for (const ms of intervalsMs) {
+    pass(ms);
+    said.say("metrics", { device: "a", metrics: { fps: 5 } });
+  }
+  pass(lateMs);
+  expect(fleet.devices()[0]!.warnings).toEqual([]);
+  pass(1);
+  expect(fleet.devices()[0]!.warnings).toEqual([`no metrics for ${lateMs / 1000} s`]);
+});
+
+test("a device that stopped is neither late nor without frames, and its runs are forgotten", () => {
+  const { said, fleet, pass } = createFleet();
+  for (const runId of [1, 2]) said.say("state", { device: "a", ...online, runId });
+  said.say("metrics", { device: "a", metrics: { fps: 0 } });
+  expect(fleet.devices()[0]!.warnings).toEqual(["2 runs have this name", "no frames"]);
+  pass(60_000);
+  said.say("state", { device: "a", state: "stopped", reason: "end", runId: 2 });
+  expect(fleet.devices()[0]!.warnings).toEqual([]);
+});
+
 test("the summary adds up the watts of the devices that measure them", () => {
   const { said, fleet } = createFleet();
   expect(summary(fleet.devices())).toBe("0 devices: none; 0.0 fps together");

@@ -3,7 +3,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import {
   baselineMetres,
   encodePgm,
@@ -81,6 +81,76 @@ test("filled pixels do not fill, and what one frame or no distance leaves unknow
     WIDTH,
   );
   expect(empty.figures(2)).toBeUndefined();
+});
+
+describe("every figure by hand", () => {
+  const area = { x: 10, y: 5, width: 20, height: 10 };
+  const geometry = { ...GEOMETRY, disparityOffsetPixels: 5 };
+  const rays = { focalPixels: 400, cx: 19.5, cy: 9.5 };
+
+  test("two frames, of which the second has half of the pixels and a pixel more of disparity", () => {
+    const target = new Target(area, geometry, rays);
+    target.add(
+      createFrame(() => 320),
+      WIDTH,
+    );
+    target.add(
+      createFrame(
+        () => 336,
+        (x) => (x < 20 ? 0 : 1),
+      ),
+      WIDTH,
+    );
+    // 40 px m / 25 px, the larger of both distances; the deviation of 25 px and 26 px is sqrt(0.5) px.
+    expect(target.figures(1.5)).toEqual({
+      frames: 2,
+      fillRatePercent: 75,
+      distanceMetres: 1.6,
+      angleDegrees: 0,
+      error: { millimetres: 100, percent: 6.667 },
+      spatialNoise: { millimetres: 0, percent: 0, subpixels: 0 },
+      temporalNoise: { millimetres: 45.255, percent: 2.828, subpixels: 0.707 },
+    });
+  });
+
+  test("a plane that is turned around both axes", () => {
+    const target = new Target(area, geometry, rays);
+    // 25 px in the middle, and an eighth of a pixel more for each column and row: normal (50, 50, 25).
+    target.add(
+      createFrame((x, y) => 320 + 2 * x - 39 + 2 * y - 19),
+      WIDTH,
+    );
+    expect(target.figures(undefined)).toEqual({
+      frames: 1,
+      fillRatePercent: 100,
+      distanceMetres: 1.6,
+      angleDegrees: Number(((Math.atan(2 * Math.SQRT2) * 180) / Math.PI).toFixed(3)),
+      error: { available: false, reason: "--distance was not given" },
+      spatialNoise: { millimetres: 0, percent: 0, subpixels: 0 },
+      temporalNoise: { available: false, reason: expect.stringContaining("two frames") },
+    });
+  });
+
+  test("pixels of less than half of the frames, and disparities that are not positive, do not count", () => {
+    const target = new Target(area, geometry, rays);
+    for (let frame = 0; frame < 6; frame++) {
+      const up = frame % 2 === 0 ? 16 : -16;
+      target.add(
+        createFrame(
+          // Columns 10 to 13 are steady and matched twice; column 14 is at infinity and column 15 behind it.
+          (x) => (x < 14 ? 320 : x === 14 ? -80 : x === 15 ? -96 : 320 + up),
+          (x) => (x < 14 && frame > 1 ? 0 : 255),
+        ),
+        WIDTH,
+      );
+    }
+    // 14 columns in all frames, 4 in two of six, of 20. The deviation of 24 px and 26 px, three times each, is sqrt(6 / 5) px.
+    expect(target.figures(undefined)).toMatchObject({
+      frames: 6,
+      fillRatePercent: Number(((100 * (14 * 6 + 4 * 2)) / (20 * 6)).toFixed(3)),
+      temporalNoise: { subpixels: Number(Math.sqrt(6 / 5).toFixed(3)) },
+    });
+  });
 });
 
 test("depthwatt measure --tare scales the baseline in the file, and --undo restores it to the byte", async () => {

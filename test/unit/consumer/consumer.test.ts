@@ -58,6 +58,102 @@ describe("saving", () => {
   });
 });
 
+describe("what is saved of each kind of frame", () => {
+  const kinds = {
+    millimetres: [
+      { stream: "depth", quantity: "depth", element: "u16", unitScale: 0.001, valueOffset: 0 },
+      new Uint16Array(4),
+    ],
+    metres: [{ stream: "depth", quantity: "depth", element: "f32" }, Float32Array.of(1, Number.NaN, 2, 3)],
+    disparity: [{ stream: "disparity", quantity: "disparity", element: "i16" }, Float32Array.of(1, 2, 3, 4)],
+    grey: [
+      { stream: "left", quantity: "image", element: "u8", unitScale: 1, valueOffset: 0 },
+      new Uint8Array(4),
+    ],
+    colours: [
+      { stream: "left", quantity: "image", element: "rgb8", unitScale: 1, valueOffset: 0 },
+      new Uint8Array(12),
+    ],
+    jpeg: [{ stream: "left", encoding: "jpeg", element: "rgb8" }, new Uint8Array(4)],
+    greyJpeg: [{ stream: "left", encoding: "jpeg", element: "u8" }, new Uint8Array(4)],
+    points: [
+      { stream: "points", element: "i16", points: { frame: "camera", colour: "grey" } },
+      new Uint8Array(32),
+    ],
+    floatPoints: [
+      { stream: "points", element: "f32", points: { frame: "ros", colour: "grey" } },
+      new Uint8Array(64),
+    ],
+  } as const;
+  const MILLIMETRES = "depth = count * 0.001 + 0";
+  test.each([
+    ["millimetres", "auto", "png", MILLIMETRES],
+    ["millimetres", "pfm", "pfm", "depth, +inf = none"],
+    ["millimetres", "raw", "raw", `u16 little-endian, [height][width], ${MILLIMETRES}`],
+    ["metres", "auto", "pfm", "depth, +inf = none"],
+    ["metres", "png", undefined, "expected 8 or 16 bit counts for a PNG, depth is f32"],
+    ["disparity", "auto", "pfm", "disparity, +inf = none"],
+    ["grey", "auto", "png", "image = count * 1 + 0"],
+    ["colours", "raw", "raw", "rgb8 little-endian, [height][width], image = count * 1 + 0"],
+    ["colours", "pfm", undefined, "expected one number a pixel for a PFM, left has colours"],
+    ["jpeg", "pfm", "jpg", "colours"],
+    ["greyJpeg", "auto", "jpg", "grey values"],
+    ["points", "auto", "ply", "millimetres, camera frame"],
+    ["floatPoints", "auto", "ply", "metres, ros frame"],
+    ["floatPoints", "raw", "raw", "points as in docs/reference/frames.md, metres, ros frame"],
+    ["points", "png", undefined, "expected pictures for png, points are none"],
+  ] as const)("%s as %s", async (kind, format, ending, meaning) => {
+    const folder = mkdtempSync(join(tmpdir(), "depthwatt-save-"));
+    try {
+      const [header, data] = kinds[kind];
+      const saver = new FrameSaver(folder, format);
+      const runId = 0xabc;
+      const whole = { width: 2, height: 2, encoding: "raw", runId, frameNumber: 7, captureNs: 5n, ...header };
+      const values = () => Float32Array.from(data);
+      const body = new Uint8Array(data.buffer);
+      const frame = { device: "d", stream: header.stream, header: whole, body, values, counts: () => data };
+      saver.save(frame as unknown as ReceivedFrame);
+      if (ending === undefined) return await expect(saver.finish()).rejects.toThrow(meaning);
+      await saver.finish();
+      const name = `d-${header.stream}-00000abc-000007`;
+      expect(readdirSync(folder)).toEqual([`${name}.json`, `${name}.${ending}`].sort());
+      const document = JSON.parse(readFileSync(join(folder, `${name}.json`), "utf8"));
+      expect(document).toMatchObject({
+        meaning,
+        captureNs: "5",
+        device: "d",
+        file: join(folder, `${name}.${ending}`),
+      });
+      expect([saver.saved, saver.skipped, saver.undecodable, saver.failed]).toEqual([1, 0, 0, false]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test("frames that come while 64 MiB are being written are skipped, a larger one alone is not", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "depthwatt-save-"));
+    try {
+      const saver = new FrameSaver(folder, "raw");
+      const frameOf = (frameNumber: number, width: number, height: number) => {
+        const header = { width, height, element: "u8", encoding: "jpeg", runId: 1, frameNumber };
+        return { device: "d", stream: "left", header, body: new Uint8Array(1) } as unknown as ReceivedFrame;
+      };
+      saver.save(frameOf(1, 1 << 14, 1 << 13));
+      saver.save(frameOf(2, 1, 1));
+      await saver.finish();
+      saver.save(frameOf(3, 1 << 13, 1 << 12));
+      saver.save(frameOf(4, 1 << 13, 1 << 12));
+      saver.save(frameOf(5, 1, 1));
+      await saver.finish();
+      expect([saver.saved, saver.skipped]).toEqual([3, 2]);
+      const numbers = readdirSync(folder).flatMap((name) => name.match(/(\d+)\.jpg/)?.[1] ?? []);
+      expect(numbers.map(Number)).toEqual([1, 3, 4]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
 describe("unpacking", () => {
   test("raw, rvl, compressedDepth and png all give the same counts", async () => {
     const { pixels, buffer, bodyBytes } = makeFrame(4);

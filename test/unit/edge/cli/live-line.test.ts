@@ -2,7 +2,7 @@
 // The line of a run that shows its newest figures: lost frames apart from frames that an output was asked to skip, drawn again on
 // a terminal, written once for each change in a log.
 import { expect, test } from "vitest";
-import { figuresLine, LiveLine } from "../../../../edge/cli/live-line.js";
+import { cutToTerminal, figuresLine, LiveLine, powerWords } from "../../../../edge/cli/live-line.js";
 import type { RunFigures } from "../../../../edge/run/figures.js";
 
 const line = (drops: Record<string, number>, dutyCycle: object = { available: false }) =>
@@ -26,6 +26,37 @@ test.each([
   [{ "derived.rateLimit": 20, "left.late": 3, "right.late": 4 }, "lost 4, skipped 20 |"],
 ])("%j", (drops, expected) => {
   expect(line(drops as Record<string, number>)).toContain(`| ${expected}`);
+});
+
+test("the whole line: slowest stage first, watts, shares", () => {
+  const figures = {
+    fps: 29.96,
+    matchedPercent: 91.23,
+    validPercent: 99.99,
+    stages: { rectify: { p50Ms: 0.625, p95Ms: 0.7 }, match: { p50Ms: 7.9, p95Ms: 8.4 } },
+    power: { available: true, watts: 12.1, fpsPerWatt: 2.468 },
+    dutyCycle: { available: true, state: "awake" },
+    drops: { engineBusy: 3, "mqtt.rateLimit": 12, "right.late": 5, "left.late": 1 },
+  } as unknown as RunFigures;
+  expect(figuresLine(figures)).toBe(
+    "30.0 fps | 91.2 % matched, 100.0 % valid | 12.10 W, 2.47 fps/W | lost 8, skipped 12 | " +
+      "ms p50 (p95): match 7.90 (8.40), rectify 0.63 (0.70)",
+  );
+  const unknown = { available: false, reason: "" };
+  expect(figuresLine({ ...figures, validPercent: unknown } as never)).not.toContain("matched");
+  expect(figuresLine({ ...figures, matchedPercent: unknown } as never)).not.toContain("matched");
+  expect(powerWords({ power: { available: true, watts: 1, fpsPerWatt: unknown } } as never)).toBe("1.00 W");
+  expect(line({})).toBe("30.0 fps | watts unavailable | lost 0 | ms p50 (p95): none yet");
+});
+
+test.each([
+  [11, "0123456789"],
+  [10, "01234567…"],
+  [1, "…"],
+])("in %s columns", (columns, shown) => {
+  expect(cutToTerminal("0123456789", { columns })).toBe(shown);
+  expect(cutToTerminal("x".repeat(79), {} as never)).toBe("x".repeat(79));
+  expect(cutToTerminal("x".repeat(80), { columns: 0 })).toHaveLength(79);
 });
 
 function lineOn(stream: { isTTY: boolean; columns?: number }) {

@@ -6,6 +6,10 @@ import { Progress, progressLine } from "../../../../edge/cli/progress.js";
 test("the bar has the share, the rate and the remaining time", () => {
   expect(progressLine(20, 30, 2)).toBe("[################--------] 66 % 20/30, 10.0/s, 0:01 left");
   expect(progressLine(7, undefined, 0)).toBe("7");
+  expect(progressLine(7, undefined, 2, "n")).toBe("7, 3.5/s, n");
+  expect(progressLine(7, 6, 2)).toBe("7, 3.5/s");
+  expect(progressLine(0, 0, 1)).toBe("[########################] 100 % 0/0");
+  expect(progressLine(1, 121, 6)).toBe("[------------------------] 0 % 1/121, 0.2/s, 12:00 left");
   expect(progressLine(30, 30, 3, "engine 97 %")).toBe(
     "[########################] 100 % 30/30, 10.0/s, engine 97 %",
   );

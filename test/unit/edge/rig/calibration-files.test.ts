@@ -199,20 +199,11 @@ describe("the report", () => {
     expect(await reportPage({ ...input, result: flat, example })).not.toContain("data:image/jpeg");
   });
 
-  const pair = (
-    name: string,
-    leftRmsPixels?: number,
-    rightRmsPixels?: number,
-    epipolarRmsPixels?: number,
-  ) => ({
-    name,
-    used: true,
-    cornersLeftOut: 0,
-    reason: undefined,
-    leftRmsPixels,
-    rightRmsPixels,
-    epipolarRmsPixels,
-  });
+  const pair = (name: string, ...errors: number[]) => {
+    const [leftRmsPixels, rightRmsPixels, epipolarRmsPixels] = errors;
+    const verdict = { name, used: true, cornersLeftOut: 0, leftRmsPixels, rightRmsPixels, epipolarRmsPixels };
+    return verdict as never as CalibrationResult["pairs"][number];
+  };
   const drawn = async (
     change: Partial<CalibrationResult>,
     more: Partial<Parameters<typeof reportPage>[0]> = {},
@@ -234,7 +225,7 @@ describe("the report", () => {
   };
 
   test("three bars for each pair, lines at quarters of the largest error, numbers below", async () => {
-    const pairs = [pair("<a>", 0.5, 1, 0.25), pair("b", 0.75)] as CalibrationResult["pairs"];
+    const pairs = [pair("<a>", 0.5, 1, 0.25), pair("b", 0.75)];
     expect(between(await drawn({ pairs }), "errors of each pair", "coverage")).toMatchInlineSnapshot(`
       [
         "svg 0 0 900 220 img errors of each pair",

@@ -58,7 +58,7 @@ describe("saving", () => {
   });
 });
 
-describe("what is saved of each kind of frame", () => {
+describe("the file and the meaning of each kind of frame", () => {
   const kinds = {
     millimetres: [
       { stream: "depth", quantity: "depth", element: "u16", unitScale: 0.001, valueOffset: 0 },

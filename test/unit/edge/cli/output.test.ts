@@ -105,7 +105,7 @@ test("JSON: 64-bit integers as text; an error only if no result was printed", ()
   ]);
 });
 
-test("skipped items are printed up to a number, and the last one says so", () => {
+test("skipped items are printed up to a number, and the last one reports the limit", () => {
   const written: string[] = [];
   vi.spyOn(process.stderr, "write").mockImplementation((text) => written.push(String(text)) > 0);
   const skip = noteSkipped(new Progress(stream({ isTTY: false })), 2);

@@ -163,6 +163,51 @@ test.each([
   }
 });
 
+// After a change, measure the figures again.
+test("the settings in which each preset differs from balanced, and its published figures", () => {
+  const { settings: common } = PRESETS.balanced!;
+  const differences = PRESET_NAMES.map((name) => {
+    const { settings, figures } = PRESETS[name]!;
+    const own = Object.entries(settings).filter(([key, value]) => common[key] !== value);
+    const published = figures.flatMap((figure) => figure.published?.value ?? []);
+    return [
+      name,
+      own.map(([key, value]) => `${key}=${value}`),
+      published.map((value) => `published ${value}`),
+    ];
+  });
+  expect(differences.map(([name, ...rest]) => `${name}: ${rest.flat().join(" ")}`)).toMatchInlineSnapshot(`
+    [
+      "fast: match.halfResolution=true match.sgm.search=coarseToFine",
+      "balanced: ",
+      "quality: match.sgm.cost=wideCensus match.sgm.p1=14 match.sgm.p2=46 match.sgm.adaptiveP2=8 match.sgm.outsideCost=14 match.sgm.rightView=own refine.speckleSize=40 refine.rounds=2",
+      "dense: refine.rounds=2",
+      "robot: refine.temporal=true refine.minConfidence=0.94",
+      "still-camera: refine.temporal=true",
+      "quality-unfilled: match.sgm.cost=wideCensus match.sgm.p1=20 match.sgm.p2=63 match.sgm.adaptiveP2=10 match.sgm.outsideCost=14 match.sgm.rightView=own refine.speckleRange=1 refine.fill=off refine.rounds=2",
+      "sgm-2016: match.sgm.cost=census match.sgm.p1=7 match.sgm.p2=86 match.sgm.adaptiveP2=0 match.sgm.outsideCost=63 match.sgm.subpixel=false refine.leftRight=false refine.speckleSize=0 refine.fill=off refine.boundary=false published 42",
+      "chang-half: match.algorithm=cbca match.halfResolution=true match.cbca.armX=21 match.cbca.armY=31 match.cbca.armXRight=-1 match.cbca.armYRight=-1 match.cbca.similarity=13 match.cbca.lambdaDifference=300 match.cbca.lambdaUnit=fullScale match.cbca.lambdaCensus=23 match.cbca.threshold=3 refine.leftRight=false refine.speckleSize=0 refine.fill=off refine.boundary=false refine.median=false published 24.09",
+      "chang-full: match.algorithm=cbca match.halfResolution=false match.cbca.armX=41 match.cbca.armY=61 match.cbca.armXRight=-1 match.cbca.armYRight=-1 match.cbca.similarity=13 match.cbca.lambdaDifference=300 match.cbca.lambdaUnit=fullScale match.cbca.lambdaCensus=23 match.cbca.threshold=3 refine.leftRight=false refine.speckleSize=0 refine.fill=off refine.boundary=false refine.median=false published 32.82",
+      "esaw-5: match.algorithm=esaw match.esaw.steps=5 match.esaw.basePercent=260 match.esaw.gammaColour=17 match.esaw.gammaDistance=36 match.esaw.truncation=12 match.esaw.colourDistance=rgb match.esaw.rightView=own match.esaw.subpixel=false match.esaw.gradientTruncation=0 match.esaw.gradientPercent=400 refine.leftRight=false refine.speckleSize=0 refine.fill=off refine.boundary=false published 9.6",
+      "esaw-5-improved: match.algorithm=esaw match.esaw.steps=5 match.esaw.basePercent=260 match.esaw.gammaColour=17 match.esaw.gammaDistance=36 match.esaw.truncation=12 match.esaw.colourDistance=rgb match.esaw.rightView=own match.esaw.subpixel=false match.esaw.gradientTruncation=4 match.esaw.gradientPercent=400 refine.speckleSize=0 published 9.6",
+      "esaw-9: match.algorithm=esaw match.esaw.steps=9 match.esaw.basePercent=190 match.esaw.gammaColour=17 match.esaw.gammaDistance=36 match.esaw.truncation=12 match.esaw.colourDistance=rgb match.esaw.rightView=own match.esaw.subpixel=false match.esaw.gradientTruncation=0 match.esaw.gradientPercent=400 refine.leftRight=false refine.speckleSize=0 refine.fill=off refine.boundary=false published 8.2",
+      "esaw-9-improved: match.algorithm=esaw match.esaw.steps=9 match.esaw.basePercent=190 match.esaw.gammaColour=17 match.esaw.gammaDistance=36 match.esaw.truncation=12 match.esaw.colourDistance=rgb match.esaw.rightView=own match.esaw.subpixel=false match.esaw.gradientTruncation=4 match.esaw.gradientPercent=400 refine.speckleSize=0 published 8.2",
+      "esmp-8: match.algorithm=esmp match.esmp.steps=8 match.esmp.basePercent=180 match.esmp.gammaColour=18 match.esmp.gammaDistance=29 match.esmp.truncation=17 match.esmp.lambdaThousandths=150 match.esmp.slopeThousandths=1000 match.esmp.capTenThousandths=375 match.esmp.colourDistance=rgb match.esmp.rightView=own match.esmp.subpixel=false match.esmp.gradientTruncation=0 match.esmp.gradientPercent=400 refine.leftRight=false refine.speckleSize=0 refine.fill=off refine.boundary=false published 7.42",
+      "esmp-8-improved: match.algorithm=esmp match.esmp.steps=8 match.esmp.basePercent=180 match.esmp.gammaColour=18 match.esmp.gammaDistance=29 match.esmp.truncation=17 match.esmp.lambdaThousandths=99 match.esmp.slopeThousandths=660 match.esmp.capTenThousandths=248 match.esmp.colourDistance=rgb match.esmp.rightView=own match.esmp.subpixel=false match.esmp.gradientTruncation=4 match.esmp.gradientPercent=400 refine.speckleSize=0 published 7.42",
+      "esmp-8-printed: match.algorithm=esmp match.esmp.steps=8 match.esmp.basePercent=280 match.esmp.gammaColour=18 match.esmp.gammaDistance=29 match.esmp.truncation=17 match.esmp.lambdaThousandths=150 match.esmp.slopeThousandths=1000 match.esmp.capTenThousandths=375 match.esmp.colourDistance=rgb match.esmp.rightView=own match.esmp.subpixel=false match.esmp.gradientTruncation=0 match.esmp.gradientPercent=400 refine.leftRight=false refine.speckleSize=0 refine.fill=off refine.boundary=false published 7.42",
+      "sad-5-defaults: match.numDisparities=33 match.algorithm=sad match.sad.windowWidth=5 match.sad.windowHeight=5 match.sad.hueWeight=30 match.sad.saturationWeight=30 match.sad.valueWeight=30 match.sad.subpixel=false refine.leftRight=false refine.speckleSize=0 refine.fill=off refine.boundary=false refine.median=false",
+      "sad-3: match.algorithm=sad match.sad.windowWidth=3 match.sad.windowHeight=3 match.sad.hueWeight=20 match.sad.saturationWeight=30 match.sad.valueWeight=50 match.sad.subpixel=false refine.leftRight=false refine.speckleSize=0 refine.fill=off refine.boundary=false refine.median=false published 36.5 published 45.2 published 22.5 published 43",
+      "sad-5: match.algorithm=sad match.sad.windowWidth=5 match.sad.windowHeight=5 match.sad.hueWeight=20 match.sad.saturationWeight=30 match.sad.valueWeight=50 match.sad.subpixel=false refine.leftRight=false refine.speckleSize=0 refine.fill=off refine.boundary=false refine.median=false published 23 published 33.4 published 14.9 published 31.9",
+      "sad-7: match.algorithm=sad match.sad.windowWidth=7 match.sad.windowHeight=7 match.sad.hueWeight=20 match.sad.saturationWeight=30 match.sad.valueWeight=50 match.sad.subpixel=false refine.leftRight=false refine.speckleSize=0 refine.fill=off refine.boundary=false refine.median=false published 18.2 published 27.8 published 11.8 published 25.3",
+      "sad-7-improved: match.algorithm=sad match.sad.windowWidth=7 match.sad.windowHeight=7 match.sad.hueWeight=10 match.sad.saturationWeight=20 match.sad.valueWeight=70 match.sad.subpixel=false published 18.2 published 27.8 published 11.8 published 25.3",
+      "pyramid-3: match.algorithm=pyramid match.pyramid.windowWidth=3 match.pyramid.windowHeight=3 match.pyramid.hueWeight=20 match.pyramid.saturationWeight=30 match.pyramid.valueWeight=50 match.pyramid.subpixel=false refine.leftRight=false refine.speckleSize=0 refine.confidence=product refine.repair=true refine.fill=off refine.boundary=false refine.median=false match.pyramid.levels=3 match.pyramid.peakRatio=18 published 27.6 published 36 published 14.3 published 32.7",
+      "pyramid-5: match.algorithm=pyramid match.pyramid.windowWidth=5 match.pyramid.windowHeight=5 match.pyramid.hueWeight=20 match.pyramid.saturationWeight=30 match.pyramid.valueWeight=50 match.pyramid.subpixel=false refine.leftRight=false refine.speckleSize=0 refine.confidence=product refine.repair=true refine.fill=off refine.boundary=false refine.median=false match.pyramid.levels=3 match.pyramid.peakRatio=18 published 21.3 published 29.2 published 10.7 published 24.3",
+      "pyramid-7: match.algorithm=pyramid match.pyramid.windowWidth=7 match.pyramid.windowHeight=7 match.pyramid.hueWeight=20 match.pyramid.saturationWeight=30 match.pyramid.valueWeight=50 match.pyramid.subpixel=false refine.leftRight=false refine.speckleSize=0 refine.confidence=product refine.repair=true refine.fill=off refine.boundary=false refine.median=false match.pyramid.levels=3 match.pyramid.peakRatio=18 published 19.3 published 26.5 published 9.67 published 20.3",
+      "pyramid-improved: match.algorithm=pyramid match.pyramid.windowWidth=7 match.pyramid.windowHeight=5 match.pyramid.hueWeight=0 match.pyramid.saturationWeight=20 match.pyramid.valueWeight=80 match.pyramid.subpixel=false refine.speckleSize=50 refine.rounds=4 match.pyramid.levels=1 match.pyramid.peakRatio=1 published 19.3 published 26.5 published 9.67 published 20.3",
+    ]
+  `);
+});
+
 test("balanced is the defaults", () => {
   expect(loadConfig({ ...quiet, preset: "balanced" }).config).toEqual(loadConfig(quiet).config);
 });

@@ -156,6 +156,59 @@ describe("listing", () => {
     expect(listing.numbers).toEqual([2, 9, 10]);
   });
 
+  test.each<[string, string[], string[], { stamps?: bigint[]; numbers?: number[] }]>([
+    [
+      "12 digits are numbers",
+      ["100000000001.pgm", "99.pgm"],
+      ["99.pgm", "100000000001.pgm"],
+      { numbers: [99, 100000000001] },
+    ],
+    [
+      "13 digits are times",
+      ["1000000000001.png", "1000000000000.PNG"],
+      ["1000000000000.PNG", "1000000000001.png"],
+      { stamps: [1000000000000n, 1000000000001n], numbers: [1000000000000, 1000000000001] },
+    ],
+    [
+      "one name without a number: by name",
+      ["b1.jpg", "a.jpeg", "b0.ppm"],
+      ["a.jpeg", "b0.ppm", "b1.jpg"],
+      {},
+    ],
+    ["one number twice: by name", ["b2x.pgm", "a2.pgm"], ["a2.pgm", "b2x.pgm"], {}],
+    [
+      "the last number counts, and other files do not",
+      ["c1_20.pgm", "c9_3b.pgm", "c2.txt", "c0.pgmx"],
+      ["c9_3b.pgm", "c1_20.pgm"],
+      { numbers: [3, 20] },
+    ],
+    [
+      "beyond whole numbers: by name",
+      ["a9007199254740992.pgm", "b1.pgm"],
+      ["a9007199254740992.pgm", "b1.pgm"],
+      {},
+    ],
+    [
+      "a time and a number: by number",
+      ["1000000000000.pgm", "7.pgm"],
+      ["7.pgm", "1000000000000.pgm"],
+      { numbers: [7, 1000000000000] },
+    ],
+  ])("%s", async (_, names, order, { stamps, numbers }) => {
+    const path = await side("names", {});
+    for (const name of names) writeFileSync(join(path, name), "");
+    const listing = await listImages(path);
+    expect(listing.files.map((file) => basename(file))).toEqual(order);
+    expect([listing.stampsNs, listing.numbers]).toEqual([stamps, numbers]);
+    const [entries] = settleTimes([listing], "rate", 10n);
+    const first = numbers?.[0] ?? 0;
+    const sequences = order.map((_, at) =>
+      numbers === undefined || stamps !== undefined ? at : numbers[at]! - first,
+    );
+    expect(entries!.map(({ sequence }) => sequence)).toEqual(sequences);
+    expect(entries!.map(({ timestampNs }) => timestampNs)).toEqual(sequences.map((at) => BigInt(at) * 10n));
+  });
+
   test("stars stand for anything, in time that is linear", () => {
     const cases: [string, string, boolean][] = [
       ["left01.pgm", "left*.pgm", true],

@@ -41,6 +41,98 @@ test("a rectified scene is a data set for eval: truth, masks, sizes and numbers 
   expect(right.data.every((value) => value > 1 && value < 32)).toBe(true);
 });
 
+test("the descriptions of a scene: every field, and what is left out", async () => {
+  const [width, height] = [320, 240];
+  const done: number[] = [];
+  const both = join(folder, "both");
+  const onFrame = (count: number) => done.push(count);
+  await writeScene(loadNative(), {
+    ...SIZE,
+    folder: both,
+    frames: 2,
+    firstFrame: 9,
+    view: "ideal",
+    room: "bare",
+    onFrame,
+  });
+  expect(done).toEqual([1, 2]);
+  const read = (path: string) => JSON.parse(readFileSync(path, "utf8"));
+  const scenes = ["000009", "000010"].map((name) => ({
+    name,
+    left: `left/${name}.png`,
+    right: `right/${name}.png`,
+    groundTruth: { path: `disparity-left/${name}.pfm`, scale: 1, invalid: "inf" },
+    masks: { nonocc: `visible-left/${name}.png` },
+    groundTruthRight: { path: `disparity-right/${name}.pfm`, scale: 1, invalid: "inf" },
+    masksRight: { nonocc: `visible-right/${name}.png` },
+    numDisparities: 32,
+    badThresholdPx: 1,
+  }));
+  expect(read(join(both, "dataset.json"))).toEqual({
+    name: "depthwatt-scene",
+    metric: "as middlebury-v2",
+    scenes,
+  });
+  const description = {
+    name: "depthwatt-scene",
+    width,
+    height,
+    seed: 1,
+    room: "bare",
+    floor: { heightMetres: 1.3, pitchDegrees: expect.closeTo(11.30993, 4), rollDegrees: 0 },
+    firstFrame: 9,
+    frames: 2,
+    images: "rectified",
+    calibration: "calibration.json",
+    truthView: {
+      width,
+      height,
+      focalPixels: 260,
+      cx: 159.5,
+      cy: 119.5,
+      baselineMetres: expect.closeTo(0.12, 9),
+    },
+    scenes,
+  };
+  expect(read(join(both, "scene.json"))).toEqual(description);
+  const none = join(folder, "none");
+  const pose = { heightMetres: 1, pitchDegrees: 5, rollDegrees: 2 };
+  await writeScene(loadNative(), {
+    width: 64,
+    height: 48,
+    folder: none,
+    frames: 1,
+    truth: "none",
+    pose,
+    colours: true,
+    seed: 3,
+  });
+  expect(read(join(none, "scene.json"))).toMatchObject({
+    seed: 3,
+    floor: pose,
+    firstFrame: 0,
+    images: "raw",
+    rawFiles: { left: "left.raw", right: "right.raw", format: "RGB8" },
+    scenes: [
+      {
+        name: "000000",
+        left: "left/000000.png",
+        right: "right/000000.png",
+        numDisparities: 16,
+        badThresholdPx: 1,
+      },
+    ],
+  });
+  expect(readdirSync(none).sort()).toEqual([
+    "calibration.json",
+    "left",
+    "left.raw",
+    "right",
+    "right.raw",
+    "scene.json",
+  ]);
+});
+
 test("a raw scene: one file a side with the frames back to back, PNG next to, a calibration that loads, replayable", async () => {
   await writeScene(loadNative(), { ...SIZE, folder, frames: 3, view: "raw", truth: "left" });
   const stream = readFileSync(join(folder, "right.raw"));

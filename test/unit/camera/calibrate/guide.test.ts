@@ -108,6 +108,61 @@ test("the missing views are named: the empty part of the image, the tilt that wa
   for (const side of ["left", "right", "upper", "lower"]) expect(wanted).toContain(`its ${side} side nearer`);
 });
 
+test("what a guide says of a series of looks is reproduced", () => {
+  const guide = new CaptureGuide(board, imageSize);
+  const noise = new Random(4);
+  const said: string[] = [];
+  for (const [at, pose] of createPoses(rig, board, 24, new Random(21), 0.7).entries()) {
+    const looked = () => seenPair(`${at}`, rig, board, pose, noise, 0.02);
+    guide.look(looked(), 1000 * at);
+    const { verdict, text, wanted, progress, enough } = guide.look(looked(), 1000 * at + 200);
+    const { covered, tilts, share } = progress;
+    const figures = [covered.left, covered.right, share].map((value) => value.toFixed(3));
+    said.push(
+      [verdict, ...figures, Object.values(tilts).join("/"), wanted.length, text.length, enough].join(" "),
+    );
+    if (at === 12)
+      guide.solved({ pairs: [{ name: "3", used: false }], depthErrors: [], deviations: undefined } as never);
+    if (at % 6 === 5) said.push(text, wanted);
+  }
+  expect(said).toMatchInlineSnapshot(`
+    [
+      "taken 0.438 0.563 0.185 1/0/0/0 159 83 false",
+      "taken 0.500 0.563 0.252 1/0/1/0 159 83 false",
+      "taken 0.688 0.688 0.359 1/1/1/0 159 83 false",
+      "taken 0.750 0.688 0.407 1/2/1/0 136 83 false",
+      "taken 0.750 0.688 0.454 1/2/1/1 136 83 false",
+      "taken 0.813 0.750 0.522 1/2/2/1 78 83 false",
+      "taken: pair 6; hold it into the right side of the right image, its left side nearer",
+      "the right side of the right image, its left side nearer, its lower side nearer",
+      "taken 0.813 0.750 0.570 2/2/2/1 56 84 false",
+      "taken 0.813 0.750 0.586 2/2/3/1 56 84 false",
+      "taken 0.813 0.875 0.619 2/3/3/1 21 45 false",
+      "taken 0.813 0.875 0.635 2/4/3/1 21 46 false",
+      "taken 0.813 0.875 0.652 3/4/3/1 21 46 false",
+      "taken 0.813 0.875 0.700 4/4/3/2 26 53 false",
+      "taken: pair 12; show it in other places and distances",
+      "other places and distances",
+      "taken 0.875 0.938 0.717 4/4/4/2 26 53 false",
+      "known 0.875 0.938 0.700 4/3/4/2 26 57 false",
+      "taken 0.875 0.938 0.717 4/3/4/3 26 53 false",
+      "taken 0.875 0.938 0.733 4/3/4/3 26 53 false",
+      "taken 0.875 0.938 0.750 5/3/4/3 27 54 false",
+      "taken 0.875 0.938 0.750 5/4/4/3 27 54 false",
+      "taken: pair 16; show it in more tilt, near the cameras",
+      "more tilt, near the cameras",
+      "taken 0.875 0.938 0.750 5/4/4/4 27 54 false",
+      "taken 0.875 0.938 0.750 5/4/4/4 27 54 false",
+      "taken 0.938 1.000 0.750 5/4/4/4 27 54 false",
+      "taken 0.938 1.000 0.750 5/4/4/5 27 54 false",
+      "taken 1.000 1.000 0.750 5/4/5/5 27 54 false",
+      "taken 1.000 1.000 0.750 6/4/5/5 27 54 false",
+      "taken: pair 22; show it in more tilt, near the cameras",
+      "more tilt, near the cameras",
+    ]
+  `);
+});
+
 test("poses all over the image end it, with the calibration's own word that it is precise", async () => {
   const guide = new CaptureGuide(board, imageSize);
   const poses = createPoses(rig, board, 120, new Random(21), 0.7);

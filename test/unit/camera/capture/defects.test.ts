@@ -29,6 +29,7 @@ const sample = ({ data, strideBytes, format }: Image, x: number, y: number) =>
   sampleAt(data, y * strideBytes, x, sampleLayout(format));
 const samples = (image: Image) =>
   Array.from({ length: WIDTH * HEIGHT }, (_, i) => sample(image, i % WIDTH, Math.floor(i / WIDTH)));
+const rowOf = (y: number) => Array.from({ length: WIDTH }, (_, x): [number, number] => [x, y]);
 const repair = (image: Image, pixels: [number, number][]) =>
   new DefectRepair(pixels, image).apply(image.data);
 
@@ -61,6 +62,22 @@ describe("replaced in place", () => {
       repair(image, [[20, 5]]);
       expect(samples({ ...image, format: other })).toEqual(before);
     }
+  });
+
+  test.each<[string, PixelFormat, [number, number][], [x: number, y: number]]>([
+    ["the last column", "GREY", [[39, 3]], [38, 3]],
+    ["the last column of a mosaic", "BAYER_GBRG8", [[38, 3]], [36, 3]],
+    ["the second column of a mosaic", "BAYER_GBRG8", [[1, 3]], [3, 3]],
+    ["a defective row above the last one", "GREY", rowOf(10), [4, 9]],
+    ["the defective last row", "GREY", rowOf(11), [4, 10]],
+    ["a row below a defective one", "GREY", [...rowOf(1), ...rowOf(2)], [4, 0]],
+    ["a defective row of a mosaic", "BAYER_GBRG8", [...rowOf(1), ...rowOf(3)], [4, 5]],
+  ])("%s: taken from the nearest working pixel", (_, format, pixels, [x, y]) => {
+    const image = randomImage(format, new Random());
+    const before = samples(image);
+    repair(image, pixels);
+    const [column, row] = pixels.find(([at]) => at === 4) ?? pixels[0]!;
+    expect(sample(image, column, row)).toBe(before[y * WIDTH + x]);
   });
 
   test("neighbours that are defective too are passed over, in the end for the column; alone it stays", () => {
@@ -111,6 +128,34 @@ describe("found", () => {
       expect(darker.result()).toEqual([[9, 9]]);
     },
   );
+
+  test("24 grey levels beyond the second of its neighbours make a defect, above and below", () => {
+    const found = (value: number, neighbour: number) => {
+      const image = dark("GREY", [], 0);
+      image.data.fill(100);
+      image.data[5 * image.strideBytes + 9] = value;
+      image.data[6 * image.strideBytes + 9] = neighbour;
+      const finder = new DefectFinder();
+      finder.add(image);
+      return finder.result();
+    };
+    expect([123, 124, 77, 76].map((value) => found(value, 100).length)).toEqual([0, 1, 0, 1]);
+    expect(found(124, 124)).toEqual([
+      [9, 5],
+      [9, 6],
+    ]);
+    const size = 65;
+    const data = new Uint8Array(4 * size * size);
+    const finder = new DefectFinder();
+    for (let i = 0; i < MAX_DEFECTS; i++) data[4 * size * Math.floor(i / size) + 2 * (i % size)] = 200;
+    const dotted = { ...dark("GREY", [], 0), width: 2 * size, height: 2 * size, strideBytes: 2 * size, data };
+    finder.add(dotted);
+    expect(finder.result()).toHaveLength(MAX_DEFECTS);
+    const more = new DefectFinder();
+    data[4 * size * Math.floor(MAX_DEFECTS / size) + 2 * (MAX_DEFECTS % size)] = 200;
+    more.add(dotted);
+    expect(() => more.result()).toThrow(/at most 4096/);
+  });
 
   test("a pixel that stands out in some images only is none, and texture is an error", () => {
     const finder = new DefectFinder();

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The exposure control against a simulated sensor: delay, noise, a wrong idea of the gain, jumps of light.
+import type { CameraControls } from "v4l2-camera/parts";
 import { describe, expect, test } from "vitest";
 import type { RawImage } from "../../../../camera/frame.js";
 import { ExposureController, type ExposureLimits } from "../../../../camera/live/exposure.js";
-import { sampleHistogram } from "../../../../camera/live/histogram.js";
+import { ExposureLoop } from "../../../../camera/live/exposure-loop.js";
+import { sampleGreys, sampleHistogram } from "../../../../camera/live/histogram.js";
 import { Random } from "../../../doubles/random.js";
 
 const limits: ExposureLimits = {
@@ -124,6 +126,104 @@ describe("exposure control", () => {
   });
 });
 
+describe("one step of exposure control", () => {
+  const from = (greys: Record<number, number>) => {
+    const counts = new Uint32Array(256);
+    for (const [grey, count] of Object.entries(greys)) counts[Number(grey)] = count;
+    return counts;
+  };
+  // The light changes by min(105 / mean, 240 / highlight, 0.6 from 250 on), at most 4 times, to the power of 0.7.
+  test.each<[string, Record<number, number>, number | undefined]>([
+    ["nothing seen", {}, undefined],
+    ["the target", { 105: 9 }, undefined],
+    ["3 % off", { 102: 9 }, undefined],
+    ["5 % off", { 100: 9 }, 103],
+    ["dark", { 10: 9 }, 264],
+    ["bright", { 250: 9 }, 54],
+    ["glare", { 255: 1, 254: 1 }, 54],
+    ["a highlight that is right", { 60: 90, 245: 10 }, undefined],
+    ["a highlight with room", { 60: 90, 200: 10 }, 114],
+    ["a clipped highlight", { 60: 90, 250: 10 }, 70],
+    ["a highlight below clipping", { 60: 90, 249: 10 }, undefined],
+    ["a highlight of 5 %", { 60: 95, 250: 5 }, 133],
+    ["a highlight of more than 5 %", { 60: 949, 250: 51 }, 70],
+  ])("%s", (_, greys, exposure) => {
+    const controller = new ExposureController(limits, { exposure: 100, gain: 16 });
+    expect(controller.update(from(greys))).toEqual(
+      exposure === undefined ? undefined : { exposure, gain: 16 },
+    );
+    expect(Array.from({ length: 5 }, () => controller.waits())).toEqual(
+      [0, 1, 2, 3, 4].map((image) => exposure !== undefined && image < 4),
+    );
+  });
+
+  test("once settled, it begins again 12 % off; beyond the longest exposure it takes the least gain", () => {
+    const controller = new ExposureController(limits, { exposure: 100, gain: 16 });
+    expect([105, 95, 93, 100].map((grey) => controller.update(from({ [grey]: 1 }))?.exposure)).toEqual([
+      undefined,
+      undefined,
+      109,
+      113,
+    ]);
+    const long = new ExposureController(limits, { exposure: 9000, gain: 3 });
+    expect(long.setting).toEqual({ exposure: 2000, gain: 16 });
+    expect(long.update(from({ 50: 1 }))).toEqual({ exposure: 1992, gain: 27 });
+    expect(long.update(from({ 1: 1 }))).toEqual({ exposure: 1999, gain: 71 });
+    const shortest = new ExposureController(limits, { exposure: 1, gain: 16 });
+    expect(shortest.update(from({ 255: 1 }))).toBeUndefined();
+  });
+
+  test("the loop: a step of gain is its minimum or a fifteenth of its range, and both cameras get the same", () => {
+    const written: [string, number][] = [];
+    const camera = (controls: Record<string, [minimum: number, maximum: number, value: number]>) =>
+      ({
+        find: (name: string) => {
+          const found = controls[name];
+          return found && { writable: true, minimum: found[0], maximum: found[1], initial: found[0] };
+        },
+        read: (name: string) => controls[name]?.[2],
+        apply: (name: string, value: number) => written.push([name, value]),
+      }) as unknown as CameraControls;
+    const dark = {
+      data: new Uint8Array(64 * 48).fill(50),
+      width: 64,
+      height: 48,
+      strideBytes: 64,
+      format: "GREY" as const,
+      timestampNs: 0n,
+      sequence: 0,
+    };
+    const looked = (cameras: CameraControls[], mode: "auto" | "on" | "off" = "auto") => {
+      written.length = 0;
+      const loop = new ExposureLoop(cameras, mode);
+      for (let image = 0; image < 5; image++) loop.look(dark);
+      return loop.state.on ? [...written] : loop.state.reason;
+    };
+    const exposure: [number, number, number] = [0, 2000, 2000];
+    const stepped = { exposure, gain: [16, 255, 16] as [number, number, number] };
+    const ranged = { exposure_absolute: exposure, gain: [0, 150, 0] as [number, number, number] };
+    expect(looked([camera(stepped), camera(stepped)])).toEqual([
+      ["exposure", 1992],
+      ["gain", 27],
+      ["exposure", 1992],
+      ["gain", 27],
+    ]);
+    expect(looked([camera(ranged)])).toEqual([
+      ["exposure_absolute", 1978],
+      ["gain", 7],
+    ]);
+    expect(looked([camera({ exposure: [0, 9000, 2000] }), camera(stepped)])).toEqual([
+      ["exposure", 3362],
+      ["exposure", 3362],
+    ]);
+    expect(looked([camera({ ...stepped, autogain: [0, 1, 1] })])).toMatch(/has its own \(autogain\)/);
+    expect(looked([camera({ ...stepped, autogain: [0, 1, 1] })], "on")).toHaveLength(2);
+    expect(looked([camera(stepped)], "off")).toBe("switched off");
+    expect(looked([camera({ gain: [0, 1, 1] })])).toMatch(/no exposure time/);
+    expect(looked([camera(stepped), camera(ranged)])).toMatch(/only one camera/);
+  });
+});
+
 describe("histogram", () => {
   const image = (
     format: RawImage["format"],
@@ -140,6 +240,14 @@ describe("histogram", () => {
     const used = [...counts.entries()].filter(([, count]) => count > 0);
     return used.map(([grey]) => grey);
   };
+
+  test("every 15th sample of every 15th row, row by row", () => {
+    const raw = image("GREY", 70, (data) => {
+      for (let at = 0; at < data.length; at++) data[at] = (at % 70) + Math.floor(at / 70);
+    });
+    const expected = [0, 15, 30, 45].flatMap((y) => [0, 15, 30, 45, 60].map((x) => x + y));
+    expect([...sampleGreys(raw)]).toEqual(expected);
+  });
 
   test("reads the brightness of every layout, and padding never", () => {
     const rows = (bytes: number[]) => (data: Uint8Array) => {

@@ -6,6 +6,13 @@ import { describe, expect, test } from "vitest";
 import type { PixelFormat, RawImage } from "../../../../camera/frame.js";
 import { chooseFormat, formatsToMeasure } from "../../../../camera/live/choose.js";
 import type { DecodingCosts } from "../../../../camera/live/decoding-costs.js";
+import {
+  frameSize,
+  isSecond,
+  parseMargins,
+  sizeWords,
+  titleSize,
+} from "../../../../camera/live/pair-layout.js";
 import { parseControls } from "../../../../camera/live/requested-controls.js";
 import { toGrey } from "../../../../camera/recordings/still.js";
 
@@ -336,6 +343,40 @@ describe("stills", () => {
       return y % 2 === 0 ? (x % 2 === 0 ? red : green) : x % 2 === 0 ? green : blue;
     });
     expect(new Set(toGrey(raw("BAYER_RGGB8", mosaic, 6, 6, 6)).data)).toEqual(new Set([110]));
+  });
+});
+
+describe("frames of two images", () => {
+  const image = { width: 640, height: 400 };
+  test.each([
+    ["leftRight", { width: 1292, height: 406 }, "right"],
+    ["rightLeft", { width: 1292, height: 406 }, "left"],
+    ["topBottom", { width: 652, height: 806 }, "right"],
+    ["bottomTop", { width: 652, height: 806 }, "left"],
+    ["interleaved", { width: 652, height: 406 }, undefined],
+  ] as const)("%s: the frame, and the side whose image is second", (layout, size, second) => {
+    expect(frameSize(image, layout, { left: 2, top: 4, right: 10, bottom: 2 })).toEqual(size);
+    const plain = frameSize(image, layout);
+    expect([size.width - plain.width, size.height - plain.height]).toEqual([12, 6]);
+    expect(["left" as const, "right" as const].filter((side) => isSecond(layout, side))).toEqual(
+      second === undefined ? [] : [second],
+    );
+  });
+
+  test("margins begin at even places", () => {
+    expect(parseMargins("48,2,841,7")).toEqual({ left: 48, top: 2, right: 841, bottom: 7 });
+    for (const text of ["1,2,0,0", "2,1,0,0", "2,2,0", "2,2,0,123456", "a,2,0,0"])
+      expect(() => parseMargins(text), text).toThrow(expect.objectContaining({ code: "CONFIG_INVALID" }));
+  });
+
+  test("sizes in words", () => {
+    expect(titleSize(image, undefined)).toBe("640x400 each");
+    expect(titleSize(image, image)).toBe("640x400");
+    for (const frame of [
+      { width: 1280, height: 400 },
+      { width: 640, height: 800 },
+    ])
+      expect(sizeWords(frame, image)).toBe(`${frame.width}x${frame.height} (two images of 640x400)`);
   });
 });
 

@@ -40,3 +40,18 @@ test("a deviation that returns is reported again", () => {
   watch.reset();
   expect(feed(watch, 60, 300, times[2])).toHaveLength(1);
 });
+
+test("120 steps make a measurement, and 10 % off is the limit in both directions", () => {
+  expect(feed(new RateWatch("c", 30), 20, 120)).toEqual([]);
+  expect(feed(new RateWatch("c", 30), 20, 121)).toHaveLength(1);
+  const warned = [26.9, 27.1, 32.9, 33.1].map((hz) => feed(new RateWatch("c", 30), hz, 130).length);
+  expect(warned).toEqual([1, 0, 0, 1]);
+  const halved = [13.4, 13.6, 16.4, 16.6].map((hz) =>
+    /pulses/.test(feed(new RateWatch("c", 30), hz, 130)[0]!),
+  );
+  expect(halved).toEqual([false, true, true, false]);
+  // A step that goes back counts nothing.
+  const watch = new RateWatch("c", 30);
+  expect(feed(watch, 20, 120)).toEqual([]);
+  expect([watch.add(0, 0), watch.add(0.05e9, 0)]).toEqual([undefined, expect.stringContaining("20 Hz")]);
+});

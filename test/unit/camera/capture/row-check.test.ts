@@ -3,6 +3,7 @@
 import { expect, test } from "vitest";
 import { RowCheck, rowShift } from "../../../../camera/live/row-check.js";
 import type { PixelFormat } from "../../../../core/index.js";
+import { Random } from "../../../doubles/random.js";
 import { createTexture } from "../../../doubles/texture.js";
 
 /** An image whose rows are `realBytes` apart; the driver reports `reportedBytes`. */
@@ -48,4 +49,37 @@ test("two images in turn make one warning with both row lengths", () => {
   expect(Array.from({ length: 200 }, () => straight.add(inPlace)).every((text) => text === undefined)).toBe(
     true,
   );
+});
+
+test.each([
+  [323, undefined],
+  [324, 4],
+  [317, undefined],
+  [316, -4],
+])("rows that are %i bytes long in memory and 320 by the driver: a shift of %s", (real, shift) => {
+  expect(rowShift(image("GREY", real, 320, 1))).toBe(shift);
+});
+
+test("noise is no shift, 127 columns or 31 rows are too few, and faint texture is none", () => {
+  const sheared = image("GREY", 336, 320, 1);
+  const random = new Random(3);
+  expect(rowShift({ ...sheared, data: sheared.data.map(() => random.whole(0, 255)) })).toBeUndefined();
+  expect([128, 127].map((width) => rowShift({ ...sheared, width }))).toEqual([16, undefined]);
+  expect([32, 31].map((height) => rowShift({ ...sheared, height }))).toEqual([16, undefined]);
+  const faint = (part: number) => sheared.data.map((value) => 100 + value / part);
+  expect([2, 40].map((part) => rowShift({ ...sheared, data: faint(part) }))).toEqual([16, undefined]);
+});
+
+test("the first image, the 16th and the 61st are looked at", () => {
+  const [sheared, straight] = [image("GREY", 336, 320, 1), image("GREY", 320, 320, 1)];
+  const warnedAt = (isStraight: (number: number) => boolean) => {
+    const check = new RowCheck("/dev/video0");
+    return Array.from({ length: 70 }, (_, number) =>
+      check.add(isStraight(number) ? straight : sheared) === undefined ? [] : [number],
+    ).flat();
+  };
+  expect(warnedAt(() => false)).toEqual([15]);
+  expect(warnedAt((number) => number === 0)).toEqual([60]);
+  expect(warnedAt((number) => number === 15)).toEqual([]);
+  expect(warnedAt((number) => ![0, 15].includes(number))).toEqual([15]);
 });

@@ -47,3 +47,21 @@ describe("skew warning", () => {
     expect(warned(feed(119, 31))[0]).toMatch(/^21 %/);
   });
 });
+
+test("150 pairs and losses are judged together: a quarter of the period, a fifth without a partner", () => {
+  const watched = (pairs: number, skewNs: number, unmatched: number) => {
+    const watch = new SkewWatch({ maxSkewMs: undefined, rephase: true });
+    const found = [
+      ...Array.from({ length: unmatched }, () => watch.addUnmatched(40e6)),
+      ...Array.from({ length: pairs }, (_, at) => watch.addPair(at % 2 === 0 ? skewNs : -skewNs, 40e6)),
+    ];
+    return found.flatMap((text, at) => (text === undefined ? [] : [[at, /[\d.]+/.exec(text)![0]]]));
+  };
+  expect(watched(149, 11e6, 0)).toEqual([]);
+  expect(watched(150, 11e6, 0)).toEqual([[149, "11.0"]]);
+  expect(watched(150, 10e6, 0)).toEqual([]);
+  expect(watched(150, 10.1e6, 0)).toEqual([[149, "10.1"]]);
+  expect(watched(120, 0, 30)).toEqual([]);
+  expect(watched(119, 0, 31)).toEqual([[149, "21"]]);
+  expect(watched(0, 0, 150)).toEqual([[149, "100"]]);
+});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Command lines as words.
 import { expect, test } from "vitest";
+import { LastLine } from "../../../../camera/command/process.js";
 import { splitCommand } from "../../../../camera/index.js";
 
 test.each([
@@ -31,4 +32,20 @@ test.each([
   expect(() => splitCommand(command)).toThrowError(
     expect.objectContaining({ code: "CONFIG_INVALID", message: expect.stringContaining(text) }),
   );
+});
+
+test("the last line on stderr that has text, of at most 300 characters, however the bytes are cut", () => {
+  const last = (...pieces: string[]) => {
+    const line = new LastLine();
+    for (const piece of pieces) line.add(Buffer.from(piece));
+    return line.text;
+  };
+  expect(last()).toBeUndefined();
+  expect(last(" \n\r\n ")).toBeUndefined();
+  expect(last("one\ntwo")).toBe("two");
+  expect(last("one\ntwo\n  \n")).toBe("two");
+  expect(last("frame 1\rframe 2\r", "fra", "me 3\r")).toBe("frame 3");
+  expect(last("one\n", "tw", "o \n", "   ")).toBe("two");
+  expect(last(`${"a".repeat(301)}\n`)).toBe("a".repeat(300));
+  expect(last("b".repeat(301))).toBe("b".repeat(300));
 });

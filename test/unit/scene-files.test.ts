@@ -41,7 +41,7 @@ test("a rectified scene is a data set for eval: truth, masks, sizes and numbers 
   expect(right.data.every((value) => value > 1 && value < 32)).toBe(true);
 });
 
-test("the descriptions of a scene: every field, and what is left out", async () => {
+test("the descriptions of a scene have every field, and none of a part that was not asked for", async () => {
   const [width, height] = [320, 240];
   const done: number[] = [];
   const both = join(folder, "both");

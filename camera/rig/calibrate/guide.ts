@@ -240,7 +240,8 @@ export class CaptureGuide {
     if (place !== undefined && tilt !== undefined) return `hold it into ${place}, ${tilt}`;
     if (place !== undefined) return `hold it into ${place}`;
     if (tilt !== undefined) return `tilt it, ${tilt}`;
-    return wanted.length > 0 ? `show it in ${wanted[0]}` : "this is enough";
+    if (wanted.length === 0) return "this is enough";
+    return `show it ${wanted[0]!.startsWith("more") ? "with" : "in"} ${wanted[0]}`;
   }
 
   #boardTilt(pair: SeenPair): Tilt | undefined {

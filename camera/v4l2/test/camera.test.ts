@@ -71,6 +71,112 @@ describe("native capture", () => {
     expect(fake.state(PATH).opens).toBe(0);
   });
 
+  test("describes every field of a format, and of a control of each kind", async () => {
+    const ranged = { minimum: 0, maximum: 7, value: 3 };
+    fake.plugIn({
+      path: PATH,
+      card: "Card",
+      driver: "driver",
+      bus: "usb-1",
+      formats: [{ fourcc: "Y16 ", width: 64, height: 48, ratesHz: [12, 30] }],
+      controls: [
+        { id: 0x980901, name: "Plain", minimum: -9, maximum: 9, step: 3, value: 6 },
+        { id: 0x980902, name: "Switch", type: 2, minimum: 0, maximum: 1, value: 1 },
+        {
+          id: 0x980903,
+          name: "Menu",
+          type: 3,
+          ...ranged,
+          maximum: 2,
+          value: 1,
+          menu: ["a", "", "c"],
+          flags: 0x10,
+        },
+        { id: 0x980904, name: "Button", type: 4, minimum: 0, maximum: 0, value: 0 },
+        { id: 0x980905, name: "Wide", type: 5, minimum: 0, maximum: 2 ** 40, value: 2 ** 33, flags: 0x4 },
+        { id: 0x980906, name: "Text", type: 7, ...ranged },
+        { id: 0x980907, name: "Mask", type: 8, ...ranged, flags: 0x40 },
+        { id: 0x980908, name: "Disabled", ...ranged, flags: 0x1 },
+      ],
+    });
+    const control = {
+      readable: true,
+      writable: true,
+      inactive: false,
+      wide: false,
+      minimum: 0,
+      step: 1,
+      menu: [],
+    };
+    expect(await video.describe(PATH, fake.system)).toEqual({
+      path: PATH,
+      driver: "driver",
+      card: "Card",
+      bus: "usb-1",
+      captures: true,
+      streams: true,
+      multiPlanar: false,
+      formats: [
+        {
+          fourcc: "Y16 ",
+          description: expect.any(String),
+          compressed: false,
+          emulated: false,
+          sizes: [
+            {
+              minWidth: 64,
+              maxWidth: 64,
+              stepWidth: 1,
+              minHeight: 48,
+              maxHeight: 48,
+              stepHeight: 1,
+              ratesHz: [12, 30],
+              rateRange: false,
+            },
+          ],
+        },
+      ],
+      controls: [
+        {
+          ...control,
+          id: 0x980901,
+          name: "Plain",
+          kind: "integer",
+          minimum: -9,
+          maximum: 9,
+          step: 3,
+          initial: 6,
+        },
+        { ...control, id: 0x980902, name: "Switch", kind: "boolean", maximum: 1, initial: 1 },
+        {
+          ...control,
+          id: 0x980903,
+          name: "Menu",
+          kind: "menu",
+          inactive: true,
+          maximum: 2,
+          initial: 1,
+          menu: [
+            { value: 0, name: "a" },
+            { value: 2, name: "c" },
+          ],
+        },
+        { ...control, id: 0x980904, name: "Button", kind: "button", readable: false, maximum: 0, initial: 0 },
+        {
+          ...control,
+          id: 0x980905,
+          name: "Wide",
+          kind: "integer",
+          wide: true,
+          writable: false,
+          maximum: 2 ** 40,
+          initial: 2 ** 33,
+        },
+        { ...control, id: 0x980907, name: "Mask", kind: "bitmask", readable: false, maximum: 7, initial: 3 },
+      ],
+    });
+  });
+
   test("a node without video, by its own capabilities and not by the whole device's", async () => {
     fake.plugIn({ path: PATH, metadataOnly: true });
     expect(await video.describe(PATH, fake.system)).toMatchObject({ captures: false, formats: [] });

@@ -31,6 +31,8 @@ enum Buffer {
   kHalfRightRgb,
   kDenoisedLeft,
   kDenoisedRight,
+  kAveragedLeft,
+  kAveragedRight,
   kLimit,
   kDisparityA,
   kDisparityB,
@@ -137,6 +139,8 @@ class Chain {
       case kHalfRightRgb: return colours(1, halves, matched);
       case kDenoisedLeft:
       case kDenoisedRight: return runs(kDenoiseStage) ? matched : 0;
+      case kAveragedLeft:
+      case kAveragedRight: return runs(kAverageStage) ? matched : 0;
       case kLimit: return static_cast<size_t>(blockColumnCount(width_)) * static_cast<size_t>(blockRowCount(height_));
       case kDisparityA:
       case kDisparityB: return used_[buffer] ? matched * sizeof(int16_t) : 0;
@@ -183,8 +187,10 @@ class Chain {
       images.matched.rgb[side] =
           p_.halfResolution ? packed<Rgb8>(of(kHalfLeftRgb), Scale::kMatched) : images.window.rgb[side];
       uint8_t* const denoised = memory.denoised ? of(kDenoisedLeft) : nullptr;
-      images.matcherGrey[side] =
+      images.denoisedGrey[side] =
           denoised != nullptr ? packed<uint8_t>(denoised, Scale::kMatched) : images.matched.grey[side];
+      images.matcherGrey[side] = of(kAveragedLeft) != nullptr ? packed<uint8_t>(of(kAveragedLeft), Scale::kMatched)
+                                                              : images.denoisedGrey[side];
     }
     images.limit = packedView(memory.buffers[kLimit], blockColumnCount(width_), blockRowCount(height_));
     images.disparityIn = view<int16_t>(step.disparityIn, memory);

@@ -642,6 +642,18 @@ export const STAGE_FACTS = [
     ],
   },
   {
+    name: "average",
+    settings: [
+      {
+        key: "match.average",
+        kind: "flag",
+        default: false,
+        description:
+          "Averages both images over the last frames before matching, except where something moves. Turn it on for a still camera in low light. Results then depend on earlier frames.",
+      },
+    ],
+  },
+  {
     name: "match",
     settings: [
       {

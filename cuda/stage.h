@@ -106,7 +106,8 @@ struct EncodedBody {
 struct StageImages {
   const uint8_t* captured[2] = {};
   StereoImages whole, window, matched;  ///< the rectified pair; its part that is matched; the images that are matched
-  ImageView<uint8_t> matcherGrey[2];    ///< what the matcher compares: matched.grey, or its denoised version
+  ImageView<uint8_t> denoisedGrey[2];   ///< matched.grey, or its denoised version
+  ImageView<uint8_t> matcherGrey[2];    ///< what the matcher compares: denoisedGrey, or the average over time
   ImageView<uint8_t> limit;             ///< the largest confidence allowed, per block (blocks.h)
   ImageView<int16_t> disparityIn, disparityOut;  ///< 1/16 px; the same memory where the stage works in place
   ImageView<uint8_t> confidenceIn, confidenceOut;

@@ -7,6 +7,7 @@
   STAGE(rectify, Rectify)                   \
   STAGE(half, Half)                         \
   STAGE(denoise, Denoise)                   \
+  STAGE(average, Average)                   \
   STAGE(match, Match)                       \
   STAGE(speckle, Speckle)                   \
   STAGE(ambiguity, Ambiguity)               \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures flicker and errors of the disparity with and without the temporal filter:
-//   node bench/accuracy/flicker.mjs [--set key=value]... [--machine NAME] [--load REMARK] [--out FILE]
-// Still pairs are those of the research sets (DEPTHWATT_DATA) with new noise of sigma 2 in every frame. The moving sequence is the
-// synthetic scene, which has a ground truth in every frame, with its sensor noise and with additional noise of sigma 2.
+// Measures flicker and errors of the disparity with and without averages over time, of images and of disparities:
+//   node bench/accuracy/flicker.mjs [--sigma N]... [--scene NAME]... [--set key=value]... [--machine NAME] [--load REMARK] [--out FILE]
+// Still pairs are those of the research sets (DEPTHWATT_DATA) with new noise in every frame, of sigma 2 or as given. The moving sequence
+// is the synthetic scene, which has a ground truth in every frame, with its sensor noise and with additional noise.
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { SceneRenderer, sceneView } from "../../dist/camera/index.js";
@@ -17,17 +17,28 @@ import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
 import { noisy } from "./perturbed.mjs";
 
 const { values } = scriptArguments({
-  options: { set: { type: "string", multiple: true, default: [] }, ...RESULT_OPTIONS },
+  options: {
+    sigma: { type: "string", multiple: true, default: ["2"] },
+    scene: { type: "string", multiple: true },
+    set: { type: "string", multiple: true, default: [] },
+    ...RESULT_OPTIONS,
+  },
 });
-const SIGMA = 2;
+const SIGMAS = values.sigma.map(Number);
+const FORMS = {
+  off: [],
+  temporal: ["refine.temporal=true"],
+  average: ["match.average=true"],
+  both: ["refine.temporal=true", "match.average=true"],
+};
 const [SETTLING, FRAMES] = [4, 20];
 const MOVING_FRAMES = 24;
 
 const withNoise = (image, sigma, seed) => (sigma > 0 ? noisy(image, sigma, seed) : image);
 
 /** Disparities of a sequence, 1/16 px, one image per frame. */
-async function computed(pairs, { width, height, numDisparities }, temporal) {
-  const { config } = loadConfig({ set: [...values.set, `refine.temporal=${temporal}`] });
+async function computed(pairs, { width, height, numDisparities }, settings) {
+  const { config } = loadConfig({ set: [...values.set, ...settings] });
   const engine = createEngine(engineOptionsFor(config, width, height, numDisparities));
   const images = [];
   for (const { left, right } of pairs) {
@@ -70,20 +81,20 @@ function deviations(images) {
 
 const rounded = (value) => Number(value.toFixed(3));
 
-async function stillRow(scene) {
+async function stillRow(scene, sigma) {
   const pairs = Array.from({ length: SETTLING + FRAMES }, (_, frame) => ({
-    left: withNoise(scene.left, SIGMA, 2 * frame + 1),
-    right: withNoise(scene.right, SIGMA, 2 * frame + 2),
+    left: withNoise(scene.left, sigma, 2 * frame + 1),
+    right: withNoise(scene.right, sigma, 2 * frame + 2),
   }));
   const row = {
     kind: "measured",
-    what: `still pair, new noise of sigma ${SIGMA} in every frame`,
+    what: `still pair, new noise of sigma ${sigma} in every frame`,
     scene: scene.name,
   };
-  for (const temporal of [false, true]) {
-    const images = (await computed(pairs, scene, temporal)).slice(SETTLING);
+  for (const [form, settings] of Object.entries(FORMS)) {
+    const images = (await computed(pairs, scene, settings)).slice(SETTLING);
     const spread = deviations(images);
-    row[temporal ? "temporal" : "off"] = {
+    row[form] = {
       medianDeviationPx: rounded(quantile(spread, 0.5)),
       meanDeviationPx: rounded(mean(spread)),
       p90DeviationPx: rounded(quantile(spread, 0.9)),
@@ -122,9 +133,9 @@ async function movingRow(sigma) {
     what: `synthetic scene, moving things, sigma ${sigma} more`,
     scene: "synthetic",
   };
-  for (const temporal of [false, true]) {
-    const images = (await computed(pairs, scene, temporal)).slice(SETTLING);
-    row[temporal ? "temporal" : "off"] = {
+  for (const [form, settings] of Object.entries(FORMS)) {
+    const images = (await computed(pairs, scene, settings)).slice(SETTLING);
+    row[form] = {
       badPercent: rounded(badPercent(images, truths.slice(SETTLING), 1)),
       badPercentMoved: rounded(badPercent(images, truths.slice(SETTLING), 1, moved.slice(SETTLING))),
     };
@@ -133,17 +144,20 @@ async function movingRow(sigma) {
   return row;
 }
 
-const rows = [await movingRow(0), await movingRow(SIGMA)];
+const rows = [];
+for (const sigma of values.scene === undefined ? [0, ...SIGMAS] : []) rows.push(await movingRow(sigma));
 const data = process.env.DEPTHWATT_DATA;
 for (const name of data && existsSync(data) ? readdirSync(data).sort() : []) {
   if (!existsSync(join(data, name, "dataset.json"))) continue;
   for (const entry of await readDataset(join(data, name))) {
+    if (values.scene?.includes(entry.name) === false) continue;
     const scene = await readScene(entry);
-    if (scene.format === undefined || scene.format === "GREY") rows.push(await stillRow(scene));
+    if (scene.format !== undefined && scene.format !== "GREY") continue;
+    for (const sigma of SIGMAS) rows.push(await stillRow(scene, sigma));
   }
 }
-for (const { scene, what, off, temporal } of rows)
-  console.log(
-    `${scene.padEnd(14)} ${what}\n  off      ${JSON.stringify(off)}\n  temporal ${JSON.stringify(temporal)}`,
-  );
-writeResult("flicker", values, { what: "flicker and errors with refine.temporal", rows });
+for (const { scene, what, ...forms } of rows) {
+  console.log(`${scene.padEnd(14)} ${what}`);
+  for (const form of Object.keys(FORMS)) console.log(`  ${form.padEnd(8)} ${JSON.stringify(forms[form])}`);
+}
+writeResult("flicker", values, { what: "flicker and errors with refine.temporal and match.average", rows });

@@ -18,7 +18,6 @@
 #include "../match/cost/two_gradient_census/two_gradient_census_gpu.h"
 #include "../match/cost/wide_census/wide_census_gpu.h"
 #include "../output/depth/depth_gpu.h"
-#include "../prepare/denoise/denoise_gpu.h"
 #include "../prepare/half/half_gpu.h"
 #include "../rectify/rectify_gpu.h"
 #include "../refine/median/median_gpu.h"
@@ -30,6 +29,7 @@
 #include "twins_exponential.h"
 #include "twins_floor.h"
 #include "twins_points.h"
+#include "twins_prepare.h"
 #include "twins_registration.h"
 #include "twins_refine.h"
 #include "twins_rvl.h"
@@ -83,33 +83,6 @@ void checkCensus(const Case& c, const std::vector<uint8_t>& left, const std::vec
     twoGradientCensusReference(packedView(images[side]->data(), c.width, c.height),
                                packedView(expected.data(), c.width, c.height));
     expectSame(expected, fetched(out[side]), c.width, "two-gradient census " + c.name);
-  }
-}
-
-/// Checks the noise filter: off, and at the smallest, a random and the largest range.
-void checkSmooth(Random& random, const Case& c, const std::vector<uint8_t>& left, const std::vector<uint8_t>& right) {
-  const std::vector<uint8_t>* images[2] = {&left, &right};
-  DeviceBuffer<uint8_t> in[2], out[2];
-  DeviceBuffer<int32_t> range;
-  for (int side = 0; side < 2; ++side) {
-    upload(in[side], *images[side]);
-    require(out[side].allocate(left.size()), "smooth");
-  }
-  for (const int32_t wide : {0, 1, random.whole(2, kMaxSmoothRange - 1), kMaxSmoothRange}) {
-    upload(range, std::vector<int32_t>(1, wide));
-    require(gpu::smooth(range.get(), in[0].get(), in[1].get(), out[0].get(), out[1].get(), c.width, c.height, nullptr),
-            "smooth");
-    for (int side = 0; side < 2; ++side) {
-      std::vector<uint8_t> expected(*images[side]);
-      if (wide > 0) {
-        const ImageView<const uint8_t> image = packedView(images[side]->data(), c.width, c.height);
-        std::vector<uint8_t> guide(image.width * image.height);
-        smoothReference(image, packedView(guide.data(), c.width, c.height));
-        bilateralReference(image, packedView(guide.data(), c.width, c.height).asConst(), wide,
-                           packedView(expected.data(), c.width, c.height));
-      }
-      expectSame(expected, fetched(out[side]), c.width, "smooth " + c.name);
-    }
   }
 }
 
@@ -370,6 +343,7 @@ int main(int argc, char** argv) {
       }
     }
     checkSmooth(random, c, left, right);
+    checkAverage(random, c, left, right);
     checkCensus(c, left, right);
     checkRefinement(random, c, left, random.whole(0, kDisparityKinds - 1));
     checkHalfAndUpscale(random, c, left);

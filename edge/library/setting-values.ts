@@ -154,6 +154,8 @@ export interface SettingValues {
   "match.halfResolution"?: "auto" | boolean | undefined;
   /** Denoises both images before matching, by the estimated noise level. auto: only between 2.75 and 16 grey levels. (default auto) */
   "match.denoise"?: "auto" | "off" | "on" | undefined;
+  /** Averages both images over the last frames before matching, except where something moves. Turn it on for a still camera in low light. Results then depend on earlier frames. (default false) */
+  "match.average"?: boolean | undefined;
   /** Smallest disparity searched. Raise it to ignore distant objects. (px, default 0) */
   "match.minDisparity"?: number | undefined;
   /** Number of disparities searched, from minDisparity on. More of them see nearer objects; time grows in proportion. (px, default 64) */

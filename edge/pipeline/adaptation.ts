@@ -29,10 +29,14 @@ export interface AdaptationFigures {
 export const adaptationOptions = ({
   rectify,
   match,
-}: Pick<Config, "rectify" | "match">): Pick<EngineOptions, "verticalOffset" | "blackLevel" | "denoise"> => ({
+}: Pick<Config, "rectify" | "match">): Pick<
+  EngineOptions,
+  "verticalOffset" | "blackLevel" | "denoise" | "average"
+> => ({
   verticalOffset: rectify.verticalOffset,
   blackLevel: rectify.blackLevel,
   denoise: match.denoise,
+  average: match.average,
 });
 
 /** Returns the message for a rig whose vertical offset exceeds the search; undefined otherwise. */

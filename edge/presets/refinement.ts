@@ -5,8 +5,8 @@ import { type ParameterValue, sectionDefaults } from "../../cuda/index.js";
 
 type RefineKeys = Readonly<Record<string, ParameterValue>>;
 
-/** The defaults of every refine.* setting. */
-export const REFINED: RefineKeys = sectionDefaults("refine");
+/** The defaults of every refine.* setting, and images that are matched one by one. */
+export const REFINED: RefineKeys = { ...sectionDefaults("refine"), "match.average": false };
 
 /** Off, because whole disparities step by more than speckleRange on every slope, which leaves speckles. */
 export const WITHOUT_SPECKLE_FILTER: RefineKeys = { ...REFINED, "refine.speckleSize": 0 };

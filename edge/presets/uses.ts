@@ -89,7 +89,7 @@ export const USE_PRESETS: Readonly<Record<string, Preset>> = {
       "for a camera that does not move: averages over time where nothing moves, a fifth of the flicker",
     source: "measured on the research data (decision 0039)",
     figures: [],
-    settings: { ...BALANCED, "refine.temporal": true },
+    settings: { ...BALANCED, "refine.temporal": true, "match.average": true },
   },
   "quality-unfilled": {
     summary: "quality for maps with holes: larger penalties, pixels without a match stay empty",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a noisy, low-contrast sequence with one moving object through an engine with the temporal filter. Plain JavaScript, because the
+// Runs a noisy, low-contrast sequence with one moving object through an engine that averages over time. Plain JavaScript, because the
 // GPU check imports it too.
 import { createHash } from "node:crypto";
 import { smallEngine } from "./small-engine.mjs";
@@ -45,7 +45,7 @@ export function steadyPairs() {
  * @param {typeof import("../../cuda/index.js").createEngine} open
  * @param {object} changes of the engine's options
  */
-export async function steadyFrames(open, changes) {
+export async function steadyFrames(open, changes, pairs = steadyPairs()) {
   const base = smallEngine(WIDTH, HEIGHT, { slots: 4, threads: 1 });
   const engine = open({
     ...base,
@@ -56,7 +56,6 @@ export async function steadyFrames(open, changes) {
   const disparities = [];
   const hashes = [];
   try {
-    const pairs = steadyPairs();
     for (let first = 0; first < FRAMES; first += 4) {
       await Promise.all(
         [0, 1, 2, 3].map(

@@ -181,6 +181,8 @@ for (const [name, engineCase] of Object.entries(engineCases)) {
 for (const [name, changes] of [
   ["averaged over time", {}],
   ["averaged over time, confidence limited", { refine: { temporal: true, minConfidence: 0.9 } }],
+  ["averaged over time, images too", { average: true }],
+  ["filtered images averaged over time", { average: true, denoise: "on", refine: { temporal: false } }],
   [
     "averaged over time in a region at half resolution",
     { region: { x: 30, y: 10, width: 100, height: 70 }, match: { halfResolution: true } },

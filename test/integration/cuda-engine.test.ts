@@ -338,17 +338,17 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
       expect(new Set(got.hashes).size).toBe(4);
     });
 
+    const part = { region: { x: 30, y: 10, width: 100, height: 70 }, match: { halfResolution: true } };
     test.each([
-      ["", {}],
-      [
-        " in a region at half resolution",
-        { region: { x: 30, y: 10, width: 100, height: 70 }, match: { halfResolution: true } },
-      ],
-    ])("and averages over time, two frames in work%s", async (_, changes) => {
+      ["", "temporal", {}],
+      [" in a region at half resolution", "temporal", part],
+      [" of filtered images", "average", { average: true, denoise: "on" }],
+      [" of images in a region at half resolution", "average", { ...part, average: true }],
+    ])("and averages over time, two frames in work%s", async (_, stage, changes) => {
       const expected = await steadyFrames(createEngine, { ...changes, backend: "cpu" });
       const got = await steadyFrames(createEngine, { ...changes, backend: "cuda" });
       expect(got.hashes).toEqual(expected.hashes);
-      const repeatStage = { stage: "temporal", times: 3 };
+      const repeatStage = { stage, times: 3 };
       const often = await steadyFrames(createEngine, { ...changes, backend: "cuda", repeatStage });
       expect(often.hashes).toEqual(expected.hashes);
     });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The temporal filter in the engine equals the reference applied to unfiltered frames, bit for bit, on every instruction set. Frames that
-// do not follow reset it, and measuring a stage does not change the result.
+// Averages over time in the engine equal their references applied frame by frame, bit for bit, on every instruction set. Frames that do not
+// follow reset them, and measuring a stage does not change the result.
 import { describe, expect, test } from "vitest";
 import { createEngine, type EngineOptions } from "../../cuda/index.js";
 import { expectSameImage, native, variants } from "../doubles/stages.js";
@@ -80,5 +80,54 @@ describe("mean over time in the engine", () => {
     const { hashes } = await steadyFrames(createEngine, { backend: "cpu", ...off });
     const unsaid = await steadyFrames(createEngine, { backend: "cpu", refine: { temporal: undefined } });
     expect(unsaid.hashes).toEqual(hashes);
+  });
+});
+
+/** Applies the definition of the average to both images of each pair. */
+function averagedPairs() {
+  const average = native.stages.average as unknown as (call: object) => string;
+  const states: Record<string, Int16Array> = {};
+  return steadyPairs().map((pair, frame) => {
+    const { width, height } = pair;
+    const of = (side: "left" | "right") => {
+      const image = pair[side];
+      const before = frame === FORGOTTEN_BEFORE ? undefined : states[side];
+      const call = { variant: "reference", width, height, image, filtered: image, limit: 216 };
+      const [after, averaged] = [new Int16Array(width * height), new Uint8Array(width * height)];
+      average({ ...call, before: before ?? new Int16Array(width * height), after, averaged });
+      states[side] = after;
+      return averaged;
+    };
+    return { width, height, left: of("left"), right: of("right") };
+  });
+}
+
+describe("images averaged over time in the engine", () => {
+  test.each(variants)("%s: the disparities are those of the averaged pairs", async (instructionSet) => {
+    const changes = { backend: "cpu", instructionSet, ...off } as const;
+    const expected = await steadyFrames(createEngine, changes, averagedPairs());
+    const got = await steadyFrames(createEngine, { ...changes, average: true });
+    const { width } = steadyPairs()[0]!;
+    for (const [frame, disparities] of expected.disparities.entries())
+      expectSameImage(got.disparities[frame]!, disparities, width, `frame ${frame}`);
+    const raw = await steadyFrames(createEngine, changes);
+    expect(got.hashes).not.toEqual(raw.hashes);
+    const first = [0, FORGOTTEN_BEFORE];
+    expect(first.map((frame) => got.hashes[frame])).toEqual(first.map((frame) => raw.hashes[frame]));
+  });
+
+  test("the noise filter shows where nothing is averaged yet, and not elsewhere", async () => {
+    const both = { backend: "cpu", average: true, denoise: "on", ...off } as const;
+    const averaged = await steadyFrames(createEngine, both);
+    const filtered = await steadyFrames(createEngine, { ...both, average: false });
+    expect(averaged.hashes[0]).toEqual(filtered.hashes[0]);
+    expect(averaged.hashes[8]).not.toEqual(filtered.hashes[8]);
+  });
+
+  test("repeated to be measured, the results stay what they were", async () => {
+    const once = await steadyFrames(createEngine, { backend: "cpu", average: true });
+    const repeatStage = { stage: "average", times: 3 } as const;
+    const often = await steadyFrames(createEngine, { backend: "cpu", average: true, repeatStage });
+    expect(often.hashes).toEqual(once.hashes);
   });
 });

@@ -24,9 +24,9 @@ export type NativeStages = Record<string, (...parameters: never[]) => unknown>;
 /** EngineOptions as the addon reads them: settings of stages as SECTION.NAME, the repeated stage as its index in STAGE_NAMES. */
 export type NativeOptions = Omit<
   EngineOptions,
-  "denoise" | "verticalOffset" | "blackLevel" | "points" | "repeatStage"
+  "denoise" | "average" | "verticalOffset" | "blackLevel" | "points" | "repeatStage"
 > & {
-  match: EngineOptions["match"] & { denoise: string };
+  match: EngineOptions["match"] & { denoise: string; average: boolean };
   rectify: { verticalOffset: number | "auto"; blackLevel: number };
   points?: PointsParameters & { colour: string };
   repeatStage?: { stage: number; times: number };

@@ -99,10 +99,11 @@ function createViews(memory: SlotMemory): EngineSlot {
 
 /** The options as the addon reads them: settings of stages by section, a repeated stage by its index. */
 function toNative(options: EngineOptions): NativeOptions {
-  const { denoise = "off", verticalOffset = 0, blackLevel = 0, points, repeatStage, ...rest } = options;
+  const { denoise = "off", average = false, ...others } = options;
+  const { verticalOffset = 0, blackLevel = 0, points, repeatStage, ...rest } = others;
   return {
     ...rest,
-    match: { ...options.match, denoise },
+    match: { ...options.match, denoise, average },
     rectify: { verticalOffset, blackLevel },
     ...(points && { points: { ...points, colour: pointColour(points) } }),
     ...(repeatStage && { repeatStage: { ...repeatStage, stage: STAGE_NAMES.indexOf(repeatStage.stage) } }),

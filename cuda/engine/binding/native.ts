@@ -154,6 +154,8 @@ export interface EngineOptions {
   blackLevel?: number;
   /** Denoises pairs before they are matched; auto: while they are noisy. Absent: off. */
   denoise?: "auto" | "off" | "on";
+  /** Averages pairs over the last frames before they are matched, except where something moves. Absent: false. */
+  average?: boolean;
   match: MatchParameters;
   refine: RefineSettings;
   /** Needs `geometry` if it has a limit. */
@@ -331,9 +333,9 @@ export interface NativeEngine {
   /**
    * Starts one frame; the caller keeps the images alive and unchanged until onDone. `registered` is the image of the camera of
    * `registration`, if one belongs to this pair. At most `slots` frames are
-   * queued, computed in order on native threads. onDone is called on the JavaScript thread, in the order of submission. With
+   * queued, computed in order on native threads. onDone is called on the JavaScript thread, in the order of submission.
    * Set `follows` to false if this pair does not come directly after the previous one, for example after the source changed:
-   * stages then clear what they remember of earlier frames (refine.temporal). With
+   * stages then clear what they remember of earlier frames (refine.temporal, match.average). With
    * the error FRAME_LOST this frame came to nothing and the engine continues: info says with what. Any other error is final.
    * @throws DepthwattError ENGINE_PARAMETER (slot in use, buffer too small), ENGINE_FAILED after close()
    */

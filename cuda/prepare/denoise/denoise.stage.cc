@@ -34,7 +34,7 @@ class DenoiseOnCpu final : public CpuStage {
     });
     workers_.rows(height, [&](int32_t first, int32_t end) {
       for (int side = 0; side < 2; ++side)
-        kernels_.bilateral(in[side].asConst(), guide[side].asConst(), range_, images.matcherGrey[side], first, end);
+        kernels_.bilateral(in[side].asConst(), guide[side].asConst(), range_, images.denoisedGrey[side], first, end);
     });
     return {};
   }

@@ -19,8 +19,8 @@ class DenoiseOnGpu final : public GpuStage {
     return adapt(Adaptation(), nullptr, nullptr, &requeue);
   }
   Status run(const StageImages& images, cudaStream_t stream) override {
-    return smooth(range_.get(), images.matched.grey[0].data, images.matched.grey[1].data, images.matcherGrey[0].data,
-                  images.matcherGrey[1].data, width_, height_, stream);
+    return smooth(range_.get(), images.matched.grey[0].data, images.matched.grey[1].data, images.denoisedGrey[0].data,
+                  images.denoisedGrey[1].data, width_, height_, stream);
   }
   Status adapt(const Adaptation& adaptation, const int32_t*, const int32_t*, bool*) override {
     return cudaStatus(cudaMemcpy(range_.get(), &adaptation.smoothRange, sizeof(int32_t), cudaMemcpyHostToDevice),

@@ -30,7 +30,7 @@ export function resultSettings(config: Config, format: ResultFormat): object {
   return {
     version: VERSION,
     format,
-    match: { ...shared, ...matcherParameters(used), denoise: match.denoise },
+    match: { ...shared, ...matcherParameters(used), denoise: match.denoise, average: match.average },
     refine,
     rectify,
     region,

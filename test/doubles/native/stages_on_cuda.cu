@@ -27,6 +27,8 @@
 #include "../../../cuda/output/points/points_gpu.h"
 #include "../../../cuda/output/registration/registration_gpu.h"
 #include "../../../cuda/output/voxels/voxels_gpu.h"
+#include "../../../cuda/prepare/average/average.h"
+#include "../../../cuda/prepare/average/average_gpu.h"
 #include "../../../cuda/prepare/denoise/denoise.h"
 #include "../../../cuda/prepare/denoise/denoise_gpu.h"
 #include "../../../cuda/prepare/half/half.h"
@@ -153,6 +155,21 @@ void bilateralReference(ImageView<const uint8_t> image, ImageView<const uint8_t>
   onBothSides(image, out, [&](auto* left, auto* right, auto* leftOut, auto* rightOut) {
     return gpu::smooth(wide.get(), left, right, leftOut, rightOut, image.width, image.height, nullptr);
   });
+}
+
+/// Both sides are the same image.
+void averageReference(const AverageTask& task) {
+  const int32_t width = task.image.width, height = task.image.height;
+  OnDevice<uint8_t> image(task.image), filtered(task.filtered), left(width, height), right(width, height);
+  OnDevice<int16_t> before(task.before), leftAfter(width, height), rightAfter(width, height);
+  DeviceBuffer<int32_t> limit;
+  upload(limit, std::vector<int32_t>(1, task.limit));
+  const auto side = [&](OnDevice<int16_t>& after, OnDevice<uint8_t>& averaged) {
+    return gpu::AverageSide{image.get(), filtered.get(), before.get(), after.get(), averaged.get()};
+  };
+  require(gpu::average(side(leftAfter, left), side(rightAfter, right), limit.get(), width, height, nullptr), "average");
+  leftAfter.fetch(task.after);
+  right.fetch(task.averaged);
 }
 
 namespace {

@@ -45,7 +45,7 @@ class TemporalOnCpu final : public CpuStage {
       if (runs_++ % repetitions_ == 0) before_ = memory_;
       else memory_ = before_;
     }
-    const ImageView<const uint8_t> grey = images.matched.grey[0].asConst();
+    const ImageView<const uint8_t> grey = images.matcherGrey[0].asConst();
     const TemporalState state = memory_.state(width_, height_);
     const ImageView<uint8_t> moved = packedView(moved_.data(), temporalTiles(width_), temporalTiles(height_));
     workers_.rows(moved.height, [&](int32_t first, int32_t end) { kernels_.moved(grey, state, moved, first, end); });

@@ -59,7 +59,7 @@ class TemporalOnGpu final : public GpuStage {
       const bool first = runs_++ % repetitions_ == 0;
       DEPTHWATT_TRY(first ? memory_.copyTo(before_, stream) : before_.copyTo(memory_, stream));
     }
-    return temporal(images.matched.grey[0].data, images.disparityOut.data, memory_.state(), moved_.get(),
+    return temporal(images.matcherGrey[0].data, images.disparityOut.data, memory_.state(), moved_.get(),
                     movedCount_.get(), stream);
   }
 

@@ -11,6 +11,8 @@ import type {
   RailReading,
 } from "../../../power/index.js";
 import { contextChanges, Meter, readContext } from "../../../power/index.js";
+import type { Unavailable } from "../../../power/sensor.js";
+import { RailSeries, sumOfRails } from "../../../power/series.js";
 import { SysfsTree } from "../../doubles/sysfs-tree.js";
 
 const SECOND = 1_000_000_000n;
@@ -471,6 +473,130 @@ describe("frames", () => {
     const frames = new FrameTimes(64);
     for (const time of [10, 20, 30, 40, 5, 50, 60, 70]) frames.add(time);
     expect([15, 25, 35, 41, 55, 100].map((to) => frames.between(0, to))).toEqual([1, 2, 3, 5, 6, 8]);
+  });
+});
+
+describe("one rail by hand", () => {
+  const S = 1e9;
+  /** Takes readings (seconds, milliwatts or microjoules); the longest pause that is sampling is a second. */
+  function series(kind: "power" | "energy", readings: [seconds: number, value: number][], capacity = 200) {
+    const rail = { label: "r", sourcePath: "r", kind, step: kind === "power" ? 40 : 61, updateIntervalMs: 1 };
+    const made = new RailSeries(rail, 0n, S, capacity);
+    for (const [seconds, value] of readings) {
+      const reading = kind === "power" ? { powerMilliwatts: value } : { energyMicrojoules: BigInt(value) };
+      const timestampNs = BigInt(seconds * S);
+      made.add({ available: true, timestampNs, ...reading }, timestampNs);
+    }
+    return made;
+  }
+  const RISING: [number, number][] = [[0, 1000], [1, 3000], [2, 3000]]; // biome-ignore format: three readings
+  const refused = (reason: string) => ({ available: false, reason });
+
+  test("power between readings is a straight line; uncertainty is the step's and the load's", () => {
+    expect(series("power", RISING).between(0, 2 * S)).toEqual({
+      available: true,
+      joules: 5,
+      watts: 2.5,
+      wattsStandardUncertainty: expect.closeTo(Math.sqrt(0.04 ** 2 / 12 + 2 ** 2 / 2 / 2 ** 2), 9),
+      samples: 2,
+    });
+    expect(series("power", RISING).between(0.5 * S, 1.5 * S)).toMatchObject({ joules: 2.75, samples: 1 });
+  });
+
+  test("a counter's energy is the rise; uncertainty is a step and an update at either end", () => {
+    const counter = series("energy", [[0, 1_000_000], [1, 3_000_000], [2, 3_000_000]]); // biome-ignore format: three readings
+    expect(counter.between(0, S)).toEqual({
+      available: true,
+      joules: 2,
+      watts: 2,
+      wattsStandardUncertainty: expect.closeTo(Math.sqrt((0.002 ** 2 + 0.000061 ** 2) / 6), 12),
+      samples: 1,
+    });
+    expect(counter.between(0.5 * S, S)).toMatchObject({ joules: 1 });
+    expect(counter.between(S, 2 * S)).toEqual(refused("r: the counter did not change for 1.0 s"));
+    expect([counter.firstNs, counter.lastNs, counter.knownNs]).toEqual([0, 2 * S, S]);
+    expect(counter.waitsFor(2 * S)).toBe("r: no reading for 1.0 s");
+    const stopped = series("energy", [[0, 1_000_000], [1, 3_000_000], [2.1, 3_000_000]]); // biome-ignore format: three readings
+    expect(stopped.waitsFor(2.1 * S)).toBe("r: the counter did not change for 1.1 s");
+  });
+
+  test("a window may end a second after the last reading", () => {
+    const rail = series("power", RISING);
+    expect(rail.between(0, 3 * S)).toMatchObject({ joules: 5 });
+    const silent = "r: no reading for the last 1.0 s of the window";
+    expect(rail.between(0, 3 * S + 1)).toEqual(refused(silent));
+    rail.add({ available: false, reason: "unplugged" }, BigInt(2.5 * S));
+    expect(rail.between(0, 3 * S + 1)).toEqual(refused(`${silent}: unplugged`));
+    expect(rail.waitsFor(3 * S)).toBe("r: unplugged");
+    expect(rail.between(S, S)).toEqual(refused("r: fewer than two readings in the window"));
+  });
+
+  test("a longer pause than a second is a gap, which may be a hundredth of the window", () => {
+    expect(series("power", [[0, 1000], [1, 1000]]).between(0, S)).toMatchObject({ joules: 1 }); // biome-ignore format: two readings
+    const paused = series("power", [[0, 1000], [1.5, 1000], [2, 1000]]); // biome-ignore format: three readings
+    expect(paused.between(0, 2 * S)).toEqual(refused("r: 1.5 s of 2.0 s were not sampled"));
+    expect(paused.between(1.5 * S, 2 * S)).toMatchObject({ joules: 0.5 });
+    const sum = { joules: 0, variance: 0 };
+    expect(paused.addEnergy(0, S, sum)).toBe("r: not sampled for 1.5 s");
+    const long: [number, number][] = Array.from({ length: 150 }, (_, second) => [second, 1000]);
+    const later = (seconds: number) =>
+      series("power", [...long, [149 + seconds, 1000]]).sinceStart((149 + seconds) * S);
+    expect(later(1.5)).toMatchObject({ joules: expect.closeTo(150.5, 9) });
+    expect(later(1.51)).toEqual(refused("r: 1.5 s of 150.5 s were not sampled"));
+  });
+
+  test("of a ring of four readings the oldest is known, and a second before it", () => {
+    const ring = series("power", [[0, 1000], [1, 1000], [2, 1000], [3, 1000], [4, 1000]], 4); // biome-ignore format: five readings
+    const forgotten = refused("r: the window begins before the samples that are still kept");
+    expect(ring.between(0.5 * S, 4 * S)).toMatchObject({ joules: 3 });
+    expect(ring.between(-1, 4 * S)).toEqual(forgotten);
+    expect(ring.sinceStart(4 * S)).toMatchObject({ joules: 4, samples: 4 });
+    const sum = { joules: 0, variance: 0 };
+    expect(ring.addEnergy(S - 1, 2 * S, sum)).toBe("r: no reading before the frame");
+    expect(ring.addEnergy(S, 2 * S, sum)).toBeUndefined();
+    expect(sum.joules).toBe(1);
+  });
+
+  test("a frame's energy and variance", () => {
+    const sum = { joules: 1, variance: 1 };
+    expect(series("power", RISING).addEnergy(0.5 * S, 1.5 * S, sum)).toBeUndefined();
+    expect(sum).toEqual({
+      joules: 3.75,
+      variance: expect.closeTo(1 + 0.04 ** 2 / 12 + 2 ** 2 / 2 / 2 ** 2, 9),
+    });
+    const counted = { joules: 0, variance: 0 };
+    const counter = series("energy", [[0, 1_000_000], [1, 3_000_000], [2, 3_000_000], [3, 4_000_000]]); // biome-ignore format: four readings
+    expect(counter.addEnergy(0.25 * S, 0.75 * S, counted)).toBeUndefined();
+    expect(counted).toEqual({
+      joules: 1,
+      variance: expect.closeTo((2 * 2 ** 2 + 2 * 0.000061 ** 2) / 12, 12),
+    });
+    // A reading that repeats is no reading: the rise of 1 J is spread over two seconds.
+    expect(counter.addEnergy(S, 2 * S, counted)).toBe("r: not sampled for 2.0 s");
+    expect(series("power", [[0, 0], [1, 0]]).addEnergy(0, S, counted)).toBe("r: the sensor shows no energy"); // biome-ignore format: two readings
+  });
+
+  test("a total adds independent uncertainties, and needs all its rails", () => {
+    const part = (watts: number, wattsStandardUncertainty: number | Unavailable, samples: number) => ({
+      available: true as const,
+      joules: 2 * watts,
+      watts,
+      wattsStandardUncertainty,
+      samples,
+    });
+    const sum = {
+      available: true,
+      joules: 6,
+      watts: 3,
+      wattsStandardUncertainty: expect.closeTo(0.5, 12),
+      samples: 4,
+    };
+    expect(sumOfRails([part(1, 0.3, 9), part(2, 0.4, 4)])).toEqual(sum);
+    const unknown = { available: false as const, reason: "no step" };
+    const wattsStandardUncertainty = unknown;
+    expect(sumOfRails([part(1, unknown, 9), part(2, 0.4, 4)])).toEqual({ ...sum, wattsStandardUncertainty });
+    expect(sumOfRails([part(1, 0.3, 9), unknown])).toEqual(unknown);
+    expect(sumOfRails([undefined])).toEqual(refused("a rail of the total does not exist"));
   });
 });
 

@@ -80,3 +80,24 @@ test("a blank surface, noise alone, unlike images and too few pixels inside have
   for (const count of [0, 4, 11]) expect(alignDisparity(pair(12), PIXELS, count, 12)).toBeUndefined();
   expect(alignDisparity(pair(12), PIXELS, 24, 12)).toBeDefined();
 });
+
+test("a shift half a pixel away is another surface", () => {
+  const found = (start: number) => alignDisparity(pair(12), PIXELS, PIXELS.length, start)?.disparityPixels;
+  expect([found(12.46), found(11.54)]).toEqual([expect.closeTo(12, 1), expect.closeTo(12, 1)]);
+  expect([found(12.54), found(11.46)]).toEqual([undefined, undefined]);
+});
+
+test.each([
+  [2.5, 4, true],
+  [2.5, 3, false],
+  [2.5, 94, true],
+  [2.5, 95, false],
+  [-2.5, 1, true],
+  [-2.5, 0, false],
+  [-2.5, 91, true],
+  [-2.5, 92, false],
+])("with disparity %d the column %i counts: %s", (disparity, column, counts) => {
+  // With 11 pixels of the middle rows it is the twelfth, which is needed.
+  const pixels = Uint32Array.from({ length: 12 }, (_, i) => (4 + i) * WIDTH + (i < 11 ? 30 + 3 * i : column));
+  expect(alignDisparity(pair(disparity), pixels, 12, disparity) !== undefined).toBe(counts);
+});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Detections of other programs: messages, the history of frames, distances in a rendered scene, speeds.
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { buildMap, MAP_STEPS_PER_PIXEL } from "../../../camera/calibration/maps.js";
 import {
   greyPairLayout,
@@ -16,7 +16,7 @@ import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
 import { loadNative } from "../../../edge/contracts/native.js";
 import { answerDetections, rectifyCorners } from "../../../edge/outputs/detections/answer.js";
 import { DepthHistory } from "../../../edge/outputs/detections/history.js";
-import { depthMetres, measureDetection } from "../../../edge/outputs/detections/measure.js";
+import { clippedBounds, depthMetres, measureDetection } from "../../../edge/outputs/detections/measure.js";
 import { MAX_DETECTIONS, type ParseOptions, parseMessage } from "../../../edge/outputs/detections/message.js";
 import { DETECTION_FORMATS } from "../../../edge/outputs/detections/settings.js";
 import { TimeBudget } from "../../../edge/outputs/detections/time-budget.js";
@@ -226,6 +226,118 @@ test("the mode by hand: an object in front of a wall, filled and doubtful pixels
   });
   confidence.fill(0);
   expect(measureDetection(image, whole, { ...options, minConfidence: 0 })).toEqual({ matchedShare: 0 });
+});
+
+test.each<[[left: number, top: number, right: number, bottom: number], object | undefined]>([
+  [[0, 0, 1, 1], { left: 0, top: 0, right: 1, bottom: 1, isClipped: false }],
+  [[-0.5, 0.25, 1, 1], { left: 0, top: 0.25, right: 1, bottom: 1, isClipped: true }],
+  [[0.25, -0.5, 1, 1], { left: 0.25, top: 0, right: 1, bottom: 1, isClipped: true }],
+  [[0, 0.25, 1.5, 1], { left: 0, top: 0.25, right: 1, bottom: 1, isClipped: true }],
+  [[0, 0.25, 1, 1.5], { left: 0, top: 0.25, right: 1, bottom: 1, isClipped: true }],
+  [[1, 0, 2, 1], undefined],
+  [[-1, 0, 0, 1], undefined],
+  [[0, 1, 1, 2], undefined],
+  [[0, -1, 1, 0], undefined],
+])("the box %j is clipped to the image", ([left, top, right, bottom], expected) => {
+  const corners = [{ x: left, y: bottom }, { x: right, y: bottom }, { x: right, y: top }, { x: left, y: top }]; // biome-ignore format: a box
+  expect(clippedBounds(corners)).toEqual(expected);
+});
+
+describe("a measurement by hand", () => {
+  const [width, height] = [40, 40];
+  const corners = (left: number, top: number, right: number, bottom: number) =>
+    [{ x: left, y: top }, { x: right, y: top }, { x: right, y: bottom }, { x: left, y: bottom }]; // biome-ignore format: a box
+  /** Measures pixels that are listed row by row in the box; the others were not matched. */
+  const measured = (q4: number[], options: object = {}, box = corners(0, 0, 1, 1), confident = 255) => {
+    const none = new Uint8Array(0);
+    const disparityQ4 = new Int16Array(width * height).fill(-32768);
+    disparityQ4.set(q4);
+    const confidence = new Uint8Array(width * height).fill(confident);
+    return measureDetection({ width, height, left: none, right: none, disparityQ4, confidence }, box, {
+      minConfidence: 128,
+      maxPixels: 1600,
+      preferMiddle: false,
+      ...options,
+    });
+  };
+  const pixels = (...groups: [count: number, q4: number][]) =>
+    groups.flatMap(([count, q4]) => Array(count).fill(q4));
+
+  test("twelve pixels at one distance are enough, and a pixel needs its least confidence", () => {
+    expect(measured(pixels([11, 160]))).toEqual({ matchedShare: 11 / 1600 });
+    expect(measured(pixels([12, 160]))).toMatchObject({
+      disparityPixels: 10,
+      atDistanceShare: 12 / 1600,
+      x: 5.5,
+      y: 0,
+    });
+    expect(measured(pixels([1600, 160]), {}, undefined, 128)).toMatchObject({ disparityPixels: 10 });
+    expect(measured(pixels([1600, 160]), {}, undefined, 127)).toEqual({ matchedShare: 0 });
+    expect(measured(pixels([1600, 0]))).toEqual({ matchedShare: 0 });
+    expect(measured(pixels([1600, 16]))).toMatchObject({ disparityPixels: 1, matchedShare: 1 });
+  });
+
+  test.each([
+    [320, 346, 70],
+    [320, 347, 50],
+    [100, 116, 70],
+    [100, 117, 50],
+  ])("50 pixels at %i/16 and 20 at %i/16: the mode has %i", (first, second, count) => {
+    expect(measured(pixels([50, first], [20, second]))).toMatchObject({ atDistanceShare: count / 1600 });
+  });
+
+  test("mean and spread around the mode, with the correction of fractions", () => {
+    // The nearest mode with both is 168: -8, and -4 + 2.1.
+    expect(measured(pixels([800, 160], [800, 164]))).toEqual({
+      disparityPixels: expect.closeTo((168 - (8 + 1.9) / 2) / 16, 9),
+      standardErrorPixels: undefined,
+      spreadPixels: expect.closeTo((8 - 1.9) / 2 / 16, 9),
+      x: 19.5,
+      y: 19.5,
+      matchedShare: 1,
+      atDistanceShare: 1,
+    });
+  });
+
+  test.each([
+    [1600, 19.5],
+    [1599, 19],
+    [400, 18],
+  ])("of 1600 pixels %i are read at most: rows with the mean %d", (maxPixels, y) => {
+    expect(measured(pixels([1600, 160]), { maxPixels })).toMatchObject({ y });
+  });
+
+  test("the pixels of a box are counted, and a box outside the image has none", () => {
+    const box = corners(0.25, 0.5, 0.75, 1);
+    expect(measured(pixels([1600, 160]), { maxPixels: 400 }, box)).toMatchObject({ x: 19.5, y: 29.5 });
+    expect(measured(pixels([1600, 160]), { maxPixels: 399 }, box)).toMatchObject({ x: 19.5, y: 29 });
+    expect(measured(pixels([1600, 160]), {}, corners(1, 0, 2, 1))).toEqual({ matchedShare: 0 });
+  });
+
+  test("pixels of the inner half weigh four times as much", () => {
+    // The box has columns 4 to 27 and rows 12 to 35, its inner half columns 10 to 21 and rows 18 to 29.
+    const box = corners(0.1, 0.3, 0.7, 0.9);
+    const mode = (near: number, preferMiddle = true) => {
+      const map = pixels([1600, 160]);
+      for (let at = 0; at < 144; at++) map[(18 + Math.floor(at / 12)) * width + 10 + (at % 12)] = 320;
+      for (let at = 0; at < 144 - near; at++) map[(23 + Math.floor(at / 12)) * width + 10 + (at % 12)] = 160;
+      return measured(map, { preferMiddle }, box);
+    };
+    // 4 x 126 against 4 x 18 + 432: of two equal ones the nearer.
+    expect(mode(126)).toMatchObject({ disparityPixels: 20, atDistanceShare: 126 / 576 });
+    expect(mode(125)).toMatchObject({ disparityPixels: 10 });
+    expect(mode(126, false)).toMatchObject({ disparityPixels: 10 });
+  });
+
+  test("depth is behind the camera or at infinity where the disparity with its offset is not above 0", () => {
+    const geometry = { focalPixels: 100, baselineMetres: 0.5, cx: 0, cy: 0, disparityOffsetPixels: 2 };
+    expect([8, -1.5, -2, -3].map((disparity) => depthMetres(disparity, geometry))).toEqual([
+      5,
+      100,
+      undefined,
+      undefined,
+    ]);
+  });
 });
 
 test("distances in the rendered scene: up to 5 m, where 30 % of a box is matched and it has texture, all are within 1 %", async () => {

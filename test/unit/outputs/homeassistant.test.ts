@@ -111,6 +111,38 @@ test("is what Home Assistant's schemas accept, with everything and with as littl
   expect(() => payload.parse({ ...full, extra: 1 })).toThrow();
 });
 
+test("figures have units and decimals; facts that are missing are left out", () => {
+  const { components, device } = payload.parse(discoveryPayload(FACTS));
+  const units = Object.entries(components).flatMap(([name, one]) =>
+    one.platform === "sensor" && one.unit_of_measurement !== undefined
+      ? [[name, one.unit_of_measurement, one.suggested_display_precision]]
+      : [],
+  );
+  expect(units).toEqual([
+    ["fps", "fps", 1],
+    ["watts", "W", undefined],
+    ["fps_per_watt", "fps/W", 2],
+    ["joules_per_frame", "J", 3],
+    ["temperature", "\u00b0C", undefined],
+    ["matched", "%", 1],
+    ["zone_left", "m", 2],
+    ["zone_door-2", "m", 2],
+  ]);
+  const named = {
+    identifiers: [objectId("depthwatt", "robot 1")],
+    name: "robot 1",
+    manufacturer: "depthwatt",
+    sw_version: "1.2.3",
+  };
+  expect(device).toStrictEqual({ ...named, model: "orin-nano", configuration_url: "http://robot-1:8990" });
+  const bare = discoveryPayload({ ...FACTS, board: undefined, page: undefined });
+  expect(payload.parse(bare).device).toStrictEqual(named);
+  expect(components).toMatchObject({
+    set_refine_median: { platform: "switch" },
+    set_match_algorithm: { platform: "select", options: ["sgm", "cbca"] },
+  });
+});
+
 test("unique ids are unique, and stay apart for devices whose names look the same", () => {
   const ids = Object.values(payload.parse(discoveryPayload(FACTS)).components).map(
     ({ unique_id }) => unique_id,

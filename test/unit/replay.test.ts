@@ -112,6 +112,8 @@ describe("pairs by time", () => {
 
   test("period is the median gap, so one hole does not widen the window", () => {
     expect(medianPeriodNs(entries(0, 100, 200, 900, 1000))).toBe(100n);
+    expect(medianPeriodNs(entries(0, 100, 400, 600))).toBe(200n);
+    expect(medianPeriodNs(entries(0, 100))).toBe(100n);
     expect(medianPeriodNs(entries(5))).toBeUndefined();
   });
 

@@ -103,6 +103,11 @@ describe("requested settings and the settings that the camera keeps", () => {
       /at 60 Hz, the camera keeps .* 30 Hz/,
     );
     await expect(refused({ format: "NV12" })).rejects.toThrow(/expected NV12 .*keeps YUYV/);
+    await expect(refused({ format: "GREY", width: 32, height: 24, rateHz: 29.6 })).rejects.toThrow(
+      /29\.6 Hz/,
+    );
+    const near = await refused({ format: "GREY", width: 32, height: 24, rateHz: 29.75 });
+    await near.close();
     expect(fake.state(PATH)).toMatchObject({ opens: 0, mappings: 0 });
     cameras.push(await refused({ format: "GREY", width: 32, height: 24, rateHz: 30 }));
   });

@@ -15,6 +15,7 @@ import {
 } from "../../../../camera/live/pair-layout.js";
 import { parseControls } from "../../../../camera/live/requested-controls.js";
 import { toGrey } from "../../../../camera/recordings/still.js";
+import { Random } from "../../../doubles/random.js";
 
 const camera = (path: string, formats: [string, number, number][]): NativeDescription => ({
   path,
@@ -334,6 +335,69 @@ describe("stills", () => {
     const pair = [0x23, 0x61, 0x45];
     expect([...toGrey(raw("Y12I_LEFT", pair, 3, 1, 1)).data]).toEqual([0x1230]);
     expect([...toGrey(raw("Y12I_RIGHT", pair, 3, 1, 1)).data]).toEqual([0x4560]);
+  });
+
+  test("the grey of random bytes in every layout is reproduced", () => {
+    const [width, height, strideBytes] = [12, 8, 41];
+    const random = new Random(6);
+    const data = Uint8Array.from({ length: 2 * strideBytes * height }, () => random.whole(0, 255));
+    const formats = [
+      "GREY",
+      "Y10",
+      "Y12",
+      "Y16",
+      "Y8I_LEFT",
+      "Y8I_RIGHT",
+      "Y12I_LEFT",
+      "Y12I_RIGHT",
+      "Y10P",
+      "Y12P",
+    ];
+    const more = [
+      "YUYV",
+      "UYVY",
+      "NV12",
+      "RGB8",
+      "BAYER_RGGB8",
+      "BAYER_GRBG10",
+      "BAYER_BGGR16",
+      "BAYER_GBRG12P",
+    ];
+    const sums = [...formats, ...more].map((format) => {
+      const image = {
+        data,
+        width,
+        height,
+        strideBytes,
+        format: format as PixelFormat,
+        timestampNs: 0n,
+        sequence: 0,
+      };
+      const grey = toGrey(image).data;
+      return `${format} ${grey.constructor.name} ${grey.reduce((sum, value, at) => sum + value * (1 + (at % 13)), 0)}`;
+    });
+    expect(sums).toMatchInlineSnapshot(`
+      [
+        "GREY Uint8Array 85971",
+        "Y10 Uint16Array 22484288",
+        "Y12 Uint16Array 22594896",
+        "Y16 Uint16Array 18635861",
+        "Y8I_LEFT Uint8Array 88661",
+        "Y8I_RIGHT Uint8Array 72450",
+        "Y12I_LEFT Uint16Array 23118528",
+        "Y12I_RIGHT Uint16Array 23522784",
+        "Y10P Uint16Array 23220800",
+        "Y12P Uint16Array 22606752",
+        "YUYV Uint8Array 88661",
+        "UYVY Uint8Array 72450",
+        "NV12 Uint8Array 85971",
+        "RGB8 Uint8Array 84625",
+        "BAYER_RGGB8 Uint8Array 81877",
+        "BAYER_GRBG10 Uint16Array 22104112",
+        "BAYER_BGGR16 Uint16Array 19102890",
+        "BAYER_GBRG12P Uint16Array 21500602",
+      ]
+    `);
   });
 
   test("a mosaic of one colour is flat: (R + 2 G + B) / 4 at every site, border included", () => {

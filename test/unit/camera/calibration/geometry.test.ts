@@ -17,7 +17,14 @@ import {
   rotationVector,
   type Vector3,
 } from "../../../../camera/calibration/matrix.js";
-import { rectify, registrationView, withHash } from "../../../../camera/index.js";
+import {
+  buildMap,
+  parseStereoCalibration,
+  rectify,
+  registrationView,
+  stringifyCalibration,
+  withHash,
+} from "../../../../camera/index.js";
 import { createRig } from "../../../doubles/calibration-rig.js";
 
 const BROWN: Distortion = {
@@ -205,3 +212,74 @@ test.each([
     expect(figures.join(" ")).toBe(expected);
   },
 );
+
+test.each([
+  [0, 57],
+  [0, -57],
+  [1, 71],
+  [1, -73],
+])(
+  "a camera turned about axis %i by %i degrees is the last one that sees a part of the left image",
+  (axis, last) => {
+    const rig = createRig("radtan", imageSize);
+    const K = [400, 0, 310, 0, 410, 225, 0, 0, 1] as const;
+    const other = { name: "third", K, distortion: BROWN, imageSize: { width: 600, height: 460 } };
+    const view = (degrees: number) => () => {
+      const turn = [0, 0, 0].map((_, at) => (at === axis ? (degrees * Math.PI) / 180 : 0));
+      const R = rotationMatrix(turn as unknown as Vector3);
+      const calibration = withHash({ ...rig, others: [{ ...other, R, T: [0, 0, 0] }] });
+      return registrationView(calibration, rectify(rig), "third");
+    };
+    expect(view(last)()).toMatchObject({ camera: "third" });
+    expect(view(last + Math.sign(last))).toThrow(/sees a part of the left image/);
+  },
+);
+
+test.each([
+  ["radtan", "330185068 315805857 79906016.0"],
+  ["rational", "329482008 317077586 27389841.0"],
+  ["fisheye", "329084694 323246797 66631872.0"],
+] as const)("the numbers of a map are reproduced: %s", (lens, expected) => {
+  const rig = createRig(lens, imageSize, [0.02, -0.03, 0.04]);
+  const size = { width: 64, height: 48 };
+  const { R1, P1, R2, P2 } = rectify(rig, { outputSize: size, crop: 0.5 });
+  const backwards = rotationMatrix([0, 2, 0]);
+  const maps = [
+    buildMap(rig.left, R1, P1, imageSize, size),
+    buildMap(rig.right, R2, P2, imageSize, size),
+    buildMap(rig.right, backwards, P2, imageSize, size),
+  ];
+  expect(maps.map((map) => sums(map)).join(" ")).toBe(expected);
+});
+
+test("other cameras of up to 16384 pixels a side, and given focal lengths above 0", () => {
+  const rig = createRig("radtan", imageSize);
+  const refusal = (changes: object) => {
+    const calibration = withHash({ ...rig, ...changes } as typeof rig);
+    try {
+      parseStereoCalibration(stringifyCalibration(calibration), "rig.json");
+    } catch (error) {
+      return (error as Error).message.replace(/^.*expected/, "expected");
+    }
+    return undefined;
+  };
+  const other = (width: number, height: number) => ({
+    others: [{ ...rig.left, name: "third", imageSize: { width, height }, R: IDENTITY3, T: [0.1, 0, 0] }],
+  });
+  const sizes = [other(16_384, 16_384), other(16_385, 480), other(640, 16_385)];
+  expect(sizes.map(refusal)).toEqual([
+    undefined,
+    expect.stringMatching(/at most 16384 pixels a side, found 16385 x 480/),
+    expect.stringMatching(/found 640 x 16385/),
+  ]);
+  const { R1, R2, P1, P2 } = rectify(rig);
+  const given = (at: number, value: number, both = true) => ({
+    given: { R1, R2, P1: P1.with(at, value), P2: both ? P2.with(at, value) : P2 },
+  });
+  expect([given(0, P1[0]!), given(0, 0), given(5, 0), given(6, P1[6]! + 1, false)].map(refusal)).toEqual([
+    undefined,
+    expect.stringMatching(/focal lengths above 0, found 0 and/),
+    expect.stringMatching(/focal lengths above 0, found [\d.]+ and 0/),
+    expect.stringMatching(/as in the left P/),
+  ]);
+});

@@ -373,7 +373,7 @@ describe("stills", () => {
         timestampNs: 0n,
         sequence: 0,
       };
-      const grey = toGrey(image).data;
+      const grey = toGrey(image).data as Uint8Array;
       return `${format} ${grey.constructor.name} ${grey.reduce((sum, value, at) => sum + value * (1 + (at % 13)), 0)}`;
     });
     expect(sums).toMatchInlineSnapshot(`

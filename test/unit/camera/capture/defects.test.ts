@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Defective pixels: found in images, read from a file, replaced in place.
-import { describe, expect, test } from "vitest";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { CAPTURE_FORMATS, DefectFinder, type PixelFormat, parseDefects } from "../../../../camera/index.js";
-import { DefectRepair, MAX_DEFECTS, neighbourDistance } from "../../../../camera/live/defects.js";
+import {
+  DefectRepair,
+  MAX_DEFECTS,
+  neighbourDistance,
+  readDefects,
+} from "../../../../camera/live/defects.js";
 import { sampleAt, sampleLayout } from "../../../../camera/live/sample-layout.js";
 import { delivered } from "../../../../camera/v4l2/src/pixel-formats.js";
 import { measureDefects } from "../../../../edge/commands/capture/command.js";
@@ -200,6 +208,23 @@ describe("found", () => {
 });
 
 describe("the file", () => {
+  test("the last pixel of an image is inside it, on either side", () => {
+    const folder = mkdtempSync(join(tmpdir(), "depthwatt-defects-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const read = (side: "left" | "right", x: number, y: number) => () => {
+      writeFileSync(join(folder, "d.json"), JSON.stringify({ left: [], right: [], [side]: [[x, y]] }));
+      return readDefects(join(folder, "d.json"), { width: 640, height: 480 })[side];
+    };
+    expect(read("right", 639, 479)()).toEqual([[639, 479]]);
+    for (const [x, y] of [
+      [640, 0],
+      [0, 480],
+    ] as const) {
+      expect(read("left", x, y)).toThrow(`one image of 640x480, got (${x}, ${y})`);
+      expect(read("right", x, y)).toThrow(/one image of 640x480/);
+    }
+  });
+
   test("a written file is read", () => {
     const pixels = { left: [[3, 4]], right: [] };
     expect(parseDefects(JSON.stringify(pixels), "d.json")).toEqual(pixels);

@@ -208,6 +208,11 @@ describe("one step of exposure control", () => {
       ["exposure", 1992],
       ["gain", 27],
     ]);
+    // It begins with the exposure time and gain that the camera has.
+    expect(looked([camera({ exposure: [0, 2000, 1000], gain: [16, 255, 32] })])).toEqual([
+      ["exposure", 1992],
+      ["gain", 27],
+    ]);
     expect(looked([camera(ranged)])).toEqual([
       ["exposure_absolute", 1978],
       ["gain", 7],

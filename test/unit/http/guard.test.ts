@@ -3,6 +3,7 @@
 import { hostname } from "node:os";
 import { expect, test } from "vitest";
 import { checkRequest, isFromThisMachine, isLoopback } from "../../../edge/http/guard.js";
+import { brokenHttp, type HttpSettings } from "../../../edge/http/settings.js";
 
 const plain = { tls: false, names: ["depth.example.org"], socket: false };
 
@@ -93,4 +94,17 @@ test("a page of this machine names a loopback address twice, and no proxy is in 
   expect(isFromThisMachine({ host: "127.0.0.1:8990" }, "127.0.0.1")).toBe(false);
   for (const header of ["x-forwarded-for", "forwarded", "via"])
     expect(asks({ [header]: "10.0.0.9" })).toBe(false);
+});
+
+test.each<[Partial<HttpSettings>, string[][]]>([
+  [{ address: "127.0.0.1" }, []],
+  [{ address: "0.0.0.0" }, [["http.address", "http.passwordFile"]]],
+  [{ address: "0.0.0.0", passwordFile: "p" }, []],
+  [{ address: "0.0.0.0", clientCaFile: "a", certFile: "c", keyFile: "k" }, []],
+  [{ address: "::1", certFile: "c" }, [["http.certFile", "http.keyFile"]]],
+  [{ address: "::1", keyFile: "k" }, [["http.certFile", "http.keyFile"]]],
+  [{ address: "::1", certFile: "c", keyFile: "k" }, []],
+  [{ address: "::1", clientCaFile: "a" }, [["http.clientCaFile", "http.certFile"]]],
+])("the settings %o: broken are %j", (http, keys) => {
+  expect(brokenHttp(http as HttpSettings).map((broken) => broken.keys)).toEqual(keys);
 });

@@ -3,6 +3,7 @@
 import { Command } from "commander";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { define } from "../../../../../edge/commands/bench/command.js";
+import { compareWithOpencv } from "../../../../../edge/commands/bench/compare.js";
 import { timeMatcher } from "../../../../../edge/commands/bench/index.js";
 import { loadConfig } from "../../../../../edge/config/index.js";
 
@@ -78,4 +79,34 @@ describe("depthwatt bench", () => {
       /\nsettings: the defaults, but match.numDisparities=32 engine.threads=1\n$/,
     );
   });
+});
+
+test("engine and peer in turn: the median of all rounds, and their ratio", async () => {
+  const calls: string[] = [];
+  const times = [1, 9, 2];
+  const peer = {
+    version: "4.6.0",
+    threads: 2,
+    run: async (mode: string, seconds: number) => {
+      calls.push(`${mode} for ${seconds} s`);
+      return { "3WAY": [4], HH4: [6, 6], HH: [8] }[mode]!;
+    },
+  };
+  const compute = async () => {
+    calls.push("engine");
+    return times.shift()!;
+  };
+  const figures = await compareWithOpencv(compute, peer as never, {
+    rounds: 3,
+    seconds: 0,
+    onRound: (round) => calls.push(`round ${round}`),
+  });
+  const turn = ["engine", "3WAY for 0 s", "HH4 for 0 s", "HH for 0 s"];
+  expect(calls).toEqual([0, 1, 2].flatMap((round) => [`round ${round}`, ...turn]));
+  const common = { name: "OpenCV StereoSGBM", version: "4.6.0", threads: 2, engineMedianMs: 2 };
+  expect(figures).toEqual([
+    { ...common, mode: "3WAY", paths: 3, medianMs: 4, ratio: 2 },
+    { ...common, mode: "HH4", paths: 4, medianMs: 6, ratio: 3 },
+    { ...common, mode: "HH", paths: 8, medianMs: 8, ratio: 4 },
+  ]);
 });

@@ -199,6 +199,55 @@ describe("compare", () => {
       expect(watts).toMatchObject({ changePercent: 0, significant: false });
   });
 
+  test("rounds of one point are averaged, and a change counts beyond both uncertainties in quadrature", () => {
+    const a = constructedProfile({ stageRounds: 1 });
+    const [base] = a.results;
+    const result = (fps: number, watts: number, wattsUncertainty: number, joulesPerFrame: number) => {
+      if (!base!.power.available) throw new Error("expected watts");
+      return { ...base!, fps, power: { ...base!.power, watts, wattsUncertainty, joulesPerFrame } };
+    };
+    // 3 % of 10 W and 4 % of 10.5 W are 0.3 W and 0.42 W, in quadrature 0.516 W.
+    a.results = [result(10, 9, 0.27, 1), result(30, 11, 0.33, 1)];
+    const b = { ...a, seconds: 30, results: [result(25, 10.5, 0.42, 1.0625)] };
+    const compared = compareProfiles(a, b);
+    expect(compared).toEqual({
+      points: [
+        {
+          id: base!.id,
+          fps: { a: 20, b: 25, changePercent: 25 },
+          watts: { available: true, a: 10, b: 10.5, changePercent: 5, significant: false },
+          joulesPerFrame: { available: true, a: 1, b: 1.0625, changePercent: 6.25, significant: true },
+        },
+      ],
+      onlyA: [],
+      onlyB: [],
+      differences: ["seconds: 20 | 30"],
+    });
+    const [back] = compareProfiles({ ...a, results: [result(25, 10.55, 0.42, 1)] }, a).points;
+    expect(back!.watts).toMatchObject({ significant: true });
+    const unknown = { available: false as const, reason: "no step" };
+    const [without] = compareProfiles(a, {
+      ...a,
+      results: [{ ...base!, power: { ...result(1, 1, 1, 1).power, wattsUncertainty: unknown } }],
+    }).points;
+    expect(without!.watts).toMatchObject({ available: true, significant: unknown });
+    const other = structuredClone(a);
+    Object.assign(other.provenance, {
+      processor: "p",
+      gpu: "g",
+      version: "v",
+      backend: "b",
+      sensor: unknown,
+    });
+    expect(compareProfiles(a, other).differences).toEqual([
+      "processor: constructed CPU | p",
+      "GPU: none | g",
+      "version: 0.1.0 | v",
+      "backend: cuda | b",
+      "sensor: ina3221 (VDD_IN: VDD_IN is the input of the whole module) | none",
+    ]);
+  });
+
   test("without watts the reason stands where the figure would", () => {
     const a = constructedProfile();
     const [first] = compareProfiles(a, withoutWatts(a)).points;

@@ -77,7 +77,7 @@ describe("RAPL", () => {
     tree.write({ "sys/class/powercap/intel-rapl:0/energy_uj": 250 });
     expect(sensor.read()[0]).toMatchObject({ energyMicrojoules: 350n });
     const unwrap = unwrapCounter(100);
-    expect([10, 90, 5, 4].map(unwrap)).toEqual([0n, 80n, 95n, 194n]);
+    expect([10, 90, 5, 4, 4].map(unwrap)).toEqual([0n, 80n, 95n, 194n, 194n]);
   });
 
   test("permission denied names the file and the hint; no zone reports it", () => {
@@ -217,6 +217,15 @@ describe("battery", () => {
     tree.remove(`${folder}/power_now`);
     tree.write(battery({ voltage_now: 12_000_000, current_now: -500_000 }));
     expect(sensor.read()[0]).toMatchObject({ powerMilliwatts: 6000, millivolts: 12_000 });
+  });
+
+  test("takes the middle of a reading's time; a mouse's battery is not the machine's", () => {
+    const times = [100n, 110n];
+    tree.write(battery({ type: "Battery\n", scope: "System\n", status: "Discharging\n", power_now: 1000 }));
+    const sensor = opened(openBattery({ root: tree.root, clock: () => times.shift()! }));
+    expect(sensor.read()).toEqual([{ available: true, timestampNs: 105n, powerMilliwatts: 1 }]);
+    tree.write(battery({ scope: "Device\n" }));
+    expect(refusal(openBattery({ root: tree.root }))).toContain("no battery");
   });
 
   test("says nothing about the machine while it charges", () => {

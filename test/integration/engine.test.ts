@@ -20,6 +20,7 @@ import { changedMatch } from "../doubles/match-change.js";
 import { INVALID } from "../doubles/sgm-call.js";
 import { variants } from "../doubles/stages.js";
 import { layeredPair } from "../doubles/stereo-pair.js";
+import { engineCases } from "../golden/engine-cases.mjs";
 
 const pair = layeredPair(203, 77);
 
@@ -283,6 +284,88 @@ describe("parameters", () => {
         expect.objectContaining({ code: "ENGINE_PARAMETER" }),
       );
     }));
+});
+
+describe("memory", () => {
+  const outputs = options({
+    leftFormat: "RGB8",
+    rightFormat: "RGB8",
+    leftStrideBytes: 3 * pair.width,
+    rightStrideBytes: 3 * pair.width,
+    leftRgb: true,
+    rightGrey: true,
+    points: { frame: "camera", element: "float32", colours: true, cx: 100, cy: 40 },
+    voxels: { frame: "camera", cx: 100, cy: 40 } as never,
+    registration: {
+      camera: "ir",
+      width: 64,
+      height: 48,
+      matrix: new Float64Array(12),
+      fill: false,
+      image: { format: "GREY", strideBytes: 64 },
+    },
+    floor: { cx: 100, cy: 40 },
+    grid: {
+      cellMetres: 0.1,
+      aheadCells: 30,
+      leftCells: 31,
+      obstacleMetres: 0.1,
+      tallMetres: 1,
+      dropMetres: 0.1,
+      errorPixels: 0.5,
+      minPixels: 1,
+      stepX: 1,
+    },
+    verticalOffset: "auto",
+    denoise: "auto",
+    repeatStage: { stage: "boundary", times: 2 },
+    refine: { ...options().refine, minConfidence: 0.2 } as never,
+  });
+
+  // In bytes, of the scalar form. Depends on the layout of the working memory only: a change is a decision about memory.
+  const MEMORY: Record<string, number> = {
+    usual: 2208815,
+    "two paths": 2208815,
+    "never outside, one gradient": 2208815,
+    "wide census": 2240631,
+    "eight paths": 2208815,
+    "wide sums": 2187029,
+    "from YUYV, rectified": 2247904,
+    "nothing refined": 2134114,
+    "bilateral filling": 2183398,
+    "half resolution": 2154235,
+    "rows moved, smoothed": 2224723,
+    "a region": 2143379,
+    "a region at half resolution": 2114916,
+    cbca: 370898,
+    "cbca at half resolution": 159203,
+    "cbca in a region": 71400,
+    esaw: 762091,
+    "esaw of 5 rounds from YUYV, rectified": 787422,
+    "esaw of grey, in a region at half resolution": 147589,
+    "esaw in CIELab": 838285,
+    esmp: 710513,
+    sad: 281390,
+    "sad of 9 x 5 from YUYV, rectified": 349508,
+    "sad of grey, in a region at half resolution": 162069,
+    pyramid: 303524,
+    "pyramid of two levels, nothing refined": 301291,
+    "coarse to fine": 4413499,
+    "coarse to fine, wide census, two paths, three levels": 6463623,
+    "coarse to fine, separate right-image match, in a region at half resolution": 4242783,
+    "every output": 3328610,
+  };
+
+  test("each configuration reports what it always needed", () => {
+    const needed = (chosen: Omit<EngineOptions, "backend">) => {
+      const engine = createEngine({ ...chosen, backend: "cpu", instructionSet: "scalar" });
+      const { workspaceBytes } = engine.info;
+      engine.close();
+      return workspaceBytes;
+    };
+    const found = Object.keys(MEMORY).map((name) => [name, needed(engineCases[name]?.options ?? outputs)]);
+    expect(Object.fromEntries(found)).toEqual(MEMORY);
+  });
 });
 
 describe("slots and threads", () => {

@@ -104,6 +104,109 @@ test("a session refuses a slot whose memory was transferred, and an image that w
   session.close();
 });
 
+test("every buffer of a slot has its size, and stays that of the opened engine", () => {
+  type Memory = Record<string, ArrayBuffer>;
+  const camera = { camera: "ir", width: 20, height: 10, matrix: new Float64Array(12), fill: false };
+  const rgb = new Uint8Array(3 * 512);
+  const layout = {
+    leftFormat: "RGB8",
+    rightFormat: "RGB8",
+    leftStrideBytes: 96,
+    rightStrideBytes: 96,
+  } as const;
+  const options = engineOptions(pair, {
+    ...layout,
+    leftRgb: true,
+    rightGrey: true,
+    geometry: { focalPixels: 40, baselineMetres: 0.1, disparityOffsetPixels: 0 },
+    encodeDepth: "rvl",
+    encodeDisparity: "raw",
+    points: { frame: "camera", element: "int16", colours: true, cx: 16, cy: 8 },
+    voxels: { frame: "camera", cx: 16, cy: 8 } as never,
+    registration: { ...camera, image: { format: "RGB8", strideBytes: 60 } },
+    floor: { cx: 16, cy: 8 },
+    grid: {
+      cellMetres: 0.1,
+      aheadCells: 7,
+      leftCells: 9,
+      obstacleMetres: 0.1,
+      tallMetres: 1,
+      dropMetres: 0.1,
+      errorPixels: 0.5,
+      minPixels: 1,
+      stepX: 1,
+    },
+  });
+  interface Session {
+    submit(...words: unknown[]): void;
+    close(): void;
+  }
+  const addon = native as unknown as { Session: new (...words: unknown[]) => Session };
+  const { Session } = addon;
+  let given: unknown;
+  let slots: Memory[] = [];
+  addon.Session = class {
+    constructor(options: unknown, memory: Memory[]) {
+      [given, slots] = [options, memory];
+      throw new Error("seen");
+    }
+  } as never;
+  expect(() => createEngine(options)).toThrow("seen");
+  addon.Session = Session;
+
+  // Each after 128 bytes: 512 pixels, 200 of the other camera.
+  const bytes = Object.fromEntries(
+    Object.entries(slots[1]!).map(([name, { byteLength }]) => [name, byteLength]),
+  );
+  expect(bytes).toEqual({
+    left: 128 + 512,
+    leftRgb: 128 + 3 * 512,
+    right: 128 + 512,
+    disparityQ4: 128 + 2 * 512,
+    confidence: 128 + 512,
+    depthMillimetres: 128 + 2 * 512,
+    encodedDepth: bytes.encodedDepth,
+    encodedDisparity: 128 + 2 * 512,
+    registered: 128 + 2 * 200,
+    registeredConfidence: 128 + 200,
+    registeredImage: 128 + 3 * 200,
+    floor: 128 + 8 * 13,
+    grid: 128 + 7 * 9,
+    voxels: 128 + 8 * 513,
+    points: 128 + 10 * 512,
+  });
+  const session = new Session(given, slots, () => {});
+  const left = new Uint8Array(3 * 512);
+  for (const [name, byteLength] of Object.entries(bytes)) {
+    const tooSmall = [slots[0]!, { ...slots[1]!, [name]: new ArrayBuffer(byteLength - 1) }];
+    expect(() => new Session(given, tooSmall, () => {}), name).toThrow(
+      refused(new RegExp(`^Expected ${byteLength} bytes for ${name} of slot 1, got ${byteLength - 1}\\.$`)),
+    );
+    const kept = slots[1]![name]!;
+    slots[1]![name] = new ArrayBuffer(byteLength);
+    expect(() => session.submit(1, left, rgb), name).toThrow(
+      refused(new RegExp(`slot 1 .* ${name} was transferred or replaced`)),
+    );
+    slots[1]![name] = kept;
+  }
+  for (const [registered, found] of [
+    [new Uint8Array(599), 599],
+    [{}, 0],
+  ] as const)
+    expect(() => session.submit(1, left, rgb, true, registered)).toThrow(
+      refused(new RegExp(`at least 600 bytes for the registered camera's image, got ${found}\\.$`)),
+    );
+  expect(() => session.submit(1, left.subarray(1), rgb)).toThrow(
+    refused(/1536 and 1536 .* got 1535 and 1536/),
+  );
+  expect(() => session.submit(1, left, rgb.subarray(1))).toThrow(
+    refused(/1536 and 1536 .* got 1536 and 1535/),
+  );
+  session.close();
+  expect(() => session.submit(1, left, rgb)).toThrow("this one is closed");
+  expect(() => new Session(given, slots.slice(1), () => {})).toThrow(refused(/memory of 2 slots, got 1/));
+});
+
 test("the scene draws into no memory that was transferred", () => {
   const source = new SyntheticSource(native, { width: 64, height: 48, rateHz: "max" });
   transfer(source.inputMemory[0]!.buffer as ArrayBuffer);

@@ -226,6 +226,24 @@ describe("cross: the longest arms", () => {
 });
 
 describe("cross: bad calls", () => {
+  test.each([
+    ["minDisparity", 0, 2046],
+    ["numDisparities", 1, 512],
+    ["armX", 0, 141],
+    ["armY", 0, 61],
+    ["similarity", 1, 256],
+    ["armXRight", -1, 141],
+    ["armYRight", -1, 61],
+    ["lambdaDifference", 10, 10_000],
+    ["lambdaCensus", 10, 10_000],
+  ])("%s is %i to %i", (name, low, high) => {
+    const image = new Uint8Array(64);
+    for (const value of [low - 1, high + 1])
+      expect(() =>
+        cross("scalar", { width: 8, height: 8, left: image, right: image, [name]: value }),
+      ).toThrow(`Expected ${name} of ${low} to ${high}, got ${value}.`);
+  });
+
   test("arms beyond what the sums hold are refused by name", () => {
     const image = new Uint8Array(64);
     expect(() => cross("scalar", { width: 8, height: 8, left: image, right: image, armX: 142 })).toThrow(

@@ -283,6 +283,27 @@ describe.each(variants)("exponential, %s: twin of the reference", (variant) => {
 describe("exponential: bad calls", () => {
   const image = { width: 8, height: 8, left: new Uint8Array(64), right: new Uint8Array(64) };
   test.each([
+    ["minDisparity", 0, 2046],
+    ["numDisparities", 1, 512],
+    ["steps", 1, 16],
+    ["base", 100, 400],
+    ["gammaColour", 1, 1000],
+    ["gammaDistance", 1, 1000],
+    ["truncation", 1, 255],
+    ["cost", 1, 65535 / 15],
+    ["gradientTruncation", 0, 255],
+    ["gradientCost", 0, Math.floor((65535 - 12 * 1000) / 20)],
+    ["slope", 0, 65535],
+    ["cap", 0, 65535],
+  ])("%s is %i to %i", (name, low, high) => {
+    const usual = { truncation: name === "cost" ? 15 : 12, cost: 1000, gradientTruncation: 20 };
+    for (const value of [low - 1, high + 1])
+      expect(() =>
+        exponential("scalar", { ...image, ...usual, [name === "base" ? "basePercent" : name]: value }),
+      ).toThrow(`Expected ${name} of ${low} to ${high}, got ${value}.`);
+  });
+
+  test.each([
     ["steps", { steps: 17 }],
     ["truncation", { truncation: 0 }],
     ["cost", { truncation: 255, cost: 258 }],

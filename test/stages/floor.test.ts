@@ -113,6 +113,63 @@ describe.each(forms)("floor, %s: by hand", (variant) => {
   });
 });
 
+describe.each(forms)("floor, %s: counts and their limits", (variant) => {
+  /** An image of one pixel for each cell. The floor of y rows from the middle is 2 y + 60 sixteenths: 32 and more from row 10 on. */
+  const small = { width: 64, height: 48, focalPixels: 64, baselineMetres: 0.1, cx: 32, cy: 24 };
+  const before = Float64Array.of(0, 2 * 65536, 60 * 65536);
+  const onFloor = (at: number) => 2 * (Math.floor(at / 64) - 24) + 60;
+  /** Cells by how far they are from the floor; undefined: no disparity. */
+  const mapOf = (apart: (at: number) => number | undefined): Call => ({
+    ...small,
+    disparityQ4: Int16Array.from({ length: 3072 }, (_, at) => onFloor(at) + (apart(at) ?? 0)),
+    confidence: Uint8Array.from({ length: 3072 }, (_, at) => (apart(at) === undefined ? 0 : 1)),
+  });
+  const set = (call: Call) => find(variant, { ...call, before, onlyBefore: true });
+
+  test("of cells on the floor, next to it, below it and unknown", () => {
+    // Twenty cells each from row 20 on.
+    const apart = [16, -16, 17, -17, -32, -33, undefined];
+    const call = mapOf((at) => {
+      const part = Math.floor((at - 20 * 64) / 20);
+      return part >= 0 && part < apart.length ? apart[part] : 0;
+    });
+    call.disparityQ4[3071] = INVALID;
+    const under = 38 * 64 - 21;
+    expect(set(call)).toEqual({
+      outcome: 0,
+      a: 0,
+      b: before[1],
+      c: before[2],
+      known: 3072 - 21,
+      on: under - 80,
+      below: 20,
+      under,
+      squares: 40 * 64 ** 2,
+    });
+  });
+
+  test("154 cells make a floor", () => {
+    const lowest = (count: number, other?: number) => mapOf((at) => (at >= 3072 - count ? 0 : other));
+    expect(set(lowest(154))).toMatchObject({ outcome: 0, known: 154, on: 154 });
+    expect(set(lowest(153))).toMatchObject({ outcome: 1, known: 153 });
+    expect(set(lowest(154, 17))).toMatchObject({ outcome: 0, on: 154 });
+    expect(set(lowest(153, 17))).toMatchObject({ outcome: 3, on: 153 });
+  });
+
+  test("no more cells below it than on it", () => {
+    const below = (count: number) => mapOf((at) => (at >= 2900 ? 0 : at >= 2900 - count ? -33 : undefined));
+    expect(set(below(172))).toMatchObject({ outcome: 0, on: 172, below: 172 });
+    expect(set(below(173))).toMatchObject({ outcome: 4, on: 172, below: 173 });
+  });
+
+  test("a quarter of the six lowest rows, unless it was there before", () => {
+    const inFront = (count: number) => mapOf((at) => (at >= 42 * 64 + count ? 200 : 0));
+    expect(find(variant, inFront(96))).toMatchObject({ outcome: 0, a: 0, b: before[1], c: before[2] });
+    expect(find(variant, inFront(95))).toMatchObject({ outcome: 5, a: 0, b: before[1], c: before[2] });
+    expect(find(variant, { ...inFront(95), before })).toMatchObject({ outcome: 0, c: before[2] });
+  });
+});
+
 test("a floor in rendered rooms is found within 1 cm and 0.2 degrees", async () => {
   const { SceneRenderer } = await import("../../camera/index.js");
   const size = sceneView(640, 480);

@@ -96,6 +96,16 @@ describe.each(variants)("pyramid, %s: twin of the reference", (variant) => {
 describe("pyramid: bad calls", () => {
   const image = valuesOnly(8, 8, Array(64).fill(1), Array(64).fill(1));
   test.each([
+    ["levels", 1, 4],
+    ["peakRatio", 0, 50],
+  ])("%s is %i to %i", (name, low, high) => {
+    for (const value of [low - 1, high + 1])
+      expect(() => pyramid("scalar", { ...image, [name]: value })).toThrow(
+        `Expected ${name} of ${low} to ${high}, got ${value}.`,
+      );
+  });
+
+  test.each([
     ["levels", { levels: 5 }],
     ["peakRatio", { peakRatio: 51 }],
     ["odd", { windowWidth: 6 }],

@@ -105,6 +105,18 @@ describe.each(variants)("sad, %s: twin of the reference", (variant) => {
 describe("sad: bad calls", () => {
   const image = valuesOnly(8, 8, Array(64).fill(1), Array(64).fill(1));
   test.each([
+    ["minDisparity", 0, 2046],
+    ["numDisparities", 1, 512],
+    ["windowWidth", 3, 15],
+    ["windowHeight", 3, 15],
+  ])("%s is %i to %i", (name, low, high) => {
+    for (const value of [low - 1, high + 1])
+      expect(() => sad("scalar", { ...image, [name]: value })).toThrow(
+        `Expected ${name} of ${low} to ${high}, got ${value}.`,
+      );
+  });
+
+  test.each([
     ["windowWidth", { windowWidth: 17 }],
     ["odd", { windowHeight: 4 }],
     ["the sum of hue, saturation and value", { hue: 50, saturation: 50, value: 1 }],

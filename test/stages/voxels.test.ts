@@ -17,6 +17,7 @@ interface Call {
   disparityOffsetPixels?: number;
   cx?: number;
   cy?: number;
+  focalPixels?: number;
   threads?: number;
 }
 
@@ -81,6 +82,14 @@ describe.each(forms)("voxels, %s: by hand", (variant) => {
       [0, 0, 10, 2],
       [0, 0, 3, 7],
     ]);
+  });
+
+  test("a voxel as large as the error is large enough", () => {
+    // f B = 64 m px: 32 px is 2 m, where two pixels are 2 x 4 / 64 = 0.125 m.
+    const rig = { focalPixels: 640, sizeMillimetres: 125, uncertaintyPixels: 2 };
+    const at = (disparity: number) =>
+      rows(listed(variant, { width: 1, disparityQ4: Int16Array.of(disparity), ...rig }));
+    expect([at(512), at(511)]).toEqual([[[0, 0, 16, 0]], [[0, 0, 8, 1]]]);
   });
 
   test("a cell that does not fit 16 bits is none, and an offset moves all", () => {

@@ -183,7 +183,7 @@ test("the settings in which each preset differs from balanced, and its published
       "quality: match.sgm.cost=wideCensus match.sgm.p1=14 match.sgm.p2=46 match.sgm.adaptiveP2=8 match.sgm.outsideCost=14 match.sgm.rightView=own refine.speckleSize=40 refine.rounds=2",
       "dense: refine.rounds=2",
       "robot: refine.temporal=true refine.minConfidence=0.94",
-      "still-camera: refine.temporal=true",
+      "still-camera: refine.temporal=true match.average=true",
       "quality-unfilled: match.sgm.cost=wideCensus match.sgm.p1=20 match.sgm.p2=63 match.sgm.adaptiveP2=10 match.sgm.outsideCost=14 match.sgm.rightView=own refine.speckleRange=1 refine.fill=off refine.rounds=2",
       "sgm-2016: match.sgm.cost=census match.sgm.p1=7 match.sgm.p2=86 match.sgm.adaptiveP2=0 match.sgm.outsideCost=63 match.sgm.subpixel=false refine.leftRight=false refine.speckleSize=0 refine.fill=off refine.boundary=false published 42",
       "chang-half: match.algorithm=cbca match.halfResolution=true match.cbca.armX=21 match.cbca.armY=31 match.cbca.armXRight=-1 match.cbca.armYRight=-1 match.cbca.similarity=13 match.cbca.lambdaDifference=300 match.cbca.lambdaUnit=fullScale match.cbca.lambdaCensus=23 match.cbca.threshold=3 refine.leftRight=false refine.speckleSize=0 refine.fill=off refine.boundary=false refine.median=false published 24.09",

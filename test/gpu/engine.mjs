@@ -133,7 +133,7 @@ const cases = {
   },
   "filtered for noise": { denoise: "on" },
   "averaged over time": { refine: { ...refine, temporal: true } },
-  "images averaged over time": { average: true, denoise: "on" },
+  "images averaged over time": { average: true },
   "limited by confidence and depth": {
     refine: { ...refine, minConfidence: 0.9 },
     depth: { minMetres: 0.5, maxMetres: 4 },

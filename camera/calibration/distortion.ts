@@ -111,6 +111,23 @@ export function undistortExactly(
   return [x, y];
 }
 
+/**
+ * Returns whether the distorted point moves outwards all the way from the axis to (x, y). Beyond the radius where it
+ * stops doing so, the model folds back into the image.
+ */
+export function growsUpTo(distort: Distort, x: number, y: number): boolean {
+  const steps = 32;
+  const h = 1e-6;
+  const [near, far] = [new Float64Array(2), new Float64Array(2)];
+  for (let step = 1; step <= steps; step++) {
+    const t = step / steps;
+    distort(t * x, t * y, near);
+    distort((t + h) * x, (t + h) * y, far);
+    if (!((far[0]! - near[0]!) * x + (far[1]! - near[1]!) * y >= 0)) return false;
+  }
+  return true;
+}
+
 /** The angle off the axis up to which theta_d grows, at most pi / 2, in steps of a third of a degree. */
 export function growsUntil({ coefficients }: Distortion): number {
   const [k1 = 0, k2 = 0, k3 = 0, k4 = 0] = coefficients;

@@ -98,6 +98,18 @@ void checkLens(const char* name, Lens lens) {
   }
 }
 
+/// r - 2 r^3 + 0.3 r^5 grows up to 0.276 at 0.418: a pixel beyond has no ray, though a ray of 2.56 also gives 1.96.
+void checkFold() {
+  const Lens lens = {Model::kRadtan, {100, 100, 0, 0, -2, 0.3}};
+  const double beyond[2] = {197, 0}, r2 = 0.16, radial = 1 - 2 * r2 + 0.3 * r2 * r2;
+  const double within[2] = {24 * radial, -32 * radial};
+  double ray[2];
+  expectNear("ray beyond the fold", 0, pixelRay(lens, beyond, ray), 0, 0);
+  expectNear("ray within the fold", 0, pixelRay(lens, within, ray), 1, 0);
+  expectNear("ray within the fold", 1, ray[0], 0.24, 1e-9);
+  expectNear("ray within the fold", 2, ray[1], -0.32, 1e-9);
+}
+
 calibrate::Corner cornerAt(double x, double y) {
   calibrate::Corner corner;
   corner.x = x;
@@ -142,6 +154,7 @@ int main() {
   checkLens("radtan", {Model::kRadtan, {400, 410, 320, 240, -0.3, 0.11, 0.002, -0.003, -0.02}});
   checkLens("rational", {Model::kRational, {400, 410, 320, 240, 0.4, 0.06, 0.002, -0.003, 0.01, 0.7, 0.13, 0.02}});
   checkLens("equidistant", {Model::kEquidistant, {400, 410, 320, 240, 0.2, -0.05, 0.03, -0.01}});
+  checkFold();
   checkLattice();
   checkMap();
   return failures == 0 ? 0 : 1;

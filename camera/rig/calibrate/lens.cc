@@ -75,6 +75,19 @@ void distort(const Lens& lens, double x, double y, double out[2], double d[4], d
   distortBrown(lens, x, y, out, d, byK);
 }
 
+/// Returns whether the distorted point moves outwards all the way from the axis to (x, y): beyond the radius where it
+/// stops doing so, the model folds back into the image.
+bool growsUpTo(const Lens& lens, double x, double y) {
+  constexpr int kSteps = 32;
+  for (int step = 1; step <= kSteps; ++step) {
+    const double t = static_cast<double>(step) / kSteps;
+    double out[2], d[4];
+    distort(lens, t * x, t * y, out, d, nullptr);
+    if (!((d[0] * x + d[1] * y) * x + (d[2] * x + d[3] * y) * y >= 0)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool project(const Lens& lens, const Vector3& point, double pixel[2], double* byPoint, double* byLens) {
@@ -145,7 +158,7 @@ bool pixelRay(const Lens& lens, const double pixel[2], double ray[2]) {
   distort(lens, x, y, out, d, nullptr);
   ray[0] = x;
   ray[1] = y;
-  return std::hypot(out[0] - xd, out[1] - yd) < 1e-7;
+  return std::hypot(out[0] - xd, out[1] - yd) < 1e-7 && growsUpTo(lens, x, y);
 }
 
 }  // namespace depthwatt::calibrate

@@ -30,7 +30,7 @@ struct Lens {
 bool project(const Lens& lens, const Vector3& point, double pixel[2], double* byPoint, double* byLens);
 
 /// Computes the ray (x, y, 1) of a pixel by Newton's method on the forward model. Returns false if it does not
-/// converge.
+/// converge or ends beyond the fold of the model.
 bool pixelRay(const Lens& lens, const double pixel[2], double ray[2]);
 
 }  // namespace depthwatt::calibrate

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a pixel to its ray and to its place in the rectified image, to the last digit: for figures, not for maps.
-import { distortFunction } from "../../calibration/distortion.js";
+import { distortFunction, growsUpTo } from "../../calibration/distortion.js";
 import type { CameraCalibration, Rectification } from "../../calibration/index.js";
 import { apply, transpose } from "../../calibration/matrix.js";
 
@@ -34,7 +34,8 @@ export function pixelRay({ K, distortion }: CameraCalibration, u: number, v: num
     if (Math.hypot(dx, dy) < 1e-12) break;
   }
   distort(x, y, out);
-  return Math.hypot(out[0]! - xd, out[1]! - yd) < 1e-6 ? [x, y] : [Number.NaN, Number.NaN];
+  const reached = Math.hypot(out[0]! - xd, out[1]! - yd) < 1e-6 && growsUpTo(distort, x, y);
+  return reached ? [x, y] : [Number.NaN, Number.NaN];
 }
 
 /** Where a captured pixel of one camera is in its rectified image. */

@@ -293,6 +293,13 @@ describe("rays", () => {
     const folded = { name: "", K, distortion: { model: "rational_polynomial", coefficients } } as const;
     expect(pixelRay(folded, 40, 0)[0]).toBeCloseTo(0.5, 9);
     expect(pixelRay(folded, 60, 0)[0]).toBeNaN();
+    // r - r^3 grows up to 0.385 at 0.577; -1.18 also gives 0.45.
+    const barrel = { name: "", K, distortion: { model: "plumb_bob", coefficients: [-1] } } as const;
+    expect(pixelRay(barrel, 45, 0)).toEqual([Number.NaN, Number.NaN]);
+    expect(pixelRay(barrel, 0, -39)).toEqual([Number.NaN, Number.NaN]);
+    const [x, y] = [0.57 * 0.6, -0.57 * 0.8].map((value) => 100 * value * (1 - 0.57 ** 2));
+    expect(pixelRay(barrel, x!, y!)[0]).toBeCloseTo(0.342, 9);
+    expect(pixelRay(barrel, x!, y!)[1]).toBeCloseTo(-0.456, 9);
     const rig = createRig("radtan", { width: 640, height: 480 });
     const turned = { ...rectify(rig), R1: rotationMatrix([0, Math.PI, 0]), R2: IDENTITY3 };
     expect(capturedPoint(rig.left, turned, "left", 320, 240)).toEqual([Number.NaN, Number.NaN]);

@@ -2,7 +2,7 @@
 // From a camera next to the pair to what the engine registers depth with: one matrix, and a grid of its lens.
 import { DepthwattError } from "../../core/index.js";
 import type { CameraCalibration, ImageSize, OtherCamera, StereoCalibration } from "./calibration.js";
-import { distortFunction, isBeyondFlat, undistortExactly } from "./distortion.js";
+import { type Distort, distortFunction, growsUpTo, isBeyondFlat, undistortExactly } from "./distortion.js";
 import { apply, inverse, type Matrix3, multiply, transpose, type Vector3 } from "./matrix.js";
 import type { Rectification } from "./rectification.js";
 
@@ -80,6 +80,18 @@ function projection(rectification: Rectification, { K, R, T }: OtherCamera): Flo
   });
 }
 
+/** Returns the point in the direction of (x, y) beyond which the lens folds back, to a thousandth, at most WIDEST. */
+function lastBeforeFold(distort: Distort, x: number, y: number): [x: number, y: number] {
+  const radius = Math.hypot(x, y);
+  let [last, first] = [0, WIDEST / radius];
+  while ((first - last) * radius > 1e-3) {
+    const middle = (last + first) / 2;
+    if (growsUpTo(distort, middle * x, middle * y)) last = middle;
+    else first = middle;
+  }
+  return [last * x, last * y];
+}
+
 /** Returns the distorted positions of a grid of ideal pixels, as far as the image reaches. */
 function lensGrid(
   camera: CameraCalibration,
@@ -88,27 +100,37 @@ function lensGrid(
   const { K, distortion } = camera;
   if (distortion.coefficients.every((value) => value === 0) && distortion.model !== "equidistant") return {};
   const [fx, , cx, , fy, cy] = K;
+  const distort = distortFunction(distortion);
   let [left, right, top, bottom] = [0, 0, 0, 0];
-  const reach = (px: number, py: number) => {
-    const beyond = isBeyondFlat(distortion, (px - cx) / fx, (py - cy) / fy);
-    const [x, y] = beyond
+  const ray = ([px, py]: [number, number]) =>
+    isBeyondFlat(distortion, (px - cx) / fx, (py - cy) / fy)
       ? [Math.sign(px - cx) * WIDEST, Math.sign(py - cy) * WIDEST]
       : undistortExactly(camera, px, py);
-    const clipped = (value: number) => (Number.isNaN(value) ? 0 : Math.max(-WIDEST, Math.min(value, WIDEST)));
-    [left, right] = [Math.min(left, clipped(x)), Math.max(right, clipped(x))];
-    [top, bottom] = [Math.min(top, clipped(y)), Math.max(bottom, clipped(y))];
-  };
-  for (let step = 0; step <= 64; step++) {
-    const [px, py] = [((width + 1) * step) / 64 - 1, ((height + 1) * step) / 64 - 1];
-    for (const edge of [-1, height]) reach(px, edge);
-    for (const edge of [-1, width]) reach(edge, py);
+  const clipped = (value: number) => (Number.isNaN(value) ? 0 : Math.max(-WIDEST, Math.min(value, WIDEST)));
+  const along = (length: number, pixel: (at: number) => [number, number]) =>
+    Array.from({ length: 65 }, (_, step) => pixel(((length + 1) * step) / 64 - 1));
+  for (const edge of [
+    along(width, (px) => [px, -1]),
+    along(width, (px) => [px, height]),
+    along(height, (py) => [-1, py]),
+    along(height, (py) => [width, py]),
+  ]) {
+    const rays = edge.map(ray);
+    const beyond = rays.every(([x, y]) => Number.isNaN(x! + y!));
+    // No ray reaches this edge: the lens shows less than the image.
+    const reached = beyond
+      ? edge.map(([px, py]) => lastBeforeFold(distort, (px - cx) / fx, (py - cy) / fy))
+      : rays;
+    for (const [x, y] of reached) {
+      [left, right] = [Math.min(left, clipped(x!)), Math.max(right, clipped(x!))];
+      [top, bottom] = [Math.min(top, clipped(y!)), Math.max(bottom, clipped(y!))];
+    }
   }
   const first = (value: number) => Math.floor(value / CELL_PIXELS) - 1;
   const [column, row] = [first(fx * left + cx), first(fy * top + cy)];
   const gridWidth = first(fx * right + cx) + 4 - column;
   const gridHeight = first(fy * bottom + cy) + 4 - row;
   const grid = new Int32Array(2 * gridWidth * gridHeight);
-  const distort = distortFunction(distortion);
   const [point, farther] = [new Float64Array(2), new Float64Array(2)];
   for (let j = 0, at = 0; j < gridHeight; j++)
     for (let i = 0; i < gridWidth; i++, at += 2) {

@@ -213,6 +213,27 @@ test.each([
   },
 );
 
+test("the grid of a lens that folds back before every edge of its image reaches to the fold", () => {
+  const third = {
+    name: "third",
+    K: [300, 0, 320, 0, 300, 240, 0, 0, 1] as const,
+    distortion: { model: "plumb_bob", coefficients: [-1, 0, 0, 0] } as const,
+    imageSize,
+    R: rotationMatrix([0, 0, 0]),
+    T: [-0.03, 0.02, 0.01] as const,
+  };
+  const rig = withHash({ ...createRig("radtan", imageSize), others: [third] });
+  const { grid, gridX, gridY, gridWidth, gridHeight } = registrationView(rig, rectify(rig), "third");
+  // The fold is at 0.577 focal lengths: 173 px from the centre.
+  expect(gridX! / 32).toBeLessThanOrEqual(320 - 173);
+  expect(gridX! / 32 + 8 * gridWidth!).toBeGreaterThanOrEqual(320 + 173);
+  expect(gridY! / 32).toBeLessThanOrEqual(240 - 173);
+  expect(gridY! / 32 + 8 * gridHeight!).toBeGreaterThanOrEqual(240 + 173);
+  const nodes = Array.from({ length: grid!.length / 2 }, (_, node) => grid![2 * node]!);
+  const within = Math.PI * (173 / 8) ** 2;
+  expect(nodes.filter((x) => x !== -0x8000_0000).length / within).toBeCloseTo(1, 1);
+});
+
 test.each([
   [0, 57],
   [0, -57],

@@ -18,6 +18,7 @@ import {
   standardDeviations,
   tryRectify,
   whyRowsApart,
+  whyWithoutRay,
 } from "./quality.js";
 import type { CalibrateOptions, CalibrationResult } from "./result.js";
 import {
@@ -136,7 +137,7 @@ export async function calibratePairs(
   };
   const rmsPixels = all.length === corners.length ? solution.rmsPixels : rms(chosen(() => true));
   const epipolarRmsPixels = rectification === undefined ? undefined : rms(rows.flat());
-  const apart = whyRowsApart(epipolarRmsPixels, rmsPixels);
+  const apart = whyRowsApart(epipolarRmsPixels, rmsPixels) ?? whyWithoutRay(seen, calibration, lens);
   return {
     calibration,
     lens,

@@ -6,7 +6,7 @@ import { type Rectification, rectify, type StereoCalibration } from "../../calib
 import type { Vector3 } from "../../calibration/matrix.js";
 import type { CalibrateExports, LensModel, NativeSolution } from "./native.js";
 import { pointsById, type SeenPair } from "./pairs.js";
-import { rectifiedPoint } from "./rays.js";
+import { pixelRay, rectifiedPoint } from "./rays.js";
 import type { CalibrateOptions, CalibrationResult, DepthError } from "./result.js";
 import { type Corner, pairSpecs, solve } from "./solve.js";
 
@@ -123,6 +123,29 @@ export function whyRowsApart(epipolarRmsPixels: number | undefined, rmsPixels: n
   return (
     `the rows of rectified corners are ${epipolarRmsPixels.toFixed(1)} px apart, though the corners fit within ` +
     `${rmsPixels.toFixed(2)} px: the lens model turns back before the border of the image, so try --lens fisheye or rational`
+  );
+}
+
+/** Returns a warning if corners lie where the lens model has no ray; fisheye has none beyond 86 degrees. */
+export function whyWithoutRay(
+  pairs: readonly SeenPair[],
+  calibration: StereoCalibration,
+  lens: LensModel,
+): string | undefined {
+  if (lens === "fisheye") return undefined;
+  let lost = 0;
+  for (const pair of pairs)
+    for (const side of ["left", "right"] as const) {
+      const { ids, points } = pair[side];
+      ids.forEach((_, at) => {
+        const [x] = pixelRay(calibration[side], points[2 * at]!, points[2 * at + 1]!);
+        if (Number.isNaN(x)) lost++;
+      });
+    }
+  if (lost === 0) return undefined;
+  return (
+    `${lost} corners have no ray, though the corners fit: ` +
+    "the lens model turns back before the border of the image, so try --lens fisheye or rational"
   );
 }
 

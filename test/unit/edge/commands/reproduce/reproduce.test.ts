@@ -146,7 +146,7 @@ describe("what every row prints and asks for", () => {
     return { calls, lab: Object.assign(recording, answers) as unknown as Lab };
   }
 
-  // The printed values were compared with the papers. After a change, compare again.
+  // A printed value that changes is to be compared with the paper.
   test("the printed values add up, and the requests are those that were checked", async () => {
     const found: string[] = [];
     for (const { number, exhibits } of PAPERS) {

@@ -9,7 +9,7 @@ import { describe, expect, test, vi } from "vitest";
 import { encodePng } from "../../../camera/index.js";
 import { connectConsumer, type ReceivedFrame } from "../../../clients/javascript/src/consumer.js";
 import { Continuity, ContinuityByStream } from "../../../clients/javascript/src/continuity.js";
-import { decodeBody, toValues } from "../../../clients/javascript/src/decode.js";
+import { decodeBody, decodePoints, toValues } from "../../../clients/javascript/src/decode.js";
 import { frameLatencyMs } from "../../../clients/javascript/src/latency.js";
 import { StreamStatistics } from "../../../clients/javascript/src/statistics.js";
 import { localClockDomain } from "../../../core/frame/clock-domain.js";
@@ -207,6 +207,35 @@ describe("unpacking", () => {
         header.valueOffset + 255 * header.unitScale,
       ]);
     }
+  });
+
+  test("points are little-endian, their colours the other way round; a count of -32768 is no point", () => {
+    const int16 = [1, 2, -2, -1, 0, 128, 0, 128, 0, 128];
+    const float32 = [0, 0, 128, 63, 0, 0, 0, 192, 0, 0, 192, 127];
+    const read = (element: "i16" | "f32", colour: "rgb" | "grey", ...body: number[]) => {
+      const bytes = element === "f32" ? 16 : colour === "rgb" ? 10 : 8;
+      const header = {
+        points: { colour },
+        element,
+        width: body.length / bytes,
+        height: 1,
+        unitScale: 0.5,
+      };
+      const { positions, colours } = decodePoints(header as never, Uint8Array.from(body));
+      return [[...positions], [...colours]];
+    };
+    expect(read("i16", "rgb", ...int16.slice(0, 6), 7, 8, 9, 255)).toEqual([
+      [256.5, -1, Number.NaN],
+      [9, 8, 7],
+    ]);
+    expect(read("i16", "grey", ...int16.slice(0, 6), 7, 0, ...int16.slice(4, 10), 6, 0)).toEqual([
+      [256.5, -1, Number.NaN, Number.NaN, Number.NaN, Number.NaN],
+      [7, 7, 7, 6, 6, 6],
+    ]);
+    expect(read("f32", "rgb", ...float32, 7, 8, 9, 255)).toEqual([
+      [0.5, -1, Number.NaN],
+      [9, 8, 7],
+    ]);
   });
 
   test("bodies that contradict the header are refused", async () => {

@@ -10,6 +10,7 @@ const FILES = [
   "test/hostile/native-calls.test.ts",
   "test/hostile/leaving.test.ts",
   "test/integration/native-arguments.test.ts",
+  "test/integration/registration.test.ts",
   "test/stages/rectify.test.ts",
   "test/stages/rvl.test.ts",
   "test/unit/power/nvml.test.ts",

@@ -10,7 +10,7 @@
 namespace depthwatt {
 
 /// Increase it with every change of this header, backend.h or a header that they include.
-constexpr uint32_t kPluginAbiVersion = 28;
+constexpr uint32_t kPluginAbiVersion = 29;
 
 struct PluginTable {
   uint32_t abiVersion;

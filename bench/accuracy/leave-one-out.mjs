@@ -30,6 +30,9 @@ const { values } = scriptArguments({
   },
 });
 
+if (!process.env.DEPTHWATT_DATA)
+  throw new Error("expected DEPTHWATT_DATA to name the folder of the research sets");
+
 const addon = new URL("../../build/Release/depthwatt.node", import.meta.url);
 const build = createHash("sha256").update(readFileSync(addon)).digest("hex").slice(0, 16);
 const cache = values.cache && existsSync(values.cache) ? JSON.parse(readFileSync(values.cache, "utf8")) : {};

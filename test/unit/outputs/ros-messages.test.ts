@@ -6,6 +6,12 @@ import { type PixelFormat, rectify, sceneCalibration } from "../../../camera/ind
 import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
 import type { FrameLease } from "../../../edge/contracts/output.js";
 import type { Rig } from "../../../edge/contracts/rig.js";
+import {
+  floorTransformMessage,
+  laserScanMessage,
+  obstaclesMessage,
+  occupancyGridMessage,
+} from "../../../edge/mcap/floor-messages.js";
 import { rigTransforms, transformsMessage } from "../../../edge/mcap/messages.js";
 import { type ChannelContext, frameChannels } from "../../../edge/outputs/mcap/channels.js";
 import { openRos } from "../../../edge/outputs/ros/ros-output.js";
@@ -13,9 +19,11 @@ import { rectifiedGeometry } from "../../../edge/pipeline/geometry.js";
 import { until } from "../../doubles/frames.js";
 import {
   readRosCameraInfo,
+  readRosGrid,
   readRosHeader,
   readRosImage,
   readRosPoints,
+  readRosScan,
   readRosTransforms,
   rosBrightnessAt,
   rosRows,
@@ -379,6 +387,64 @@ function moved({ translation, quaternion }: ReturnType<typeof readRosTransforms>
 function expectClose(values: number[], expected: number[]): void {
   for (const [axis, value] of values.entries()) expect(value).toBeCloseTo(expected[axis]!, 12);
 }
+
+describe("the floor", () => {
+  const head = { stampNs: LEFT_NS, frameId: "stereo_floor" };
+  // Rows from the nearest; in each the rightmost cell first.
+  const floor = { cells: Uint8Array.of(0, 1, 2, 3, 0, 2, 1, 0, 3), side: 3, cellMetres: 0.5 };
+
+  test("a grid has x ahead and y left, with its corner to the right", () => {
+    expect(readRosGrid(occupancyGridMessage(floor, LEFT_NS))).toEqual({
+      ...head,
+      resolution: 0.5,
+      width: 3,
+      height: 3,
+      origin: [0, -0.5, 0, 0, 0, 0, 1],
+      data: Int8Array.of(-1, 100, 0, 0, -1, -1, 100, 100, 100),
+    });
+  });
+
+  test("a scan has NaN for rays without an obstacle", () => {
+    const scan = { angleMin: -0.75, angleMax: 0.5, angleIncrement: 0.25, ranges: [1.5, null, 2] };
+    expect(readRosScan(laserScanMessage(scan, 2.5, LEFT_NS))).toEqual({
+      ...head,
+      ...scan,
+      rangeMin: 0,
+      rangeMax: 2.5,
+      ranges: Float32Array.of(1.5, Number.NaN, 2),
+      intensities: new Float32Array(0),
+    });
+  });
+
+  test("obstacles are the middles of cells, with their class", () => {
+    const { data, ...cloud } = readRosPoints(obstaclesMessage(floor, LEFT_NS));
+    expect(cloud).toEqual({
+      ...head,
+      height: 1,
+      width: 4,
+      fields: ["x", "y", "z", "class"].map((name, i) => ({ name, offset: 4 * i, type: 7, count: 1 })),
+      isBigEndian: 0,
+      pointStep: 16,
+      rowStep: 64,
+      isDense: 1,
+    });
+    const points = [0.25, 0.75, 0, 2, 0.75, -0.25, 0, 3, 0.75, 0.75, 0, 2, 1.25, 0.75, 0, 3];
+    expect([...new Float32Array(data.slice().buffer)]).toEqual(points);
+  });
+
+  test("its frame stands upright below the middle of the baseline, turned ahead", () => {
+    const pose = { down: [2 / 7, 6 / 7, 3 / 7], heightMetres: 1.5, baselineMetres: 0.28 } as const;
+    const [found] = readRosTransforms(floorTransformMessage(pose, LEFT_NS));
+    expect(found).toMatchObject({ stampNs: LEFT_NS, frameId: "stereo_head", child: "stereo_floor" });
+    // The middle is 0.14 m right of the left camera, where the floor is 0.04 m nearer.
+    const below = [3, -2, -6].map((value) => (1.46 * value) / 7);
+    expectClose(found!.translation, below);
+    const from = (along: number[]) => along.map((value, axis) => value + below[axis]!);
+    expectClose(moved(found!, [0, 0, 1]), from([-3 / 7, 2 / 7, 6 / 7]));
+    // The cameras' axis less its part along the normal.
+    expectClose(moved(found!, [1, 0, 0]), from([40, 6, 18].map((value) => value / Math.sqrt(1960))));
+  });
+});
 
 test("the topic camera_info is the calibration's own matrices", () => {
   expect(cameraInfo).toEqual({

@@ -348,6 +348,34 @@ describe("continuity", () => {
   });
 });
 
+describe("the limits of continuity", () => {
+  test.each([
+    [2 ** 31, 2 ** 31 - 1],
+    [2 ** 31 + 1, 0],
+    [0, 0],
+  ])("a step of %d is a loss of %d", (frameNumber, missing) => {
+    const continuity = new Continuity();
+    expect(continuity.missingBefore({ runId: 1, frameNumber: 0 })).toBe(0);
+    expect(continuity.missingBefore({ runId: 1, frameNumber })).toBe(missing);
+  });
+
+  test("a run that returns twice is a publisher, two are concurrent, and eight runs are remembered", () => {
+    const runsAfter = (...runIds: number[]) => {
+      const continuity = new Continuity();
+      for (const [frameNumber, runId] of runIds.entries()) continuity.missingBefore({ runId, frameNumber });
+      return continuity.concurrentRuns.sort();
+    };
+    expect(runsAfter(1, 2, 1, 2)).toEqual([]);
+    expect(runsAfter(1, 2, 1, 2, 1)).toEqual([]);
+    expect(runsAfter(1, 2, 1, 2, 1, 2)).toEqual([1, 2]);
+    expect(runsAfter(1, 2, 1, 3, 1, 4, 1)).toEqual([]);
+    const eight = [1, 2, 3, 4, 5, 6, 7, 8];
+    expect(runsAfter(...eight, ...eight, ...eight)).toEqual(eight);
+    const nine = [...eight, 9];
+    expect(runsAfter(...nine, ...nine, ...nine)).toEqual([]);
+  });
+});
+
 describe("continuity of many streams", () => {
   const frame = (frameNumber: number) => ({ runId: 1, frameNumber }) as unknown as FrameHeader;
 
@@ -436,6 +464,30 @@ describe("statistics", () => {
     });
   });
 
+  test("without a frame, with broken ones, with two publishers, and rounded", () => {
+    const statistics = new StreamStatistics();
+    const none = { available: false, reason: "no frame came" };
+    const fps = { available: false, reason: "a rate needs two frames" };
+    const nothing = { frames: 0, seconds: 0, gaps: 0, crcErrors: 0, invalid: 0, publishers: 0, bytes: 0 };
+    expect(statistics.summary()).toEqual({ ...nothing, fps, latencyMs: none, energy: none });
+    Object.assign(statistics, { crcErrors: 4, invalid: 5, concurrentPublishers: 3 });
+    for (const ms of [10_000, 10_500, 11_234.5678]) statistics.add(frame(2), ms);
+    expect(statistics.summary()).toMatchObject({
+      ...{ frames: 3, seconds: 1.235, fps: 1.62, crcErrors: 4, invalid: 5, publishers: 3, bytes: 300 },
+      latencyMs: { p50: expect.any(Number) },
+    });
+    const { latencyMs } = statistics.summary();
+    for (const value of Object.values(latencyMs)) expect(String(value)).toMatch(/^\d(\.\d{1,3})?$/);
+  });
+
+  test("latencies of which half are negative are those of a clock that is behind", () => {
+    const statistics = new StreamStatistics();
+    for (const latencyMs of [-3, 5, 0]) statistics.add(frame(latencyMs));
+    expect(statistics.summary().latencyMs).toMatchObject({ p50: expect.any(Number) });
+    statistics.add(frame(-2));
+    expect(statistics.summary().latencyMs).toMatchObject({ reason: expect.stringContaining("ms behind") });
+  });
+
   test("joules of the intervals that frames carried", () => {
     const statistics = new StreamStatistics();
     const carrying = (joules: number, joulesUncertainty: number | object) =>
@@ -497,6 +549,142 @@ test("documents that a hostile sender wrote are ignored or read, and never end t
     for (const text of texts) client.emit("message", `depthwatt/porch/${leaf}`, Buffer.from(text));
   }
   expect(seen).toEqual([{ device: "porch", state: "online", reason: "" }]);
+});
+
+/** A client of the mqtt package without a broker, which keeps what it is asked. */
+function makeClient(connected: boolean) {
+  const asked: unknown[] = [];
+  const client = Object.assign(new EventEmitter(), {
+    connected,
+    subscribe: (topics: readonly string[]) => asked.push(["subscribe", ...topics]),
+    unsubscribeAsync: async (topics: readonly string[]) => void asked.push(["unsubscribe", ...topics]),
+  });
+  return { client: client as typeof client & MqttClient, asked };
+}
+
+const DOCUMENTS = ["state", "info", "camera_info", "metrics"];
+
+test.each([
+  [{}, ["depth", ...DOCUMENTS], "depthwatt/+"],
+  [
+    { base: "site/hall", device: "d", streams: ["left", "registered", "registeredConfidence"], grid: true },
+    ["left", "registered/+", "registered/+/confidence", ...DOCUMENTS, "grid"],
+    "site/hall/d",
+  ],
+  [{ device: "d", streams: [] }, DOCUMENTS, "depthwatt/d"],
+] as const)(
+  "a consumer with %j subscribes on every connect, until it is closed",
+  async (options, leaves, prefix) => {
+    const { client, asked } = makeClient(true);
+    const filters = leaves.map((leaf) => `${prefix}/${leaf}`);
+    const consumer = connectConsumer(client, options);
+    client.emit("connect");
+    expect(asked.splice(0)).toEqual([
+      ["subscribe", ...filters],
+      ["subscribe", ...filters],
+    ]);
+    expect(await consumer.firstAttempt).toEqual({ connected: true, reason: "a client that was given" });
+    const base = prefix.replace(/\/[^/]+$/, "");
+    const exact = ["state", "info", "camera_info"].map((leaf) => `${base}/porch/${leaf}`);
+    consumer.ask("porch");
+    consumer.ask("porch");
+    expect(() => consumer.ask("a/b")).toThrow("a single topic level");
+    client.emit("connect");
+    expect(asked.splice(0)).toEqual([
+      ["subscribe", ...exact],
+      ["subscribe", ...filters, ...exact],
+    ]);
+    const seen: unknown[] = [];
+    consumer.on("metrics", (event) => seen.push(event));
+    await consumer.close();
+    client.emit("connect");
+    client.emit("message", `${base}/d/metrics`, Buffer.from("1"));
+    expect([asked, seen]).toEqual([[["unsubscribe", ...filters, ...exact]], []]);
+  },
+);
+
+test("a client that is not connected yet subscribes when it is, and is not asked to unsubscribe", async () => {
+  const { client, asked } = makeClient(false);
+  const consumer = connectConsumer(client);
+  expect(asked).toEqual([]);
+  expect((await consumer.firstAttempt).connected).toBe(false);
+  client.emit("connect");
+  expect(asked).toHaveLength(1);
+  await consumer.close();
+  expect(asked).toHaveLength(1);
+});
+
+test("each document is its event, and other topics are none", () => {
+  const { client } = makeClient(true);
+  const consumer = connectConsumer(client);
+  const seen: unknown[] = [];
+  const events = ["state", "info", "cameraInfo", "metrics", "grid", "invalid", "frame"] as const;
+  for (const name of events) consumer.on(name, (event) => seen.push([name, event]));
+  const send = (leaf: string, text: string) =>
+    client.emit("message", `depthwatt/d/${leaf}`, Buffer.from(text));
+  send("state", '{"state":"online","reason":"started","runId":7}');
+  send("state", '{"state":"online","reason":"started","runId":"7"}');
+  send("info", '{"a":1}');
+  send("camera_info", '{"a":2}');
+  send("metrics", '{"a":3}');
+  send("grid", '{"a":4}');
+  for (const leaf of ["zones", "toString", "constructor", "depth/x"]) send(leaf, '{"a":5}');
+  client.emit("message", "depthwatts/d/metrics", Buffer.from("1"));
+  const state = { device: "d", state: "online", reason: "started" };
+  expect(seen).toStrictEqual([
+    ["state", { ...state, runId: 7 }],
+    ["state", { ...state, runId: undefined }],
+    ["info", { device: "d", info: { a: 1 } }],
+    ["cameraInfo", { device: "d", cameraInfo: { a: 2 } }],
+    ["metrics", { device: "d", metrics: { a: 3 } }],
+    ["grid", { device: "d", grid: { a: 4 } }],
+  ]);
+});
+
+test("a frame has its header, its size, what is missing before it, and unpacks to counts and metres", () => {
+  const { client } = makeClient(true);
+  const frames: ReceivedFrame[] = [];
+  const errors: unknown[] = [];
+  const consumer = connectConsumer(client);
+  consumer.on("frame", (frame) => frames.push(frame));
+  consumer.on("invalid", (event) => errors.push(event));
+  const send = (frameNumber: number, damage = 0) => {
+    const { buffer, bodyBytes, frame, pixels } = makeFrame(4);
+    const numbers = { runId: 1, frameNumber, clockDomain: 0 };
+    const message = Buffer.from(writeFrame(buffer, FRAME_HEADROOM_BYTES, bodyBytes, frame, numbers));
+    message[message.length - 1]! ^= damage;
+    client.emit("message", "depthwatt/d/depth", message);
+    return { pixels, messageBytes: message.length };
+  };
+  const { pixels, messageBytes } = send(1);
+  send(4);
+  const numbers = frames.map(({ header, missingBefore }) => [header.frameNumber, missingBefore]);
+  expect(numbers).toEqual([
+    [1, 0],
+    [4, 2],
+  ]);
+  const [first] = frames as [ReceivedFrame];
+  expect(first).toMatchObject({ device: "d", stream: "depth", messageBytes });
+  expect(first.counts()).toEqual(pixels);
+  expect(first.values()).toEqual(toValues(first.header, pixels));
+  expect(() => first.points()).toThrow("expected points, found depth");
+  send(5, 1);
+  expect(errors).toEqual([
+    { device: "d", stream: "depth", crc: true, error: expect.objectContaining({ code: "PAYLOAD_INVALID" }) },
+  ]);
+});
+
+test.each([
+  ["mqtt://127.0.0.1:1", true],
+  ["http://broker", false],
+  ["xmqtt://broker", false],
+  ["mqtt:broker", false],
+])("%s as a broker is accepted: %s", async (url, isAccepted) => {
+  const open = () => connectConsumer(url, { longestPauseMs: 1 });
+  if (!isAccepted) return expect(open).toThrow(`expected a mqtt, mqtts, ws or wss URL, got "${url}"`);
+  const consumer = open();
+  expect((await consumer.firstAttempt).connected).toBe(false);
+  await consumer.close();
 });
 
 test("a frame of another stream is no depth, one that is too large is none, a second publisher is reported once", () => {

@@ -7,8 +7,10 @@ import {
   copyFileSync,
   mkdtempSync,
   openSync,
+  readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
   writeSync,
@@ -16,7 +18,7 @@ import {
 import { open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { McapRecordBuilder, McapWriter } from "@mcap/core";
+import { McapIndexedReader, McapRecordBuilder, McapWriter } from "@mcap/core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { FramePair } from "../../../camera/index.js";
 import { isDepthwattError } from "../../../core/index.js";
@@ -24,8 +26,9 @@ import { loadZstd } from "../../../edge/mcap/compression.js";
 import { imagePrefix, writeImage } from "../../../edge/mcap/messages.js";
 import { pairTopics, recordedPairs } from "../../../edge/mcap/pairs.js";
 import { openRecording, readAt } from "../../../edge/mcap/recording.js";
-import { RecordingFile } from "../../../edge/mcap/recording-file.js";
-import { IMAGE } from "../../../edge/mcap/schemas.js";
+import { RecordingFile, realDisk } from "../../../edge/mcap/recording-file.js";
+import { scanRecording } from "../../../edge/mcap/scan.js";
+import { IMAGE, STATE } from "../../../edge/mcap/schemas.js";
 import { openMcapSource } from "../../../edge/sources/mcap/source.js";
 import { cpuMsSince } from "../../doubles/cpu-time.js";
 import { needs, PYTHON } from "../../doubles/needs.js";
@@ -95,6 +98,133 @@ test("a whole recording, and one without compression", async () => {
   expect(new TextDecoder().decode(note)).toBe("hello");
   writePairs(place("plain.mcap"), undefined);
   expect((await read(place("plain.mcap"))).numbers).toEqual(all);
+});
+
+/** The index by the format's own library, and the one that the records of the file give. */
+async function readIndexes(file: string) {
+  const bytes = readFileSync(file);
+  const readable = {
+    size: async () => BigInt(bytes.length),
+    read: async (offset: bigint, length: bigint) => bytes.subarray(Number(offset), Number(offset + length)),
+  };
+  const written = await McapIndexedReader.Initialize({ readable });
+  const handle = await open(file);
+  const { scanned, loss } = await scanRecording(handle, bytes.length);
+  await handle.close();
+  return { written, scanned: scanned!, loss };
+}
+
+test.each(["none", "zstd"])("the index lists the records of the file, with compression %s", async (name) => {
+  const zstd = name === "zstd" ? await loadZstd() : undefined;
+  const file = place(`index-${name}.mcap`);
+  const openFiles = readdirSync("/proc/self/fd").length;
+  const recording = new RecordingFile(file, zstd);
+  expect(readdirSync("/proc/self/fd")).toHaveLength(openFiles + 1);
+  const metadata = { pixels: "two" };
+  const ids = [
+    recording.channel({ topic: "/a", schema: IMAGE }),
+    recording.channel({ topic: "/b", schema: STATE, metadata }),
+    recording.channel({ topic: "/c", schema: IMAGE }),
+    recording.channel({ topic: "/a", schema: IMAGE }),
+  ];
+  expect(ids).toEqual([0, 1, 2, 0]);
+  const data = new Uint8Array(64);
+  const add = (channelId: number, logTime: bigint, to = recording) =>
+    to.message({ channelId, sequence: 1, logTime, publishTime: 1000n, data });
+  recording.attachment("note.txt", "text/plain", new TextEncoder().encode("hello"), 5n);
+  add(0, 50n);
+  add(1, 30n);
+  add(0, 70n);
+  expect(recording.pendingMessages).toBe(3);
+  expect(recording.pendingBytes).toBeGreaterThan(3 * 64);
+  expect(recording.flush()).toBe(3);
+  expect([recording.pendingMessages, recording.pendingBytes]).toEqual([0, 0]);
+  expect(recording.flush()).toBe(0);
+  expect(recording.bytes).toBe(statSync(file).size);
+  add(0, 20n);
+  add(2, 60n);
+  recording.end();
+  expect(readdirSync("/proc/self/fd")).toHaveLength(openFiles);
+
+  const first = await readIndexes(file);
+  expect(first.loss).toEqual({ bytes: 0, unchunked: false });
+  const statistics = {
+    messageCount: 5n,
+    schemaCount: 2,
+    channelCount: 3,
+    attachmentCount: 1,
+    metadataCount: 0,
+    chunkCount: 2,
+    messageStartTime: 20n,
+    messageEndTime: 70n,
+    channelMessageCounts: new Map([
+      [0, 3n],
+      [1, 1n],
+      [2, 1n],
+    ]),
+  };
+  expect(first.written.statistics).toMatchObject(statistics);
+  const expectSame = ({ written, scanned }: typeof first) => {
+    expect(written.header).toEqual(scanned.header);
+    expect(written.chunkIndexes).toMatchObject(scanned.chunkIndexes);
+    expect(written.attachmentIndexes).toMatchObject(scanned.attachmentIndexes);
+    expect(written.channelsById).toEqual(scanned.channelsById);
+    expect(written.schemasById).toEqual(scanned.schemasById);
+  };
+  // Channels and schemas of a compressed chunk are in no record outside of it.
+  const { channelsById, schemasById } = first.written;
+  expectSame({ ...first, scanned: { ...first.scanned, channelsById, schemasById } });
+  expect(first.written.header).toMatchObject({
+    profile: "ros2",
+    library: expect.stringMatching(/^depthwatt; /),
+  });
+  expect([...channelsById.values()]).toMatchObject([
+    { id: 0, schemaId: 1, topic: "/a", messageEncoding: "cdr", metadata: new Map() },
+    { id: 1, schemaId: 2, topic: "/b", messageEncoding: "json", metadata: new Map([["pixels", "two"]]) },
+    { id: 2, schemaId: 1, topic: "/c", messageEncoding: "cdr", metadata: new Map() },
+  ]);
+  expect([...schemasById.values()].map(({ id, name }) => [id, name])).toEqual([
+    [1, IMAGE.name],
+    [2, STATE.name],
+  ]);
+  const { chunkIndexes, attachmentIndexes } = first.scanned;
+  expect(chunkIndexes).toMatchObject([
+    { messageStartTime: 30n, messageEndTime: 70n, compression: zstd ? "zstd" : "" },
+    { messageStartTime: 20n, messageEndTime: 60n },
+  ]);
+  const note = { name: "note.txt", mediaType: "text/plain", logTime: 5n, createTime: 5n, dataSize: 5n };
+  expect(attachmentIndexes).toMatchObject([note]);
+
+  // Cut off within the index, and continued.
+  truncateSync(file, statSync(file).size - 30);
+  const cut = await openRecording(file);
+  const before = (await cut.unfinished())!;
+  await cut.close();
+  expect(before.counts).toEqual(statistics.channelMessageCounts);
+  const next = new RecordingFile(file, zstd, realDisk, before);
+  const last = chunkIndexes[1]!;
+  expect(next.bytes).toBe(Number(last.chunkStartOffset + last.chunkLength + last.messageIndexLength));
+  expect(statSync(file).size).toBe(next.bytes);
+  expect(next.channel({ topic: "/c", schema: IMAGE })).toBe(2);
+  add(2, 40n, next);
+  add(next.channel({ topic: "/d", schema: STATE }), 45n, next);
+  next.end();
+  const second = await readIndexes(file);
+  expect(second.written.statistics).toMatchObject({
+    ...statistics,
+    messageCount: 7n,
+    channelCount: 4,
+    chunkCount: 3,
+    channelMessageCounts: new Map([...statistics.channelMessageCounts, [2, 2n], [3, 1n]]),
+  });
+  const known = { channelsById: second.written.channelsById, schemasById: second.written.schemasById };
+  expectSame({ ...second, scanned: { ...second.scanned, ...known } });
+});
+
+test("a disk that writes nothing is full, and a file that could not begin is removed", () => {
+  const file = place("nothing.mcap");
+  expect(() => new RecordingFile(file, undefined, { ...realDisk, write: () => 0 })).toThrow("ENOSPC");
+  expect(() => statSync(file)).toThrow("ENOENT");
 });
 
 needs("lz4").suite("another program's recording in lz4", () => {

@@ -9,6 +9,11 @@ describe("topics", () => {
     expect(topics.state).toBe("site/hall-2/Röbot 1/state");
     expect(topics.cameraInfo).toBe("site/hall-2/Röbot 1/camera_info");
     expect(topics.stream("disparity")).toBe("site/hall-2/Röbot 1/disparity");
+    expect(topics.stream("registered", "thermal")).toBe("site/hall-2/Röbot 1/registered/thermal");
+    expect(topics.stream("registeredConfidence")).toBe("site/hall-2/Röbot 1/registered/+/confidence");
+    // 200 bytes of UTF-8 are 100 of these letters.
+    expect(makeTopics("a", "ö".repeat(100)).state).toContain("ööö");
+    expect(() => makeTopics("a", `${"ö".repeat(100)}x`)).toThrow("at most 200 bytes");
   });
 
   test.each([
@@ -37,6 +42,18 @@ describe("topics", () => {
     expect(splitTopic("a", "a/b/dev/depth")).toBeUndefined();
     expect(splitTopic("a", "ab/dev/depth")).toBeUndefined();
     expect(splitTopic("a", "a/dev")).toBeUndefined();
+  });
+
+  test.each([
+    ["a/d/registered/thermal", "registered"],
+    ["a/d/registered/thermal/confidence", "registeredConfidence"],
+    ["a/d/registered/thermal/other", undefined],
+    ["a/d/registered/thermal/confidence/x", undefined],
+    ["a/d/registered/thermal/x/confidence", undefined],
+    ["a/d/depth/confidence", undefined],
+    [`a/${"x".repeat(200)}/depth`, "depth"],
+  ])("%s has the leaf %s", (topic, leaf) => {
+    expect(splitTopic("a", topic)?.leaf).toBe(leaf);
   });
 
   test("a name that no publisher may have has no topic", () => {

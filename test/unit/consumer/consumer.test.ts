@@ -473,7 +473,13 @@ describe("statistics", () => {
     Object.assign(statistics, { crcErrors: 4, invalid: 5, concurrentPublishers: 3 });
     for (const ms of [10_000, 10_500, 11_234.5678]) statistics.add(frame(2), ms);
     expect(statistics.summary()).toMatchObject({
-      ...{ frames: 3, seconds: 1.235, fps: 1.62, crcErrors: 4, invalid: 5, publishers: 3, bytes: 300 },
+      frames: 3,
+      seconds: 1.235,
+      fps: 1.62,
+      crcErrors: 4,
+      invalid: 5,
+      publishers: 3,
+      bytes: 300,
       latencyMs: { p50: expect.any(Number) },
     });
     const { latencyMs } = statistics.summary();
@@ -641,7 +647,7 @@ test("each document is its event, and other topics are none", () => {
   ]);
 });
 
-test("a frame has its header, its size, what is missing before it, and unpacks to counts and metres", () => {
+test("a frame has its header, its size, the number of lost frames before it, and unpacks to counts and metres", () => {
   const { client } = makeClient(true);
   const frames: ReceivedFrame[] = [];
   const errors: unknown[] = [];

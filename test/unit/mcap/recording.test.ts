@@ -100,7 +100,7 @@ test("a whole recording, and one without compression", async () => {
   expect((await read(place("plain.mcap"))).numbers).toEqual(all);
 });
 
-/** The index by the format's own library, and the one that the records of the file give. */
+/** The index by the library of the format, and the index that the records of the file give. */
 async function readIndexes(file: string) {
   const bytes = readFileSync(file);
   const readable = {

@@ -260,7 +260,7 @@ test("the output answers with the newest facts, at most every 200 ms, and counts
   };
   let released = 0;
   output.frame({ release: () => released++ } as unknown as FrameLease);
-  output.state!("degraded");
+  output.state!("degraded", "hot");
   output.notice!("a");
   output.notice!("b");
   output.info!({ version: "1.2.3", board: undefined, backend: "cpu", instructionSet: "avx2", device: "rig" });

@@ -28,7 +28,7 @@ const LEFT = Uint8Array.of(11, 12, 13, 14, 15, 16, 17, 18);
 const bytesOf = ({ buffer, byteOffset, byteLength }: Uint16Array) =>
   new Uint8Array(buffer, byteOffset, byteLength);
 
-/** What the engine has packed, behind its headroom; the bytes count up from `first`. */
+/** A body that the engine has packed, behind its headroom; its bytes count up from `first`. */
 const packed = (first: number) =>
   new Uint8Array(ENCODED_HEADROOM_BYTES + 40).map((_, i) => first + i - ENCODED_HEADROOM_BYTES);
 

@@ -8,7 +8,6 @@ const LAST_DISPARITIES = 2;
 /** From this share of the matched pixels on, the range may be too short. Ranges that suffice have less than 0.01 %. */
 export const SUSPICIOUS_PERCENT = 0.5;
 const MAX_DISPARITIES = 512;
-const MAX_DISPARITY = 2047;
 /** Proposals are multiples of this, and leave this much room beyond the scene. */
 const STEP = 16;
 const ROOM = 8;
@@ -106,8 +105,7 @@ export async function neededDisparities(
 ): Promise<number | undefined> {
   const { width, height } = options;
   const { minDisparity, numDisparities } = options.match;
-  const searched = Math.min(MAX_DISPARITIES, MAX_DISPARITY - minDisparity);
-  const range = Math.min(minDisparity + searched, 2 * MAX_DISPARITIES, width - (width % 2));
+  const range = Math.min(minDisparity + MAX_DISPARITIES, 2 * MAX_DISPARITIES, width - (width % 2));
   if (Math.min(width, height) < SMALLEST_SIDE || range <= minDisparity + numDisparities) return undefined;
   const engine = await openEngine(quarterOptions(options, range));
   try {
@@ -118,7 +116,7 @@ export async function neededDisparities(
     const largest = (2 * sure[Math.floor(COVERED * (sure.length - 1))]!) / 16;
     if (largest < minDisparity + numDisparities - LAST_DISPARITIES) return undefined;
     const needed = STEP * Math.ceil((largest + ROOM - minDisparity) / STEP);
-    return needed > numDisparities ? Math.min(needed, searched) : undefined;
+    return Math.min(needed, MAX_DISPARITIES);
   } finally {
     engine.close();
   }

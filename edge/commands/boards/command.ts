@@ -6,6 +6,7 @@ import {
   type BoardFile,
   boardTotalRule,
   type Detection,
+  type DetectOptions,
   detectBoard,
   type Fact,
   known,
@@ -28,9 +29,10 @@ function addonOrNothing(): NativeAddon | undefined {
 }
 
 /** Every sensor that could be here: its rails and total, or why it is not. */
-function sensors(detection: Detection) {
+function sensors(detection: Detection, { root = "/" }: DetectOptions) {
   const totalRule = boardTotalRule(detection);
   const candidates = openCandidates({
+    root,
     native: powerNative(addonOrNothing()),
     ...(totalRule !== undefined && { totalRule }),
   });
@@ -97,7 +99,7 @@ function printPredictions(board: BoardFile): void {
   for (const line of columns(rows)) printLine(line);
 }
 
-function printDetection(detection: Detection): void {
+function printDetection(detection: Detection, where: DetectOptions): void {
   const { board, level, reason, evidence } = detection;
   const { model, l4t } = evidence;
   printLine(paint("bold", `Board: ${board?.title ?? "unknown"}`));
@@ -107,7 +109,7 @@ function printDetection(detection: Detection): void {
     const software = l4t.jetpack === undefined ? "" : ` (JetPack ${l4t.jetpack}, CUDA ${l4t.cuda})`;
     rows.push(["  L4T", `${l4t.version}${software}${l4t.note === "" ? "" : `: ${l4t.note}`}`]);
   }
-  for (const sensor of sensors(detection)) {
+  for (const sensor of sensors(detection, where)) {
     const words = sensor.available ? sensor.rails.map((rail) => rail.label).join(", ") : sensor.reason;
     rows.push([`  ${sensor.name}`, words]);
     if (!sensor.available) continue;
@@ -136,9 +138,10 @@ function printDetection(detection: Detection): void {
   for (const line of columns(advice)) printLine(line);
 }
 
-function boards(options: { json?: boolean }): void {
+/** Prints the detected board and every known one. */
+export function printBoards(options: { json?: boolean }, where: DetectOptions = {}): void {
   const all = loadBoards();
-  const detection = detectBoard(all);
+  const detection = detectBoard(all, where);
   if (options.json) {
     const { board, level, reason, evidence } = detection;
     printJson({
@@ -151,13 +154,13 @@ function boards(options: { json?: boolean }): void {
         compatible: evidence.compatible ?? null,
         l4t: evidence.l4t ?? null,
         modes: evidence.modes,
-        sensors: sensors(detection),
+        sensors: sensors(detection, where),
       },
       boards: all.map((board) => ({ ...board, predicted: predictions(board) })),
     });
     return;
   }
-  printDetection(detection);
+  printDetection(detection, where);
   printLine();
   const head = ["board", "GPU", "SMs", "GB/s", "total power", ""];
   for (const [index, line] of columns([head, ...all.map(boardRow)]).entries()) {
@@ -167,6 +170,8 @@ function boards(options: { json?: boolean }): void {
 }
 
 export function define(command: Command): void {
-  withJson(command, "print every fact of every board, with its source, as JSON").action(boards);
+  withJson(command, "print every fact of every board, with its source, as JSON").action((options) =>
+    printBoards(options),
+  );
   withExamples(command, "depthwatt boards", "depthwatt boards --json | tail -1 | jq .detected");
 }

@@ -32,7 +32,7 @@ interface CheckOptions extends ConfigOptions, SettingOptions<"calibration"> {
 }
 
 /** Ends after so many pairs, or with the source. */
-function take(source: PairSource, pairs: number, look: (pair: FramePair) => void): Promise<void> {
+export function take(source: PairSource, pairs: number, look: (pair: FramePair) => void): Promise<void> {
   const progress = new Progress();
   progress.show(0, pairs, "pairs");
   let seen = 0;
@@ -82,7 +82,8 @@ function lines({
   ];
 }
 
-function print({ pairs, figures, problem }: Examination, calibrated: boolean): void {
+/** Prints the alignment and the verdict. @param calibrated whether a calibration was given */
+export function print({ pairs, figures, problem }: Examination, calibrated: boolean): void {
   if (figures !== undefined) for (const line of lines(figures)) printLine(line);
   const against = calibrated ? "as the calibration says" : "as rectified images should";
   const fits = `the images lie ${against} (${pairs} pair${pairs === 1 ? "" : "s"})`;

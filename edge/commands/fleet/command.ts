@@ -62,7 +62,8 @@ export function summary(devices: readonly FleetDevice[]): string {
   return `${devices.length} ${devices.length === 1 ? "device" : "devices"}: ${counts || "none"}; ${sum(({ fps }) => fps).toFixed(1)} fps together${power}`;
 }
 
-function show(fleet: Fleet, json: boolean | undefined): void {
+/** Prints the table of the devices, or the devices as JSON. */
+export function show(fleet: Pick<Fleet, "devices" | "overlooked">, json: boolean | undefined): void {
   const devices = fleet.devices();
   if (json) {
     printJson({ devices, overlooked: fleet.overlooked });

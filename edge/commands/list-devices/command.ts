@@ -78,8 +78,13 @@ function show({ path, description, problem }: ListedDevice, all: boolean): void 
   for (const line of columns(description.controls.map(controlRow))) printLine(paint("dim", `  ${line}`));
 }
 
-async function run({ json, all }: { json?: boolean; all?: boolean }): Promise<void> {
-  const devices = await listDevices();
+interface ListFlags {
+  json?: boolean;
+  all?: boolean;
+}
+
+/** Prints the video devices that capture, and those that cannot be asked. */
+export function printDevices(devices: readonly ListedDevice[], { json, all }: ListFlags): void {
   const cameras = devices.filter(({ description }) => description === undefined || description.captures);
   if (json) {
     const listed = cameras.map(({ path, description, problem }) =>
@@ -105,5 +110,5 @@ export function define(command: Command): void {
     withJson(command, "print everything as JSON, with controls"),
     "depthwatt list-devices",
     "depthwatt list-devices --all",
-  ).action(run);
+  ).action(async (flags: ListFlags) => printDevices(await listDevices(), flags));
 }

@@ -4,12 +4,14 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { encodePfm, encodePng, sceneCalibration } from "../../../../camera/index.js";
 import { type EngineOptions, STAGE_NAMES } from "../../../../cuda/index.js";
 import { runCommandLine } from "../../../../edge/cli/program.js";
-import { measurePoint } from "../../../../edge/commands/profile/measure.js";
+import { measurePoint, tryRepeatedStages } from "../../../../edge/commands/profile/measure.js";
 import { SETTINGS } from "../../../../edge/config/index.js";
+import { neededDisparities } from "../../../../edge/match/search-range.js";
+import type { ProfilePoint } from "../../../../edge/profile/types.js";
 import { Meter } from "../../../../power/index.js";
 import { constructedProfile, MODEL } from "../../../doubles/constructed-profile.js";
 import {
@@ -611,5 +613,196 @@ test("profile --json prints the results that are stored, without their timelines
     idleAfter: 4.75,
     stageCosts: null,
     results: JSON.parse(JSON.stringify(profile.results.map(({ timeline: _, ...rest }) => rest))),
+  });
+});
+
+describe("the range that a scene needs", () => {
+  const image = new Uint8Array(0);
+  const optionsFor = (width: number, height: number, minDisparity: number, numDisparities: number) =>
+    ({
+      ...{ width, height, inputWidth: 90, inputHeight: 70, leftFormat: "GREY", rightFormat: "Y16" },
+      ...{ leftStrideBytes: 91, rightStrideBytes: 182, backend: "auto", threads: 4, slots: 3 },
+      match: { algorithm: "cbca", halfResolution: false, minDisparity, numDisparities, parameters: { p: 1 } },
+      refine: { median: true },
+    }) as unknown as EngineOptions;
+  let asked: EngineOptions[] = [];
+  let closed = 0;
+  /** Disparities of the quarter image, 1/16 px, and their confidence. */
+  const answer = (disparities: readonly number[], confidence = disparities.map(() => 128)) => {
+    [asked, closed] = [[], 0];
+    script.openEngine = (options) => {
+      asked.push(options);
+      return {
+        slots: [{ disparityQ4: Int16Array.from(disparities), confidence: Uint8Array.from(confidence) }],
+        compute: async () => ({}),
+        close: () => closed++,
+      } as never;
+    };
+  };
+  const needed = (options: EngineOptions) => neededDisparities(options, { left: image, right: image });
+
+  test.each([
+    // The largest disparity that still suffices, and the next one: 5 + 64 - 2 is 67 pixels, 8 * 67 sixteenths of a quarter.
+    [[8 * 67 - 1], undefined],
+    [[8 * 67], 80],
+    [[8 * 77], 80],
+    [[8 * 77 + 1], 96],
+    [[INVALID, 8 * 67], 80],
+    [[INVALID], undefined],
+    // 0.5 % of the sure disparities are not covered.
+    [[...Array(995).fill(16), ...Array(5).fill(8 * 90)], undefined],
+    [[...Array(994).fill(16), ...Array(6).fill(8 * 90)], 96],
+  ])("largest disparities %#", async (disparities, expected) => {
+    answer(disparities);
+    expect(await needed(optionsFor(300, 48, 5, 64))).toBe(expected);
+    expect([asked.length, closed]).toEqual([1, 1]);
+  });
+
+  test("only sure disparities count, and a proposal has 512 at most", async () => {
+    answer([8 * 100, 8 * 70], [127, 128]);
+    expect(await needed(optionsFor(300, 60, 5, 64))).toBe(80);
+    answer([8 * 600]);
+    expect(await needed(optionsFor(1200, 60, 5, 64))).toBe(512);
+    expect(asked[0]!.match.numDisparities).toBe(517 >> 1);
+    await needed(optionsFor(1200, 60, 600, 64));
+    expect(asked[1]!.match.numDisparities).toBe(1024 >> 1);
+  });
+
+  test.each([
+    [47, 300, 0],
+    [300, 47, 0],
+    [48, 48, 0],
+    [80, 48, 0],
+    [81, 48, 0],
+    [82, 48, 1],
+  ])("images of %i x %i are looked at: %i", async (width, height, times) => {
+    answer([8]);
+    await needed(optionsFor(width, height, 5, 75));
+    expect(asked).toHaveLength(times);
+  });
+
+  test("the pair is rectified to half the size and matched at half resolution", async () => {
+    const [width, height] = [101, 51];
+    answer([8]);
+    const options = optionsFor(width, height, 5, 16);
+    const leftMap = Int32Array.from({ length: 2 * width * height }, (_, i) => {
+      const [x, y] = [(i >> 1) % width, Math.floor((i >> 1) / width)];
+      return i % 2 === 0 ? 32 * x + y : 32 * y + x + 7;
+    });
+    await needed({ ...options, leftMap, verticalOffset: 1.3, instructionSet: "scalar" });
+    const maps = (coordinates: (x: number, y: number) => number[]) =>
+      Int32Array.from(
+        Array.from({ length: 50 * 25 }, (_, i) => coordinates(i % 50, Math.floor(i / 50))).flat(),
+      );
+    expect(asked[0]).toEqual({
+      ...{ width: 50, height: 25, inputWidth: 90, inputHeight: 70, leftFormat: "GREY", rightFormat: "Y16" },
+      ...{ leftStrideBytes: 91, rightStrideBytes: 182, backend: "cpu", threads: 1, slots: 2 },
+      // Between four pixels.
+      leftMap: maps((x, y) => [64 * x + 2 * y + 16, 64 * y + 2 * x + 23]),
+      rightMap: maps((x, y) => [64 * x + 16, 64 * y + 16]),
+      match: { algorithm: "sgm", halfResolution: true, minDisparity: 0, numDisparities: 50, parameters: {} },
+      refine: {},
+      verticalOffset: 0.75,
+      instructionSet: "scalar",
+    });
+    await needed({ ...options, verticalOffset: "auto" });
+    expect(asked[1]).toMatchObject({ verticalOffset: "auto" });
+    expect(asked[1]).not.toHaveProperty("instructionSet");
+  });
+});
+
+describe("the engine of a profile's point", () => {
+  const base: ProfilePoint = {
+    ...{ mode: undefined, algorithm: "sgm", width: 64, height: 48, numDisparities: 32, paths: 2 },
+    rateHz: "max",
+  };
+  const image = new Uint8Array(64 * 48);
+  const scenes = {
+    get: async (size: { width: number; height: number }) => ({
+      pairs: [{ left: image, right: image }],
+      calibration: sceneCalibration(size),
+    }),
+  } as never;
+  const refusal = new Error("the test's end");
+  /** Options of the engine that a point opens. */
+  async function optionsOf(point: Partial<ProfilePoint>): Promise<EngineOptions> {
+    let asked: EngineOptions | undefined;
+    script.openEngine = (options) => {
+      asked = options;
+      throw refusal;
+    };
+    const options = { scenes, backend: "cpu", threads: 2, seconds: 0, warmUpSeconds: 0 } as never;
+    await expect(measurePoint({ ...base, ...point }, options)).rejects.toBe(refusal);
+    return asked!;
+  }
+  const whole = {
+    refine: expect.objectContaining({
+      leftRight: true,
+      median: true,
+      speckleSize: settingDefault(SETTINGS.find(({ key }) => key === "refine.speckleSize")!),
+    }),
+    encodeDepth: "rvl",
+    geometry: expect.any(Object),
+  };
+
+  test.each<[Partial<ProfilePoint>, object]>([
+    [{}, whole],
+    [
+      { without: "leftRight" },
+      { ...whole, refine: expect.objectContaining({ leftRight: false, median: true }) },
+    ],
+    [
+      { without: "median" },
+      { ...whole, refine: expect.objectContaining({ leftRight: true, median: false }) },
+    ],
+    [{ without: "speckle" }, { ...whole, refine: expect.objectContaining({ median: true, speckleSize: 0 }) }],
+    [{ repeat: { stage: "match", times: 3 } }, { ...whole, repeatStage: { stage: "match", times: 3 } }],
+  ])("of %j", async (point, expected) => {
+    const asked = await optionsOf(point);
+    expect(asked).toMatchObject({ ...expected, backend: "cpu", threads: 2, width: 64, height: 48 });
+    if (point.repeat === undefined) expect(asked).not.toHaveProperty("repeatStage");
+  });
+
+  test("encodes no depth where that, or depth, is left out", async () => {
+    const plain = await optionsOf({ without: "encode" });
+    expect(plain.encodeDepth).toBeUndefined();
+    expect(plain.geometry).toBeDefined();
+    const without = await optionsOf({ without: "depth" });
+    expect([without.encodeDepth, without.geometry]).toEqual([undefined, undefined]);
+  });
+
+  test.each<[Partial<ProfilePoint>, object]>([
+    [{}, { algorithm: "sgm", halfResolution: false, parameters: { paths: 2, search: "full" } }],
+    [{ halfResolution: true }, { halfResolution: true, numDisparities: 32 }],
+    [{ search: "coarseToFine", paths: 8 }, { parameters: { paths: 8, search: "coarseToFine" } }],
+    [{ algorithm: "cbca" }, { algorithm: "cbca" }],
+  ])("matches as %j says", async (point, expected) => {
+    const { match } = await optionsOf(point);
+    expect(match).toMatchObject(expected);
+    expect("search" in match.parameters).toBe(match.algorithm === "sgm");
+    expect("paths" in match.parameters).toBe(match.algorithm === "sgm");
+  });
+
+  test("each repeated stage is tried once, and one that does not run is refused", async () => {
+    const opened: unknown[] = [];
+    let closed = 0;
+    script.openEngine = ({ repeatStage }) => {
+      opened.push(repeatStage?.stage);
+      return {
+        stageMilliseconds: stageTimes(0, LEFT_OUT),
+        compute: async () => ({}),
+        close: () => closed++,
+      } as never;
+    };
+    const repeat = (stage: (typeof STAGE_NAMES)[number]) => ({ ...base, repeat: { stage, times: 2 } });
+    const options = { scenes, backend: "cpu", threads: 0 } as const;
+    const points = [base, repeat("match"), repeat("median"), repeat("match")];
+    await tryRepeatedStages(points, options);
+    expect([opened, closed]).toEqual([["match", "median"], 2]);
+    await expect(tryRepeatedStages([repeat(STAGE_NAMES[LEFT_OUT])], options)).rejects.toMatchObject({
+      code: "USAGE",
+      message: expect.stringContaining("--repeat-stages: "),
+    });
+    expect(closed).toBe(3);
   });
 });

@@ -42,15 +42,30 @@ const format = (fourcc: string, ...sizes: ReturnType<typeof size>[]) => ({
   sizes,
 });
 const control = (name: string, kind: "integer" | "boolean" | "menu" | "button", more: object = {}) => ({
-  ...{ id: 1, name, kind, wide: false, readable: true, writable: true, inactive: false },
-  ...{ minimum: -3, maximum: 9, step: 1, initial: 0, menu: [] },
+  id: 1,
+  name,
+  kind,
+  wide: false,
+  readable: true,
+  writable: true,
+  inactive: false,
+  minimum: -3,
+  maximum: 9,
+  step: 1,
+  initial: 0,
+  menu: [],
   ...more,
 });
 const CAMERA: ListedDevice = {
   path: "/dev/video0",
   description: {
-    ...{ path: "/dev/video0", driver: "uvcvideo", card: "Porch camera", bus: "usb-1", captures: true },
-    ...{ streams: true, multiPlanar: false },
+    path: "/dev/video0",
+    driver: "uvcvideo",
+    card: "Porch camera",
+    bus: "usb-1",
+    captures: true,
+    streams: true,
+    multiPlanar: false,
     formats: [
       format(
         "GREY",
@@ -221,7 +236,9 @@ test("boards --json: the evidence, sensors and predictions", async () => {
   const of = (name: string) => boards.find((board: { name: string }) => board.name === name);
   const unknown = { available: false, reason: "the power limit of the module is not known" };
   expect(of("nano").predicted[0]).toEqual({
-    ...{ width: 640, height: 480, numDisparities: 128 },
+    width: 640,
+    height: 480,
+    numDisparities: 128,
     full: { fps: 23.2, maxWatts: 10, maxJoulesPerFrame: 0.431 },
     coarseToFine: { fps: 44.7, maxWatts: 10, maxJoulesPerFrame: 0.224 },
   });
@@ -235,25 +252,36 @@ test("boards --json: the evidence, sensors and predictions", async () => {
 });
 
 const device = (more: Partial<FleetDevice>): FleetDevice => ({
-  ...{ device: "a", state: "online", reason: "runs", version: null, board: null, backend: null },
-  ...{ algorithm: null, fps: null, watts: null, powerReason: null, fpsPerWatt: null, joulesPerFrame: null },
-  ...{ temperatureCelsius: null, metricsAgeSeconds: null, warnings: [] },
+  device: "a",
+  state: "online",
+  reason: "runs",
+  version: null,
+  board: null,
+  backend: null,
+  algorithm: null,
+  fps: null,
+  watts: null,
+  powerReason: null,
+  fpsPerWatt: null,
+  joulesPerFrame: null,
+  temperatureCelsius: null,
+  metricsAgeSeconds: null,
+  warnings: [],
   ...more,
 });
 
-test("fleet: the table, what is overlooked, and JSON", async () => {
+test("fleet: the table, the count of further messages, and JSON", async () => {
   const devices = [
     device({ state: "unknown" }),
     device({
-      ...{
-        device: "porch\u001b",
-        fps: 29.97,
-        watts: 8.25,
-        fpsPerWatt: 3.633,
-        version: "1.2.3",
-        board: "nano",
-      },
-      ...{ backend: "cuda", warnings: ["no frames", "one camera is late"] },
+      device: "porch\u001b",
+      fps: 29.97,
+      watts: 8.25,
+      fpsPerWatt: 3.633,
+      version: "1.2.3",
+      board: "nano",
+      backend: "cuda",
+      warnings: ["no frames", "one camera is late"],
     }),
   ];
   const fleet = { devices: () => devices, overlooked: 0 };

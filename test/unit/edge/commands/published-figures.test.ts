@@ -620,8 +620,17 @@ describe("the range that a scene needs", () => {
   const image = new Uint8Array(0);
   const optionsFor = (width: number, height: number, minDisparity: number, numDisparities: number) =>
     ({
-      ...{ width, height, inputWidth: 90, inputHeight: 70, leftFormat: "GREY", rightFormat: "Y16" },
-      ...{ leftStrideBytes: 91, rightStrideBytes: 182, backend: "auto", threads: 4, slots: 3 },
+      width,
+      height,
+      inputWidth: 90,
+      inputHeight: 70,
+      leftFormat: "GREY",
+      rightFormat: "Y16",
+      leftStrideBytes: 91,
+      rightStrideBytes: 182,
+      backend: "auto",
+      threads: 4,
+      slots: 3,
       match: { algorithm: "cbca", halfResolution: false, minDisparity, numDisparities, parameters: { p: 1 } },
       refine: { median: true },
     }) as unknown as EngineOptions;
@@ -695,8 +704,17 @@ describe("the range that a scene needs", () => {
         Array.from({ length: 50 * 25 }, (_, i) => coordinates(i % 50, Math.floor(i / 50))).flat(),
       );
     expect(asked[0]).toEqual({
-      ...{ width: 50, height: 25, inputWidth: 90, inputHeight: 70, leftFormat: "GREY", rightFormat: "Y16" },
-      ...{ leftStrideBytes: 91, rightStrideBytes: 182, backend: "cpu", threads: 1, slots: 2 },
+      width: 50,
+      height: 25,
+      inputWidth: 90,
+      inputHeight: 70,
+      leftFormat: "GREY",
+      rightFormat: "Y16",
+      leftStrideBytes: 91,
+      rightStrideBytes: 182,
+      backend: "cpu",
+      threads: 1,
+      slots: 2,
       // Between four pixels.
       leftMap: maps((x, y) => [64 * x + 2 * y + 16, 64 * y + 2 * x + 23]),
       rightMap: maps((x, y) => [64 * x + 16, 64 * y + 16]),
@@ -713,7 +731,12 @@ describe("the range that a scene needs", () => {
 
 describe("the engine of a profile's point", () => {
   const base: ProfilePoint = {
-    ...{ mode: undefined, algorithm: "sgm", width: 64, height: 48, numDisparities: 32, paths: 2 },
+    mode: undefined,
+    algorithm: "sgm",
+    width: 64,
+    height: 48,
+    numDisparities: 32,
+    paths: 2,
     rateHz: "max",
   };
   const image = new Uint8Array(64 * 48);

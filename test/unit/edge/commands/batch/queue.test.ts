@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a worker and its queue say to each other: a scripted JetStream server next to real images and results.
+// Tests what a worker and its queue send each other: a scripted JetStream server next to real images and results.
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -96,15 +96,13 @@ const said: string[] = [];
 const options: QueueOptions = {
   config: loadConfig({ environment: {}, set: ["board=none", "match.numDisparities=16", "engine.threads=1"] })
     .config,
-  ...{
-    input,
-    output,
-    format: "pfm",
-    ahead: 1,
-    key: "k",
-    ackWaitSeconds: 30.5,
-    url: "nats://host:4222/NIGHT",
-  },
+  input,
+  output,
+  format: "pfm",
+  ahead: 1,
+  key: "k",
+  ackWaitSeconds: 30.5,
+  url: "nats://host:4222/NIGHT",
   onProgress: ({ pairs }) => said.push(`progress ${pairs}`),
   onSkip: (text) => said.push(`skip ${text}`),
   onReturn: (text) => said.push(`return ${text}`),
@@ -183,7 +181,10 @@ test("a stream and its consumer are made where they are missing", async () => {
   server.exists = false;
   await enqueue([], options, false);
   expect(calls("streams.add")[0]![1]).toEqual({
-    ...{ name: "NIGHT", subjects: ["NIGHT.pairs"], retention: "workqueue", storage: "file" },
+    name: "NIGHT",
+    subjects: ["NIGHT.pairs"],
+    retention: "workqueue",
+    storage: "file",
     duplicate_window: 24 * 3600 * 1e9,
   });
   expect(calls("consumers.add")[0]!.slice(1)).toEqual([
@@ -287,7 +288,9 @@ test.each([
   expect(message.answers).toEqual([answer]);
   const isLast = delivery === 5;
   expect(counts).toEqual({
-    ...{ ...NO_COUNTS, pairs: 1, returned: isLast ? 0 : 1 },
+    ...NO_COUNTS,
+    pairs: 1,
+    returned: isLast ? 0 : 1,
     skipped: isLast ? { SOURCE_UNREADABLE: 1 } : {},
   });
   expect(said[0]).toMatch(isLast ? /^skip cannot read a pair/ : /^return cannot read a pair/);

@@ -822,7 +822,7 @@ describe("the engine of a profile's point", () => {
     const points = [base, repeat("match"), repeat("median"), repeat("match")];
     await tryRepeatedStages(points, options);
     expect([opened, closed]).toEqual([["match", "median"], 2]);
-    await expect(tryRepeatedStages([repeat(STAGE_NAMES[LEFT_OUT])], options)).rejects.toMatchObject({
+    await expect(tryRepeatedStages([repeat(STAGE_NAMES[LEFT_OUT]!)], options)).rejects.toMatchObject({
       code: "USAGE",
       message: expect.stringContaining("--repeat-stages: "),
     });

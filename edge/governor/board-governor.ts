@@ -95,7 +95,6 @@ export class BoardGovernor {
   /** Begins again with the rigs that run, each at the level where it is or below. */
   #rebuild(): void {
     clearInterval(this.#timer);
-    this.#timer = undefined;
     this.#governor = undefined;
     const members = this.#members;
     if (members.length === 0) return;
@@ -107,7 +106,7 @@ export class BoardGovernor {
       budgetWatts: smallest(goals.map(({ budgetWatts }) => budgetWatts)),
       minFps: smallest(goals.map(({ minFps }) => minFps)),
     };
-    this.#governor = new Governor(levels, goal, [], start < 0 ? levels.length - 1 : start);
+    this.#governor = new Governor(levels, goal, [], start);
     for (const member of members) member.frames = member.rig.frames();
     this.#atMs = this.#now();
     this.#apply(this.#governor.levels[this.#governor.level]!);

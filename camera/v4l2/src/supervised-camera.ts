@@ -84,7 +84,7 @@ export class SupervisedCamera {
   #firstOfStream = true;
 
   constructor(camera: V4l2Camera, options: SupervisorOptions) {
-    this.#camera = camera;
+    ;
     this.#first = camera.native;
     this.#options = options;
     this.#path = options.open.path;

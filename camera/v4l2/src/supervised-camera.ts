@@ -84,7 +84,7 @@ export class SupervisedCamera {
   #firstOfStream = true;
 
   constructor(camera: V4l2Camera, options: SupervisorOptions) {
-    ;
+    this.#camera = camera;
     this.#first = camera.native;
     this.#options = options;
     this.#path = options.open.path;
@@ -224,7 +224,7 @@ export class SupervisedCamera {
 
   #lose(error: CameraError): void {
     const camera = this.#camera;
-    if (camera === undefined || this.#stopped) return;
+    if (camera === undefined) return;
     this.#camera = undefined;
     this.#previous = camera;
     this.#keepDrops(camera);
@@ -232,7 +232,6 @@ export class SupervisedCamera {
     const isFinal = this.#options.reconnect === false || (error.code === "DEVICE_BANDWIDTH" && neverStreamed);
     // Before the close: the consumer may hold images whose memory keeps the kernel from forgetting the device.
     if (isFinal) {
-      this.#stopped = true;
       clearInterval(this.#timer);
       this.#events?.onError(error);
     } else if (this.#lostCode !== error.code) {
@@ -250,7 +249,7 @@ export class SupervisedCamera {
     const { addon, folders, prepare } = this.#options;
     const { ownMemory, keepMapped, exportBuffers, ...open } = this.#options.open;
     // The next camera writes into the same memory: not under a reader of the last one's images.
-    if (ownMemory && (this.#previous?.held ?? 0) > 0) return;
+    if (ownMemory && this.#previous!.held > 0) return;
     const path = await findCamera(addon, this.#path, this.#first.identity, folders, open.system);
     this.#away = path === undefined;
     if (path === undefined || this.#stopped) return;

@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the device rules with the nodes of JetPack 4 to 7: the unit's own, the drop-in's, and what the doctor says.
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
@@ -121,8 +130,8 @@ test("a driver is allowed by its name, a node of a shared major number by its pa
 });
 
 test("an empty assignment forgets the rules above it; read-only rules do not count", () => {
-  const text = "DeviceAllow=/dev/a rw\nDeviceAllow=\nDeviceAllow=/dev/b r\nDeviceAllow=/dev/c\n";
-  expect(unitRules(text)).toEqual(["/dev/c"]);
+  const rules = ["/dev/a rw", "", "/dev/b r", "/dev/c", "\t/dev/d  w", " /dev/e rm", "/dev/f mwr"];
+  expect(unitRules(rules.map((rule) => `DeviceAllow=${rule}\n`).join(""))).toEqual(["/dev/c", "/dev/f"]);
 });
 
 describe("the drop-ins", () => {
@@ -140,6 +149,74 @@ describe("the drop-ins", () => {
     for (const path of DROP_INS) expect(readFileSync(join(root, path), "utf8")).toBe(after);
     expect(renewDropIns(dropInFor([], six.drivers), root)).toBe(true);
     expect(DROP_INS.some((path) => existsSync(join(root, path)))).toBe(false);
+  });
+});
+
+describe("the nodes of a machine", () => {
+  const root = mkdtempSync(join(tmpdir(), "depthwatt-nodes-"));
+  afterAll(() => rmSync(root, { recursive: true }));
+
+  test("are its GPU's character devices by path, with the kernel's numbers", () => {
+    for (const folder of ["dev/nvgpu/igpu0", "dev/dri", "dev/nvidia-caps", "proc"])
+      mkdirSync(join(root, folder), { recursive: true });
+    for (const [name, target] of [
+      ["dev/nvmap", "/dev/null"],
+      ["dev/nvgpu/igpu0/ctrl", "/dev/zero"],
+      ["dev/dri/renderD128", "/dev/tty"],
+      ["dev/nvidia-caps/nvidia-cap1", "/dev/full"],
+      ["dev/fuse", "/dev/full"],
+    ] as const)
+      symlinkSync(target, join(root, name));
+    writeFileSync(join(root, "dev/nvidia0"), "a file");
+    expect(gpuNodes(root)).toEqual([
+      { path: "/dev/dri/renderD128", major: 5, minor: 0 },
+      { path: "/dev/nvgpu/igpu0/ctrl", major: 1, minor: 5 },
+      { path: "/dev/nvidia-caps/nvidia-cap1", major: 1, minor: 7 },
+      { path: "/dev/nvmap", major: 1, minor: 3 },
+    ]);
+    expect(readDrivers(root)).toEqual(new Map());
+    writeFileSync(
+      join(root, "proc/devices"),
+      "Character devices:\n  1 mem\n226 drm\n226 nvidia-drm\n\nBlock devices:\n  7 loop\n",
+    );
+    expect(readDrivers(root)).toEqual(
+      new Map([
+        [1, ["mem"]],
+        [226, ["drm", "nvidia-drm"]],
+      ]),
+    );
+  });
+
+  test.each([
+    ["char-nvidia*", true],
+    ["char-nvidia?drm", true],
+    ["char-drm", true],
+    ["char-nvidia.drm", false],
+    ["char-nvid", false],
+    ["char-idia-drm", false],
+    ["/dev/dri/renderD128", true],
+    ["/dev/dri/renderD12?", false],
+  ])("are allowed by %s: %s", (rule, allowed) => {
+    const node = { path: "/dev/dri/renderD128", major: 226, minor: 128 };
+    const drivers = new Map([[226, ["drm", "nvidia-drm"]]]);
+    expect(isAllowed(node, [rule], drivers)).toBe(allowed);
+    expect(missingRules([node], [rule], drivers)).toEqual(
+      allowed ? [] : [{ path: node.path, rule: "DeviceAllow=char-drm rw" }],
+    );
+  });
+
+  test("share a rule where they share a driver", () => {
+    const node = (path: string, major: number) => ({ path, major, minor: 0 });
+    const drivers = new Map([
+      [10, ["misc"]],
+      [240, ["nvhost"]],
+    ]);
+    const text = dropInFor(
+      [node("/dev/nvhost-gpu", 240), node("/dev/nvmap", 10), node("/dev/nvhost-ctrl", 240)],
+      drivers,
+    );
+    const rules = ["/dev/nvmap rw", "char-nvhost rw"].map((rule) => `DeviceAllow=${rule}`);
+    expect(text!.split("\n").slice(1)).toEqual(["[Service]", ...rules, ""]);
   });
 });
 

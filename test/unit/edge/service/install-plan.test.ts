@@ -55,6 +55,39 @@ describe("the plan", () => {
     expect(places).not.toContain(-1);
   });
 
+  test("is this, step by step, for one pair and for a named one", () => {
+    const write = (path: string, rights: string) => `write ${path} (${rights})`;
+    const all = (instance?: string) =>
+      planInstallation(machine, instance).map((step) => describeStep(step).replace(/\d+ bytes/, "text"));
+    const enabled = (file: string, unit: string) => [
+      "make /etc/depthwatt (mode 0755)",
+      write(file, "mode 0640, group depthwatt, text, unless it is there"),
+      write("/etc/depthwatt/mqtt-password", "mode 0600, text, unless it is there"),
+      `run systemctl enable ${unit}.service`,
+    ];
+    const program = [
+      "run groupadd --system --force video",
+      "run groupadd --system --force render",
+      "run groupadd --system --force depthwatt",
+      "run useradd --system --gid depthwatt --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin depthwatt",
+      write("/etc/udev/rules.d/60-depthwatt-power.rules", "mode 0644, text"),
+      "run udevadm control --reload",
+      "run udevadm trigger",
+      write("/etc/systemd/system/depthwatt.service", "mode 0644, text"),
+      write("/etc/systemd/system/depthwatt@.service", "mode 0644, text"),
+      write("/etc/systemd/system/depthwatt-devices.service", "mode 0644, text"),
+      "run systemctl daemon-reload",
+      "run systemctl start depthwatt-devices.service",
+    ];
+    expect(all()).toEqual([...program, ...enabled("/etc/depthwatt/config.yaml", "depthwatt")]);
+    expect(all("front")).toEqual([...program, ...enabled("/etc/depthwatt/front.yaml", "depthwatt@front")]);
+    const texts = planInstallation(machine).flatMap((step) => (step.kind === "write" ? [step.text] : []));
+    expect(texts.slice(0, 4)).toEqual(["# rule\n", unitFor(machine), templateFor(machine), "# devices\n"]);
+    expect(texts[5]).toBe("");
+    // Without a name the service is called like the host.
+    expect(texts[4]).not.toMatch(/^device:/m);
+  });
+
   test("writes the device rules of this board's GPU, unless others may write what root would run", () => {
     const steps = words();
     expect(steps.indexOf("run systemctl start depthwatt-devices.service")).toBe(
@@ -262,6 +295,30 @@ describe("performing", () => {
     const file = join(root, "etc/depthwatt/config.yaml");
     expect(existsSync(file)).toBe(true);
     expect(loadConfig({ file, environment: {} }).config.outputs.mqtt.broker).toBe("mqtt://localhost:1883");
+  });
+
+  test("a file goes to its group where the machine has it, and a removal needs no file", () => {
+    const gid = process.getuid!() === 0 ? 4321 : process.getgid!();
+    const step = files.find((one) => "group" in one)!;
+    perform({ kind: "folder", title: "etc", path: "/etc", mode: 0o755 }, root);
+    writeFileSync(join(root, "etc/group"), `depthwatts:x:1:\ndepthwatt:x:${gid}:anna\n`);
+    perform(step, root);
+    expect(statSync(join(root, step.path)).gid).toBe(gid);
+    writeFileSync(join(root, "etc/group"), "other:x:1:\n");
+    perform(step, root);
+    const removal = { kind: "remove" as const, title: "settings", path: "/etc" };
+    for (let times = 0; times < 2; times++) expect(perform(removal, root)).toBeUndefined();
+    expect(existsSync(join(root, "etc"))).toBe(false);
+  });
+
+  test("a program that ends well is done; its last words name a failure", () => {
+    const run = (...words: [string, ...string[]]) => perform({ kind: "run", title: "a step", words });
+    expect(run("true")).toBeUndefined();
+    const failed = refusal(() => run("sh", "-c", "echo broken >&2; exit 3"));
+    expect(failed.message).toBe("a step: run sh -c echo broken >&2; exit 3: broken");
+    expect(failed.hint).toContain("do this one by hand");
+    writeFileSync(join(root, "file"), "", { mode: 0o600 });
+    expect(refusal(() => run(join(root, "file"))).hint).toContain("Run it as root");
   });
 
   test("a step that fails is named with its cause", () => {

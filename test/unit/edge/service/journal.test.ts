@@ -67,6 +67,27 @@ describe("the fields of a line", () => {
   });
 });
 
+test.each([
+  [
+    { level: 35, msg: "x" },
+    { MESSAGE: "x", PRIORITY: "6" },
+  ],
+  [
+    { level: 30, fileName: "a" },
+    { MESSAGE: "", PRIORITY: "6", DEPTHWATT_FILE_NAME: "a" },
+  ],
+  [
+    { level: 50, msg: "the run ended", err: { message: "no disk" }, time: 1, pid: 2, hostname: "h" },
+    { MESSAGE: "the run ended", PRIORITY: "3", DEPTHWATT_STACK: "no disk" },
+  ],
+  [
+    { level: 30, msg: "x", "a/ß": 1, [`y${"z".repeat(99)}`]: [2] },
+    { MESSAGE: "x", PRIORITY: "6", DEPTHWATT_A_SS: "1", [`DEPTHWATT_Y${"Z".repeat(53)}`]: "[2]" },
+  ],
+])("a line %j has these fields", (line, fields) => {
+  expect(journalFields(JSON.stringify(line))).toEqual({ SYSLOG_IDENTIFIER: "depthwatt", ...fields });
+});
+
 describe("the bytes of an entry", () => {
   test("are a line for each field", () => {
     expect(journalEntry({ MESSAGE: "grüß", PRIORITY: "6" }).toString()).toBe("MESSAGE=grüß\nPRIORITY=6\n");
@@ -89,6 +110,10 @@ describe("whether stderr leads into the journal", () => {
     ["there is no journal", {}, false],
   ])("%s", (_, environment, answer) => {
     expect(leadsToJournal(2, environment)).toBe(answer);
+  });
+
+  test("a descriptor that is closed leads nowhere", () => {
+    expect(leadsToJournal(99_999, { JOURNAL_STREAM: `${dev}:${ino}` })).toBe(false);
   });
 });
 

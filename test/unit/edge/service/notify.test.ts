@@ -99,6 +99,54 @@ describe("the watchdog", () => {
     expect(sent).toEqual([]);
   });
 
+  test.each([
+    ["8000000", 8000, 2000],
+    ["20000", 20, 10],
+    ["44000", 44, 11],
+  ])("of %s µs is fed at each quarter, but not faster than every 10 ms", (microseconds, ms, tickMs) => {
+    const notifier = make({ ...SYSTEMD, WATCHDOG_USEC: microseconds });
+    expect(notifier.watchdogMs).toBe(ms);
+    notifier.frameCompleted();
+    vi.advanceTimersByTime(tickMs - 1);
+    expect(sent).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(sent).toEqual(["WATCHDOG=1"]);
+    notifier.frameCompleted();
+    vi.advanceTimersByTime(tickMs);
+    expect(sent).toHaveLength(2);
+  });
+
+  test.each(["0", "-1", "x", undefined])("there is none where systemd says %s", (microseconds) => {
+    const notifier = make({ NOTIFY_SOCKET: "@x", WATCHDOG_USEC: microseconds });
+    expect(notifier.watchdogMs).toBeUndefined();
+  });
+
+  test("a process that is not named is meant", () => {
+    const { active, watchdogMs } = make({ NOTIFY_SOCKET: "@x", WATCHDOG_USEC: "1" });
+    expect([active, watchdogMs]).toEqual([true, 0.001]);
+  });
+
+  test("three periods without a frame end it, to the millisecond", () => {
+    const notifier = make();
+    notifier.expectEvery(2000);
+    notifier.frameCompleted();
+    vi.advanceTimersByTime(2000);
+    sent = [];
+    // Fed at 4 and 6 s: 2 and 4 s after the frame was noticed; at 8 s, the three periods are over.
+    vi.advanceTimersByTime(60_000);
+    expect(sent).toEqual(["WATCHDOG=1", "WATCHDOG=1"]);
+  });
+
+  test("a later start is waited for to the end of its margin", () => {
+    const notifier = make();
+    notifier.startsLater(1.0000001);
+    expect(sent).toEqual(["EXTEND_TIMEOUT_USEC=61000001"]);
+    sent = [];
+    vi.advanceTimersByTime(600_000);
+    // Every 2 s up to 60 s; the next tick, at 62 s, is too late.
+    expect(sent).toHaveLength(30);
+  });
+
   test("a start that comes later is announced", () => {
     make().startsLater(600);
     expect(sent).toEqual(["EXTEND_TIMEOUT_USEC=660000000"]);
@@ -171,8 +219,25 @@ describe("messages", () => {
     notifier.ready();
     notifier.status("x");
     notifier.stopping();
-    expect(notifier.active).toBe(false);
+    notifier.waiting("x");
+    notifier.startsLater(1);
+    notifier.expectEvery(1);
+    notifier.excuse(() => true);
+    notifier.frameCompleted();
+    expect([notifier.active, notifier.watchdogMs, vi.getTimerCount()]).toEqual([false, undefined, 0]);
     expect(sent).toEqual([]);
+  });
+
+  test("a socket that fails need not be reported, and is tried again", () => {
+    let tries = 0;
+    const refuse = () => {
+      tries++;
+      return "refused";
+    };
+    const notifier = createNotifier({ send: refuse, environment: SYSTEMD });
+    notifier.status("x");
+    notifier.status("y");
+    expect(tries).toBe(2);
   });
 
   test("a socket that fails is reported once", () => {

@@ -95,7 +95,7 @@ class HandCamera {
   }
 }
 
-/** A supervised camera, the cameras that were opened for it, and what its consumer was told. */
+/** A supervised camera, the cameras that were opened for it, and what its consumer received. */
 async function bench(more: Partial<SupervisorOptions> = {}, first: Partial<HandCamera> = {}) {
   const cameras: HandCamera[] = [];
   const asked: NativeOpenOptions[] = [];
@@ -246,7 +246,7 @@ describe("a stall", () => {
     await supervised.stop();
   });
 
-  test("the first image after a restart tells how long the start took", async () => {
+  test("the first image after a restart measures how long the start took", async () => {
     const { supervised, cameras, pass } = await bench();
     cameras[0]!.deliver();
     supervised.restartAt(1);
@@ -415,7 +415,7 @@ describe("a return", () => {
 });
 
 describe("memory", () => {
-  test("of its own: the next camera writes into it once the last image is back", async () => {
+  test("that the camera owns: the next camera writes into it once the last image is back", async () => {
     const { supervised, cameras, asked, release, pass } = await bench({
       open: { path: IDENTITY.path, ownMemory: true },
     });

@@ -135,6 +135,114 @@ describe("the loop", () => {
   });
 });
 
+describe("a loop with a meter", () => {
+  const levels = ladder(30).slice(0, 3);
+
+  test("observes the clock, the watts and a throttled board, and reports the whole state", async () => {
+    let power: object = { available: false, reason: "no sensor" };
+    const windows: number[] = [];
+    const recent = (seconds: number) => {
+      windows.push(seconds);
+      return power as never;
+    };
+    const reasons: string[] = [];
+    const { loop, governor, observations, frames } = scripted(levels, [0, Number.NaN, 8], {
+      meter: { recent },
+      onChange: (reason) => reasons.push(reason),
+    });
+    vi.advanceTimersByTime(5000);
+    frames.count = 70;
+    loop.start();
+    const startMs = performance.now();
+    frames.count += 30;
+    vi.advanceTimersByTime(1000);
+    power = { available: true, watts: 7, changed: ["clock gpu", "throttle cpu 2 times"] };
+    governor.next = 1;
+    vi.advanceTimersByTime(1000);
+    power = { available: true, watts: 6, changed: ["no throttle "] };
+    loop.look();
+    const both = { capacityFps: 125, throttled: false };
+    expect(observations).toEqual([
+      { ...both, nowMs: startMs + 1000, watts: { available: false, reason: "no sensor" }, fps: 30 },
+      { ...both, nowMs: startMs + 2000, watts: 7, fps: 0, throttled: true },
+      { ...both, nowMs: startMs + 2000, watts: 6, fps: 0 },
+    ]);
+    expect(windows).toEqual([1.05, 1.05, 1.05]);
+    expect(reasons).toEqual(["to 1"]);
+    expect(loop.levels).toBe(levels);
+    expect(loop.figures).toEqual({
+      available: true,
+      level: 1,
+      levels: 3,
+      name: levels[1]!.name,
+      budgetWatts: 10,
+      minFps: null,
+      reason: "as the test says",
+      changes: 0,
+      clocks: { available: false, reason: "power.clocks is off" },
+    });
+    await loop.stop();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("seconds with a sleep are not observed", async () => {
+    const activity = { computing: true, wakes: 4 };
+    const { loop, observations, frames } = scripted(levels, [1], { activity: () => activity });
+    const second = (count: number) => {
+      frames.count += count;
+      vi.advanceTimersByTime(1000);
+    };
+    loop.start();
+    second(10);
+    activity.computing = false;
+    second(20);
+    // Awake again in this second, so a part of it was a sleep.
+    activity.computing = true;
+    second(30);
+    second(40);
+    activity.wakes++;
+    second(50);
+    second(60);
+    await loop.stop();
+    expect(observations.map(({ fps }) => fps)).toEqual([10, 40, 60]);
+  });
+
+  test("a mode that is refused is reported once and not asked for again; the end restores the first one", async () => {
+    const asked: (string | undefined)[] = [];
+    const calls: string[] = [];
+    const modes = {
+      change: (mode: string | undefined) => {
+        asked.push(mode);
+        return mode === undefined ? Promise.resolve() : Promise.reject(new Error("only root"));
+      },
+      settled: async () => void calls.push("settled"),
+      restore: () => {
+        calls.push("restore");
+        throw new Error("stays");
+      },
+    };
+    const problems: string[] = [];
+    const ladderWithMode = levels.map((level, index) => (index === 1 ? { ...level, mode: "10W" } : level));
+    const more = { modes: modes as never, onProblem: ({ message }: Error) => problems.push(message) };
+    const { loop, governor } = scripted(ladderWithMode, [1], more);
+    loop.start();
+    governor.next = 1;
+    vi.advanceTimersByTime(1000);
+    loop.look();
+    await vi.waitFor(() => expect(problems).toEqual(["only root"]));
+    governor.next = 2;
+    vi.advanceTimersByTime(1000);
+    await loop.stop();
+    expect(asked).toEqual([undefined, "10W"]);
+    expect(problems).toEqual(["only root", "stays"]);
+    expect(calls).toEqual(["restore"]);
+    const other = scripted(levels, [1], { modes: { ...modes, restore: () => {} } as never });
+    other.loop.start();
+    await other.loop.stop();
+    expect(calls).toEqual(["restore", "settled"]);
+  });
+});
+
 describe("the table of a profile", () => {
   test("watts of a level that takes in fewer frames are the watts at its rate", () => {
     const profile = constructedProfile();

@@ -6,12 +6,14 @@ import {
   type Board,
   calibratePairs,
   type Detection,
+  type LensModel,
   rectify,
   type SeenPair,
 } from "../../../../camera/index.js";
+import { boardPoint } from "../../../../camera/rig/calibrate/board.js";
 import { cornerLimit, sortPairs, tooFew } from "../../../../camera/rig/calibrate/choose.js";
 import { boardTilt, measureCoverage } from "../../../../camera/rig/calibrate/coverage.js";
-import type { Absence } from "../../../../camera/rig/calibrate/native.js";
+import { type Absence, LENS_MODELS, type NativeSolveCall } from "../../../../camera/rig/calibrate/native.js";
 import {
   meanShift,
   sameOrder,
@@ -371,4 +373,133 @@ test("the numbers of a whole result are reproduced", async () => {
       "[[0.02007,0.05009,-0.0194],1]",
     ]
   `);
+});
+
+// These pin the results of the code that adjustment.test.ts finds correct, so that no change of any step is overlooked.
+describe("the adjustment alone", () => {
+  const small: Board = { ...board, columns: 5, rows: 4 };
+  const imageSize = { width: 320, height: 240 };
+  const ones = (values: { length: number }) => Array.from(values as ArrayLike<unknown>, () => 1);
+
+  /** Corners of views that cameras next to a left one have, with noise of 0.1 px. */
+  function problem(
+    lenses: LensModel[],
+    views: number,
+    changes: Partial<NativeSolveCall> = {},
+  ): NativeSolveCall {
+    const random = new Random(31);
+    const rig = createRig(lenses[0]!, imageSize);
+    const rigs = lenses.map((lens, c) => ({
+      ...rig,
+      right: createRig(lens, imageSize).right,
+      R: rotationMatrix([0.01 * c, -0.02, 0.015 * c]),
+      T: [-0.08 * c, 0.01 * c, 0.004] as const,
+    }));
+    const corners = createPoses(rig, small, views, random, 0.8).flatMap((pose, view) =>
+      rigs.flatMap((one, camera) => {
+        const { left, right } = seenPair("", one, small, pose, random, 0.1);
+        const { points } = camera === 0 ? left : right;
+        return Array.from({ length: 20 }, (_, id) => ({
+          view,
+          camera,
+          id,
+          pixel: [...points.slice(2 * id, 2 * id + 2)],
+        }));
+      }),
+    );
+    return {
+      cameras: lenses.length,
+      cameraSpecs: Int32Array.from(
+        lenses.flatMap((lens) => [LENS_MODELS.indexOf(lens), imageSize.width, imageSize.height]),
+      ),
+      views,
+      robust: false,
+      withoutK3: false,
+      count: corners.length,
+      viewIndex: Int32Array.from(corners, ({ view }) => view),
+      cameraIndex: Uint8Array.from(corners, ({ camera }) => camera),
+      used: Uint8Array.from(ones(corners)),
+      objects: Float64Array.from(corners.flatMap(({ id }) => [...boardPoint(small, id), 0])),
+      pixels: Float64Array.from(corners.flatMap(({ pixel }) => pixel)),
+      depthCount: 3,
+      // Two points that both cameras see, and one behind them.
+      depthPoints: Float64Array.of(0.1, -0.05, 1, -0.4, 0.3, 2, 0, 0, -1),
+      disparityPixels: 0.25,
+      ...changes,
+    };
+  }
+
+  /** Each value counts by its place; NaN is 1000. */
+  const sum = (values: ArrayLike<number>) =>
+    Array.from(values).reduce((all, x, at) => all + (Number.isNaN(x) ? 1000 + at : x * (1 + (at % 31))), 0);
+
+  test.each<[string, () => NativeSolveCall, string]>([
+    [
+      "one camera without k3",
+      () => problem(["radtan"], 4, { withoutK3: true }),
+      "1765.936196 155.9765927 -12.32555067 967.2184974 6015 0.1220953704 81 9 8",
+    ],
+    [
+      "two fisheyes, robust",
+      () => problem(["fisheye", "fisheye"], 5, { robust: true }),
+      "1363.011525 1374.513403 15.13052387 -0.04888934261 182.475927 18.24118635 34.51472937 2009.57542 0.1336080052 484 22 32",
+    ],
+    [
+      "two rational lenses",
+      () => problem(["rational", "rational"], 5),
+      "2000.019308 4080.005204 15.11866993 -0.04706234014 219.5859851 -1.565547432 - 2009.386355 0.1289970453 900 30 49",
+    ],
+    [
+      "wrong and unused corners",
+      () => {
+        const call = problem(["radtan", "radtan"], 5, { robust: true });
+        call.pixels[20]! += 6;
+        call.pixels[61]! -= 4;
+        call.used[30] = 0;
+        return call;
+      },
+      "1775.239092 1774.243637 15.10909677 -0.05359734312 222.1105146 -58.03898586 10009.65948 2009.730994 0.4552668565 576 24 42",
+    ],
+    [
+      "three cameras, of which two miss a view",
+      () => {
+        const call = problem(["radtan", "fisheye", "radtan"], 5);
+        const { viewIndex: view, cameraIndex: camera } = call;
+        call.used.forEach((_, i) => {
+          if ((view[i] === 2 && camera[i] === 0) || (view[i] === 4 && camera[i] === 1)) call.used[i] = 0;
+        });
+        return call;
+      },
+      "1773.062576 1314.82013 1772.540007 15.12905345 -0.04109103559 15.15784395 -0.1125951001 222.2832658 9.426478016 -31757.20064 2009.714486 0.1381496461 1444 38 11",
+    ],
+  ])("results stay the same to nine digits: %s", async (name, call, expected) => {
+    const s = await loadNative().solveCalibration(call());
+    const rigs = s.rigs.flatMap(({ rotation, translation }) => [sum(rotation), sum(translation)]);
+    const sizes = [s.covariance.length, s.parameters, s.iterations];
+    const figures = [
+      ...s.lenses.map(sum),
+      ...rigs,
+      ...[s.poses, s.residuals, s.covariance, s.depthDeviations].map(sum),
+      s.rmsPixels,
+      ...sizes,
+    ];
+    expect(figures.length).toBe(expected.split(" ").length);
+    for (const [at, text] of expected.split(" ").entries()) {
+      // Rational coefficients compensate each other: they have fewer digits, and their covariance has none.
+      const tolerance = name.includes("rational") ? 1e-6 : 1e-8;
+      const off = Math.abs(figures[at]! / Number(text) - 1);
+      if (text !== "-") expect(off, `figure ${at}: ${figures[at]}`).toBeLessThan(tolerance);
+    }
+  });
+
+  test("corners that determine no deviation give none, and corners that fit no camera are refused", async () => {
+    const call = problem(["radtan"], 2);
+    call.used.fill(0);
+    for (const id of [0, 4, 7, 15, 19]) call.used[id] = call.used[20 + id] = 1;
+    const { covariance, depthDeviations } = await loadNative().solveCalibration(call);
+    expect(covariance.length).toBe(0);
+    expect([...depthDeviations]).toEqual(ones(depthDeviations).map(() => Number.NaN));
+    call.used.fill(0);
+    await expect(loadNative().solveCalibration(call)).rejects.toMatchObject({ code: "ENGINE_FAILED" });
+  });
 });

@@ -2,19 +2,27 @@
 // Tests a recording against a bad disk: full, faulty, cut off from power. Flushed data can be read, and losses are
 // counted.
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { rectify, sceneCalibration, stringifyCalibration } from "../../../camera/index.js";
+import type { FrameLease, OutputContext } from "../../../edge/contracts/output.js";
 import { loadZstd } from "../../../edge/mcap/compression.js";
 import { openRecording } from "../../../edge/mcap/recording.js";
 import { type RecordingDisk, realDisk } from "../../../edge/mcap/recording-file.js";
+import { scanRecording } from "../../../edge/mcap/scan.js";
 import { METRICS, STATE } from "../../../edge/mcap/schemas.js";
+import { frameChannels } from "../../../edge/outputs/mcap/channels.js";
+import { openMcapOutput } from "../../../edge/outputs/mcap/mcap-output.js";
 import {
   Recorder,
   type RecorderOptions,
   type RecorderSurroundings,
 } from "../../../edge/outputs/mcap/recorder.js";
 import { recordingName } from "../../../edge/outputs/mcap/recording-name.js";
+import { until } from "../../doubles/frames.js";
+import { readRosImage } from "../../doubles/ros-reader.js";
 
 let folder: string;
 beforeEach(() => {
@@ -356,4 +364,216 @@ test("names: the time, the number of the part, and never one that is taken", () 
     "out.mcap",
     "out-0002.mcap",
   ]);
+});
+
+describe("the open output", () => {
+  const picture = (width: number, more: object = {}) => ({
+    width,
+    height: 2,
+    hasDepth: false,
+    rig: undefined,
+    rateHz: 30,
+    input: {
+      width,
+      height: 2,
+      leftFormat: "GREY",
+      rightFormat: "GREY",
+      leftStrideBytes: width,
+      rightStrideBytes: width,
+    },
+    ...more,
+  });
+
+  async function openOutput(changes: object = {}) {
+    const settings = {
+      file: join(folder, "live.mcap"),
+      recording: true,
+      depth: "image",
+      left: true,
+      compression: "none",
+      flushMs: 50,
+      rotateMegabytes: 0,
+      rotateSeconds: 0,
+      keepFreePercent: 0,
+      maxPendingBytes: 1 << 26,
+      ...changes,
+    };
+    const notices: string[] = [];
+    const output = await openMcapOutput({
+      settings,
+      ...picture(4),
+      base: "depthwatt",
+      device: "rig",
+      notice: (text: string) => notices.push(text),
+    } as unknown as OutputContext<never>);
+    const configure = (recording: boolean, shape: object = picture(4)) =>
+      output.configure!({ ...settings, recording } as never, shape as never);
+    const lend = (leftSequence: number, width = 4, leftTimestampNs = 1000n, clock = "realtime") => {
+      const lease = { released: 0, sent: 0 };
+      const slot = {
+        left: new Uint8Array(2 * width).fill(leftSequence),
+        disparityQ4: new Int16Array(2 * width).fill(16 * leftSequence),
+      };
+      const rightTimestampNs = leftTimestampNs + 5n;
+      const times = { leftTimestampNs, rightTimestampNs, leftSequence, rightSequence: leftSequence };
+      const frame = { width, height: 2, slot, encodings: {}, result: {}, clock, ...times };
+      const count = { sent: () => lease.sent++, release: () => lease.released++ };
+      output.frame({ frame, ...count } as unknown as FrameLease);
+      expect(lease.released).toBe(1);
+      return lease;
+    };
+    return { output, notices, configure, lend };
+  }
+
+  /** All messages of a file by topic, and the bytes of its chunks with their indexes. */
+  async function readAll(name: string) {
+    const file = join(folder, name);
+    const recording = await openRecording(file);
+    const messages: Record<string, unknown[]> = {};
+    const times: Record<string, bigint[]> = {};
+    for await (const { channelId, data, publishTime, logTime, sequence } of recording.messages()) {
+      const { topic, messageEncoding } = recording.channels.get(channelId)!;
+      const leaf = topic.replace("/depthwatt/rig/", "");
+      const isText = messageEncoding === "json";
+      messages[leaf] = [
+        ...(messages[leaf] ?? []),
+        isText ? JSON.parse(Buffer.from(data).toString()) : sequence,
+      ];
+      // Documents have the time of writing, which is earlier for those with which a later file begins.
+      if (isText) expect([publishTime <= logTime, publishTime > 10n ** 18n]).toEqual([true, true]);
+      else times[leaf] = [...(times[leaf] ?? []), publishTime];
+      expect(Math.abs(Number(logTime / 1_000_000n) - Date.now())).toBeLessThan(600_000);
+      if (topic.endsWith("left/image_rect")) {
+        const image = readRosImage(data);
+        expect(image.stampNs).toBe(publishTime);
+        expect([...image.data]).toEqual(Array(2 * image.width).fill(sequence));
+      }
+    }
+    const calibration = await recording.attachment("calibration.json");
+    await recording.close();
+    const handle = await open(file);
+    const { scanned } = await scanRecording(handle, statSync(file).size);
+    await handle.close();
+    const bytes = scanned!.chunkIndexes.reduce(
+      (sum, { chunkLength, messageIndexLength }) => sum + Number(chunkLength + messageIndexLength),
+      0,
+    );
+    return { messages, times, bytes, calibration };
+  }
+
+  test("records documents and frames while it is on, and each file begins with the newest documents", async () => {
+    const { output, configure, lend } = await openOutput();
+    const streams = ["/depthwatt/rig/left/image_rect", "/depthwatt/rig/disparity/image_rect"];
+    expect(output.streams).toEqual([...streams, "/depthwatt/rig/energy"]);
+    const file = join(folder, "live.mcap");
+    expect(output.greeting!()).toEqual([["recording", file]]);
+    output.state!("online", "one");
+    output.settings!({ a: 1 }, "start");
+    output.settings!({ b: "mqtt://anna:secret@broker" }, "page");
+    output.info!({ i: 3n });
+    output.metrics!({ m: 4 });
+    output.notice!("five");
+    const leases = [lend(7, 4, 123_456_789n), lend(8, 4, 0n, "file")];
+    configure(true);
+    configure(false);
+    expect(output.streams).toEqual([]);
+    const off = `off, until outputs.mcap.recording is true: ${file}`;
+    expect(output.greeting!()).toEqual([["recording", off]]);
+    output.state!("degraded", "two");
+    output.metrics!({ m: 5 });
+    output.notice!("six");
+    await until("the first file ended", () => output.counters().sent === 2);
+    expect(leases.map(({ sent }) => sent)).toEqual([1, 1]);
+    configure(true);
+    expect(output.streams).toHaveLength(3);
+    const next = `next to ${file}, which exists: NAME-0002 or higher`;
+    expect(output.greeting!()).toEqual([["recording", next]]);
+    lend(9);
+    await output.close();
+    expect(output.streams).toEqual([]);
+    const [first, second] = [await readAll("live.mcap"), await readAll("live-0002.mcap")];
+    const state = (name: string, reason: string) => ({ state: name, reason });
+    const hidden = expect.not.stringContaining("secret");
+    expect(first.messages).toEqual({
+      state: [state("online", "one")],
+      settings: [
+        { from: "start", values: { a: 1 } },
+        { from: "page", values: { b: hidden } },
+      ],
+      info: [{ i: "3" }],
+      metrics: [{ m: 4 }],
+      notice: [{ text: "five" }],
+      "left/image_rect": [7, 8],
+      "disparity/image_rect": [7, 8],
+    });
+    // A reader would take the time 0 for none.
+    expect(first.times["left/image_rect"]).toEqual([123_456_789n, 1n]);
+    expect(second.messages).toEqual({
+      state: [state("degraded", "two")],
+      settings: [{ from: "start", values: { a: 1, b: hidden } }],
+      info: [{ i: "3" }],
+      "left/image_rect": [9],
+      "disparity/image_rect": [9],
+    });
+    expect(output.counters()).toEqual({
+      sent: 3,
+      bytes: first.bytes + second.bytes,
+      drops: {},
+      details: { recording: true, files: 2, pendingBytes: 0, file: join(folder, "live-0002.mcap") },
+    });
+    expect(output.failure).toBeUndefined();
+  });
+
+  test("another source begins another file, with its calibration", async () => {
+    const { output, configure, lend } = await openOutput();
+    lend(1);
+    const calibration = sceneCalibration({ width: 8, height: 2, view: "rectified" });
+    const shape = picture(8, { rig: { calibration, rectification: rectify(calibration) } });
+    configure(true, shape);
+    lend(2, 8);
+    configure(true, shape);
+    lend(3, 8);
+    await output.close();
+    const [first, second] = [await readAll("live.mcap"), await readAll("live-0002.mcap")];
+    expect([first.messages["left/image_rect"], first.calibration]).toEqual([[1], undefined]);
+    expect(second.messages).toMatchObject({ "left/image_rect": [2, 3], "left/camera_info": [2, 3] });
+    expect(Buffer.from(second.calibration!).toString()).toBe(stringifyCalibration(calibration));
+    expect(output.counters().details).toMatchObject({ files: 2 });
+  });
+
+  test.each([0, 1])(
+    "frames beyond maxPendingBytes are dropped: with %i bytes less than two need",
+    async (less) => {
+      const context = { settings: { left: true }, prefix: "/a", ...picture(4) } as never;
+      const frame = {
+        slot: { left: new Uint8Array(8), disparityQ4: new Int16Array(8) },
+        encodings: {},
+      } as never;
+      const bytes = frameChannels(context).reduce((sum, channel) => sum + (channel.bytes(frame) ?? 0), 0);
+      const held = Math.ceil(1.25 * bytes);
+      const { output, lend } = await openOutput({ maxPendingBytes: held + bytes - less });
+      // The topics of the output are longer than those of the channels here, which are in no message.
+      const leases = [lend(1), lend(2)];
+      expect(output.counters().drops).toEqual(less === 0 ? {} : { diskBusy: 1 });
+      expect(output.counters().details!.pendingBytes).toBe(less === 0 ? 2 * held : held);
+      await output.close();
+      expect(leases.map(({ sent }) => sent)).toEqual([1, 1 - less]);
+      expect(output.counters()).toMatchObject({ sent: 2 - less, details: { pendingBytes: 0 } });
+    },
+  );
+
+  test("a disk with too little room is a failure, and its frames are lost", async () => {
+    const { output, lend } = await openOutput({ keepFreePercent: 100 });
+    const lease = lend(1);
+    await until("it is lost", () => output.counters().drops.diskReserve === 1);
+    expect(output.failure).toMatchObject({ code: "DISK_FULL", message: expect.stringContaining("100 %") });
+    await output.close();
+    expect([lease.sent, output.counters().sent, readdirSync(folder)]).toEqual([0, 0, []]);
+  });
+
+  test("a missing folder is refused", async () => {
+    await expect(openOutput({ file: join(folder, "none", "a.mcap") })).rejects.toMatchObject({
+      code: "OUTPUT_UNWRITABLE",
+    });
+  });
 });

@@ -63,6 +63,97 @@ test("the first moment waits a little, the next ones are complete as soon as the
   expect(sets).toEqual(["a: depth left", "a: depth left"]);
 });
 
+test("a first moment is handed on after 100 ms, and not a second time", () => {
+  const { sets, consumer } = feed();
+  consumer.send("a", "left", 1);
+  vi.advanceTimersByTime(60);
+  consumer.send("a", "depth", 1);
+  vi.advanceTimersByTime(39);
+  expect(sets).toEqual([]);
+  vi.advanceTimersByTime(1);
+  expect(sets).toEqual(["a: depth left"]);
+  vi.advanceTimersByTime(1000);
+  // A stream that comes late is a set of its moment alone.
+  consumer.send("a", "left", 1);
+  vi.advanceTimersByTime(1000);
+  expect(sets).toEqual(["a: depth left", "a: left"]);
+});
+
+test("of 256 devices whose frames wait none gives its place, and of others the one that is silent longest", () => {
+  const { sets, consumer } = feed();
+  for (let name = 0; name < 257; name++) consumer.send(`d${name}`, "depth", 1);
+  vi.advanceTimersByTime(100);
+  expect(sets).toHaveLength(256);
+  expect(sets).not.toContain("d256: depth");
+  sets.length = 0;
+  // One that is known and sends again is not the first any more.
+  consumer.send("d0", "depth", 2);
+  consumer.send("d256", "depth", 1);
+  consumer.send("d1", "left", 1);
+  vi.advanceTimersByTime(100);
+  expect(sets).toEqual(["d0: depth", "d256: depth", "d1: left"]);
+});
+
+test("frames that no page shows, and other streams than the topic's, go nowhere", () => {
+  const consumer = new FakeConsumer();
+  const send = vi.fn();
+  const hub = { wanted: () => new Set(), send };
+  new BrokerFeed(hub as unknown as Hub, consumer as unknown as Consumer);
+  consumer.send("a", "depth", 1);
+  const { header, body } = parseFrame(frameMessage("left", new Uint8Array(4), { width: 2, height: 2 }, 1));
+  consumer.emit("frame", { device: "b", stream: "depth", header, body } as never);
+  consumer.emit("frame", { device: "b", stream: "points", header: { ...header, stream: "points" } } as never);
+  vi.advanceTimersByTime(1000);
+  expect(send).not.toHaveBeenCalled();
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("documents, the broker's status and damaged messages reach the hub, each damage once", () => {
+  const calls: unknown[] = [];
+  const hub = {
+    document: (...words: unknown[]) => calls.push(["document", ...words]),
+    source: (...words: unknown[]) => calls.push(["source", ...words]),
+    log: (...words: unknown[]) => calls.push(["log", ...words]),
+  };
+  const consumer = new FakeConsumer();
+  new BrokerFeed(hub as unknown as Hub, consumer as unknown as Consumer);
+  const emit = (name: string, event: object) => consumer.emit(name as never, event as never);
+  emit("state", { device: "a", state: "online", reason: "r", runId: 7 });
+  emit("info", { device: "a", info: 1 });
+  emit("cameraInfo", { device: "a", cameraInfo: 2 });
+  emit("metrics", { device: "a", metrics: null });
+  emit("status", { connected: false, reason: "mqtt://anna:secret@broker is away" });
+  const invalid = (field: string) => ({ context: { field }, message: `bad ${field}\u001b[2J` });
+  for (const field of ["crc32", "crc32", "size"])
+    emit("invalid", { device: "a", stream: "depth", error: invalid(field) });
+  expect(calls.splice(0)).toEqual([
+    ["document", "a", "state", { state: "online", reason: "r" }],
+    ["document", "a", "info", 1],
+    ["document", "a", "cameraInfo", 2],
+    ["document", "a", "metrics", null],
+    ["source", false, expect.not.stringContaining("secret")],
+    ["log", "warn", expect.not.stringContaining("\u001b")],
+    ["log", "warn", expect.stringMatching(/^a\/depth: bad size/)],
+  ]);
+  // Two kinds are known: 255 more are logged.
+  for (let kind = 0; kind < 300; kind++)
+    emit("invalid", { device: `d${kind}`, stream: "depth", error: invalid("crc32") });
+  expect(calls).toHaveLength(255);
+});
+
+test.each([
+  ["levels", (count: number) => JSON.parse("[".repeat(count) + "]".repeat(count)), 32, 33],
+  ["characters", (count: number) => "x".repeat(count - 2), 1 << 20, (1 << 20) + 1],
+])("a document may have so many %s", (_, make, most, tooMany) => {
+  const document = vi.fn();
+  const consumer = new FakeConsumer();
+  new BrokerFeed({ document, log: () => {} } as unknown as Hub, consumer as unknown as Consumer);
+  consumer.info("a", make(tooMany));
+  expect(document).not.toHaveBeenCalled();
+  consumer.info("a", make(most));
+  expect(document).toHaveBeenCalledTimes(1);
+});
+
 test("a stream that is switched off is waited for once", () => {
   const { sets, consumer } = feed();
   for (const stream of ["left", "depth"] as const) consumer.send("a", stream, 1);

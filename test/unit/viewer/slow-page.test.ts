@@ -4,6 +4,7 @@ import { EventEmitter } from "node:events";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { WebSocket } from "ws";
 import type { PictureStream } from "../../../core/frame/frame-format.js";
+import { documentationUrl, VERSION } from "../../../edge/contracts/version.js";
 import { Hub } from "../../../edge/outputs/viewer/hub.js";
 import type { FromPage, ToPage } from "../../../edge/outputs/viewer/protocol.js";
 
@@ -14,6 +15,8 @@ class SlowSocket extends EventEmitter {
   bufferedAmount = 0;
   readonly sent: (ToPage | Uint8Array)[] = [];
   readonly terminate = vi.fn();
+  readonly close = vi.fn();
+  readonly ping = vi.fn();
 
   send(data: string | Uint8Array, _options?: object, done?: () => void): void {
     this.bufferedAmount += data.length;
@@ -67,6 +70,214 @@ test("an answer is sent while frames wait; other words are left out and said aga
   socket.bufferedAmount = 0;
   hear({ type: "next" });
   expect(kinds()).toContain("log");
+});
+
+test.each([
+  [1 << 20, ["log"]],
+  [(1 << 20) + 1, []],
+])("with %i bytes in front of it a line of the log is sent or not", (bufferedAmount, sent) => {
+  const { hub, socket, hear, kinds } = opened();
+  socket.sent.length = 0;
+  socket.bufferedAmount = bufferedAmount;
+  hub.log("info", "a line");
+  expect(kinds()).toEqual(sent);
+  socket.bufferedAmount = 0;
+  socket.sent.length = 0;
+  hear({ type: "next" });
+  // All of it again, once.
+  const all = ["source", "devices", "log", "control"];
+  expect(kinds()).toEqual(sent.length > 0 ? [] : all);
+  hear({ type: "next" });
+  expect(kinds()).toEqual(sent.length > 0 ? [] : all);
+});
+
+test("an answer is sent with 64 MiB in front of it, and not with more; nothing to a socket that closes", async () => {
+  const { hub, socket, hear, kinds } = opened();
+  const ask = async () => {
+    hear({ type: "ask", id: 7, command: "get", payload: "{}" });
+    // The answer comes with the next microtasks.
+    await new Promise((done) => setImmediate(done));
+  };
+  socket.sent.length = 0;
+  socket.bufferedAmount = 64 << 20;
+  await ask();
+  expect([kinds(), socket.terminate.mock.calls.length]).toEqual([["answer"], 0]);
+  socket.bufferedAmount = (64 << 20) + 1;
+  await ask();
+  expect([kinds(), socket.terminate.mock.calls.length]).toEqual([["answer"], 1]);
+  socket.bufferedAmount = 0;
+  socket.readyState = 2;
+  hub.log("info", "a line");
+  expect(kinds()).toEqual(["answer"]);
+});
+
+test("skipped sets are counted until the next one, and a set without a watched stream settles at once", () => {
+  const { hub, socket, hear } = opened();
+  hear({ type: "watch", device: "a", streams: ["depth"] });
+  expect(hub.watched("b")).toBe(false);
+  for (let set = 0; set < 3; set++) hub.wanted("a");
+  hub.wanted("b");
+  hear({ type: "next" });
+  hear({ type: "next" });
+  expect(hub.wanted("a")).toEqual(new Set(["depth"]));
+  let settled = 0;
+  hub.send("b", new Map([["depth", new Uint8Array(1)]]), () => settled++);
+  hub.send("a", new Map([["left", new Uint8Array(1)]]), () => settled++);
+  hub.send("a", new Map([["depth", new Uint8Array(1)]]), () => settled++);
+  // No credit is left.
+  hub.send("a", new Map([["depth", new Uint8Array(1)]]), () => settled++);
+  expect(settled).toBe(4);
+  const heads = socket.sent.filter((one) => !(one instanceof Uint8Array) && one.type === "frames");
+  expect(heads).toEqual([
+    { type: "frames", device: "a", count: 0, skipped: 3 },
+    { type: "frames", device: "a", count: 1, skipped: 0 },
+  ]);
+  hear({ type: "watch", device: "a", streams: [] });
+  expect(hub.watched("a")).toBe(false);
+});
+
+test("a page is greeted, hears about its source, and gets the first device if it names none", () => {
+  const { hub, socket, hear } = opened();
+  const hello = { type: "hello", protocol: 1, version: VERSION, kind: "run", origin: "a test" };
+  expect(socket.sent.slice(0, 2)).toEqual([
+    { ...hello, help: documentationUrl("guides/live-page.md"), timeMs: expect.any(Number) },
+    { type: "source", connected: true, reason: "a test" },
+  ]);
+  const last = () => socket.sent.at(-1);
+  hear({ type: "watch", device: undefined, streams: ["depth"] });
+  expect(last()).toEqual({ type: "watching" });
+  hub.document("a", "info", {});
+  hub.document("b", "info", {});
+  hear({ type: "watch", device: undefined, streams: ["depth"] });
+  expect(last()).toEqual({ type: "watching", device: "a" });
+  hub.source(false, "the broker is away");
+  expect(last()).toEqual({ type: "source", connected: false, reason: "the broker is away" });
+  hub.controlChanged();
+  expect(last()).toMatchObject({ type: "control", state: { enabled: true } });
+  const view = new Hub({ kind: "view", origin: "mqtt://broker" });
+  const page = new SlowSocket();
+  view.join(page as unknown as WebSocket, "a test");
+  expect(page.sent[1]).toEqual({ type: "source", connected: false, reason: "mqtt://broker" });
+  // Without control there is nothing to report.
+  const before = page.sent.length;
+  view.controlChanged();
+  expect(page.sent).toHaveLength(before);
+  view.close();
+  expect([view.pages, page.close.mock.calls]).toEqual([0, [[1001, "depthwatt was stopped"]]]);
+});
+
+test("who a page is, and whether it is on this machine, is reported to control; a stranger hears nothing of it", () => {
+  const visitors: unknown[] = [];
+  const password: string[] = [];
+  const hub = new Hub({
+    kind: "run",
+    origin: "a test",
+    gate: {
+      check: (given: string, who: string) => {
+        password.push(given, who);
+        return given === "right" ? "right" : "wait";
+      },
+    } as never,
+    control: { describe: (visitor: unknown) => visitors.push(visitor) && { type: "control" } } as never,
+  });
+  const socket = new SlowSocket();
+  hub.join(socket as unknown as WebSocket, "10.0.0.1", true);
+  onTestFinished(() => void socket.emit("close"));
+  const hear = (message: FromPage) => socket.emit("message", JSON.stringify(message), false);
+  hub.controlChanged();
+  hub.source(true, "again");
+  hear({ type: "login", password: "wrong" });
+  socket.emit("message", Buffer.from("{"), true);
+  expect(socket.sent.slice(1)).toEqual([
+    { type: "password", reason: "needed" },
+    { type: "password", reason: "wait" },
+  ]);
+  expect([visitors, socket.close.mock.calls]).toEqual([[], []]);
+  hear({ type: "login", password: "right" });
+  expect(visitors).toEqual([{ who: "10.0.0.1", local: true }]);
+  hear({ type: "login", password: "wrong" });
+  expect(socket.sent.at(-1)).toEqual({ type: "control" });
+  expect(password).toEqual(["wrong", "10.0.0.1", "right", "10.0.0.1"]);
+});
+
+test("the grid of a device that has stopped is withdrawn, once there was one", () => {
+  const { hub, socket } = opened();
+  const grids = () => socket.sent.filter((one) => !(one instanceof Uint8Array) && one.type === "grid");
+  const say = (state: string) => hub.document("a", "state", { state, reason: "" });
+  say("stopped");
+  hub.document("a", "grid", { rows: [] });
+  for (const state of ["online", "degraded"]) say(state);
+  expect(grids()).toHaveLength(1);
+  for (const state of ["stopped", "offline"]) {
+    say(state);
+    expect(grids().at(-1)).toMatchObject({ device: "a", document: { available: false } });
+  }
+  expect(grids()).toHaveLength(3);
+});
+
+test("beats go to every page each 2 s, and stop with the last page; the fifth unanswered ping is the last", () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const hub = new Hub({ kind: "run", origin: "a test" });
+  const [answering, silent] = [new SlowSocket(), new SlowSocket()];
+  for (const socket of [answering, silent]) hub.join(socket as unknown as WebSocket, "a test");
+  answering.ping.mockImplementation(() => answering.emit("pong"));
+  vi.advanceTimersByTime(1999);
+  expect(answering.ping).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(1);
+  expect([answering.ping.mock.calls.length, silent.ping.mock.calls.length]).toEqual([1, 1]);
+  expect(silent.sent.at(-1)).toEqual({ type: "beat" });
+  vi.advanceTimersByTime(8000);
+  expect(silent.terminate).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(2000);
+  expect([silent.terminate.mock.calls.length, silent.ping.mock.calls.length]).toEqual([1, 5]);
+  expect([answering.terminate.mock.calls.length, answering.ping.mock.calls.length]).toEqual([0, 6]);
+  silent.emit("close");
+  expect([hub.pages, vi.getTimerCount()]).toEqual([1, 1]);
+  answering.emit("close");
+  expect([hub.pages, vi.getTimerCount()]).toEqual([0, 0]);
+});
+
+test("of 256 devices the one that is silent longest gives its place, after 30 s and if no page shows it", () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { hub, socket, hear } = opened();
+  const names = () => {
+    // The lists of the names before have filled it.
+    socket.bufferedAmount = 0;
+    const list = socket.sent.findLast((one) => !(one instanceof Uint8Array) && one.type === "devices");
+    return new Set((list as { devices: { name: string }[] }).devices.map(({ name }) => name));
+  };
+  for (let name = 0; name < 256; name++) {
+    hub.wanted(`d${name}`);
+    vi.advanceTimersByTime(1);
+    socket.bufferedAmount = 0;
+  }
+  // The last one is 1 ms old, and the first one 256.
+  vi.advanceTimersByTime(30_000 - 256);
+  hub.wanted("early");
+  expect([names().has("d0"), names().has("early")]).toEqual([true, false]);
+  vi.advanceTimersByTime(3);
+  hear({ type: "watch", device: "d0", streams: ["left"] });
+  hub.document("retained", "info", {});
+  hub.wanted("new");
+  expect(["d0", "d1", "d2", "retained", "new"].map((name) => names().has(name))).toEqual([
+    true,
+    false,
+    true,
+    false,
+    true,
+  ]);
+  // A name that a page asks for has a place, although it has sent no frame yet.
+  hear({ type: "watch", device: "asked", streams: ["left"] });
+  hub.document("asked", "info", {});
+  expect(["d0", "d2", "asked"].map((name) => names().has(name))).toEqual([false, true, true]);
+  const lines = socket.sent.flatMap((one) =>
+    !(one instanceof Uint8Array) && one.type === "log" ? one.lines : [],
+  );
+  expect(lines.map(({ level, text }) => [level, text.slice(0, 21)])).toEqual([
+    ["warn", "more than 256 devices"],
+  ]);
 });
 
 test("a page that asks and never reads is cut off", async () => {

@@ -44,7 +44,7 @@ interface Sums {
 
 /**
  * Finds one shift for all pixels (Lucas and Kanade 1981): left = right + offset + gain * right, where right is shifted.
- *   e = left - right, q = right - mean, g and h the gradients of left and right along the row: e = offset + gain q - h shift
+ *   e = left - right, q = right, g and h the gradients of left and right along the row: e = offset + gain q - h shift
  * The equations are weighted by 1, q and g. The noise of g does not depend on that of h, so a blank surface gives no information.
  * Right is interpolated by Catmull-Rom splines.
  * @param pixels places in the left image, the first `count` of the array
@@ -58,9 +58,6 @@ export function alignDisparity(
   start: number,
 ): Aligned | undefined {
   const stride = Math.max(1, Math.ceil(count / MAX_ALIGNED));
-  let mean = 0;
-  for (let i = 0; i < count; i += stride) mean += left[pixels[i]!]!;
-  mean /= Math.ceil(count / stride);
   let disparityPixels = start;
   for (let step = 0; step < MAX_STEPS; step++) {
     const sums: Sums = {
@@ -78,8 +75,7 @@ export function alignDisparity(
       qh: 0,
       gh: 0,
     };
-    for (let i = 0; i < count; i += stride)
-      addPixel(sums, left, right, pixels[i]!, width, disparityPixels, mean);
+    for (let i = 0; i < count; i += stride) addPixel(sums, left, right, pixels[i]!, width, disparityPixels);
     const found = solve(sums);
     if (found === undefined) return undefined;
     disparityPixels += found.shift;
@@ -98,7 +94,6 @@ function addPixel(
   at: number,
   width: number,
   disparityPixels: number,
-  mean: number,
 ): void {
   const x = at % width;
   const shifted = x - disparityPixels;
@@ -108,11 +103,10 @@ function addPixel(
   const t = shifted - whole;
   const [a, b, c, d] = [right[from - 1]!, right[from]!, right[from + 1]!, right[from + 2]!];
   const [first, second, third] = [c - a, 2 * a - 5 * b + 4 * c - d, 3 * (b - c) + d - a];
-  const value = b + 0.5 * t * (first + t * (second + t * third));
+  const q = b + 0.5 * t * (first + t * (second + t * third));
   const h = 0.5 * (first + t * (2 * second + 3 * t * third));
   const g = (left[at + 1]! - left[at - 1]!) / 2;
-  const e = left[at]! - value;
-  const q = value - mean;
+  const e = left[at]! - q;
   sums.n++;
   sums.q += q;
   sums.qq += q * q;

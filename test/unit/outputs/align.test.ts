@@ -81,6 +81,83 @@ test("a blank surface, noise alone, unlike images and too few pixels inside have
   expect(alignDisparity(pair(12), PIXELS, 24, 12)).toBeDefined();
 });
 
+test("shift and standard error are those of least squares, with offset and gain taken out", () => {
+  const generator = new Random(7);
+  // Each pixel may be one grey level off.
+  const images = pair(12, { gain: 1.1, offset: 5, noise: () => generator.whole(0, 2) - 1 });
+  const { left, right } = images;
+  const rows = [...PIXELS].map((at) => ({
+    right: right[at - 12]!,
+    difference: left[at]! - right[at - 12]!,
+    g: (left[at + 1]! - left[at - 1]!) / 2,
+    h: (right[at - 11]! - right[at - 13]!) / 2,
+  }));
+  const dot = (a: number[], b: number[]) => a.reduce((sum, value, i) => sum + value * b[i]!, 0);
+  /** The part of a column that no offset and no gain explains. */
+  const ones = rows.map(() => 1);
+  const centred = (column: number[]) => {
+    const mean = dot(column, ones) / column.length;
+    return column.map((value) => value - mean);
+  };
+  const grey = centred(rows.map((row) => row.right));
+  const rest = (column: number[]) => {
+    const from = centred(column);
+    const gain = dot(from, grey) / dot(grey, grey);
+    return from.map((value, i) => value - gain * grey[i]!);
+  };
+  const [e, g, h] = [
+    rest(rows.map((row) => row.difference)),
+    rest(rows.map((row) => row.g)),
+    rest(rows.map((row) => row.h)),
+  ];
+  const shift = -dot(g, e) / dot(g, h);
+  const error = Math.sqrt((dot(e, e) / (rows.length - 3)) * dot(g, g)) / dot(g, h);
+  // So small a shift is the last one.
+  expect(Math.abs(shift)).toBeLessThan(0.005);
+  const found = alignDisparity(images, PIXELS, PIXELS.length, 12)!;
+  expect((found.disparityPixels - 12) / shift).toBeCloseTo(1, 3);
+  expect(found.standardErrorPixels / error).toBeCloseTo(1, 4);
+});
+
+test("between pixels a parabola is exact: its shift is found without any error", () => {
+  // Catmull-Rom splines follow parabolas, and so do these images, whose values are not rounded.
+  const parabola = (x: number) => (x - 48) ** 2 / 16;
+  const image = (shift: number) =>
+    Float64Array.from({ length: WIDTH * HEIGHT }, (_, i) => parabola((i % WIDTH) + shift));
+  const images = { width: WIDTH, left: image(0), right: image(7.3) } as unknown as Parameters<
+    typeof alignDisparity
+  >[0];
+  const found = alignDisparity(images, PIXELS, PIXELS.length, 7)!;
+  expect(found.disparityPixels).toBeCloseTo(7.3, 6);
+  expect(found.standardErrorPixels).toBeLessThan(1e-5);
+});
+
+test("an error of more than 0.05 pixels says nothing", () => {
+  const found = (amplitude: number) => {
+    const generator = new Random(8);
+    const noise = () => amplitude * (generator.whole(0, 1000) / 500 - 1);
+    return alignDisparity(pair(12, { contrast: 10, noise }), PIXELS, 60, 12);
+  };
+  expect(found(1)!.standardErrorPixels).toBeLessThan(0.05);
+  expect(found(8)).toBeUndefined();
+});
+
+test.each([
+  [2000, false],
+  [2001, true],
+  [4000, true],
+  [4001, false],
+])("of %i pixels at most 2000 are read, every second one or third: %s", (count, isFound) => {
+  const images = pair(12);
+  // The odd ones are in rows that are unlike in the images.
+  const wrongRow = WIDTH * (HEIGHT - 1);
+  images.right.fill(0, wrongRow - 3 * WIDTH);
+  const pixels = Uint32Array.from({ length: count }, (_, i) =>
+    i % 2 === 0 ? PIXELS[i % (48 * 18)]! : wrongRow - 2 * WIDTH + 36 + (i % 48),
+  );
+  expect(alignDisparity(images, pixels, count, 12) !== undefined).toBe(isFound);
+});
+
 test("a shift half a pixel away is another surface", () => {
   const found = (start: number) => alignDisparity(pair(12), PIXELS, PIXELS.length, start)?.disparityPixels;
   expect([found(12.46), found(11.54)]).toEqual([expect.closeTo(12, 1), expect.closeTo(12, 1)]);

@@ -91,6 +91,22 @@ test.each([
   expect(kinds()).toEqual(sent.length > 0 ? [] : all);
 });
 
+const ask = { type: "ask", id: 7, command: "get", payload: "{}" };
+test.each<[string, number, (length: number) => object]>([
+  ["password", 1024, (length) => ({ type: "login", password: "x".repeat(length) })],
+  ["device to watch", 256, (length) => ({ type: "watch", device: "x".repeat(length), streams: [] })],
+  ["list of streams", 8, (length) => ({ type: "watch", streams: Array(length).fill("left") })],
+  ["device to ask", 256, (length) => ({ ...ask, device: "x".repeat(length) })],
+  ["command", 64, (length) => ({ ...ask, command: "x".repeat(length) })],
+  ["request", 65_536, (length) => ({ ...ask, payload: "x".repeat(length) })],
+])("a %s may be %i long", (_, most, make) => {
+  const { socket, hear } = opened();
+  hear(make(most) as FromPage);
+  expect(socket.close).not.toHaveBeenCalled();
+  hear(make(most + 1) as FromPage);
+  expect(socket.close.mock.calls).toEqual([[1008, "expected a message of depthwatt's page"]]);
+});
+
 test("an answer is sent with 64 MiB in front of it, and not with more; nothing to a socket that closes", async () => {
   const { hub, socket, hear, kinds } = opened();
   const ask = async () => {

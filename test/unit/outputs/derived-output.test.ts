@@ -169,7 +169,7 @@ test("quality has the plane, and the noise of 40 frames until the next 40", asyn
   expect(found[0]).toMatchObject({
     matchedShare: 0.0078,
     validShare: 0.0234,
-    // One pixel of disparity for each column; the middle lies at column 8.
+    // One pixel of disparity for each column; the middle is at column 8.
     plane: { rmsPixels: 0, inlierShare: 1, disparityPixels: 19 },
   });
   const noise = found.map(({ temporalNoisePixels }) => temporalNoisePixels);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The open output of detections at a scripted broker: which frame a message gets, how long it waits, and what is refused.
+// The open output of detections at a scripted broker: the frame of each message, how long messages wait, and refusals.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { rectify, sceneCalibration } from "../../../camera/index.js";
 import type { FrameLease, OutputContext } from "../../../edge/contracts/output.js";

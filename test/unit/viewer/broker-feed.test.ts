@@ -28,6 +28,11 @@ class FakeConsumer extends Emitter<Record<string, never>> {
     this.emit("grid", { device, grid } as never);
   }
 
+  /** Emits an event as it is. */
+  say(name: string, event: object): void {
+    this.emit(name as never, event as never);
+  }
+
   info(device: string, info: unknown): void {
     this.emit("info", { device, info } as never);
   }
@@ -79,7 +84,7 @@ test("a first moment is handed on after 100 ms, and not a second time", () => {
   expect(sets).toEqual(["a: depth left", "a: left"]);
 });
 
-test("of 256 devices whose frames wait none gives its place, and of others the one that is silent longest", () => {
+test("of 256 devices whose frames wait none gives its place, and of others the device that is silent longest", () => {
   const { sets, consumer } = feed();
   for (let name = 0; name < 257; name++) consumer.send(`d${name}`, "depth", 1);
   vi.advanceTimersByTime(100);
@@ -101,8 +106,8 @@ test("frames that no page shows, and other streams than the topic's, go nowhere"
   new BrokerFeed(hub as unknown as Hub, consumer as unknown as Consumer);
   consumer.send("a", "depth", 1);
   const { header, body } = parseFrame(frameMessage("left", new Uint8Array(4), { width: 2, height: 2 }, 1));
-  consumer.emit("frame", { device: "b", stream: "depth", header, body } as never);
-  consumer.emit("frame", { device: "b", stream: "points", header: { ...header, stream: "points" } } as never);
+  consumer.say("frame", { device: "b", stream: "depth", header, body });
+  consumer.say("frame", { device: "b", stream: "points", header: { ...header, stream: "points" } });
   vi.advanceTimersByTime(1000);
   expect(send).not.toHaveBeenCalled();
   expect(vi.getTimerCount()).toBe(0);
@@ -117,7 +122,7 @@ test("documents, the broker's status and damaged messages reach the hub, each da
   };
   const consumer = new FakeConsumer();
   new BrokerFeed(hub as unknown as Hub, consumer as unknown as Consumer);
-  const emit = (name: string, event: object) => consumer.emit(name as never, event as never);
+  const emit = (name: string, event: object) => consumer.say(name, event);
   emit("state", { device: "a", state: "online", reason: "r", runId: 7 });
   emit("info", { device: "a", info: 1 });
   emit("cameraInfo", { device: "a", cameraInfo: 2 });
@@ -144,13 +149,13 @@ test("documents, the broker's status and damaged messages reach the hub, each da
 test.each([
   ["levels", (count: number) => JSON.parse("[".repeat(count) + "]".repeat(count)), 32, 33],
   ["characters", (count: number) => "x".repeat(count - 2), 1 << 20, (1 << 20) + 1],
-])("a document may have so many %s", (_, make, most, tooMany) => {
+])("a document may have so many %s", (_, make, max, tooMany) => {
   const document = vi.fn();
   const consumer = new FakeConsumer();
   new BrokerFeed({ document, log: () => {} } as unknown as Hub, consumer as unknown as Consumer);
   consumer.info("a", make(tooMany));
   expect(document).not.toHaveBeenCalled();
-  consumer.info("a", make(most));
+  consumer.info("a", make(max));
   expect(document).toHaveBeenCalledTimes(1);
 });
 

@@ -99,11 +99,11 @@ test.each<[string, number, (length: number) => object]>([
   ["device to ask", 256, (length) => ({ ...ask, device: "x".repeat(length) })],
   ["command", 64, (length) => ({ ...ask, command: "x".repeat(length) })],
   ["request", 65_536, (length) => ({ ...ask, payload: "x".repeat(length) })],
-])("a %s may be %i long", (_, most, make) => {
+])("a %s may be %i long", (_, max, make) => {
   const { socket, hear } = opened();
-  hear(make(most) as FromPage);
+  hear(make(max) as FromPage);
   expect(socket.close).not.toHaveBeenCalled();
-  hear(make(most + 1) as FromPage);
+  hear(make(max + 1) as FromPage);
   expect(socket.close.mock.calls).toEqual([[1008, "expected a message of depthwatt's page"]]);
 });
 
@@ -254,7 +254,7 @@ test("beats go to every page each 2 s, and stop with the last page; the fifth un
   expect([hub.pages, vi.getTimerCount()]).toEqual([0, 0]);
 });
 
-test("of 256 devices the one that is silent longest gives its place, after 30 s and if no page shows it", () => {
+test("of 256 devices the longest silent one gives its place, after 30 s and if no page shows it", () => {
   vi.useFakeTimers({ toFake: ["performance"] });
   onTestFinished(() => void vi.useRealTimers());
   const { hub, socket, hear } = opened();

@@ -61,10 +61,10 @@ async function openOutput(set: readonly string[] = [], changes: object = {}) {
   return { output, broker, settings: config.outputs.mqtt, picture, notices, messages, lend };
 }
 
-test("frames have the numbers of those that were meant for the output, and are given back once", async () => {
+test("frames that the output missed keep their numbers, and each frame is given back once", async () => {
   const { output, messages, lend } = await openOutput();
   expect(output.streams).toEqual(["depth", "confidence"]);
-  const leases = [];
+  const leases: { sent: number; released: number }[] = [];
   for (const number of [1, 4]) {
     leases.push(lend(number));
     await until("both streams", () => messages("confidence").length === leases.length);
@@ -145,7 +145,7 @@ test("documents are retained and metrics are not; info has streams, limits, and 
   ]);
 });
 
-test("the preview is an image file, and what is lost or wrong has its cause", async () => {
+test("the preview is an image file, and a frame that is too large is dropped by name", async () => {
   const { output, messages, lend } = await openOutput([
     "preview.enabled=true",
     "preview.encoding=png",

@@ -44,7 +44,7 @@ interface Sums {
 
 /**
  * Finds one shift for all pixels (Lucas and Kanade 1981): left = right + offset + gain * right, where right is shifted.
- *   e = left - right, q = right, g and h the gradients of left and right along the row: e = offset + gain q - h shift
+ *   e = left - right, q = right, g twice the gradient of left, h that of right along the row: e = offset + gain q - h shift
  * The equations are weighted by 1, q and g. The noise of g does not depend on that of h, so a blank surface gives no information.
  * Right is interpolated by Catmull-Rom splines.
  * @param pixels places in the left image, the first `count` of the array
@@ -105,7 +105,7 @@ function addPixel(
   const [first, second, third] = [c - a, 2 * a - 5 * b + 4 * c - d, 3 * (b - c) + d - a];
   const q = b + 0.5 * t * (first + t * (second + t * third));
   const h = 0.5 * (first + t * (2 * second + 3 * t * third));
-  const g = (left[at + 1]! - left[at - 1]!) / 2;
+  const g = left[at + 1]! - left[at - 1]!;
   const e = left[at]! - q;
   sums.n++;
   sums.q += q;

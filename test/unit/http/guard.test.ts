@@ -11,6 +11,8 @@ test.each([
   "127.0.0.1:8990",
   "localhost:8990",
   "LOCALHOST",
+  "localhost.",
+  "localhost:12345",
   "[::1]:8990",
   "192.168.1.20:80",
   hostname(),
@@ -27,6 +29,8 @@ test.each([
   ["blanks", "local host", 400],
   ["a path", "localhost/x", 400],
   ["user info", "user@localhost", 400],
+  ["a port of six digits", "localhost:123456", 400],
+  ["nothing", "", 400],
 ])("Host that is %s is refused", (_what, host, status) => {
   expect(checkRequest({ host }, plain)?.status).toBe(status);
 });
@@ -92,7 +96,7 @@ test("a page of this machine names a loopback address twice, and no proxy is in 
   expect(asks({ origin: "http://127.0.0.1:3000" })).toBe(false);
   expect(asks({ origin: "null" })).toBe(false);
   expect(isFromThisMachine({ host: "127.0.0.1:8990" }, "127.0.0.1")).toBe(false);
-  for (const header of ["x-forwarded-for", "forwarded", "via"])
+  for (const header of ["x-forwarded-for", "x-forwarded-host", "x-real-ip", "forwarded", "via"])
     expect(asks({ [header]: "10.0.0.9" })).toBe(false);
 });
 

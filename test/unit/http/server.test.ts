@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { afterEach, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
-import { HttpServer, PasswordGate, sendText } from "../../../edge/http/index.js";
+import { HttpServer, PasswordGate, RoutesBelow, sendText } from "../../../edge/http/index.js";
 import { makeCertificates } from "../../doubles/certificates.js";
 
 const servers: HttpServer[] = [];
@@ -46,6 +46,121 @@ test("answers its paths and nothing else", async () => {
   expect(home.headers.get("x-content-type-options")).toBe("nosniff");
   expect((await fetch(`${url}/other`)).status).toBe(404);
   expect((await fetch(url, { method: "POST", body: "x" })).status).toBe(405);
+});
+
+test("each answer has its headers; only GET and HEAD are answered, and a handler that fails midway is cut off", async () => {
+  const { server, url, port } = await listening();
+  server.get("/half", (_request, response) => {
+    response.write("begun");
+    throw new Error("seeded");
+  });
+  const home = await fetch(url);
+  await home.text();
+  expect(Object.fromEntries(home.headers)).toMatchObject({
+    "x-content-type-options": "nosniff",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "content-type": "text/plain; charset=utf-8",
+    "cache-control": "no-store",
+  });
+  const post = await fetch(url, { method: "POST", body: "x" });
+  expect([post.headers.get("allow"), await post.text()]).toEqual(["GET, HEAD", "Expected GET or HEAD.\n"]);
+  expect((await fetch(url, { method: "HEAD" })).status).toBe(200);
+  expect(await (await fetch(`${url}/other`)).text()).toBe("There is nothing at this address.\n");
+  // Chunked, and without its end.
+  expect(await raw(port, "/half")).not.toContain("\r\n0\r\n");
+});
+
+test("a password is asked for except at open paths, and guesses have a limit", async () => {
+  const gate = new PasswordGate("correct horse");
+  const { server, url, port } = await listening({ gate });
+  server.get("/open", (_request, response) => sendText(response, 200, "open"), { open: true });
+  server.socket("/asks", (socket) => socket.send("in"), { password: "basic" });
+  const ask = async (path: string, authorization?: string) => {
+    const answer = await fetch(`${url}${path}`, { headers: authorization ? { authorization } : {} });
+    return [answer.status, answer.headers.get("www-authenticate"), await answer.text()];
+  };
+  const basic = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`;
+  const asks = 'Basic realm="depthwatt", charset="UTF-8"';
+  const refused = [401, asks, "Expected the password of http.passwordFile.\n"];
+  expect(await ask("/open")).toEqual([200, null, "open\n"]);
+  expect((await ask("/nowhere"))[0]).toBe(404);
+  const right = "anybody:correct horse";
+  for (const none of [undefined, "Bearer x", basic("correct horse"), `Basic  !${btoa(right)}`])
+    expect(await ask("/", none), none).toEqual(refused);
+  for (const good of [basic(right), `basic  ${btoa(right)}`, basic(":correct horse")])
+    expect(await ask("/", good), good).toEqual([200, null, "home\n"]);
+  const upgrade = (...lines: string[]) =>
+    raw(port, "/asks", [
+      ...["Connection: Upgrade", "Upgrade: WebSocket", "Sec-WebSocket-Version: 13"],
+      ...["Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==", ...lines],
+    ]);
+  expect(await upgrade()).toBe(
+    `HTTP/1.1 401 Refused\r\nWWW-Authenticate: ${asks}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+  );
+  for (let guess = 0; guess < 10; guess++) expect(await ask("/", basic("a:wrong"))).toEqual(refused);
+  expect(await ask("/", basic(right))).toEqual([
+    429,
+    null,
+    "Too many wrong passwords. Wait a few seconds.\n",
+  ]);
+  expect(await upgrade(`Authorization: ${basic(right)}`)).toBe(
+    "HTTP/1.1 429 Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+  );
+});
+
+test("80 sockets are open at a time, and messages have 64 KiB", async () => {
+  const { server, port } = await listening();
+  const received: number[] = [];
+  server.socket("/echo", (socket) => socket.on("message", (data: Buffer) => received.push(data.length)), {
+    password: "handler",
+  });
+  const join = (path = "/live") => new WebSocket(`ws://127.0.0.1:${port}${path}`);
+  const first = join("/echo");
+  await once(first, "open");
+  const all = [first, ...Array.from({ length: 79 }, () => join())];
+  await Promise.all(all.slice(1).map((socket) => once(socket, "open")));
+  const [error] = await once(join(), "error");
+  expect((error as Error).message).toMatch(/503/);
+  first.send(new Uint8Array(64 << 10));
+  first.send(new Uint8Array((64 << 10) + 1));
+  expect((await once(first, "close"))[0]).toBe(1009);
+  expect(received).toEqual([64 << 10]);
+  for (const socket of all) socket.terminate();
+});
+
+test.each([
+  ["127.0.0.1", "http://127.0.0.1:", true],
+  ["::1", "http://[::1]:", true],
+  ["0.0.0.0", "http://localhost:", false],
+])("the address %s has the URL %s", async (address, start, loopback) => {
+  const { server, url } = await listening({ address });
+  expect([url.startsWith(start), server.loopback]).toEqual([true, loopback]);
+});
+
+test("paths below a prefix are a part of the server, until it is closed", async () => {
+  const { server, url } = await listening();
+  const below = new RoutesBelow(server, "/rigs/front");
+  server.get("/rigs/front2", (_request, response) => sendText(response, 200, "two"));
+  below.get("/", (_request, response) => sendText(response, 200, "front"));
+  below.socket("/live", (socket) => socket.send("front"), { password: "handler" });
+  expect(below.url).toBe(`${url}/rigs/front`);
+  const ask = async (path: string) => {
+    const answer = await fetch(url + path, { redirect: "manual" });
+    return [answer.status, answer.headers.get("location"), await answer.text()];
+  };
+  expect(await ask("/rigs/front")).toEqual([308, "/rigs/front/", ""]);
+  expect(await ask("/rigs/front/")).toEqual([200, null, "front\n"]);
+  const socket = new WebSocket(`${url.replace("http", "ws")}/rigs/front/live`);
+  expect(String((await once(socket, "message"))[0])).toBe("front");
+  socket.terminate();
+  below.close();
+  for (const path of ["/rigs/front", "/rigs/front/"]) expect((await ask(path))[0]).toBe(404);
+  const [error] = await once(new WebSocket(`${url.replace("http", "ws")}/rigs/front/live`), "error");
+  expect((error as Error).message).toMatch(/404/);
+  expect(await ask("/rigs/front2")).toEqual([200, null, "two\n"]);
+  expect(await ask("/")).toEqual([200, null, "home\n"]);
 });
 
 test.each([

@@ -83,19 +83,26 @@ test("a blank surface, noise alone, unlike images and too few pixels inside have
 });
 
 test("shift and standard error are those of least squares, with offset and gain corrected", () => {
-  // Few pixels of little contrast, not rounded: each sum matters.
+  // Few pixels of little contrast, not rounded: each sum matters. Each row is a parabola, which splines follow.
   const random = seededRandom(7);
-  const values = () => Float64Array.from({ length: WIDTH * HEIGHT }, () => random());
-  const [left, right] = [values(), values()];
-  const pixels = PIXELS.slice(100, 120);
-  for (const at of pixels)
-    for (const near of [-1, 0, 1]) left[at + near] = 1.1 * right[at - 12 + near]! + 0.004 * random();
-  const rows = [...pixels].map((at) => ({
-    grey: right[at - 12]!,
-    e: left[at]! - right[at - 12]!,
-    g: (left[at + 1]! - left[at - 1]!) / 2,
-    h: (right[at - 11]! - right[at - 13]!) / 2,
-  }));
+  const [start, count] = [12.3, 20];
+  const right = new Float64Array(WIDTH * HEIGHT);
+  const left = Float64Array.from(right, () => random());
+  const rows = Array.from({ length: count }, (_, y) => {
+    const [a, b, c] = [0.3 * random(), 0.3 * random() - 0.15, 0.01 * random() - 0.005];
+    const x = 40 + (y % 7);
+    const value = (at: number) => a + b * (at - 30) + c * (at - 30) ** 2;
+    for (let at = 0; at < WIDTH; at++) right[y * WIDTH + at] = value(at);
+    for (const near of [-1, 0, 1])
+      left[y * WIDTH + x + near] = 0.05 + 1.02 * value(x + near - start) + 0.001 * random();
+    const [before, here, behind] = [-1, 0, 1].map((near) => left[y * WIDTH + x + near]!) as [
+      number,
+      number,
+      number,
+    ];
+    const grey = value(x - start);
+    return { at: y * WIDTH + x, grey, e: here - grey, g: behind - before, h: b + 2 * c * (x - start - 30) };
+  });
   const column = (name: keyof (typeof rows)[number]) => rows.map((row) => row[name]);
   const dot = (one: number[], other: number[]) => one.reduce((sum, value, i) => sum + value * other[i]!, 0);
   const centred = (from: number[]) =>
@@ -121,8 +128,8 @@ test("shift and standard error are those of least squares, with offset and gain 
   expect(Math.abs(shift)).toBeLessThan(0.005);
   expect(error).toBeLessThan(0.05);
   const images = { width: WIDTH, left, right } as unknown as Parameters<typeof alignDisparity>[0];
-  const found = alignDisparity(images, pixels, pixels.length, 12)!;
-  expect((found.disparityPixels - 12) / shift).toBeCloseTo(1, 8);
+  const found = alignDisparity(images, Uint32Array.from(column("at")), count, start)!;
+  expect((found.disparityPixels - start) / shift).toBeCloseTo(1, 8);
   expect(found.standardErrorPixels / error).toBeCloseTo(1, 8);
 });
 

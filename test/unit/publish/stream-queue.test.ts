@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One stream's two places: who is released when, exactly once, and under which cause it is counted.
-import { expect, test } from "vitest";
+import type { MqttClient } from "mqtt";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { RetainedTopics } from "../../../edge/outputs/mqtt/retained.js";
 import {
   makeStreamQueues,
   type PendingFrame,
@@ -68,4 +70,124 @@ test("a frame that a newer one has overtaken is reported, also where the numbers
     false,
     true,
   ]);
+});
+
+test("a step of half the range is still one ahead; frames that wait at the end are counted as closed", () => {
+  for (const [step, isAhead] of [
+    [2 ** 31, true],
+    [2 ** 31 + 1, false],
+  ] as const) {
+    const queue = new StreamQueue();
+    queue.comesInOrder(pendingFrame(0).pending);
+    expect(queue.comesInOrder(pendingFrame(step).pending)).toBe(isAhead);
+  }
+  const queue = new StreamQueue();
+  queue.dropWaiting("closed");
+  const { pending, releases } = pendingFrame(0);
+  queue.replaceWaiting(pending);
+  queue.dropWaiting("closed");
+  queue.dropWaiting("closed");
+  expect([queue.waiting, releases, queue.counters.drops]).toEqual([undefined, [false], { closed: 1 }]);
+  const queues = makeStreamQueues();
+  queues.depth.nextFrameNumber();
+  queues.depth.sending = pending;
+  queues.depth.settle(pending, 7);
+  const counted = { published: 1, bytes: 7, drops: {} };
+  expect(sumStreamQueues(queues)).toEqual({ ...counted, streams: { depth: counted } });
+});
+
+/** A client that keeps what it is to publish, and its callbacks. */
+function makeClient() {
+  const sent: { topic: string; value: string; options: object; done: (error?: object) => void }[] = [];
+  const publish = (topic: string, value: string, options: object, done: (error?: object) => void) =>
+    sent.push({ topic, value, options, done });
+  return { client: { publish } as unknown as MqttClient, sent };
+}
+
+test("retained topics: the newest value of each, no more at a time than the broker takes, and again on a new connection", () => {
+  const { client, sent } = makeClient();
+  const retained = new RetainedTopics();
+  const answers: unknown[] = [];
+  const publish = (maxInFlight: number, fits = true) =>
+    retained.publishChanged(
+      client,
+      maxInFlight,
+      () => fits,
+      (topic, code) => answers.push([topic, code]),
+    );
+  const values = () => sent.splice(0).map(({ topic, value, options }) => [topic, value, options]);
+  const kept = { qos: 1, retain: true };
+  expect([retained.hasChanges, retained.unanswered]).toEqual([false, undefined]);
+  retained.set("a", "1");
+  retained.set("b", "2");
+  retained.set("a", "3");
+  publish(1);
+  const [first] = sent;
+  expect(values()).toEqual([["a", "3", kept]]);
+  expect([retained.hasChanges, retained.inFlight, retained.unanswered]).toEqual([true, 1, "a"]);
+  publish(1);
+  expect(values()).toEqual([]);
+  first!.done();
+  publish(1);
+  const [second] = sent;
+  expect(values()).toEqual([["b", "2", kept]]);
+  second!.done({ code: 135 });
+  expect([answers.splice(0), retained.inFlight, retained.hasChanges]).toEqual([
+    [
+      ["a", 0],
+      ["b", 135],
+    ],
+    0,
+    false,
+  ]);
+  retained.set("a", "4");
+  publish(1, false);
+  expect([values(), retained.hasChanges]).toEqual([[], false]);
+  // A connection that broke: the next one publishes all of it.
+  retained.set("b", "5");
+  publish(9);
+  sent[0]!.done({ code: "ECONNRESET" });
+  retained.set("b", "6");
+  publish(9);
+  retained.markAll();
+  expect([answers, retained.inFlight]).toEqual([[], 0]);
+  sent.length = 0;
+  publish(9);
+  expect(values()).toEqual([
+    ["a", "4", kept],
+    ["b", "6", kept],
+  ]);
+});
+
+test("a topic that another client replaced is published again at once, and then every 5 s at most", () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const retained = new RetainedTopics();
+  let renewed = 0;
+  const renew = (topic = "a") => retained.renew(topic, () => renewed++);
+  renew("unknown");
+  retained.set("empty", "");
+  renew("empty");
+  expect(vi.getTimerCount()).toBe(0);
+  retained.set("a", "1");
+  retained.publishChanged(
+    makeClient().client,
+    9,
+    () => true,
+    () => {},
+  );
+  renew();
+  renew();
+  expect([vi.getTimerCount(), retained.hasChanges]).toEqual([1, false]);
+  vi.advanceTimersByTime(0);
+  expect([renewed, retained.hasChanges]).toEqual([1, true]);
+  renew();
+  vi.advanceTimersByTime(4_999);
+  expect(renewed).toBe(1);
+  vi.advanceTimersByTime(1);
+  expect(renewed).toBe(2);
+  renew();
+  retained.close();
+  vi.advanceTimersByTime(10_000);
+  expect(renewed).toBe(2);
 });

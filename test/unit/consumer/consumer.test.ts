@@ -20,6 +20,7 @@ import {
   parseFrame,
   writeFrame,
 } from "../../../core/frame/payload.js";
+import { plyOfPoints, plyOfVoxels } from "../../../core/frame/ply.js";
 import { FrameSaver } from "../../../edge/commands/consume/frame-saver.js";
 import { makeFrame } from "../../doubles/frames.js";
 
@@ -152,6 +153,48 @@ describe("the file and the meaning of each kind of frame", () => {
       rmSync(folder, { recursive: true });
     }
   });
+});
+
+test("points as a PLY file: those with a place, red first; and the middles of voxels", () => {
+  const head = (count: number, comments: string[], properties: string[]) =>
+    [
+      ...["ply", "format binary_little_endian 1.0", ...comments.map((text) => `comment ${text}`)],
+      ...[`element vertex ${count}`, ...properties.map((one) => `property ${one}`), "end_header", ""],
+    ].join("\n");
+  const file = (bytes: Uint8Array, length: number) => [
+    Buffer.from(bytes.subarray(0, bytes.length - length)).toString(),
+    [...bytes.subarray(bytes.length - length)],
+  ];
+  const colours = ["uchar red", "uchar green", "uchar blue"];
+  const shorts = ["short x", "short y", "short z", ...colours];
+  const [camera, robot] = [
+    "x right, y down, z ahead; origin in the left camera",
+    "x ahead, y left, z up; origin in the middle of the baseline",
+  ];
+  // x, y, z, then blue, green, red and 255; or the grey and 0.
+  const none = [0, 128, 0, 128, 0, 128];
+  const rgb = Uint8Array.of(...[...none, 9, 9, 9, 255], ...[1, 2, 3, 4, 5, 6, 7, 8, 9, 255]);
+  const form = { frame: "camera", colour: "rgb", element: "int16" } as const;
+  expect(file(plyOfPoints(rgb, 2, form), 9)).toEqual([
+    head(1, ["depthwatt, millimetres", camera], shorts),
+    [1, 2, 3, 4, 5, 6, 9, 8, 7],
+  ]);
+  const grey = Uint8Array.of(...[1, 2, 3, 4, 5, 6, 7, 0], ...[...none, 9, 0]);
+  expect(file(plyOfPoints(grey, 2, { ...form, colour: "grey", frame: "robot" }), 9)).toEqual([
+    head(1, ["depthwatt, millimetres", robot], shorts),
+    [1, 2, 3, 4, 5, 6, 7, 7, 7],
+  ]);
+  const float = new Uint8Array(Float32Array.of(1, -2, 3, 0, Number.NaN, 0, 0, 0).buffer);
+  float.set([7, 8, 9, 255], 12);
+  expect(file(plyOfPoints(float, 2, { ...form, element: "float32" }), 15)).toEqual([
+    head(1, ["depthwatt, metres", camera], ["float x", "float y", "float z", ...colours]),
+    [...float.subarray(0, 12), 9, 8, 7],
+  ]);
+  const middles = Float32Array.of(1, 2, 3, 4, 5, 6);
+  expect(file(plyOfVoxels(middles, "robot"), 24)).toEqual([
+    head(2, ["depthwatt, metres", robot], ["float x", "float y", "float z"]),
+    [...new Uint8Array(middles.buffer)],
+  ]);
 });
 
 describe("unpacking", () => {

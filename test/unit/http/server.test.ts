@@ -91,6 +91,12 @@ test("a password is asked for except at open paths, and guesses have a limit", a
     expect(await ask("/", none), none).toEqual(refused);
   for (const good of [basic(right), `basic  ${btoa(right)}`, basic(":correct horse")])
     expect(await ask("/", good), good).toEqual([200, null, "home\n"]);
+  // A link of another site leads to a page, and never to a socket.
+  const link = ["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate"];
+  expect(await raw(port, "/open", link)).toMatch(/^HTTP\/1\.1 200 /);
+  expect(await raw(port, "/live", ["Connection: Upgrade", "Upgrade: websocket", ...link])).toMatch(
+    /^HTTP\/1\.1 403 /,
+  );
   const upgrade = (...lines: string[]) =>
     raw(port, "/asks", [
       ...["Connection: Upgrade", "Upgrade: WebSocket", "Sec-WebSocket-Version: 13"],

@@ -118,6 +118,9 @@ test.each([
   ["ahead 1 hold=3601", "expected hold from 0 to 3600 in the alarm ahead, got hold=3601"],
   ["ahead 1 hysteresis=1e9", "expected hysteresis from 0 to 10 in the alarm ahead, got hysteresis=1e9"],
   ["ahead 1 seen=0", "expected seen from 0.01 to 1 in the alarm ahead, got seen=0"],
+  ["ahead 1 seen=1.01", "expected seen from 0.01 to 1 in the alarm ahead, got seen=1.01"],
+  ["ahead 1 hysteresis=10.1", "expected hysteresis from 0 to 10 in the alarm ahead, got hysteresis=10.1"],
+  ["ahead 65.1", 'expected a distance from 0 to 65 m in the alarm ahead, got "65.1"'],
   ["ahead 1 after=2", "expected hold=, hysteresis=, seen= in the alarm ahead, got after=2"],
   ["ahead 1 constructor=2", "expected hold=, hysteresis=, seen= in the alarm ahead, got constructor=2"],
 ])("the alarms %j are refused", (alarms, text) => {

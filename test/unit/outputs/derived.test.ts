@@ -325,6 +325,8 @@ test("the floor is estimated, kept while it is not seen, and then missing with a
   expect(rows[50 - 1 - 20]!.slice(21, 26)).toMatch(/#/);
   expect(rows.join("")).not.toContain("v");
   expect(Math.abs(scan.ranges[32]! - 2.05)).toBeLessThan(0.15);
+  // The image ends at atan(160 / 200) to both sides, with 64 rays.
+  expect(scan).toMatchObject({ angleMin: -0.674741, angleMax: 0.674741, angleIncrement: 0.02142035 });
   const dark = floorPair({ confident: false });
   for (let frame = 0; frame < 60; frame++) {
     const kept = { source: "kept", confidence: 0, reason: expect.any(String) };

@@ -476,7 +476,7 @@ test("an answer has position, size, speed where ids repeat, and a reason where n
   expect((first.position as { x: number }).x).toBeCloseTo(((47.5 - cx) * z) / focalPixels, 3);
   expect(first.sizeMetres).toEqual({
     width: Number(((32 * z) / focalPixels).toFixed(4)),
-    height: expect.any(Number),
+    height: Number(((64 * z) / focalPixels).toFixed(4)),
   });
   expect(first.speed).toMatchObject({ available: false });
   // Half a metre in half a second.

@@ -10,6 +10,7 @@ import { encodeRvl, rvlMaxBytes } from "../../../core/frame/rvl.js";
 import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
 import type { Publisher } from "../../../edge/outputs/mqtt/publisher-types.js";
 import { RealtimeOffset } from "../../../edge/outputs/mqtt/realtime-offset.js";
+import { reducedPixels } from "../../../edge/outputs/mqtt/reduce.js";
 import type { MqttSettings } from "../../../edge/outputs/mqtt/settings.js";
 import { streamSinks } from "../../../edge/outputs/mqtt/streams.js";
 import { seededRandom } from "../../doubles/rvl-pictures.js";
@@ -118,6 +119,19 @@ async function published(
   const sent = await new Promise<boolean>((resolve) => sink!(frame, resolve));
   return { messages, oversize, reduced, sent, frame };
 }
+
+test.each([
+  [2, [0, 2, 8, 10]],
+  [4, [0]],
+] as const)(
+  "of each square of %i pixels the upper left one is taken, also where no square is cut",
+  (reduction, taken) => {
+    const left = Uint8Array.from({ length: 4 * 4 }, (_, i) => i);
+    const frame = { width: 4, height: 4, slot: { left } } as unknown as ComputedFrame;
+    const description = { stream: "left", element: "u8" } as never;
+    expect([...reducedPixels(description, frame, reduction)]).toEqual(taken);
+  },
+);
 
 const FORMS = [
   ["depth", "rvl"],

@@ -74,6 +74,20 @@ test.for(Object.keys(STREAM_CODES) as StreamName[])(
   },
 );
 
+test.each(["points", "right", "registered", "registeredConfidence"] as const)(
+  "a frame of an engine that does not compute %s yet is not sent to its readers",
+  async (stream) => {
+    const shared = await share({ right: true, registered: true });
+    await read(shared, stream);
+    const frame = sharedFrame(5);
+    expect(shared.offer({ ...frame, encodings: {} } as typeof frame)).toBe(false);
+    expect(shared.output.counters()).toMatchObject({ sent: 0, bytes: 0 });
+    expect(shared.offer(frame)).toBe(true);
+    const path = shared.output.greeting()[0]![1];
+    expect(shared.output.counters()).toMatchObject({ sent: 1, details: { path, readers: { [stream]: 1 } } });
+  },
+);
+
 test("the newest frame wins, missed ones are counted, an overwritten one is noticed", async () => {
   const shared = await share({ slots: 3 });
   const { frames, first } = await read(shared, "depth");

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { expect, test, vi } from "vitest";
 import { type DropCause, SideTopics } from "../../../edge/mqtt/side-topics.js";
+import { CONNECT, connack, startScriptedBroker } from "../../doubles/scripted-broker.js";
 
 test("what was on its way when the connection broke is lost, what comes then is offline", async () => {
   let peer: Socket | undefined;
@@ -64,6 +65,35 @@ test("a broker that keeps no retained messages is sent none, and the drop is cou
     server.close();
   }
   expect(Buffer.concat(heard).includes("kept/topic")).toBe(false);
+});
+
+test("messages larger than the broker takes are dropped, and each topic is named once", async () => {
+  // CONNACK of MQTT 5 with the property Maximum Packet Size = 2000 (section 3.2.2.3.6).
+  const broker = await startScriptedBroker((packet, session) =>
+    packet.type === CONNECT ? session.send(connack(0, [0x27, 0, 0, 7, 0xd0])) : session.answer(packet),
+  );
+  const notices: string[] = [];
+  const access = { url: broker.url, embedded: false, protocolVersion: 5 as const };
+  const side = new SideTopics({ broker: access, name: "test", notice: (text) => notices.push(text) });
+  try {
+    await side.ready;
+    const outcome = (bytes: number) =>
+      new Promise<DropCause | undefined>((resolve) => side.sendBytes("b", new Uint8Array(bytes), resolve));
+    // 1024 bytes are kept for the topic and properties.
+    expect([await outcome(976), await outcome(977)]).toEqual([undefined, "oversize"]);
+    for (const length of [1900, 2000, 2000]) side.send("s", "x".repeat(length));
+    side.keep("k", "x".repeat(2000));
+    await vi.waitFor(() => expect(side.sent).toBe(2));
+    expect([side.bytes, side.drops]).toEqual([976 + 1900, { oversize: 4 }]);
+    expect(notices).toEqual(
+      ["s", "k"].map(
+        (topic) => `the broker takes packets of at most 2000 bytes, so ${topic} is not published`,
+      ),
+    );
+  } finally {
+    await side.close();
+    await broker.close();
+  }
 });
 
 test("a topic that is removed while the broker is away is removed after the reconnect", async () => {

@@ -17,13 +17,13 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-async function serve() {
+async function serve(searched = () => ({ min: -2, max: 62 })) {
   const server = new HttpServer({ address: "127.0.0.1", port: 0 });
   cleanups.push(() => server.close());
   await server.listen();
   const output = await openVideoOutput({
     http: async () => ({ server, gate: undefined }),
-    searched: () => ({ min: -2, max: 62 }),
+    searched,
   } as unknown as OutputContext<VideoSettings>);
   cleanups.push(() => output.close());
   let sent = 0;
@@ -121,6 +121,28 @@ test("the left image in grey and the disparity in colours, as long as somebody w
   left.response.destroy();
   depth.response.destroy();
   await until("the end of both", () => output.streams.length === 0);
+});
+
+test("colours follow the range that is searched, at either end", async () => {
+  let range = { min: -2, max: 62 };
+  const { url, offer } = await serve(() => range);
+  const depth = await watch(`${url}/depth.mjpeg`);
+  const frame = makeFrame(64, 48);
+  const data = Float32Array.from(frame.slot.disparityQ4, (value) =>
+    value === -32_768 ? Number.POSITIVE_INFINITY : value / 16,
+  );
+  for (const [shown, next] of [
+    { min: -2, max: 30 },
+    { min: 20, max: 30 },
+  ].entries()) {
+    range = next;
+    offer(frame);
+    await until("the picture", () => depth.jpegs.length > shown);
+    const { data: colours } = colourDisparity({ data, width: 64, height: 48 }, next);
+    const pixels = await sharp(depth.jpegs[shown]!).raw().toBuffer();
+    const mean = colours.reduce((sum, value, i) => sum + Math.abs(value - pixels[i]!), 0) / colours.length;
+    expect(mean).toBeLessThan(8);
+  }
 });
 
 test("a still picture is the next frame's", async () => {

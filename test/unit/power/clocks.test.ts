@@ -10,11 +10,13 @@ import { answerToClocks, clockRequest } from "../../../edge/service/power-mode/r
 import {
   CLOCK_STATE,
   type ClockFiles,
+  clockOwner,
   limitClocks,
   ownClocks,
   processName,
   restoreClocks,
 } from "../../../power/index.js";
+import { coolingDevice, findClocks } from "../../../power/clocks/domains.js";
 import { SysfsTree } from "../../doubles/sysfs-tree.js";
 
 const GPU = "sys/devices/platform/17000000.gpu/devfreq_dev";
@@ -219,6 +221,174 @@ describe("the root helper", () => {
   });
 });
 
+describe("the clocks of a board", () => {
+  const found = (paths: Record<string, string | number>, remove: string[] = []) => {
+    for (const path of remove) rmSync(tree.path(path), { recursive: true });
+    tree.write(paths);
+    return findClocks(tree.root);
+  };
+
+  test("are these files, with the limits that the board accepts in order", () => {
+    const gpu = { [`${GPU}/available_frequencies`]: " 918000000 306000000\t612000000 0 x \n" };
+    const emc = "EMC MAX_FREQ 3199000000\n EMC MAX_FREQ 2133000000\n EMC MAX_FREQ 0\nEMC MAX_FREQ 3199000000\n";
+    expect(found({ ...gpu, "etc/nvpmodel.conf": `${emc}GPU MAX_FREQ 9\nEMC MIN_FREQ 8\n` })).toEqual({
+      gpu: {
+        maxFile: tree.path(`${GPU}/max_freq`),
+        minFile: tree.path(`${GPU}/min_freq`),
+        choices: [306e6, 612e6, 918e6],
+        limit: 918e6,
+      },
+      emc: { maxFile: tree.path(EMC), minFile: undefined, choices: [2133e6, 3199e6], limit: 3199e6 },
+    });
+  });
+
+  test("have the limit of now, and a minimum where there is a file", () => {
+    const cap = "sys/kernel/nvpmodel_emc_cap/emc_iso_cap";
+    const { gpu, emc } = found({ [`${GPU}/max_freq`]: 510e6, [cap]: 2133e6 }, [`${GPU}/min_freq`, EMC]);
+    expect(gpu).toMatchObject({ minFile: undefined, limit: 510e6, choices: STEPS });
+    expect(emc).toEqual({
+      maxFile: tree.path(cap),
+      minFile: undefined,
+      choices: [2133e6, 3199e6],
+      limit: 2133e6,
+    });
+  });
+
+  test("without steps are the limit itself, and without a list another folder is tried", () => {
+    const other = "sys/class/devfreq/gpu-gpc-0";
+    const { gpu } = found(
+      { [`${other}/max_freq`]: 5e8, [`${other}/available_frequencies`]: "\n" },
+      [`${GPU}/available_frequencies`],
+    );
+    expect(gpu).toMatchObject({ maxFile: tree.path(`${other}/max_freq`), choices: [], limit: 5e8 });
+  });
+
+  test("of the memory need modes with a memory clock", () => {
+    expect(found({ "etc/nvpmodel.conf": "EMC MAX_FREQ 0\n" }).emc).toMatchObject({ available: false });
+    expect(found({}, ["etc"]).emc).toMatchObject({ available: false });
+  });
+
+  test.each([
+    ["devfreq-gpu", 1, true],
+    ["GPU-cooling", 2, true],
+    ["gpu", 0, false],
+    ["cpufreq-cpu0", 3, false],
+  ])("are limited by heat where %s is in state %i: %s", (type, state, hot) => {
+    const zone = "sys/class/thermal/thermal_zone0";
+    const device = "sys/class/thermal/cooling_device7";
+    tree.write({ [`${zone}/type`]: "gpu", [`${zone}/cur_state`]: 4 });
+    tree.write({ [`${device}/type`]: type, [`${device}/cur_state`]: state });
+    expect(coolingDevice(tree.root)).toBe(hot ? tree.path(`${device}/cur_state`) : undefined);
+  });
+});
+
+describe("records of lowered limits", () => {
+  test("keep what could not be restored, so that a later try can", () => {
+    limitClocks(me, { gpu: 612e6, emc: 2133e6 }, files);
+    const refuses = (path: string, text: string) => {
+      if (path.endsWith("max_freq")) throw new Error("EBUSY");
+      writeFileSync(path, text);
+    };
+    expect(() => restoreClocks(me, { ...files, write: refuses })).toThrow(/918000000 could not be restored: EBUSY/);
+    expect(shown()).toEqual([306e6, 612e6, 0]);
+    expect(clockOwner(files)).toBe(me);
+    restoreClocks(me, files);
+    expect([shown(), clockOwner(files)]).toEqual([[306e6, 918e6, 0], undefined]);
+  });
+
+  test("have no entry for a minimum that is not above the limit", () => {
+    tree.write({ [`${GPU}/min_freq`]: 408e6 });
+    limitClocks(me, { gpu: 408e6 }, files);
+    const { owner, changes } = JSON.parse(readFileSync(tree.path(CLOCK_STATE), "utf8"));
+    expect([owner, changes]).toEqual([
+      me,
+      [{ path: tree.path(`${GPU}/max_freq`), before: 918e6, written: 408e6 }],
+    ]);
+    limitClocks(me, { gpu: 918e6 }, files);
+    expect(value(`${GPU}/max_freq`)).toBe(918e6);
+    limitClocks(me, {}, files);
+    expect(existsSync(tree.path(CLOCK_STATE))).toBe(false);
+  });
+
+  test("a memory clock that stays without a cap was not limited", () => {
+    const ignores = (path: string, text: string) => path.endsWith("emc") || writeFileSync(path, text);
+    expect(() => limitClocks(me, { emc: 2133e6 }, { ...files, write: ignores })).toThrow(/the kernel kept 0/);
+  });
+
+  test("that are damaged are an error with their file, and a reason for ClockLimits", () => {
+    tree.write({ [CLOCK_STATE.slice(1)]: "{" });
+    expect(() => ownClocks(files)).toThrow(tree.path(CLOCK_STATE));
+    expect(ClockLimits.open({ ...files, isRoot: false })).toMatchObject({ available: false });
+  });
+
+  test("name no process that has ended", () => {
+    expect(processName(2 ** 22 + 1)).toBeUndefined();
+    expect(me).toMatch(new RegExp(`^${process.pid} \\d+$`));
+  });
+});
+
+describe("limits of a run", () => {
+  const open = () => ClockLimits.require({ ...files, isRoot: true });
+
+  test.each([
+    [{}, true],
+    [{ gpu: 612e6, emc: 2133e6 }, true],
+    [{ gpu: 714e6 }, true],
+    [{ gpu: 816e6 }, false],
+    [{ gpu: 600e6 }, false],
+    [{ emc: 2e9 }, false],
+  ])("take %j: %s", (targets, taken) => {
+    tree.write({ [`${GPU}/max_freq`]: 714e6 });
+    expect(open().accepts(targets)).toBe(taken);
+  });
+
+  test("are steps up to the limit now; a clock that is missing has none", () => {
+    tree.write({ [`${GPU}/max_freq`]: 510e6, [EMC]: 2133e6 });
+    const limits = open();
+    expect([limits.steps("gpu"), limits.steps("emc")]).toEqual([[306, 408, 510], [2133]]);
+    expect(limits.limits).toEqual({ gpu: 510e6, emc: 2133e6 });
+    rmSync(tree.path(EMC));
+    const alone = open();
+    expect([alone.steps("emc"), alone.limits]).toEqual([[], { gpu: 510e6 }]);
+    expect([alone.accepts({ emc: 2133e6 }), alone.accepts({ gpu: 306e6 })]).toEqual([false, true]);
+  });
+
+  test("need one of the two clocks, and say what to do without", () => {
+    rmSync(tree.path(GPU), { recursive: true });
+    expect(open().limits).toEqual({ emc: 3199e6 });
+    rmSync(tree.path(EMC));
+    expect(open).toThrow(expect.objectContaining({ hint: expect.stringContaining("power.clocks: off") }));
+  });
+
+  test("that a killed run left behind are restored when they are opened", () => {
+    limitClocks(`${process.ppid} 1`, { gpu: 612e6 }, files);
+    ClockLimits.open({ ...files, isRoot: false });
+    expect(value(`${GPU}/max_freq`)).toBe(612e6);
+    open();
+    expect(value(`${GPU}/max_freq`)).toBe(918e6);
+  });
+
+  test("change one after the other, and are as before after a failure and at the end", async () => {
+    const limits = open();
+    expect(await limits.change({})).toEqual({});
+    expect(existsSync(tree.path(CLOCK_STATE))).toBe(false);
+    const changes = [limits.change({ gpu: 612e6 }), limits.change({ gpu: 600e6 }), limits.change({ gpu: 408e6 })];
+    const outcomes = await Promise.allSettled(changes);
+    expect(outcomes[1]).toMatchObject({
+      reason: { code: "DEVICE_UNAVAILABLE", hint: expect.stringContaining("needs root") },
+    });
+    expect([outcomes[0], outcomes[2]]).toMatchObject([{ value: { gpu: 612e6 } }, { value: { gpu: 408e6 } }]);
+    await limits.settled();
+    expect(value(`${GPU}/max_freq`)).toBe(408e6);
+    await limits.restore();
+    expect(shown()).toEqual([306e6, 918e6, 0]);
+    tree.write({ [`${GPU}/max_freq`]: 714e6 });
+    await limits.restore();
+    expect(value(`${GPU}/max_freq`)).toBe(714e6);
+  });
+});
+
 test("limits are named for people", () => {
   expect(clockWords({ gpu: 624.75e6, emc: 2133e6 })).toBe("gpu 624.75 MHz, emc 2133 MHz");
+  expect([clockWords({ emc: 1e6 }), clockWords({})]).toEqual(["emc 1 MHz", ""]);
 });

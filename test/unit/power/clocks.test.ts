@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ClockLimits, clockWords } from "../../../edge/profile/clock-limits.js";
 import { answerToClocks, clockRequest } from "../../../edge/service/power-mode/request.js";
+import { coolingDevice, findClocks } from "../../../power/clocks/domains.js";
 import {
   CLOCK_STATE,
   type ClockFiles,
@@ -16,7 +17,6 @@ import {
   processName,
   restoreClocks,
 } from "../../../power/index.js";
-import { coolingDevice, findClocks } from "../../../power/clocks/domains.js";
 import { SysfsTree } from "../../doubles/sysfs-tree.js";
 
 const GPU = "sys/devices/platform/17000000.gpu/devfreq_dev";
@@ -230,7 +230,8 @@ describe("the clocks of a board", () => {
 
   test("are these files, with the limits that the board accepts in order", () => {
     const gpu = { [`${GPU}/available_frequencies`]: " 918000000 306000000\t612000000 0 x \n" };
-    const emc = "EMC MAX_FREQ 3199000000\n EMC MAX_FREQ 2133000000\n EMC MAX_FREQ 0\nEMC MAX_FREQ 3199000000\n";
+    const emc =
+      "EMC MAX_FREQ 3199000000\n EMC MAX_FREQ 2133000000\n EMC MAX_FREQ 0\nEMC MAX_FREQ 3199000000\n";
     expect(found({ ...gpu, "etc/nvpmodel.conf": `${emc}GPU MAX_FREQ 9\nEMC MIN_FREQ 8\n` })).toEqual({
       gpu: {
         maxFile: tree.path(`${GPU}/max_freq`),
@@ -256,10 +257,9 @@ describe("the clocks of a board", () => {
 
   test("without steps are the limit itself, and without a list another folder is tried", () => {
     const other = "sys/class/devfreq/gpu-gpc-0";
-    const { gpu } = found(
-      { [`${other}/max_freq`]: 5e8, [`${other}/available_frequencies`]: "\n" },
-      [`${GPU}/available_frequencies`],
-    );
+    const { gpu } = found({ [`${other}/max_freq`]: 5e8, [`${other}/available_frequencies`]: "\n" }, [
+      `${GPU}/available_frequencies`,
+    ]);
     expect(gpu).toMatchObject({ maxFile: tree.path(`${other}/max_freq`), choices: [], limit: 5e8 });
   });
 
@@ -289,7 +289,9 @@ describe("records of lowered limits", () => {
       if (path.endsWith("max_freq")) throw new Error("EBUSY");
       writeFileSync(path, text);
     };
-    expect(() => restoreClocks(me, { ...files, write: refuses })).toThrow(/918000000 could not be restored: EBUSY/);
+    expect(() => restoreClocks(me, { ...files, write: refuses })).toThrow(
+      /918000000 could not be restored: EBUSY/,
+    );
     expect(shown()).toEqual([306e6, 612e6, 0]);
     expect(clockOwner(files)).toBe(me);
     restoreClocks(me, files);
@@ -372,7 +374,11 @@ describe("limits of a run", () => {
     const limits = open();
     expect(await limits.change({})).toEqual({});
     expect(existsSync(tree.path(CLOCK_STATE))).toBe(false);
-    const changes = [limits.change({ gpu: 612e6 }), limits.change({ gpu: 600e6 }), limits.change({ gpu: 408e6 })];
+    const changes = [
+      limits.change({ gpu: 612e6 }),
+      limits.change({ gpu: 600e6 }),
+      limits.change({ gpu: 408e6 }),
+    ];
     const outcomes = await Promise.allSettled(changes);
     expect(outcomes[1]).toMatchObject({
       reason: { code: "DEVICE_UNAVAILABLE", hint: expect.stringContaining("needs root") },

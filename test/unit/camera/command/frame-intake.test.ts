@@ -201,9 +201,12 @@ describe("images of a frame", () => {
     right.stamp(7n, 8, false);
     let released = 0;
     const pair = left.pair.hold(right, "monotonic", () => released++);
-    expect([pair.left.timestampNs, pair.left.sequence, pair.right.timestampNs, pair.right.sequence]).toEqual(
-      [5n, 6, 7n, 8],
-    );
+    expect([pair.left.timestampNs, pair.left.sequence, pair.right.timestampNs, pair.right.sequence]).toEqual([
+      5n,
+      6,
+      7n,
+      8,
+    ]);
     expect([pair.clock, pair.timestampPoint]).toEqual(["monotonic", "startOfExposure"]);
     pair.release();
     expect([released, leftPool.take(), rightPool.take()]).toEqual([1, left, right]);
@@ -298,9 +301,9 @@ describe("words of a line", () => {
       ["F", "30:1"],
       ["A", "1:1"],
     ]);
-    expect(["30000:1001", "25", "0:1", "1:0", "-5:1", "x:y", undefined].map((text) => rateFrom(text))).toEqual(
-      [30_000 / 1001, ...Array(6).fill(undefined)],
-    );
+    expect(
+      ["30000:1001", "25", "0:1", "1:0", "-5:1", "x:y", undefined].map((text) => rateFrom(text)),
+    ).toEqual([30_000 / 1001, ...Array(6).fill(undefined)]);
   });
 
   test.each([

@@ -167,7 +167,7 @@ export class CommandCamera {
     const silentMs = performance.now() - this.#lastFrameMs;
     // Timers run before what has arrived meanwhile: after a pause of this very process the first look is unfair.
     const wasSuspect = this.#suspect;
-    const waits = this.#rest !== undefined || this.#startAgain === undefined;
+    const waits = this.#rest !== undefined || this.#startAgain !== undefined;
     this.#suspect = silentMs > this.#options.timeoutMs && !waits;
     if (!wasSuspect || !this.#suspect || this.#trouble !== undefined) return;
     const wrote = this.#bytes === 0 ? "wrote nothing" : `wrote no whole frame (${this.#bytes} bytes so far)`;

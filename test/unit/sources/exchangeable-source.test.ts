@@ -228,7 +228,7 @@ test("counts are of all sources, each once; skew, clocks and memory are of the o
     skewMsMean: 1,
     skewMsP99: 2,
     driftPpm: 3,
-    other: { pairs: 4, missed: { late: 5 }, drops: { driver: 6 }, offsetNs: 7 },
+    other: { pairs: 4, missed: { late: 5 }, drops: { driver: 6 }, offsetNs: 7, problem: undefined },
   };
   expect(source.counters()).toEqual({ pairs: 10, ...first.counted });
   const next = scripted(2);
@@ -265,7 +265,7 @@ test("counts are of all sources, each once; skew, clocks and memory are of the o
   ]);
   next.counted = {
     ...next.counted,
-    other: { pairs: 1, missed: { late: 1, gone: 1 }, drops: {}, offsetNs: 8 },
+    other: { pairs: 1, missed: { late: 1, gone: 1 }, drops: {}, offsetNs: 8, problem: undefined },
   };
   expect(source.counters().other).toEqual({
     pairs: 5,

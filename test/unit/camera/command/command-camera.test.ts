@@ -144,7 +144,7 @@ describe("silence", () => {
     [0, "wrote nothing"],
     [7, "wrote no whole frame (7 bytes so far)"],
   ])("of more than the limit at two looks, after %i bytes", async (bytes, words) => {
-    const { process, ended, pass } = bench();
+    const { camera, process, ended, pass } = bench();
     if (bytes > 0) process().events.onData!(frame().subarray(0, bytes));
     // Looks at every 100 ms: at 1.1 s the first one beyond the limit.
     await pass(1100);
@@ -159,6 +159,7 @@ describe("silence", () => {
     expect(await pass(0)).toEqual([
       `refused COMMAND_FAILED command "x": ${words} for 1.2 s; its last line: bye`,
     ]);
+    expect(camera.intake.drops).toEqual(bytes > 0 ? { cut: 1 } : {});
   });
 
   test("frames, and a pause of this process, are no silence", async () => {
@@ -192,7 +193,7 @@ describe("a live command that ends", () => {
     expect(await pass(900)).toEqual(["back", expect.stringMatching(/^frame/)]);
     give();
     process().events.onData!(frame());
-    await pass(900);
+    expect(await pass(900)).toEqual([expect.stringMatching(/^frame/)]);
     give();
     // A little less than two seconds of frames.
     await pass(199);

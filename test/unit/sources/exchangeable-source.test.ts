@@ -147,7 +147,7 @@ describe("a successor", () => {
     await source.stop();
   });
 
-  test("that ended or failed after its first pair says so once it is in use", async () => {
+  test("that ended or failed after its first pair reports it once it is in use", async () => {
     for (const error of [undefined, new Error("no cable")]) {
       const { source, taken } = bench();
       const next = scripted(2);

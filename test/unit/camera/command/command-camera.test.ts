@@ -129,7 +129,7 @@ describe("opening", () => {
     expect(await pass(0)).toEqual(["frame 0", "frame 1", "end"]);
   });
 
-  test("a live one that is lost before it is read says so then", async () => {
+  test("a live one that is lost before it is read reports the loss then", async () => {
     const { process, start, ended, pass } = bench();
     process().events.onData!(frame());
     ended("was ended by SIGSEGV");

@@ -13,7 +13,7 @@ interface Driver {
   formats: Record<string, number[]>;
   driver?: string;
   controls?: [name: string, value: number, inactive?: boolean][];
-  /** What the driver makes of a request. */
+  /** The driver's answer to a request, where it differs. */
   agreed?: object;
   strideBytes?: number;
   /** Memory that it refuses. */
@@ -51,7 +51,12 @@ function bench(drivers: Record<string, Driver>) {
         emulated: false,
         sizes: [
           {
-            ...{ minWidth: 1, maxWidth: 4096, stepWidth: 1, minHeight: 1, maxHeight: 4096, stepHeight: 1 },
+            minWidth: 1,
+            maxWidth: 4096,
+            stepWidth: 1,
+            minHeight: 1,
+            maxHeight: 4096,
+            stepHeight: 1,
             ratesHz,
             rateRange: false,
           },
@@ -80,7 +85,11 @@ function bench(drivers: Record<string, Driver>) {
       return {
         identity: identity(path),
         format: {
-          ...{ fourcc, width, height, strideBytes, imageBytes: strideBytes * height },
+          fourcc,
+          width,
+          height,
+          strideBytes,
+          imageBytes: strideBytes * height,
           planes: [{ strideBytes, imageBytes: strideBytes * height }],
           rateHz: formats[fourcc]![0] ?? 0,
           ...agreed,
@@ -96,8 +105,18 @@ function bench(drivers: Record<string, Driver>) {
         release: () => {},
         controls: () =>
           controls.map(([name, , inactive = false], id) => ({
-            ...{ id, name, kind: "integer", wide: false, readable: true, writable: true, inactive },
-            ...{ minimum: 0, maximum: 1000, step: 1, initial: 0, menu: [] },
+            id,
+            name,
+            kind: "integer",
+            wide: false,
+            readable: true,
+            writable: true,
+            inactive,
+            minimum: 0,
+            maximum: 1000,
+            step: 1,
+            initial: 0,
+            menu: [],
           })),
         readControl: (id: number) => values.get(id)!.value,
         writeControl: (id: number, _: boolean, value: number) => {
@@ -238,7 +257,7 @@ describe("one camera with both images", () => {
     expect(asked).toEqual([]);
   });
 
-  test("what is possible next to that is not refused", async () => {
+  test("neighbours of these requests are possible", async () => {
     const { open } = bench({ [ONE]: { formats: { NV12: [30] } } });
     await open({ sideBySide: ONE, colours: true, margins: "2,0,2,0" });
     await open({ sideBySide: ONE, layout: "topBottom" });

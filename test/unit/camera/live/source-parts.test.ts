@@ -135,7 +135,7 @@ describe("pairs", () => {
       dropsRight: { errorFlag: 1, unmatched: 1 },
     });
     expect([source.threadNs(), source.isAway()]).toEqual([7, false]);
-    // What waits is given up at the end.
+    // An image that waits is given up at the end.
     await source.stop();
     expect([left.stopped, right.stopped, left.released]).toEqual([true, true, [0, 1]]);
     expect(source.counters().dropsLeft).toEqual({ driver: 2, alone: 1 });

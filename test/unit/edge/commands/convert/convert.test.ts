@@ -17,12 +17,16 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { parse } from "yaml";
 import { decodePfm, loadStereoCalibration, readGreyImage, writeScene } from "../../../../../camera/index.js";
+import { DepthwattError } from "../../../../../core/index.js";
+import { runCommandLine } from "../../../../../edge/cli/program.js";
+import { Counting } from "../../../../../edge/commands/convert/conversion.js";
 import { flattened, toCsv } from "../../../../../edge/commands/convert/csv.js";
-import { toPly } from "../../../../../edge/commands/convert/ply.js";
-import { toFolders } from "../../../../../edge/commands/convert/to-folders.js";
+import { sensorYaml } from "../../../../../edge/commands/convert/euroc.js";
+import { encodePly, toPly } from "../../../../../edge/commands/convert/ply.js";
+import { countLoss, toFolders, topicFolder } from "../../../../../edge/commands/convert/to-folders.js";
 import { toRecording } from "../../../../../edge/commands/convert/to-recording.js";
 import { loadNative } from "../../../../../edge/contracts/native.js";
 import { openRecording } from "../../../../../edge/mcap/recording.js";
@@ -347,4 +351,184 @@ test("PFM of a converted disparity is the recorded one", async () => {
   const [name] = readdirSync(place("kept/disparity"));
   const { data } = decodePfm(readFileSync(place("kept/disparity", name!)), name!);
   for (const value of data) expect(Number.isFinite(value) ? (16 * value) % 1 : 0).toBe(0);
+});
+
+test("sensor.yaml has the camera's pose, lens and rate, each in its place", () => {
+  // A quarter turn about z: x_right = R x_left + T.
+  const camera = (first: number, model: string, coefficients: number[]) => ({
+    K: [first, 0, first + 2, 0, first + 1, first + 3, 0, 0, 1],
+    distortion: { model, coefficients },
+  });
+  const calibration = {
+    imageSize: { width: 640, height: 400 },
+    left: camera(100, "none", []),
+    right: camera(200, "plumb_bob", [1, 2, 3, 4, 5]),
+    R: [0, -1, 0, 1, 0, 0, 0, 0, 1],
+    T: [10, 20, 30],
+  } as never;
+  const text = (...lines: string[]) =>
+    `sensor_type: camera\nT_BS:\n  cols: 4\n  rows: 4\n${lines.join("\n")}\n`;
+  expect(sensorYaml(calibration, "cam0", undefined)).toBe(
+    text(
+      "  data: [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]",
+      "resolution: [640, 400]",
+      "camera_model: pinhole",
+      "intrinsics: [100, 101, 102, 103]",
+      "distortion_model: none",
+      "distortion_coefficients: [0, 0, 0, 0]",
+    ),
+  );
+  expect(sensorYaml(calibration, "cam1", 20)).toBe(
+    text(
+      "  data: [0, 1, 0, -20, -1, 0, 0, 10, 0, 0, 1, -30, 0, 0, 0, 1]",
+      "rate_hz: 20",
+      "resolution: [640, 400]",
+      "camera_model: pinhole",
+      "intrinsics: [200, 201, 202, 203]",
+      "distortion_model: radial-tangential",
+      "distortion_coefficients: [1, 2, 3, 4]",
+    ),
+  );
+});
+
+test("a cloud has the pixels with depth alone, with their grey values where there is an image", () => {
+  const map = { width: 3, height: 2, millimetres: Uint16Array.of(0, 500, 0, 2000, 0, 1000), stampNs: 1n };
+  const pinhole = { focalPixels: 4, cx: 1, cy: 0.5 };
+  const points = (file: Uint8Array, pointBytes: number) => {
+    const start = Buffer.from(file).indexOf("end_header\n") + "end_header\n".length;
+    const view = new DataView(file.buffer, start);
+    return Array.from({ length: view.byteLength / pointBytes }, (_, point) => [
+      ...[0, 4, 8].map((at) => view.getFloat32(point * pointBytes + at, true)),
+      ...(pointBytes > 12 ? [view.getUint8(point * pointBytes + 12)] : []),
+    ]);
+  };
+  const places = [
+    [0, -0.0625, 0.5],
+    [-0.5, 0.25, 2],
+    [0.25, 0.125, 1],
+  ];
+  expect(points(encodePly(map, pinhole), 12)).toEqual(places);
+  const grey = Uint8Array.of(1, 2, 3, 4, 5, 6);
+  expect(points(encodePly(map, pinhole, grey), 13)).toEqual(
+    places.map((place, i) => [...place, [2, 4, 6][i]]),
+  );
+  const head = (file: Uint8Array) => Buffer.from(file).toString("latin1").split("end_header")[0];
+  expect(head(encodePly(map, pinhole))).toContain("element vertex 3\n");
+  expect(head(encodePly(map, pinhole))).not.toContain("intensity");
+  expect(head(encodePly(map, pinhole, grey))).toContain("property uchar intensity\n");
+});
+
+test.each([
+  ["/robot/left/image_raw", "left"],
+  ["left/image_color/compressed", "left"],
+  ["/left/image", "left"],
+  ["/bright/image_raw", "bright_image_raw"],
+  ["/robot/right/image_raw/compressed", "right"],
+  ["/left/image_rect", "left_rectified"],
+  ["/left/image_rect/compressed", "left_image_rect_compressed"],
+  ["/depth/image_rect/compressedDepth", "depth"],
+  ["/a/disparity/image_rect", "disparity"],
+  ["/a/confidence/image_rect", "confidence"],
+  ["/rgb-1//image", "rgb_1_image"],
+])("images of %s are in the folder %s", (topic, name) => {
+  expect(topicFolder(topic)).toBe(name);
+});
+
+test("a conversion counts each file once, reports each loss and warns once of a topic", () => {
+  const events: unknown[] = [];
+  const counting = new Counting(
+    {
+      onProgress: (done, total) => events.push([done, total]),
+      onSkip: (text) => events.push(text),
+      onWarning: (text) => events.push(`warning: ${text}`),
+    },
+    9,
+  );
+  counting.wrote();
+  counting.keeps();
+  counting.skipUnreadable(new DepthwattError("SOURCE_UNREADABLE", "no image"), "/left: ");
+  for (const topic of ["/left", "/left", "/right"]) counting.warnOfLogTime(topic);
+  const loss = (messages: number[], chunks: number, bytes: number) =>
+    ({ loss: { messages: new Map(messages.entries()), chunks, bytes, reason: "a checksum" } }) as never;
+  countLoss(loss([], 0, 0), counting);
+  countLoss(loss([2, 3], 2, 0), counting);
+  countLoss(loss([], 1, 7), counting);
+  expect(events).toEqual([
+    [1, 9],
+    [2, 9],
+    "/left: no image",
+    [3, 9],
+    "warning: /left: capture times are 0, so the times of recording are used",
+    "warning: /right: capture times are 0, so the times of recording are used",
+    "2 damaged chunks: a checksum",
+    [4, 9],
+    "1 damaged chunks: a checksum",
+    [5, 9],
+    "7 bytes that belong to no whole record",
+    [6, 9],
+  ]);
+  expect(counting).toMatchObject({ written: 1, kept: 1, skipped: { unreadable: 1, damaged: 6, cut: 1 } });
+  for (const error of [new Error("of the disk"), new DepthwattError("IMAGE_LIBRARY_MISSING", "no sharp")])
+    expect(() => counting.skipUnreadable(error)).toThrow(error);
+});
+
+test("CSV: lines that are no JSON are counted, and a table of them alone is empty", async () => {
+  const message = (text: string) => ({ channelId: 1, logTime: 7n, data: new TextEncoder().encode(text) });
+  const opened = (messages: unknown[], counts?: Map<number, bigint>) => ({
+    channels: new Map([
+      [3, { id: 3, schemaId: 4 }],
+      [1, { id: 1, schemaId: 2 }],
+    ]),
+    schemas: new Map([
+      [2, { name: "depthwatt.Metrics" }],
+      [4, { name: "other" }],
+    ]),
+    loss: { messages: new Map(), chunks: 0, bytes: 0 },
+    counts,
+    messages: async function* ({ channels }: { channels: Set<number> }) {
+      expect([...channels]).toEqual([1]);
+      yield* messages;
+    },
+  });
+  const progress: unknown[] = [];
+  const events = { ...deaf, onProgress: (...step: unknown[]) => progress.push(step) };
+  const out = place("broken.csv");
+  const counts = new Map([[1, 3n]]);
+  const lines = ['{"a":true,"b":"it"}', "{", '{"c":{"d":null},"a":1}'].map(message);
+  expect(await toCsv(opened(lines, counts) as never, out, events)).toMatchObject({
+    written: 2,
+    skipped: { unreadable: 1 },
+  });
+  expect(readFileSync(out, "utf8")).toBe("timeNs,a,b\n7,true,it\n7,1,\n");
+  expect(progress).toEqual([1, 2, 3].map((done) => [done, 3]));
+  await toCsv(opened([message("{")]) as never, out, deaf);
+  expect(readFileSync(out, "utf8")).toBe("\n");
+  await expect(toCsv(opened([]) as never, out, deaf)).rejects.toMatchObject({ code: "SOURCE_EMPTY" });
+});
+
+test.each([
+  [["scene", ""], /got an empty name/],
+  [["none", "a.mcap"], /expected a recording or a folder at .*none, found nothing/],
+  [["scene", "a.csv"], /a folder is converted to a recording, got --to csv/],
+  [["scene", "a"], /a folder is converted to a recording, got --to folder/],
+  [["recorded.mcap", "a.MCAP"], /a recording is converted to something else, got --to mcap/],
+  [["recorded.mcap", "a.csv", "--to", "mcap"], /got --to mcap/],
+  [["recorded.mcap", "a.PLY"], /expected --to ply and a folder/],
+  [["recorded.mcap", "a.csv", "--rate", "10"], /expected --rate only with --to mcap, got it with --to csv/],
+  [["recorded.mcap", "a", "--calibration", "x"], /expected --calibration only with --to mcap/],
+  [["recorded.mcap", "recorded.mcap", "--to", "strip"], /expected a new file to write/],
+  [["recorded.mcap", "scene/calibration.json", "--to", "webp"], /expected a new file to write/],
+  [["scene", "a.mcap", "--rate", "0.009"], /--rate/],
+  [["scene", "a.mcap", "--rate", "1000.1"], /--rate/],
+])("convert %j is refused", async (words, message) => {
+  let errors = "";
+  const write = vi.spyOn(process.stderr, "write").mockImplementation((text) => {
+    errors += text;
+    return true;
+  });
+  const [from, out, ...flags] = words;
+  const code = await runCommandLine(["convert", place(from!), out === "" ? "" : place(out!), ...flags]);
+  write.mockRestore();
+  expect(code).not.toBe(0);
+  expect(errors).toMatch(message);
 });

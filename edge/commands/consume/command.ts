@@ -53,7 +53,8 @@ function liveLine(summary: ConsumerSummary): string {
   return `${frames} frames  ${fps}  latency ${latency}  lost ${gaps}  crc errors ${crcErrors}${refused}`;
 }
 
-function report(summary: ConsumerSummary): void {
+/** Prints the summary for a person. */
+export function report(summary: ConsumerSummary): void {
   const { frames, seconds, bytes, latencyMs, energy } = summary;
   printLine(liveLine(summary));
   printLine(`${seconds} s, ${bytes} bytes, ${frames > 0 ? Math.round(bytes / frames) : 0} bytes a frame`);

@@ -46,7 +46,7 @@ function metres(text: string): number {
 }
 
 /** The region of the settings, or the middle of the image. */
-function measuredArea({ region }: Config, width: number, height: number): Area {
+export function measuredArea({ region }: Config, width: number, height: number): Area {
   if (region.width > 0 && region.height > 0) {
     return {
       x: region.x,
@@ -106,7 +106,8 @@ async function measureTarget(
   }
 }
 
-function print({ figures, area }: { figures: TargetFigures; area: Area }): void {
+/** Prints the figures for a person. */
+export function print({ figures, area }: { figures: TargetFigures; area: Area }): void {
   const { error, spatialNoise, temporalNoise } = figures;
   const noise = (found: typeof temporalNoise) =>
     "available" in found

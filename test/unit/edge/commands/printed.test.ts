@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole texts that commands print: cameras, the board, a fleet, the verdict on a calibration.
+// Whole texts that commands print: cameras, boards, fleets, calibrations, streams, targets, energy.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { captureFormatFrom, type FramePair, type ListedDevice } from "../../../../camera/index.js";
 import { DepthwattError } from "../../../../core/index.js";
 import { loadBoards } from "../../../../edge/boards/index.js";
+import { runCommandLine } from "../../../../edge/cli/program.js";
 import { printBoards } from "../../../../edge/commands/boards/command.js";
+import { guidanceLine, isLive } from "../../../../edge/commands/calibrate/live-run.js";
+import { printResult } from "../../../../edge/commands/calibrate/print-result.js";
 import { print, take } from "../../../../edge/commands/check-calibration/command.js";
+import { report as printConsumed } from "../../../../edge/commands/consume/command.js";
 import { show } from "../../../../edge/commands/fleet/command.js";
 import type { FleetDevice } from "../../../../edge/commands/fleet/fleet.js";
 import { printDevices } from "../../../../edge/commands/list-devices/command.js";
+import { measuredArea, print as printMeasured } from "../../../../edge/commands/measure/command.js";
 import { buildBoardTree, REFERENCE_BOARDS } from "../../../doubles/board-trees.js";
 import { ScriptedSource } from "../../../doubles/run-script.js";
 
@@ -84,9 +92,10 @@ const CAMERA: ListedDevice = {
           { value: 2, name: "60 Hz" },
         ],
       }),
+      control("Mode", "menu", { menu: [{ value: 1, name: "day" }] }),
       control("Reset", "button", { writable: false, inactive: true }),
       control("Gain", "integer", { inactive: true }),
-      control("Focus", "integer", { step: 5, writable: false }),
+      control("Focus", "integer", { step: 2, writable: false }),
     ],
   },
 };
@@ -125,9 +134,10 @@ test("list-devices: formats, sizes, rates and, if asked, controls", async () => 
     "  XYZ9  not read by depthwatt  8x8",
     "  white_balance_automatic  0 or 1",
     "  power_line  0 off, 2 60 Hz",
+    "  mode  1 day",
     "  reset  a button  read only, inactive",
     "  gain  -3 to 9  inactive",
-    "  focus  -3 to 9 in steps of 5  read only",
+    "  focus  -3 to 9 in steps of 2  read only",
   ]);
   const none = () => printDevices([OTHERS[0]!], {});
   expect(await printed(none)).toEqual([]);
@@ -370,4 +380,259 @@ test("check-calibration takes as many pairs as asked for, or those until the end
   failing.deliver();
   await expect(failed).rejects.toThrow("of the look");
   expect(failing.released).toBe(1);
+});
+
+const RESULT = {
+  calibration: {
+    left: { K: [400.126, 0, 319.46, 0, 401.5, 239.54, 0, 0, 1] },
+    right: { K: [398, 0, 320, 0, 399, 240, 0, 0, 1] },
+  },
+  board: { pattern: "chessboard", columns: 9, rows: 6, squareMetres: 0.025 },
+  pairs: [
+    { name: "pair 1", used: true },
+    { name: "pair 2", used: false, reason: "blurred" },
+    { name: "pair 3", used: true },
+  ],
+  pairsUsed: 2,
+  rmsPixels: 0.2126,
+  leftRmsPixels: 0.2,
+  rightRmsPixels: 0.2254,
+  epipolarRmsPixels: 0.1555,
+  baselineMetres: 0.12,
+  deviations: {
+    leftFocalPixels: 0.504,
+    rightFocalPixels: 0.6,
+    baselineMetres: 0.0001,
+    rotationDegrees: 0.01234,
+  },
+  others: [
+    {
+      name: "top",
+      images: 15,
+      rmsPixels: 0.0523,
+      deviations: { positionMetres: 0.0002, rotationDegrees: 0.02 },
+    },
+    { name: "rear", images: 3, rmsPixels: 0.1 },
+  ],
+  depthErrors: [
+    { depthMetres: 1, totalMetres: 0.0041 },
+    { depthMetres: 3, totalMetres: 0.037 },
+  ],
+  matchingErrorPixels: 0.25,
+  warnings: ["few tilts"],
+};
+
+test("calibrate: the summary with every deviation, and without", async () => {
+  const show = (result: object, files: string[]) =>
+    printed(() => void linesOf(process.stderr, () => printResult(result as never, files)));
+  expect(await show(RESULT, ["calibration.json", "left.yaml"])).toEqual([
+    "left out  pair 2: blurred",
+    "pairs    2 of 3 used, board 9x6 inner corners",
+    "error    0.213 px rms (left 0.200, right 0.225), rows 0.155 px apart",
+    "left     focal length 400.13 x 401.50 +- 0.50 px (0.13 %), centre 319.5 239.5",
+    "right    focal length 398.00 x 399.00 +- 0.60 px (0.15 %), centre 320.0 240.0",
+    "rig      baseline 12.0 cm +- 0.100 mm, rotation +- 0.0123 degrees",
+    "top      0.052 px rms in 15 images, position +- 0.200 mm, rotation +- 0.0200 degrees",
+    "rear     0.100 px rms in 3 images",
+    "depth    expected error 4.10 mm at 1 m, 3.70 cm at 3 m (matching 0.25 px)",
+    "written  calibration.json",
+    "         left.yaml",
+  ]);
+  const bare = { ...RESULT, deviations: undefined, epipolarRmsPixels: undefined, others: [], pairs: [] };
+  expect(await show(bare, [])).toEqual([
+    "pairs  2 of 0 used, board 9x6 inner corners",
+    "error  0.213 px rms (left 0.200, right 0.225), rows unknown px apart",
+    "left   focal length 400.13 x 401.50, centre 319.5 239.5",
+    "right  focal length 398.00 x 399.00, centre 320.0 240.0",
+    "rig    baseline 12.0 cm",
+    "depth  expected error 4.10 mm at 1 m, 3.70 cm at 3 m (matching 0.25 px)",
+  ]);
+  expect(
+    await linesOf(process.stderr, () => printed(() => printResult({ ...RESULT, others: [] } as never, []))),
+  ).toEqual(["warning: few tilts"]);
+});
+
+test("calibrate: the line for the person who holds the board, and which flags name cameras", () => {
+  const progress = {
+    share: 0.629,
+    pairs: 9,
+    wantedPairs: 15,
+    covered: { left: 0.759, right: 0.7 },
+    tilts: { left: 3, right: 1, upper: 0, lower: 2 },
+  };
+  const look = { text: "hold it still", progress, result: RESULT, trouble: "the cameras are exchanged" };
+  expect(guidanceLine(look as never)).toBe(
+    "62 % | 9/15 pairs | seen in 75 % and 70 % of the images | tilts 5/8 | problem: the cameras are exchanged | " +
+      "hold it still | depth error 4.10 mm at 1 m, 3.70 cm at 3 m",
+  );
+  expect(guidanceLine({ text: "show the board" } as never)).toBe("show the board");
+  for (const [flags, expected] of [
+    [{}, false],
+    [{ live: true }, true],
+    [{ left: "/dev/video0" }, true],
+    [{ left: "a", right: "/dev/video2" }, true],
+    [{ sideBySide: "/dev/video2" }, true],
+    [{ left: "a.png", right: "b.png", sideBySide: "c.png" }, false],
+  ] as const)
+    expect(isLive(flags as never), JSON.stringify(flags)).toBe(expected);
+});
+
+test("consume: the summary of a stream", async () => {
+  const summary = {
+    frames: 3,
+    seconds: 1.5,
+    fps: 29.97,
+    latencyMs: { p50: 4.04, p95: 7.56, p99: 9 },
+    gaps: 2,
+    crcErrors: 1,
+    invalid: 4,
+    publishers: 1,
+    bytes: 1000,
+    energy: { frames: 3, joules: 0.9, seconds: 0.1, joulesPerFrame: 0.3, joulesUncertainty: 0.01 },
+  };
+  expect(await printed(() => printConsumed(summary))).toEqual([
+    "3 frames  30.0 fps  latency 4.0 ms (p95 7.6)  lost 2  crc errors 1  refused 4",
+    "1.5 s, 1000 bytes, 333 bytes a frame",
+    "0.3 J a frame (one frame +- 0.01 J), 0.9 J in 0.1 s",
+  ]);
+  const unknown = (reason: string) => ({ available: false as const, reason });
+  const none = {
+    ...summary,
+    frames: 0,
+    bytes: 7,
+    invalid: 0,
+    fps: unknown("a"),
+    latencyMs: unknown("no clock"),
+  };
+  const energy = { ...summary.energy, joulesUncertainty: unknown("b") };
+  expect(await printed(() => printConsumed({ ...none, energy }))).toEqual([
+    "0 frames  - fps  latency -  lost 2  crc errors 1",
+    "1.5 s, 7 bytes, 0 bytes a frame",
+    "0.3 J a frame (one frame of unknown uncertainty), 0.9 J in 0.1 s",
+    "latency unknown: no clock",
+  ]);
+  const text = await printed(() =>
+    printConsumed({ ...none, frames: 1, invalid: 1, energy: unknown("no sensor") }),
+  );
+  expect(text).toEqual([
+    "1 frames  - fps  latency -  lost 2  crc errors 1  refused 1",
+    "1.5 s, 7 bytes, 7 bytes a frame",
+    "energy unknown: no sensor",
+    "latency unknown: no clock",
+  ]);
+});
+
+test("measure: the figures of a target, and the area that is measured", async () => {
+  const area = { x: 3, y: 4, width: 50, height: 40 };
+  const noise = { millimetres: 1.234, percent: 0.126, subpixels: 0.0456 };
+  const unknown = { available: false as const, reason: "one frame" };
+  const figures = {
+    frames: 30,
+    fillRatePercent: 97.66,
+    distanceMetres: 1.50016,
+    angleDegrees: 2.25,
+    error: { millimetres: -3.456, percent: -0.234 },
+    spatialNoise: noise,
+    temporalNoise: unknown,
+  };
+  expect(await printed(() => printMeasured({ figures, area }))).toEqual([
+    "area            50x40 at 3, 4, 30 frames",
+    "fill rate       97.7 % matched",
+    "distance        1.5002 m",
+    "angle           2.3 degrees",
+    "error           -3.46 mm, -0.23 %",
+    "spatial noise   1.23 mm, 0.13 %, 0.046 px",
+    "temporal noise  unavailable: one frame",
+  ]);
+  const other = { ...figures, error: unknown, temporalNoise: noise };
+  expect((await printed(() => printMeasured({ figures: other, area }))).slice(4)).toEqual([
+    "error           unavailable: one frame",
+    "spatial noise   1.23 mm, 0.13 %, 0.046 px",
+    "temporal noise  1.23 mm, 0.13 %, 0.046 px",
+  ]);
+  const region = (x: number, y: number, width: number, height: number) =>
+    measuredArea({ region: { x, y, width, height } } as never, 101, 60);
+  expect(region(0, 0, 0, 0)).toEqual({ x: 30, y: 18, width: 40, height: 24 });
+  expect(region(9, 8, 0, 5)).toEqual(region(0, 0, 0, 0));
+  expect(region(9, 8, 5, 0)).toEqual(region(0, 0, 0, 0));
+  expect(region(9, 8, 1, 1)).toEqual({ x: 9, y: 8, width: 1, height: 1 });
+  expect(region(90, 50, 20, 20)).toEqual({ x: 90, y: 50, width: 11, height: 10 });
+});
+
+test("energy: the table, bars and totals of a log; entries since a moment; a plot", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "depthwatt-energy-text-"));
+  try {
+    const entry = (minute: number, more: object = {}) =>
+      JSON.stringify({
+        time: new Date(Date.UTC(2026, 0, 31, 8, minute)).toISOString(),
+        seconds: 60,
+        asleepSeconds: 0,
+        frames: 1800,
+        fps: 30,
+        matcher: "sgm",
+        watts: 6,
+        wattsUncertainty: 0.05,
+        wattsIdle: 2.5,
+        joules: 360,
+        joulesPerFrame: 0.2,
+        fpsPerWatt: 5,
+        rails: { IN: 6 },
+        mode: "15W",
+        gpuMegahertz: 600,
+        emcMegahertz: 2133,
+        cpuMegahertz: 1500,
+        temperatureCelsius: 48.6,
+        throttled: false,
+        ...more,
+      });
+    const unknown = { available: false, reason: "no sensor" };
+    const write = (name: string, ...lines: string[]) => {
+      writeFileSync(join(folder, name), `${lines.join("\n")}\n`);
+      return join(folder, name);
+    };
+    const run = async (...words: string[]) => {
+      let text: string[] = [];
+      const notes = await linesOf(process.stderr, async () => {
+        text = await printed(() => runCommandLine(["energy", ...words]));
+      });
+      return { text, notes };
+    };
+    const second = { watts: 3, joules: 180, joulesPerFrame: 0.1, matcher: "cbca", throttled: true };
+    const file = write("energy.jsonl", entry(1), "{", entry(2, second));
+    const plot = join(folder, "plot.svg");
+    const { text, notes } = await run(file, "--plot", plot);
+    expect(notes).toEqual(["1 lines are not entries and were skipped"]);
+    expect(text).toEqual([
+      "until (UTC)          fps   W     J/frame  fps/W  °C  throttled  mode",
+      "2026-01-31 08:01:00  30.0  6.00  0.2000   5.00   49  no         15W",
+      "2026-01-31 08:02:00  30.0  3.00  0.1000   10.00  49  yes        15W",
+      "",
+      "W        █▅",
+      "J/frame  █▅",
+      "",
+      "2 entries, 3600 frames in 120 s, 540.0 J, 0.1500 J a frame",
+      "matcher: sgm; cbca",
+    ]);
+    expect(readFileSync(plot, "utf8")).toContain("<svg");
+    const since = await run(file, "--since", "2026-01-31T08:02:00Z", "--json");
+    const { total, records } = JSON.parse(since.text[0]!);
+    expect([total.frames, records.length, records[0].time]).toEqual([1800, 1, "2026-01-31T08:02:00.000Z"]);
+    const bare = { watts: unknown, joules: unknown, joulesPerFrame: unknown, fpsPerWatt: unknown };
+    const without = write("bare.jsonl", entry(1, bare));
+    expect((await run(without)).text.slice(1)).toEqual([
+      "2026-01-31 08:01:00  30.0  -  -        -      49  no         15W",
+      "",
+      "1 entries, 1800 frames in 60 s, joules unavailable",
+      "matcher: sgm",
+    ]);
+    const errors = async (...words: string[]) => (await run(...words)).notes.join("\n");
+    expect(await errors(without, "--plot", plot)).toContain("expected watts to plot");
+    expect(await errors(file, "--plot", folder)).toContain(`cannot write ${folder}`);
+    const late = await errors(file, "--since", "2026-02-01T08:00:00Z");
+    expect(late).toContain(`found none in ${file}`);
+    expect(late).toContain("Give an earlier --since.");
+    expect(await errors(write("empty.jsonl", "{"))).toContain("log.energyIntervalSeconds");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { encodePfm, encodePng, sceneCalibration } from "../../../../camera/index.js";
+import { colourDisparity, encodePfm, encodePng, sceneCalibration } from "../../../../camera/index.js";
 import { type EngineOptions, STAGE_NAMES } from "../../../../cuda/index.js";
 import { runCommandLine } from "../../../../edge/cli/program.js";
 import { measurePoint, tryRepeatedStages } from "../../../../edge/commands/profile/measure.js";
@@ -828,4 +828,225 @@ describe("the engine of a profile's point", () => {
     });
     expect(closed).toBe(3);
   });
+});
+
+/** Runs a command in this process and returns what it writes. */
+async function written(...words: string[]): Promise<{ lines: string[]; notes: string[] }> {
+  const text = { stdout: "", stderr: "" };
+  const spies = (["stdout", "stderr"] as const).map((name) =>
+    vi.spyOn(process[name], "write").mockImplementation((part) => {
+      text[name] += part;
+      return true;
+    }),
+  );
+  const code = await runCommandLine(words);
+  for (const spy of spies) spy.mockRestore();
+  expect(code, text.stderr).toBe(0);
+  return { lines: text.stdout.trim().split("\n"), notes: text.stderr.trim().split("\n") };
+}
+
+describe("compare", () => {
+  const [width, height] = [4, 2];
+  // The last error is beyond three thresholds of half a pixel.
+  const truth = [2, 2, 2, Number.POSITIVE_INFINITY, 2, 2, 2, 2];
+  const a = [2, 2.25, 2.5, 2, undefined, 2.625, 3.5, 6];
+  const b = [2, 2, 3, 3, 3, undefined, 2.5, 2];
+  const names = () =>
+    ["left.png", "right.png", "out.png"].map((name) => join(folder, name)) as [string, string, string];
+  const disparities = (values: readonly (number | undefined)[]) =>
+    Int16Array.from(values, (value) => (value === undefined ? INVALID : 16 * value));
+  beforeEach(async () => {
+    await writeGrey("left.png", width, height, (i) => i);
+    await writeGrey("right.png", width, height, (i) => 2 * i);
+    writeFileSync(join(folder, "truth.pfm"), encodePfm({ data: Float32Array.from(truth), width, height }));
+    const maps = [a, b];
+    script.openEngine = () => {
+      const at = 2 - maps.length;
+      const map = maps.shift()!;
+      const valid = map.filter((value) => value !== undefined).length;
+      return {
+        info: ENGINE_INFO,
+        slots: [{ disparityQ4: disparities(map), confidence: new Uint8Array(width * height).fill(200) }],
+        stageMilliseconds: Float64Array.of(1.25, Number.NaN, 2 + at),
+        compute: async () => ({
+          validPixels: valid,
+          matchedPixels: valid,
+          droppedPixels: { filled: 0, lowConfidence: 0, tooNear: 0, tooFar: 0 },
+        }),
+        close: () => {},
+      } as never;
+    };
+  });
+  const flags = ["--a", "sgm-2016", "--b", "quality", "--threshold", "0.5", "--num-disparities", "16"];
+  /** Colours of an error: grey while it is right, yellow to red while it is wrong. */
+  const right = (share: number) => Array(3).fill(Math.round(255 - 75 * share));
+  const wrong = (share: number) => [255, Math.round(200 * (1 - share)), 0];
+  const [violet, black] = [
+    [128, 0, 255],
+    [0, 0, 0],
+  ];
+
+  test("with a ground truth: figures, and maps above their errors", async () => {
+    const [left, rightFile, out] = names();
+    const { lines, notes } = await written(
+      "compare",
+      left,
+      rightFile,
+      ...flags,
+      "-o",
+      out,
+      "--truth",
+      join(folder, "truth.pfm"),
+    );
+    // Pixels with a truth: 7. a misses one and is off in three; b misses one and is off in two.
+    expect(lines).toEqual([
+      "sgm-2016  3.3 ms  87.50 % valid  57.14 % off by more than 0.5 px  mean error 1.15 px",
+      "quality   4.3 ms  87.50 % valid  42.86 % off by more than 0.5 px  mean error 0.42 px",
+      expect.stringMatching(
+        /^\d+\.\d\d % of the pixels differ by more than 0\.5 px, or have one estimate alone$/,
+      ),
+    ]);
+    expect(notes).toEqual([`${out}: above sgm-2016 and quality, below their errors`]);
+    const { default: sharp } = await import("sharp");
+    const { data, info } = await sharp(out).raw().toBuffer({ resolveWithObject: true });
+    expect([info.width, info.height, info.channels]).toEqual([2 * width + 8, 2 * height + 8, 3]);
+    const pixel = (x: number, y: number) => [
+      ...data.subarray(3 * (y * info.width + x), 3 * (y * info.width + x) + 3),
+    ];
+    const block = (x: number, y: number) =>
+      Array.from({ length: width * height }, (_, i) => pixel(x + (i % width), y + Math.floor(i / width)));
+    expect(block(0, height + 8)).toEqual([
+      right(0),
+      right(0.5),
+      right(1),
+      black,
+      violet,
+      wrong(0.125),
+      wrong(1),
+      wrong(1),
+    ]);
+    expect(block(width + 8, height + 8)).toEqual([
+      right(0),
+      right(0),
+      wrong(0.5),
+      black,
+      wrong(0.5),
+      violet,
+      right(1),
+      right(0),
+    ]);
+    const q4 = (values: typeof a) => Float32Array.from(values, (value) => value ?? Number.POSITIVE_INFINITY);
+    for (const [values, x] of [
+      [a, 0],
+      [b, width + 8],
+    ] as const) {
+      const shown = colourDisparity({ data: q4([...values]), width, height }, { min: 0, max: 16 });
+      expect(block(x, 0).flat()).toEqual([...shown.data]);
+    }
+    for (let y = 0; y < info.height; y++)
+      for (let x = 0; x < info.width; x++)
+        if ((x >= width && x < width + 8) || (y >= height && y < height + 8))
+          expect(pixel(x, y)).toEqual([255, 255, 255]);
+  });
+
+  test("without one: where the maps differ, and JSON", async () => {
+    const [left, rightFile, out] = names();
+    const { lines, notes } = await written("compare", left, rightFile, ...flags, "-o", out, "--json");
+    expect(JSON.parse(lines[0]!)).toEqual({
+      width,
+      height,
+      threshold: 0.5,
+      a: {
+        preset: "sgm-2016",
+        milliseconds: 3.25,
+        validPercent: 87.5,
+        badPercent: null,
+        averageErrorPx: null,
+      },
+      b: {
+        preset: "quality",
+        milliseconds: 4.25,
+        validPercent: 87.5,
+        badPercent: null,
+        averageErrorPx: null,
+      },
+      // Of the seven pixels of b: one is not in a, and a differs in three by more than half a pixel.
+      differingPercent: near((100 * 4) / 7),
+    });
+    expect(notes).toEqual([""]);
+  });
+
+  test.each([
+    [["--truth-scale", "2"], "expected --truth with --truth-scale"],
+    [["--foreign", "x"], "expected --foreign COMMAND and foreign as --a or --b"],
+    [["--a", "foreign"], "expected --foreign COMMAND and foreign as --a or --b"],
+    [["--b", "no-such-preset"], "--b"],
+    [["--threshold", "0"], "--threshold"],
+    [["--truth", "small.pfm"], "expected 4 x 2 as the maps are, found 4 x 1"],
+  ])("%j is refused", async (more, message) => {
+    const small = { data: new Float32Array(4), width, height: 1 };
+    writeFileSync(join(folder, "small.pfm"), encodePfm(small));
+    const [left, rightFile, out] = names();
+    const words = [
+      ...flags,
+      "-o",
+      out,
+      ...more.map((word) => (word === "small.pfm" ? join(folder, word) : word)),
+    ];
+    let errors = "";
+    const write = vi.spyOn(process.stderr, "write").mockImplementation((part) => {
+      errors += part;
+      return true;
+    });
+    expect(await runCommandLine(["compare", left, rightFile, ...words])).not.toBe(0);
+    write.mockRestore();
+    expect(errors).toContain(message);
+  });
+});
+
+test("match: the line of results, its warnings and the files", async () => {
+  const [width, height] = [40, 24];
+  const pixels = width * height;
+  const open = (valid: number, matched: number, dropped: object, disparity = 3) => {
+    const confidence = Uint8Array.from({ length: pixels }, (_, i) => (i < matched ? 200 : 0));
+    script.openEngine = () =>
+      ({
+        info: { ...ENGINE_INFO, verticalOffset: { ...ENGINE_INFO.verticalOffset, watched: false } },
+        slots: [{ disparityQ4: new Int16Array(pixels).fill(16 * disparity), confidence }],
+        stageMilliseconds: Float64Array.of(1.234),
+        compute: async () => ({
+          validPixels: valid,
+          matchedPixels: matched,
+          droppedPixels: { filled: 0, lowConfidence: 0, tooNear: 0, tooFar: 0, ...dropped },
+        }),
+        close: () => {},
+      }) as never;
+  };
+  await writeGrey("left.png", width, height, (i) => (i * 37) % 200);
+  await writeGrey("right.png", width, height, (i) => (i * 91 + 7) % 200);
+  const pair = ["left.png", "right.png"].map((name) => join(folder, name));
+  open(960, 480, {});
+  expect(await written("match", ...pair, "--num-disparities", "32")).toEqual({
+    lines: [
+      "40x24, sgm, disparities 0 to 31, cpu (scalar): 1.23 ms, 100.0 % valid, 50.0 % matched",
+      "nothing was written: give -o OUT.pfm, -o CLOUD.ply or --color OUT.png",
+    ],
+    notes: [""],
+  });
+  // Pixels that limits drop were matched; filled ones were not.
+  open(900, 400, { filled: 12, tooNear: 24, lowConfidence: 48, tooFar: 8 });
+  const [map, colours] = [join(folder, "map.pfm"), join(folder, "map.png")];
+  const limited = await written("match", ...pair, "--num-disparities", "32", "-o", map, "--color", colours);
+  expect(limited).toEqual({
+    lines: [
+      "40x24, sgm, disparities 0 to 31, cpu (scalar): 1.23 ms, 93.8 % valid, 41.7 % matched; " +
+        "dropped: 1.3 % filled, 5.0 % low confidence, 2.5 % too near, 0.8 % too far",
+      `wrote ${map} and ${colours}`,
+    ],
+    notes: [""],
+  });
+  open(900, 400, { filled: 479 });
+  expect((await written("match", ...pair)).notes).toEqual([
+    expect.stringMatching(/^warning: (PAIR_\w+: |only 42 % of the pixels are matched)/),
+  ]);
 });

@@ -970,7 +970,7 @@ describe("compare", () => {
         badPercent: null,
         averageErrorPx: null,
       },
-      // Of the seven pixels of b: one is not in a, and a differs in three by more than half a pixel.
+      // Seven pixels of b: one is not in a, and a differs in three by more than half a pixel.
       differingPercent: near((100 * 4) / 7),
     });
     expect(notes).toEqual([""]);

@@ -392,7 +392,13 @@ test("sensor.yaml has the camera's pose, lens and rate, each in its place", () =
 });
 
 test("a cloud has the pixels with depth alone, with their grey values where there is an image", () => {
-  const map = { width: 3, height: 2, millimetres: Uint16Array.of(0, 500, 0, 2000, 0, 1000), stampNs: 1n, frameId: "left" };
+  const map = {
+    width: 3,
+    height: 2,
+    millimetres: Uint16Array.of(0, 500, 0, 2000, 0, 1000),
+    stampNs: 1n,
+    frameId: "left",
+  };
   const pinhole = { focalPixels: 4, cx: 1, cy: 0.5 };
   const points = (file: Uint8Array, pointBytes: number) => {
     const start = Buffer.from(file).indexOf("end_header\n") + "end_header\n".length;

@@ -3,11 +3,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { encodePfm, encodePng } from "../../../camera/index.js";
+import { type EngineOptions, STAGE_NAMES } from "../../../cuda/index.js";
 import { sweepPlot } from "../../../edge/commands/eval/plot.js";
 import { parseSweep, sweepCsv } from "../../../edge/commands/eval/sweep.js";
+import { loadConfig } from "../../../edge/config/index.js";
 import { densityCurve, densityTable, meanCurve } from "../../../edge/eval/density-curve.js";
+import { engineMatcher } from "../../../edge/eval/engine-matcher.js";
 import {
   type Evaluation,
   evaluate,
@@ -289,5 +292,83 @@ needsData("midd_v2/dataset.json").suite("Middlebury v2 as it lies on disk", () =
     const count = (name: string) => masks.get(name)!.reduce((sum, value) => sum + value, 0);
     expect(count("disc")).toBeLessThan(count("nonocc"));
     expect(count("nonocc")).toBeLessThan(count("all"));
+  });
+});
+
+describe("an engine for each scene", () => {
+  const scene = { width: 64, height: 48, format: "GREY", left: 1, right: 2, numDisparities: 5 } as never;
+  /**
+   * @param times milliseconds of one frame after the other
+   * @param stages the first stage's time in each frame; NaN: it was not timed
+   */
+  async function matched(times: number[], stages: number[], more: object = {}) {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    const asked: EngineOptions[] = [];
+    const computed: unknown[][] = [];
+    let closed = 0;
+    const stageMilliseconds = new Float64Array(STAGE_NAMES.length).fill(Number.NaN);
+    const slot = { disparityQ4: Int16Array.of(1, 2), confidence: Uint8Array.of(3, 4) };
+    const match = engineMatcher({
+      config: loadConfig({ environment: {}, set: ["board=none", "match.numDisparities=48"] }).config,
+      fixedNumDisparities: false,
+      frames: times.length - 1,
+      createEngine: (options) => {
+        asked.push(options);
+        return {
+          info: { backend: "cpu" },
+          slots: [slot],
+          stageMilliseconds,
+          compute: async (...images: unknown[]) => {
+            const frame = computed.push(images) - 1;
+            vi.advanceTimersByTime(times[frame] ?? 0);
+            stageMilliseconds[0] = stages[frame] ?? Number.NaN;
+          },
+          close: () => closed++,
+        } as never;
+      },
+      ...more,
+    });
+    try {
+      const result = await match(scene);
+      expect(closed).toBe(1);
+      // The engine's memory is its own.
+      slot.disparityQ4.fill(0);
+      slot.confidence.fill(0);
+      return { result, computed, asked: asked[0]! };
+    } finally {
+      vi.useRealTimers();
+    }
+  }
+
+  test("the first frame is not timed; times are medians", async () => {
+    const { result, computed, asked } = await matched([900, 10, 30, 20], [800, 1, 3, 2]);
+    expect(result).toEqual({
+      disparityQ4: Int16Array.of(1, 2),
+      confidence: Uint8Array.of(3, 4),
+      milliseconds: 20,
+      numDisparities: 8,
+      backend: "cpu",
+      stages: { [STAGE_NAMES[0]!]: 2 },
+    });
+    expect(computed).toEqual(Array(4).fill([1, 2]));
+    expect(asked).toMatchObject({ width: 64, height: 48, leftFormat: "GREY", match: { numDisparities: 8 } });
+  });
+
+  test("the scene's own search, or that of the settings", async () => {
+    const wide = { ...(scene as object), numDisparities: 9 };
+    Object.assign(scene as object, wide);
+    expect((await matched([1, 1], [])).asked.match.numDisparities).toBe(9);
+    const fixed = await matched([1, 1], [], { fixedNumDisparities: true });
+    expect([fixed.asked.match.numDisparities, fixed.result.numDisparities]).toEqual([48, 48]);
+    Object.assign(scene as object, { numDisparities: 5 });
+  });
+
+  test("frames are repeated until stages are timed, 64 times at most, and not where none is timed", async () => {
+    const none = Array(10).fill(Number.NaN);
+    const late = await matched([1, 1], [...none, 7]);
+    expect([late.computed.length, late.result.stages]).toEqual([11, { [STAGE_NAMES[0]!]: 7 }]);
+    const never = await matched([1, 1], []);
+    expect([never.computed.length, never.result.stages]).toEqual([66, {}]);
+    expect((await matched([1], [])).computed).toHaveLength(1);
   });
 });

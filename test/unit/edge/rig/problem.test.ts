@@ -108,7 +108,7 @@ test("several looks count with their means", () => {
 
 test("how an aligner looks at images, with a calibration and without", () => {
   const size = { width: 100, height: 61 };
-  const plain = lookGeometryFrom({ ...size, maps: undefined, depth: undefined, rig: undefined });
+  const plain = lookGeometryFrom({ ...size, maps: undefined, rig: undefined } as never);
   expect(plain).toEqual({
     view: { ...size, focalPixels: 80, cx: 49.5, cy: 30 },
     calibrated: false,

@@ -95,6 +95,20 @@ test("one byte more or less, bytes after the picture and after the file, are ref
   expect(() => inflateByFflate(whole.subarray(0, 12), 27)).toThrow();
 });
 
+test.each([4095, 4096, 4097, 8192, 8193])(
+  "%i packed bytes are unpacked slice by slice, and cut ones are refused",
+  (packedBytes) => {
+    // Stored, not compressed: 11 bytes more than the data.
+    const data = Buffer.from(Array.from({ length: packedBytes - 11 }, (_, i) => (i * 7919) & 255));
+    const packed = deflateSync(data, { level: 0 });
+    expect(packed).toHaveLength(packedBytes);
+    expect(Buffer.compare(inflateByFflate(packed, data.length), data)).toBe(0);
+    expect(() => inflateByFflate(packed, data.length - 1)).toThrow(/more than/);
+    expect(() => inflateByFflate(packed, data.length + 1)).toThrow(/of the \d+ bytes of its rows/);
+    expect(() => inflateByFflate(packed.subarray(0, -5), data.length)).toThrow();
+  },
+);
+
 test("a colour profile that inflates without end is never inflated", () => {
   const profile = Buffer.concat([Buffer.from("p\0\0", "latin1"), deflateSync(Buffer.alloc(100 << 20))]);
   const png = file(header(4, 3, 8), chunk("iCCP", profile), chunk("zTXt", profile), rowChunk(15), END);
@@ -124,6 +138,10 @@ test("damage and other kinds are refused in words", () => {
     [file(header(4, 3, 8, { 9: 2 }), ...good), /colour type 2/],
     [file(header(4, 3, 8, { 12: 1 }), ...good), /an interlaced picture/],
     [file(header(4, 3, 8, { 10: 1 }), ...good), /compression 1 and filter 0/],
+    [file(header(4, 3, 8, { 11: 1 }), ...good), /compression 0 and filter 1/],
+    [file(header(3, 3, 8), ...good), /3 x 3, 8 bit, grey/],
+    [file(header(4, 4, 8), ...good), /4 x 4, 8 bit, grey/],
+    [file(header(4, 3, 8), rowChunk(15), END.subarray(0, 11)), /end of the file inside a chunk/],
     [file(chunk("IHDR", Buffer.alloc(12)), ...good), /an IHDR of 12 bytes/],
     [file(...good), /IDAT in place of IHDR/],
     [file(header(4, 3, 8), header(4, 3, 8), ...good), /IHDR after IHDR/],

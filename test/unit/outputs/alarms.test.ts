@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The states of an alarm by a set clock, and the text of its setting.
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { loadConfig } from "../../../edge/config/index.js";
+import { AlarmTopic } from "../../../edge/outputs/derived/alarm-topic.js";
 import { Alarm, type AlarmRule, parseAlarms, renewAlarms } from "../../../edge/outputs/derived/alarms.js";
+import { until } from "../../doubles/frames.js";
+import { CONNECT, PUBLISH } from "../../doubles/scripted-broker.js";
+import { startSideListener } from "../../doubles/side-listener.js";
 
 const RULE: AlarmRule = {
   zone: "ahead",
@@ -133,4 +137,87 @@ test.each([
 test("a zone cannot be removed while it has an alarm", () => {
   const set = ["outputs.derived.alarms=ahead 1", "outputs.derived.zones=left 0,0 1,0 1,1"];
   expect(() => loadConfig({ set, environment: {} })).toThrow('got "ahead"');
+});
+
+test("alarms are published when one changes, after 10 s again, and expire at the broker", async () => {
+  const broker = await startSideListener();
+  onTestFinished(() => broker.close());
+  let now = 0;
+  const topic = new AlarmTopic({
+    broker: broker.access,
+    device: "rig",
+    topic: "t",
+    notice: () => {},
+    nowMs: () => now,
+  });
+  onTestFinished(() => topic.close());
+  topic.frame({ ahead: seen(1) });
+  expect([topic.names, topic.states, topic.ready]).toEqual([[], {}, undefined]);
+  const left = { ...RULE, zone: "left", metres: 2 };
+  topic.configure([RULE, left], () => true, "max");
+  await topic.ready;
+  let count = 0;
+  /** The next message, and that there is no other one. */
+  const next = async (what: string) => {
+    count++;
+    await until(what, () => topic.sent.sent === count);
+    expect(broker.heard).toHaveLength(count);
+    const { topic: name, text, retained } = broker.heard.at(-1)!;
+    expect([name, retained]).toEqual(["t", true]);
+    return text === "" ? "" : JSON.parse(text);
+  };
+  const alarm = (metres: number, state: string, reason?: string) => ({
+    state,
+    metres,
+    ...(reason && { reason }),
+  });
+  const document = (ahead: object, other: object) => ({
+    timeMs: expect.any(Number),
+    alarms: { ahead, left: other },
+  });
+  const [first, second] = ["no frame yet", "no frame yet"].map((why, i) =>
+    alarm(1.5 + i / 2, "unknown", why),
+  );
+  expect(await next("the first state")).toEqual(document(first!, second!));
+  topic.frame({ ahead: seen(1) });
+  expect(await next("the change")).toEqual(
+    document(alarm(1.5, "on"), alarm(2, "unknown", "the zone was not seen")),
+  );
+  expect(topic.states).toEqual({ ahead: "on", left: "unknown" });
+  // Nothing changes in frames for 10 s.
+  for (now = 1000; now < 10_000; now += 1000) topic.frame({ ahead: seen(1) });
+  now = 9_999;
+  topic.check();
+  now = 10_000;
+  topic.check();
+  await next("the repetition");
+  // The last frame was at 9 s: for 2 s that is no reason.
+  now = 11_000;
+  topic.check();
+  now = 11_001;
+  topic.check();
+  const late = "no frame for 2 s";
+  expect(await next("the late frame")).toEqual(
+    document(alarm(1.5, "unknown", late), alarm(2, "unknown", late)),
+  );
+  // One frame in 2 s is expected: three times that is late.
+  topic.configure([left], () => true, 0.5);
+  await next("one alarm");
+  topic.frame({ left: seen(3) });
+  expect((await next("it is off")).alarms).toEqual({ left: alarm(2, "off") });
+  now += 6_000;
+  topic.check();
+  now += 1;
+  topic.check();
+  expect((await next("the late frame")).alarms).toEqual({ left: alarm(2, "unknown", "no frame for 6 s") });
+  const bytes = () => broker.packets.reduce((sum, packet) => sum + packet.payloadBytes, 0);
+  expect(topic.sent).toEqual({ sent: count, bytes: bytes() });
+  const connected = broker.packets.find(({ type }) => type === CONNECT)!.bytes.toString();
+  expect(connected).toContain('{"available":false,"reason":"the device is not connected"}');
+  // Message Expiry Interval, 30 s (MQTT 5 section 3.3.2.3.3).
+  const published = broker.packets.filter(({ type }) => type === PUBLISH);
+  for (const { bytes: packet } of published) expect(packet.includes(Buffer.of(5, 2, 0, 0, 0, 30))).toBe(true);
+  topic.configure([], () => true, "max");
+  expect(await next("the end")).toBe("");
+  expect([topic.names, topic.sent.bytes]).toEqual([[], bytes()]);
 });

@@ -3,6 +3,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { withHash } from "../../../camera/calibration/index.js";
 import { type PixelFormat, rectify, sceneCalibration } from "../../../camera/index.js";
+import { decodePng } from "../../../clients/javascript/src/png.js";
 import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
 import type { FrameLease } from "../../../edge/contracts/output.js";
 import type { Rig } from "../../../edge/contracts/rig.js";
@@ -19,6 +20,7 @@ import { rectifiedGeometry } from "../../../edge/pipeline/geometry.js";
 import { until } from "../../doubles/frames.js";
 import {
   readRosCameraInfo,
+  readRosCompressedImage,
   readRosGrid,
   readRosHeader,
   readRosImage,
@@ -725,4 +727,70 @@ test("live registered depth is in the other camera's frame and size, with its le
     r: [1, 0, 0, 0, 1, 0, 0, 0, 1],
     p: [201, 0, 2.2, 0, 0, 202, 1.1, 0, 0, 0, 1, 0],
   });
+});
+
+const ALL = { ...LIVE, voxels: true, registered: true };
+test.each<[object, object, string[]]>([
+  [
+    ALL,
+    {},
+    [
+      ...["depth", "compressedDepth", "points", "voxels", "confidence"],
+      ...["camera_info", "registered", "right", "right/camera_info"],
+    ],
+  ],
+  [
+    { ...ALL, cameraInfo: false, compressedDepth: "off" },
+    {},
+    ["depth", "points", "voxels", "confidence", "registered", "right"],
+  ],
+  [NONE, {}, []],
+  [ALL, { hasDepth: false }, []],
+])("the streams of %j with %j are %j", async (settings, picture, streams) => {
+  const { ros, picture: whole } = await openLive(settings);
+  ros.configure!(settings as never, { ...whole, ...picture } as never);
+  expect(ros.streams).toEqual(streams);
+});
+
+test("RVL is as long as the engine says, and a PNG is made of one frame at a time, which is held meanwhile", async () => {
+  const settings = { ...NONE, compressedDepth: "rvl", confidence: true };
+  const { ros, payloads, send, picture } = await openLive(settings, undefined);
+  const frame = makeFrame(GREY);
+  const encodedDepth = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8);
+  send({ ...frame, slot: { ...frame.slot, encodedDepth }, result: { encodedDepthBytes: 4 } } as never);
+  await until("the frame", () => payloads.size === 2);
+  const rvl = readRosCompressedImage(payloads.get("compressedDepth")![0]!);
+  expect(rvl).toMatchObject({ stampNs: LEFT_NS, frameId: "first", format: "16UC1; compressedDepth rvl" });
+  expect([...rvl.data]).toEqual([...Array(12).fill(0), WIDTH, 0, 0, 0, HEIGHT, 0, 0, 0, 1, 2, 3, 4]);
+  const confidence = readRosImage(payloads.get("confidence")![0]!);
+  expect(confidence).toMatchObject({ encoding: "mono8", step: WIDTH, data: frame.slot.confidence });
+
+  ros.configure!({ ...NONE, compressedDepth: "png" } as never, picture as never);
+  const lend = () => {
+    const lease = { sent: 0, released: 0 };
+    const count = { sent: () => lease.sent++, release: () => lease.released++ };
+    ros.frame({ frame, number: 1, ...count } as unknown as FrameLease);
+    return lease;
+  };
+  const [first, second] = [lend(), lend()];
+  expect([first, second]).toEqual([
+    { sent: 0, released: 0 },
+    { sent: 0, released: 1 },
+  ]);
+  await until("the PNG", () => first.released === 1 && payloads.get("compressedDepth")!.length === 2);
+  const { format, data } = readRosCompressedImage(payloads.get("compressedDepth")![1]!);
+  expect([format, ...data.subarray(0, 12)]).toEqual(["16UC1; compressedDepth png", ...Array(12).fill(0)]);
+  const size = { width: WIDTH, height: HEIGHT, depth: 16 };
+  expect(decodePng(data.slice(12), size)).toEqual(frame.slot.depthMillimetres);
+  await until("all are counted", () => ros.counters().sent === 3);
+  const bytes = [...payloads.values()].flat().reduce((sum, { length }) => sum + length, 0);
+  expect(ros.counters()).toEqual({
+    sent: 3,
+    bytes,
+    drops: { "compressedDepth.encoderBusy": 1 },
+    details: { connected: true, sentByTopic: { compressedDepth: 2, confidence: 1 } },
+  });
+  expect([first.sent, second.sent]).toEqual([1, 0]);
+  const third = lend();
+  await until("the next one", () => third.released === 1);
 });

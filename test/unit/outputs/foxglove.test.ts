@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The output "foxglove" over real sockets, read by the protocol's own client: channels by demand, who may connect, slow clients.
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { type Channel, FoxgloveClient } from "@foxglove/ws-protocol";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { rectify, sceneCalibration } from "../../../camera/index.js";
 import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
 import type { FrameLease, Output, OutputContext } from "../../../edge/contracts/output.js";
 import { HttpServer, PasswordGate } from "../../../edge/http/index.js";
+import { FoxgloveClient as ServedClient } from "../../../edge/outputs/foxglove/client.js";
 import { openFoxgloveOutput } from "../../../edge/outputs/foxglove/foxglove-output.js";
 import type { FoxgloveSettings } from "../../../edge/outputs/foxglove/settings.js";
 import { until } from "../../doubles/frames.js";
@@ -308,6 +309,111 @@ test("a client that asks without reading is disconnected", async () => {
   clearInterval(timer);
   socket.resume();
   await closed;
+});
+
+/** A WebSocket that keeps what it was given. */
+function makeSocket() {
+  const sent: unknown[] = [];
+  const ended: unknown[] = [];
+  return Object.assign(new EventEmitter(), {
+    protocol: PROTOCOL,
+    bufferedAmount: 0,
+    sent,
+    ended,
+    send: (data: unknown, options?: object) => sent.push(options === undefined ? data : [data, options]),
+    terminate: () => ended.push("terminated"),
+    close: (...words: unknown[]) => ended.push(words),
+  });
+}
+
+test("a client gets no frame with more than 1 MiB unread, and no answer with more than 4 MiB", () => {
+  const socket = makeSocket();
+  const events = { onDrop: vi.fn(), onPayload: vi.fn(() => () => {}) };
+  const client = new ServedClient(socket as unknown as WebSocket, events);
+  expect([client.protocol, client.send.length]).toEqual([PROTOCOL, 2]);
+  const [head, payload] = [Uint8Array.of(1), Uint8Array.of(2)];
+  const sendFrame = () => {
+    client.send(head, { fin: false });
+    client.send(payload, { fin: true });
+    return socket.sent.splice(0);
+  };
+  const both = [
+    [head, { binary: true, fin: false }],
+    [payload, { binary: true, fin: true }],
+  ];
+  expect(sendFrame()).toEqual(both);
+  for (const [unread, isSent] of [
+    [1 << 20, true],
+    [(1 << 20) + 1, false],
+  ] as const) {
+    socket.bufferedAmount = unread;
+    client.beginFrame();
+    // It is decided once for all messages of a frame.
+    socket.bufferedAmount = isSent ? 2 << 20 : 0;
+    expect(sendFrame()).toEqual(isSent ? both : []);
+  }
+  expect([events.onDrop.mock.calls.length, events.onPayload.mock.calls.length]).toEqual([1, 2]);
+  socket.bufferedAmount = 4 << 20;
+  client.send("an answer");
+  expect([socket.sent.splice(0), socket.ended]).toEqual([["an answer"], []]);
+  socket.bufferedAmount++;
+  client.send("an answer");
+  expect([socket.sent, socket.ended.splice(0)]).toEqual([[], ["terminated"]]);
+  client.close();
+  expect(socket.ended).toEqual([[1001, "depthwatt was stopped"]]);
+});
+
+test("messages of a client and its end reach the library", () => {
+  const socket = makeSocket();
+  const client = new ServedClient(socket as unknown as WebSocket, {
+    onDrop: () => {},
+    onPayload: () => () => {},
+  });
+  // There is no listener yet.
+  socket.emit("message", Buffer.from("early"), false);
+  const seen: unknown[] = [];
+  client.onmessage = (event) => seen.push(event);
+  client.onclose = (event) => seen.push(event);
+  socket.emit("message", Buffer.from("text"), false);
+  socket.emit("message", Buffer.from([1]), true);
+  socket.emit("close", 1000, Buffer.from("done"));
+  socket.emit("close", 1006, Buffer.from(""));
+  expect(seen).toEqual([
+    { data: "text" },
+    { data: Buffer.from([1]) },
+    { code: 1000, reason: "done", wasClean: true },
+    { code: 1006, reason: "", wasClean: false },
+  ]);
+});
+
+test("documents go to their subscribers alone, and clients learn that the output closes", async () => {
+  const { output, url, offer } = await serve();
+  const { channels, messages, subscribe, socket } = await join(url);
+  await until("all channels", () => channels.size === 11);
+  subscribe("notice");
+  subscribe("info");
+  // The server takes the subscriptions in order: once it computes the last one, it has the others.
+  subscribe("left/image_rect");
+  await until("the subscriptions", () => output.streams.length === 1);
+  output.info!({ board: "none", bytes: 3n });
+  output.state!("online", "without a subscriber");
+  output.notice!("a notice");
+  // The same picture keeps the channels.
+  output.configure!(SETTINGS as never, picture(4, 2) as never);
+  expect(output.streams).toHaveLength(1);
+  offer(makeFrame(4, 2));
+  await until("the messages", () => messages.length === 3);
+  const texts = messages.slice(0, 2).map(({ data }) => JSON.parse(Buffer.from(data).toString()));
+  expect(texts).toEqual([{ board: "none", bytes: "3" }, { text: "a notice" }]);
+  for (const { timestamp } of messages.slice(0, 2))
+    expect(Math.abs(Number(timestamp / 1_000_000n) - Date.now())).toBeLessThan(600_000);
+  const bytes = messages.reduce((sum, { data }) => sum + data.length, 0);
+  await until("all are counted", () => output.counters().sent === 3);
+  expect(output.counters()).toEqual({ sent: 3, bytes, drops: {}, details: { url, clients: 1 } });
+  expect(output.greeting!()).toEqual([["foxglove", url]]);
+  const closed = once(socket, "close");
+  await output.close();
+  expect((await closed)[0]).toBe(1001);
 });
 
 test("who may connect: programs and named pages, with the password where there is one", async () => {

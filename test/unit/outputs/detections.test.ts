@@ -530,6 +530,50 @@ test("messages take a quarter of the time at most, however long each takes", () 
   ).toThrow("wrong");
 });
 
+test("a velocity is the slope over at most 16 detections of 2 s, which span 80 ms or more", () => {
+  const tracks = new Tracks(10, () => 0);
+  const at = (timeMs: number, x = timeMs / 1000) =>
+    tracks.add("a", undefined, timeMs, { x, y: 2 - 2 * x, z: 5 + 3 * x });
+  const close = (x: number) => ({
+    x: expect.closeTo(x, 9),
+    y: expect.closeTo(-2 * x, 9),
+    z: expect.closeTo(3 * x, 9),
+  });
+  expect([at(0), at(79)]).toEqual([undefined, undefined]);
+  expect(at(80)).toEqual(close(1));
+  // Twice the same time, and one that is late, add nothing.
+  expect([at(80, 99), at(40, 99)]).toEqual([close(1), close(1)]);
+  expect(tracks.nearest()).toEqual({ unlabelled: 5.24 });
+  // After 2 s the first ones are out of the window; after more the track begins again.
+  expect(at(2000)).toEqual(close(1));
+  expect(at(2080, 0)).not.toEqual(close(1));
+  expect(at(4081, 7)).toBeUndefined();
+  const long = new Tracks(10, () => 0);
+  let velocity: unknown;
+  // The first of 17 is far off the line of the others.
+  for (let i = 0; i < 17; i++)
+    velocity = long.add("b", "car", 100 * i, { x: i === 0 ? 50 : i, y: 0, z: 1.23456 });
+  expect(velocity).toEqual({ x: expect.closeTo(10, 9), y: 0, z: expect.closeTo(0, 9) });
+  expect(long.nearest()).toEqual({ car: 1.2346 });
+  long.clear();
+  expect([long.size, long.nearest()]).toEqual([0, {}]);
+});
+
+test("of one label the nearest object counts, until it was not seen for longer than it is kept", () => {
+  let now = 0;
+  const tracks = new Tracks(2, () => now);
+  tracks.add("far", "car", 0, { x: 0, y: 0, z: 9 });
+  tracks.add("near", "car", 0, { x: 0, y: 0, z: 4 });
+  now = 1000;
+  tracks.add("far", "car", 1, { x: 0, y: 0, z: 8 });
+  expect(tracks.nearest()).toEqual({ car: 4 });
+  now = 2000;
+  expect(tracks.nearest()).toEqual({ car: 4 });
+  now = 2001;
+  expect(tracks.nearest()).toEqual({ car: 8 });
+  expect(tracks.size).toBe(1);
+});
+
 test("objects are bounded in number and forgotten", () => {
   let now = 0;
   const tracks = new Tracks(2, () => now);

@@ -144,6 +144,15 @@ test("a broker that answered is not taken for a silent one later", async () => {
   expect(statuses.at(-1)?.connected).toBe(true);
 });
 
+test("the clock of an attempt that was refused at once is stopped", async () => {
+  const [timers, stopped] = [vi.spyOn(globalThis, "setTimeout"), vi.spyOn(globalThis, "clearTimeout")];
+  cleanups.push(() => [timers, stopped].map((spy) => spy.mockRestore()));
+  const { connection } = await setUp((socket) => refuse(socket, 3), { protocolVersion: 4, answerMs: 7777 });
+  await connection.firstAttempt;
+  const clock = timers.mock.results[timers.mock.calls.findIndex(([, ms]) => ms === 7777)]!.value;
+  expect(stopped.mock.calls.flat()).toContain(clock);
+});
+
 test("nothing is tried after the end, and the end is announced", async () => {
   const { attempts, statuses, connection } = await setUp((socket) => refuse(socket, 3), {
     protocolVersion: 4,

@@ -195,6 +195,34 @@ test.each(["none", "zstd"])("the index lists the records of the file, with compr
   const note = { name: "note.txt", mediaType: "text/plain", logTime: 5n, createTime: 5n, dataSize: 5n };
   expect(attachmentIndexes).toMatchObject([note]);
 
+  // By chunk, and by time in each.
+  const whole = await openRecording(file);
+  const order = async (options?: Parameters<typeof whole.messages>[0]) => {
+    const found: [number, bigint][] = [];
+    for await (const { channelId, logTime } of whole.messages(options)) found.push([channelId, logTime]);
+    return found;
+  };
+  const [early, late] = [
+    [
+      [0, 20n],
+      [2, 60n],
+    ],
+    [
+      [1, 30n],
+      [0, 50n],
+      [0, 70n],
+    ],
+  ];
+  expect(await order()).toEqual([...early!, ...late!]);
+  expect(await order({ fromNs: 60n })).toEqual([early![1], late![2]]);
+  expect(await order({ fromNs: 61n })).toEqual([late![2]]);
+  expect(await order({ channels: new Set([1]) })).toEqual([late![0]]);
+  expect([whole.startNs, whole.endNs, whole.chunks, whole.counts]).toEqual([
+    ...[20n, 70n, 2],
+    statistics.channelMessageCounts,
+  ]);
+  await whole.close();
+
   // Cut off within the index, and continued.
   truncateSync(file, statSync(file).size - 30);
   const cut = await openRecording(file);

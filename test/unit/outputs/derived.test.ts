@@ -340,7 +340,16 @@ test("the floor is estimated, kept while it is not seen, and then missing with a
   expect((await documents(floorPair())).floor).toMatchObject({ heightMetres: expect.closeTo(1, 2) });
   engine.close();
   const uncalibratedFrame = { slot: { floor: new Float64Array(0) } } as unknown as ComputedFrame;
-  expect(obstacles.documents(uncalibratedFrame, undefined).floor).toMatchObject({ available: false });
+  const noDepth = "without a calibration there is no depth";
+  const seenFrame = { slot: engine.slots[0] } as unknown as ComputedFrame;
+  for (const [frame, view] of [
+    [uncalibratedFrame, undefined],
+    [uncalibratedFrame, FLOOR_VIEW],
+    [seenFrame, undefined],
+  ] as const) {
+    const nothing = { available: false, reason: noDepth };
+    expect(obstacles.documents(frame, view)).toEqual({ floor: nothing, grid: nothing });
+  }
 });
 
 test("a floor that changes is followed by a quarter a frame", async () => {

@@ -696,7 +696,7 @@ describe("the range that a scene needs", () => {
     const options = optionsFor(width, height, 5, 16);
     const leftMap = Int32Array.from({ length: 2 * width * height }, (_, i) => {
       const [x, y] = [(i >> 1) % width, Math.floor((i >> 1) / width)];
-      return i % 2 === 0 ? 32 * x + y : 32 * y + x + 7;
+      return i % 2 === 0 ? 32 * x + y : 32 * y + 2 * x + 7;
     });
     await needed({ ...options, leftMap, verticalOffset: 1.3, instructionSet: "scalar" });
     const maps = (coordinates: (x: number, y: number) => number[]) =>
@@ -716,7 +716,7 @@ describe("the range that a scene needs", () => {
       threads: 1,
       slots: 2,
       // Between four pixels.
-      leftMap: maps((x, y) => [64 * x + 2 * y + 16, 64 * y + 2 * x + 23]),
+      leftMap: maps((x, y) => [64 * x + 2 * y + 16, 64 * y + 4 * x + 24]),
       rightMap: maps((x, y) => [64 * x + 16, 64 * y + 16]),
       match: { algorithm: "sgm", halfResolution: true, minDisparity: 0, numDisparities: 50, parameters: {} },
       refine: {},

@@ -126,3 +126,23 @@ test("an engine for the scene agrees with the proposal", async () => {
   expect(atRangeEndPercent(engine.slots[0]!, optionsFor(48).match)).toBeLessThan(0.5);
   engine.close();
 });
+
+test("a range is proposed from 0.5 % of the sampled pixels on", async () => {
+  options = optionsFor(24);
+  // One pixel in three is sampled.
+  const frameWith = (atEnd: number) => {
+    const frame = createFrame(3, 1);
+    for (let i = 0; i < atEnd; i++) frame.slot.disparityQ4[3 * i] = 16 * 22;
+    return frame;
+  };
+  for (const [atEnd, proposals] of [
+    [127, 0],
+    [128, 1],
+  ] as const) {
+    now += 1000;
+    watch.frame(frameWith(atEnd));
+    await watch.close();
+    expect(needed).toHaveLength(proposals);
+  }
+  expect(watch.atRangeEndPercent).toBe(0.5);
+});

@@ -213,7 +213,7 @@ test("an error of the queue names it without its password, and the connection is
   const failed = enqueue([pair("a")], { ...options, url }, false);
   await expect(failed).rejects.toMatchObject({
     code: "QUEUE_FAILED",
-    message: expect.stringMatching(/NIGHT: no space$/),
+    message: expect.stringMatching(/host:4222\/NIGHT: no space$/),
   });
   await expect(failed).rejects.not.toMatchObject({ message: expect.stringContaining("secret") });
   expect(server.closed).toBe(1);
@@ -259,11 +259,11 @@ test.each([
   [pair("/a"), /expected paths below the archive, found "\/a"/],
   [{ ...pair("a"), right: "b/../../c.png" }, /expected paths below the archive/],
 ])("a message %j is given up at once", async (body, why) => {
-  const message = send(body);
+  const messages = [send(body), send(body)];
   const { counts } = await workQueue(options);
-  expect(message.answers).toEqual([["term"]]);
-  expect(counts).toEqual({ ...NO_COUNTS, pairs: 1, skipped: { SOURCE_UNREADABLE: 1 } });
-  expect(said).toEqual([expect.stringMatching(why), "progress 1"]);
+  expect(messages.map(({ answers }) => answers)).toEqual([[["term"]], [["term"]]]);
+  expect(counts).toEqual({ ...NO_COUNTS, pairs: 2, skipped: { SOURCE_UNREADABLE: 2 } });
+  expect(said).toEqual([1, 2].flatMap((pairs) => [expect.stringMatching(why), `progress ${pairs}`]));
 });
 
 test("a result whose folder is a file is the fault of the message", async () => {
@@ -330,4 +330,18 @@ test.each([
   ["SOURCE_UNREADABLE", { code: "ENOENT" }, false],
 ] as const)("%s caused by %j may be a fault of this machine: %s", (code, cause, expected) => {
   expect(mayBeThisMachine(new DepthwattError(code, "x", { cause }))).toBe(expected);
+});
+
+test("a message in work is kept from other workers three times in each wait", async () => {
+  const set = vi.spyOn(globalThis, "setInterval");
+  const clear = vi.spyOn(globalThis, "clearInterval");
+  const message = send({ ...pair("a"), left: "none.png" });
+  await workQueue(options);
+  const at = set.mock.calls.findIndex(([, ms]) => ms === 30_500 / 3);
+  const beat = set.mock.results[at]?.value;
+  expect(at).toBeGreaterThanOrEqual(0);
+  (set.mock.calls[at]![0] as () => void)();
+  expect(message.answers).toEqual([["nak", 1000], ["working"]]);
+  expect(clear).toHaveBeenCalledWith(beat);
+  vi.restoreAllMocks();
 });

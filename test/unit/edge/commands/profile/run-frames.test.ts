@@ -4,7 +4,10 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { LendFrame } from "../../../../../edge/commands/profile/added-work.js";
 import { runFrames } from "../../../../../edge/commands/profile/run-frames.js";
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "hrtime"] }));
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "hrtime"] });
+  vi.advanceTimersByTime(12_345);
+});
 afterEach(() => void vi.useRealTimers());
 
 const nowMs = () => Math.round(Number(process.hrtime.bigint()) / 1e6);
@@ -18,7 +21,9 @@ function open(slots: number, milliseconds: (frame: number) => number) {
     submit(slot: number, left: unknown, _: unknown, onDone: (error: Error | null, result: object) => void) {
       const frame = submitted.length;
       submitted.push({ ms: nowMs() - beganMs, slot, image: left });
-      setTimeout(() => onDone(null, { validPixels: frame }), milliseconds(frame));
+      const done = () => onDone(null, { validPixels: frame });
+      if (milliseconds(frame) === 0) queueMicrotask(done);
+      else setTimeout(done, milliseconds(frame));
     },
   };
   return { engine: engine as never, submitted };
@@ -100,4 +105,23 @@ test("an engine that fails ends the run", async () => {
   const run = runFrames(engine as never, PAIRS, "max", 0.1, (...frame) => frames.push(frame));
   expect(await settled(run, 5)).toBe("of the engine");
   expect(frames).toEqual([]);
+});
+
+test("no frame at the moment of the end, and one frame for each tick of an engine that takes no time", async () => {
+  const exact = open(1, () => 25);
+  expect(
+    await settled(
+      runFrames(exact.engine, PAIRS, "max", 0.1, () => {}),
+      100,
+    ),
+  ).toBe("done");
+  expect(exact.submitted.map(({ ms }) => ms)).toEqual([0, 25, 50, 75]);
+  const instant = open(1, () => 0);
+  expect(
+    await settled(
+      runFrames(instant.engine, PAIRS, 4, 0.6, () => {}),
+      750,
+    ),
+  ).toBe("done");
+  expect(instant.submitted.map(({ ms }) => ms)).toEqual([0, 250, 500]);
 });

@@ -119,6 +119,86 @@ describe("values that the engine cannot take", () => {
   });
 });
 
+describe("every parameter of every matcher", () => {
+  type Value = number | string | boolean;
+  const addon = engineAddon();
+  const limits = MATCHER_FACTS.flatMap(({ name, parameters }) =>
+    parameters.map((setting) => [`match.${name}.${setting.key}`, name, setting] as const),
+  );
+  const listed = (words: readonly Value[]) => words.join(", ").replace(/, ([^,]*)$/, " or $1");
+
+  test.each(limits)("%s at its limits and beyond", (name, algorithm, setting) => {
+    const refusal = (value: unknown) => {
+      try {
+        const parameters = { [setting.key]: value };
+        addon.brokenRule({
+          algorithm,
+          halfResolution: false,
+          minDisparity: 0,
+          numDisparities: 64,
+          parameters,
+        } as never);
+        return undefined;
+      } catch (error) {
+        return (error as Error).message;
+      }
+    };
+    const {
+      kind,
+      low = 0,
+      high = 0,
+      step,
+      choices = [],
+      automatic,
+    } = setting as typeof setting & {
+      low?: number;
+      high?: number;
+      step?: number;
+      choices?: readonly Value[];
+      automatic?: boolean;
+    };
+    const range = `${low} to ${high}`;
+    const expected = {
+      whole: `a whole number of ${range}`,
+      fraction: step === undefined ? `a number of ${range}` : `a multiple of ${step} from ${range}`,
+      oneOf: listed(choices),
+      word: listed(choices),
+      flag: "true or false",
+    }[kind];
+    const unit = step ?? 1;
+    const good: Value[] = {
+      whole: [low, high],
+      fraction: [low, high, low + unit],
+      oneOf: [...choices],
+      word: [...choices],
+      flag: [true, false],
+    }[kind];
+    if (automatic) good.push("auto");
+    for (const value of good) expect(refusal(value), `${value}`).toBeUndefined();
+    const bad: [unknown, string][] = [
+      ["none of them", "'none of them'"],
+      ["long ".repeat(10), `'${"long ".repeat(8)}'`],
+      [Number.NaN, "nan"],
+      [1e300, "1e+300"],
+      [-2e9, "-2000000000"],
+    ];
+    if (kind !== "flag") bad.push([true, "true"], [false, "false"]);
+    else bad.push([1, "1"]);
+    if (kind === "whole" || kind === "fraction") {
+      bad.push([low - unit, `${low - unit}`], [high + unit, `${high + unit}`]);
+      if (kind === "whole" || step !== undefined) bad.push([low + unit / 2, `${low + unit / 2}`]);
+    }
+    if (kind === "oneOf") bad.push([Number(choices[0]) + 0.5, `${Number(choices[0]) + 0.5}`], [0, "0"]);
+    if (!good.includes("auto")) bad.push(["auto", "'auto'"]);
+    for (const [value, text] of bad)
+      expect(refusal(value)).toBe(
+        `Expected ${automatic ? "auto or " : ""}${expected} for ${name}, got ${text}.`,
+      );
+    for (const value of [undefined, null, {}])
+      expect(refusal(value)).toBe(`Expected a number, a word or a boolean for ${name}.`);
+  });
+});
+
 describe("match.sgm.search: auto", () => {
   const { chooseSearch } = engineAddon();
   const cases = measuredSearches(packageRoot(), searchResults(packageRoot()));

@@ -150,7 +150,8 @@ describe("every parameter of every matcher", () => {
       step,
       choices = [],
       automatic,
-    } = setting as typeof setting & {
+    } = setting as {
+      kind: "whole" | "fraction" | "oneOf" | "word" | "flag";
       low?: number;
       high?: number;
       step?: number;

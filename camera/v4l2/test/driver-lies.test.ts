@@ -73,6 +73,78 @@ describe("a driver that lies", () => {
     expect(camera.statistics().drops).toEqual({ oversized: 1 });
   });
 
+  // 16 bytes for each of 64 x 48 pixels and 16 MiB.
+  const LARGEST = 16 * 64 * 48 + 2 ** 24;
+  test.each<[string, Partial<FakeCamera>, RegExp]>([
+    ["no rows", { lies: { height: 0 } }, /an image, the driver set a size of 64x0\.$/],
+    ["32769 rows", { lies: { height: 32769 } }, /an image, the driver set a size of 64x32769\.$/],
+    ["32769 columns", { stubbornWidth: 32769 }, /an image, the driver set a size of 32769x48\.$/],
+    ["32768 rows in small buffers", { lies: { height: 32768 } }, /buffers for 64x32768 in rows of 64 bytes/],
+    ["a byte less than its rows", { lies: { bufferBytes: 64 * 47 - 1 } }, /the driver gives 3007 bytes\.$/],
+    ["a byte more than an image", { lies: { imageBytes: LARGEST + 1 } }, /take 16826369 bytes each\.$/],
+    [
+      "more than 2 GB in all",
+      { stubbornWidth: 32768, lies: { imageBytes: 2 ** 29 + 1, height: 4096 } },
+      /536870913 bytes each\.$/,
+    ],
+  ])("of %s: refused", async (_, camera, message) => {
+    fake.plugIn({ path: PATH, ...camera });
+    const memory = camera.lies?.imageBytes === undefined ? "mmap" : "userptr";
+    await expect(open(PATH, { memory, buffers: 4 }, around())).rejects.toMatchObject({
+      code: "DEVICE_UNSUITABLE",
+      message: expect.stringMatching(message),
+    });
+    expect(fake.state(PATH)).toMatchObject({ opens: 0, mappings: 0 });
+  });
+
+  test.each<[string, Partial<FakeCamera>]>([
+    ["all rows without the last one's padding", { lies: { bufferBytes: 64 * 47 } }],
+    ["the largest image", { lies: { imageBytes: LARGEST } }],
+  ])("of %s: accepted", async (_, camera) => {
+    const memory = camera.lies?.imageBytes === undefined ? "mmap" : "userptr";
+    await opened({ memory, buffers: 4 }, camera);
+  });
+
+  test.each(["GREY", "MJPG", "JPEG", "MPEG", "H264", "HEVC", "VP80", "VP90"])(
+    "%s: an image of few bytes is incomplete only where its size is fixed",
+    async (fourcc) => {
+      const formats = [{ fourcc, width: 64, height: 48, ratesHz: [30] }];
+      const camera = await opened({ format: fourcc, decode: "none" }, { formats });
+      const { seen } = looped(camera);
+      await streaming();
+      deliver(counted(1), { bytesUsed: 64 * 47 - 1 });
+      deliver(counted(2), { bytesUsed: 64 * 47 });
+      await until(() => seen.includes(1), "the second");
+      expect(camera.statistics().drops).toEqual(
+        fourcc === "GREY" ? { incomplete: 1 } : expect.not.objectContaining({ incomplete: 1 }),
+      );
+    },
+  );
+
+  test.each([
+    ["EACCES", "DEVICE_PERMISSION"],
+    ["EPERM", "DEVICE_PERMISSION"],
+    ["EBUSY", "DEVICE_BUSY"],
+    ["EINVAL", "DEVICE_UNSUITABLE"],
+    ["ERANGE", "DEVICE_UNSUITABLE"],
+    ["ENOTTY", "DEVICE_UNSUITABLE"],
+    ["EIO", "DEVICE_UNAVAILABLE"],
+  ] as const)("of %s at opening: %s", async (errno, code) => {
+    fake.plugIn({ path: PATH });
+    fake.openError(PATH, constants.errno[errno]);
+    await expect(open(PATH, {}, around())).rejects.toMatchObject({ code });
+  });
+
+  test.each([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])(
+    "of field order %i: only none and any are progressive",
+    async (field) => {
+      fake.plugIn({ path: PATH, field });
+      const opening = open(PATH, {}, around());
+      if (field < 2) await (await opening).close();
+      else await expect(opening).rejects.toThrow(/expected progressive video/);
+    },
+  );
+
   needs("turbojpeg").suite("a driver that lies, Motion JPEG", () => {
     test("of more bytes than its buffer has: the JPEG is counted and not decoded", async () => {
       const formats = [{ fourcc: "MJPG", width: 64, height: 48, ratesHz: [30] }];
@@ -84,6 +156,26 @@ describe("a driver that lies", () => {
       deliver(jpeg);
       await until(() => seen.length === 1, "the honest one");
       expect(camera.statistics().drops).toEqual({ oversized: 1 });
+    });
+
+    test("ten decoded images can be held; the next one has no memory", async () => {
+      const formats = [{ fourcc: "MJPG", width: 64, height: 48, ratesHz: [30] }];
+      const camera = await opened({ format: "MJPEG", decode: "grey" }, { formats });
+      const held: Frame[] = [];
+      camera.start((frame) => held.push(frame));
+      await streaming();
+      const jpeg = await motionJpeg({ width: 64, height: 48, pixel: () => [120, 128, 128] });
+      for (let i = 0; i < 11; i++) {
+        deliver(jpeg);
+        await until(() => fake.state(PATH).queued === 8 && (i === 10 || held.length === i + 1), `image ${i}`);
+      }
+      await until(() => Object.keys(camera.statistics().drops).length > 0, "a drop");
+      expect(held.length).toBe(10);
+      expect(Object.values(camera.statistics().drops)).toEqual([1]);
+      held[3]!.release();
+      deliver(jpeg);
+      await until(() => held.length === 11, "an image in the memory that was released");
+      for (const frame of held) frame.release();
     });
   });
 

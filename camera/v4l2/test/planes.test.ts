@@ -150,6 +150,34 @@ describe("refused", () => {
     });
   });
 
+  // Rows of the chroma planes of an image of 48 rows; 0: unknown to this package.
+  test.each([
+    ["NM12", 2, 24],
+    ["NM21", 2, 24],
+    ["YM12", 3, 24],
+    ["YM21", 3, 24],
+    ["NM16", 2, 48],
+    ["NM61", 2, 48],
+    ["YM16", 3, 48],
+    ["YM61", 3, 48],
+    ["YM24", 3, 48],
+    ["YM42", 3, 48],
+    ["ABCD", 2, 0],
+  ])("%s: %i planes need all of %i rows but the last one's padding", async (fourcc, planes, rows) => {
+    plugIn(fourcc, planes, { lies: { planeBytes: 65536 } });
+    const { camera } = await opened({ format: fourcc });
+    const { strideBytes } = camera.format.planes[1]!;
+    await camera.close();
+    const least = Math.max(strideBytes * (rows - 1), 1);
+    plugIn(fourcc, planes, { lies: { planeBytes: least } });
+    await (await opened({ format: fourcc })).camera.close();
+    if (rows === 0) return;
+    plugIn(fourcc, planes, { lies: { planeBytes: least - 1 } });
+    await expect(
+      open(PATH, { format: fourcc }, { system: fake.system, folders: { sysfs: "/nowhere" } }),
+    ).rejects.toThrow(`in rows of ${strideBytes} bytes, the driver gives ${least - 1} bytes.`);
+  });
+
   test.each([0, 5, 8])("%i memory planes", async (planes) => {
     plugIn(NV12M, planes);
     await refused().toMatchObject({ code: "DEVICE_UNSUITABLE", message: /in 1 to 4 memory planes/ });

@@ -366,6 +366,16 @@ test.each([
   expect(loss.bytes - before).toBe(lost);
 });
 
+test.each([1, 2, 100])("%i bytes of no record cost no chunk behind them", async (count) => {
+  const before = (await read(writeWithRecord(0x0c))).loss.bytes;
+  const bytes = readFileSync(whole);
+  const at = 8 + 9 + Number(bytes.readBigUInt64LE(9));
+  const file = place("stray.mcap");
+  writeFileSync(file, Buffer.concat([bytes.subarray(0, at), Buffer.alloc(count), bytes.subarray(at, -40)]));
+  const { numbers, loss } = await read(file);
+  expect([numbers, loss.bytes - before]).toEqual([all, count]);
+});
+
 test("40 kinds of random damage: it never hangs, never crashes, and never gives a pair that is wrong", async () => {
   const bytes = readFileSync(whole);
   const random = seededRandom(21);

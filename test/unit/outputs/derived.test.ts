@@ -8,6 +8,7 @@ import type { Rig } from "../../../edge/contracts/rig.js";
 import { floorEngineOptions } from "../../../edge/outputs/derived/floor/engine-options.js";
 import { Obstacles } from "../../../edge/outputs/derived/floor/obstacles.js";
 import { packGrid } from "../../../edge/outputs/derived/floor/packed-grid.js";
+import { floorFigures, floorPose, planeOf } from "../../../edge/outputs/derived/floor/plane.js";
 import { nearestIn, nearestScan } from "../../../edge/outputs/derived/nearest.js";
 import { parseZones, polygonSpans } from "../../../edge/outputs/derived/polygon.js";
 import { gridOver, planeFit, TemporalNoise } from "../../../edge/outputs/derived/quality.js";
@@ -350,6 +351,33 @@ test("the floor is estimated, kept while it is not seen, and then missing with a
     const nothing = { available: false, reason: noDepth };
     expect(obstacles.documents(frame, view)).toEqual({ floor: nothing, grid: nothing });
   }
+});
+
+test("a plane of disparities is that of a floor below tilted cameras, whose middle is not that of the image", () => {
+  const view = {
+    ...{ width: 321, height: 241, focalPixels: 200, baselineMetres: 0.12 },
+    ...{ cx: 163.2, cy: 117.8, disparityOffsetPixels: 3 },
+  };
+  const figures = { heightMetres: 1.2, pitchDegrees: 10, rollDegrees: 5 };
+  const { a, b, c } = planeOf(figures, view);
+  const [pitch, roll] = [Math.PI / 18, Math.PI / 36];
+  const down = [Math.sin(roll) * Math.cos(pitch), Math.cos(roll) * Math.cos(pitch), Math.sin(pitch)] as const;
+  for (const [x, y] of [
+    [0, 240],
+    [320, 200],
+    [160, 120],
+  ] as const) {
+    // The ray of the pixel meets the floor at this share of 1 m of depth.
+    const perMetre = (down[0] * (x - 163.2) + down[1] * (y - 117.8)) / 200 + down[2];
+    const disparity = (200 * 0.12 * perMetre) / 1.2 - 3;
+    expect((a * (x - 160) + b * (y - 120) + c) / (16 * 65_536)).toBeCloseTo(disparity, 3);
+  }
+  const found = floorFigures({ a, b, c }, view);
+  for (const [name, value] of Object.entries(figures))
+    expect(found[name as keyof typeof figures], name).toBeCloseTo(value, 3);
+  const pose = floorPose({ a, b, c }, view);
+  expect([pose.heightMetres, pose.baselineMetres]).toEqual([expect.closeTo(1.2, 4), 0.12]);
+  for (const [axis, value] of pose.down.entries()) expect(value).toBeCloseTo(down[axis]!, 5);
 });
 
 test("a floor that changes is followed by a quarter a frame", async () => {

@@ -119,6 +119,11 @@ test("what waits is flushed when it is flushMs old, or 4 MiB large", () => {
   expect(reported.written).toBe(3);
   frame(5 << 20);
   expect(reported.written).toBe(4);
+  // Without a limit of size or time all of it is one file.
+  clock.ms += 3_600_000;
+  frame();
+  recorder.flush();
+  expect(reported).toMatchObject({ written: 5, files: [expect.any(String)] });
 });
 
 /** A disk that remembers, of each file, what was synced: that is what a power cut leaves. */
@@ -197,6 +202,20 @@ test("a full disk: the chunk is counted as lost, the file stays whole, and it co
     ...Array.from({ length: 10 }, (_, i) => i),
     ...Array.from({ length: 10 }, (_, i) => 20 + i),
   ]);
+});
+
+test.each([
+  ["ENOSPC", "diskFull"],
+  ["EDQUOT", "diskFull"],
+  ["EFBIG", "writeFailed"],
+])("frames that a disk refuses with %s are lost as %s", (code, cause) => {
+  const refuse = () => {
+    throw Object.assign(new Error(`${code}: refused`), { code });
+  };
+  const { recorder, frame, reported } = start({}, { ...realDisk, write: refuse });
+  frame();
+  recorder.flush();
+  expect(reported.lost).toEqual({ [cause]: 1 });
 });
 
 test("a disk that has room for documents alone still has its problem", () => {

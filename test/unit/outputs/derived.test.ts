@@ -355,8 +355,13 @@ test("the floor is estimated, kept while it is not seen, and then missing with a
 
 test("a plane of disparities is that of a floor below tilted cameras, whose middle is not that of the image", () => {
   const view = {
-    ...{ width: 321, height: 241, focalPixels: 200, baselineMetres: 0.12 },
-    ...{ cx: 163.2, cy: 117.8, disparityOffsetPixels: 3 },
+    width: 321,
+    height: 241,
+    focalPixels: 200,
+    baselineMetres: 0.12,
+    cx: 163.2,
+    cy: 117.8,
+    disparityOffsetPixels: 3,
   };
   const figures = { heightMetres: 1.2, pitchDegrees: 10, rollDegrees: 5 };
   const { a, b, c } = planeOf(figures, view);

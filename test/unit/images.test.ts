@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { convertIndexedToRgb, decode, encode } from "fast-png";
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { damageWords } from "../../camera/recordings/images/decode.js";
+import { damageWords, pictureFromSamples, sniffImage } from "../../camera/recordings/images/decode.js";
 import {
   checkColourName,
   checkDisparityName,
@@ -141,6 +141,64 @@ describe("PPM", () => {
     expect(() => decodePpm(text("P6 2 1 255\nabc"), "a.ppm")).toThrow(/expected at least 6 bytes/);
     expect(() => decodePpm(text("P3 2 1 9  1 2 3  4 5 10"), "a.ppm")).toThrow(/0 to 9/);
   });
+});
+
+test.each<[string, number[]]>([
+  ["png", [0x89, 0x50, 0x4e, 0x47]],
+  ["jpeg", [0xff, 0xd8, 0xff]],
+  ["pgm", [0x50, 0x32]],
+  ["pgm", [0x50, 0x35]],
+  ["ppm", [0x50, 0x33]],
+  ["ppm", [0x50, 0x36]],
+  ["pfm", [0x50, 0x66]],
+  ["pfm", [0x50, 0x46]],
+])("%s is known by its first bytes %j, all of them", (kind, bytes) => {
+  expect(sniffImage(Uint8Array.from(bytes))).toBe(kind);
+  for (let at = 0; at < bytes.length; at++) {
+    const changed = bytes.map((byte, i) => (i === at ? byte ^ 0x80 : byte));
+    expect(sniffImage(Uint8Array.from(changed))).toBeUndefined();
+  }
+});
+
+test("samples become a picture for the engine: colours without alpha, the upper byte of 16 bits", () => {
+  const picture = (samples: Uint8Array | Uint16Array, channels: number) =>
+    pictureFromSamples({ samples, width: 2, height: 1, channels }, true);
+  const rgb = { data: Uint8Array.of(1, 2, 3, 5, 6, 7), width: 2, height: 1, format: "RGB8" };
+  expect(picture(Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8), 4)).toEqual(rgb);
+  expect(picture(Uint8Array.of(1, 2, 3, 5, 6, 7), 3)).toEqual(rgb);
+  expect(
+    picture(
+      Uint16Array.from([1, 2, 3, 5, 6, 7], (value) => 256 * value + 255),
+      3,
+    ),
+  ).toEqual(rgb);
+  expect(picture(Uint8Array.of(9, 255, 8, 255), 2)).toEqual({
+    data: Uint8Array.of(9, 8),
+    width: 2,
+    height: 1,
+    format: "GREY",
+  });
+});
+
+test("PNG as 8-bit colour: grey becomes three equal values, alpha is left out, 16 bits are refused", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "depthwatt-rgb-"));
+  const file = join(folder, "a.png");
+  const read = (data: Uint8Array | Uint16Array, channels: number, depth: 8 | 16 = 8) => {
+    writeFileSync(file, encode({ data, width: 2, height: 2, channels, depth }));
+    return readRgbImage(file);
+  };
+  try {
+    expect(await read(Uint8Array.of(7, 8, 9, 10), 1)).toEqual({
+      data: Uint8Array.of(7, 7, 7, 8, 8, 8, 9, 9, 9, 10, 10, 10),
+      width: 2,
+      height: 2,
+    });
+    const rgba = Uint8Array.of(1, 2, 3, 255, 4, 5, 6, 255, 7, 8, 9, 255, 10, 11, 12, 255);
+    expect((await read(rgba, 4)).data).toEqual(Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12));
+    await expect(read(new Uint16Array(4), 1, 16)).rejects.toMatchObject({ code: "IMAGE_UNSUPPORTED" });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 describe("pictures for the engine", () => {

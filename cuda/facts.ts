@@ -789,6 +789,17 @@ export const STAGE_FACTS = [
     ],
   },
   {
+    name: "slant",
+    settings: [
+      {
+        key: "refine.slant",
+        kind: "flag",
+        default: false,
+        description: "Fits a plane around each pixel: slanted surfaces have no steps, and fewer errors.",
+      },
+    ],
+  },
+  {
     name: "temporal",
     settings: [
       {

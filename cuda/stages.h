@@ -17,6 +17,7 @@
   STAGE(fill, Fill)                         \
   STAGE(boundary, Boundary)                 \
   STAGE(median, Median)                     \
+  STAGE(slant, Slant)                       \
   STAGE(temporal, Temporal)                 \
   STAGE(upscale, Upscale)                   \
   STAGE(region, Region)                     \

@@ -11,6 +11,7 @@
 #include "../refine/fill/fill_gpu.h"
 #include "../refine/median/median_gpu.h"
 #include "../refine/repair/repair_gpu.h"
+#include "../refine/slant/slant_gpu.h"
 #include "../refine/speckle/speckle_gpu.h"
 #include "../refine/temporal/temporal_gpu.h"
 #include "../refine/threshold/threshold_gpu.h"
@@ -261,6 +262,13 @@ inline void checkRefinement(Random& random, const Case& c, const std::vector<uin
   boundaryReference(greyView, view(disparities).asConst(), view(edged));
   require(gpu::boundary(dGrey.get(), dIn.get(), dOut.get(), c.width, c.height, nullptr), "boundary");
   expectSame(edged, fetched(dOut), c.width, "boundary " + c.name);
+
+  std::vector<int16_t> planes(grey.size());
+  DeviceBuffer<int16_t> dPlanes;
+  require(dPlanes.allocate(grey.size()), "slant");
+  slantReference(greyView, view(disparities).asConst(), view(planes));
+  require(gpu::slant(dGrey.get(), dIn.get(), dPlanes.get(), c.width, c.height, nullptr), "slant");
+  expectSame(planes, fetched(dPlanes), c.width, "slant " + c.name);
 
   // The median after it, then both once more, as with refine.rounds.
   DeviceBuffer<int16_t> dSmoothed, dEdged;

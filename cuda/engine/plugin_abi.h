@@ -10,7 +10,7 @@
 namespace depthwatt {
 
 /// Increase it with every change of this header, backend.h or a header that they include.
-constexpr uint32_t kPluginAbiVersion = 29;
+constexpr uint32_t kPluginAbiVersion = 30;
 
 struct PluginTable {
   uint32_t abiVersion;

@@ -300,6 +300,8 @@ export interface SettingValues {
   "refine.rounds"?: number | undefined;
   /** Removes single wrong disparities by a 3x3 median. (default true) */
   "refine.median"?: boolean | undefined;
+  /** Fits a plane around each pixel: slanted surfaces have no steps, and fewer errors. (default false) */
+  "refine.slant"?: boolean | undefined;
   /** Averages the disparity over the last frames, except where something moves. Turn it on to reduce flicker. Results then depend on earlier frames. (default false) */
   "refine.temporal"?: boolean | undefined;
   /** At half resolution: largest disparity step that doubling interpolates, in pixels of the half-size map. (px, default 3) */

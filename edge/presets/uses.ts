@@ -37,6 +37,7 @@ const QUALITY = {
   ...REFINED,
   "refine.speckleSize": 40,
   "refine.rounds": 2,
+  "refine.slant": true,
 } as const;
 
 export const USE_PRESETS: Readonly<Record<string, Preset>> = {
@@ -56,16 +57,16 @@ export const USE_PRESETS: Readonly<Record<string, Preset>> = {
   },
   quality: {
     summary:
-      "most accurate, about twice the time: 62-bit census, separate right-image match, two refinement passes",
+      "most accurate, about twice the time: 62-bit census, separate right-image match, two refinement passes, local planes",
     source: "measured on the research data (decision 0033)",
     figures: researchFigures(QUALITY_RESULTS, 4.882, 12.529, 8.253, 4.243),
     settings: QUALITY,
   },
   dense: {
-    summary: "a depth for every pixel: fills pixels without a match, two refinement passes",
+    summary: "a depth for every pixel: fills pixels without a match, two refinement passes, local planes",
     source: "measured on the research data (decision 0034)",
     figures: researchFigures(RESULTS, 5.202, 13.712, 8.758, 3.97),
-    settings: { ...BALANCED, "refine.fill": "background", "refine.rounds": 2 },
+    settings: { ...BALANCED, "refine.fill": "background", "refine.rounds": 2, "refine.slant": true },
   },
   robot: {
     summary: "only pixels that are very likely right, nothing filled, averaged over time where nothing moves",

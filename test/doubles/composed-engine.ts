@@ -102,7 +102,7 @@ function refined(images: Images, matched: Matched, options: EngineOptions): Matc
     const range = { thresholdQ4: q4(refine.fillThreshold), lowestQ4, highestQ4: lowestQ4 + 16 * steps };
     stage("fill")({ ...size, method: refine.fill, ...range, grey: images.left, disparityQ4, confidence });
   }
-  for (const name of ["boundary", "median"] as const) {
+  for (const name of ["boundary", "median", "slant"] as const) {
     if (!refine[name]) continue;
     const result = new Int16Array(disparityQ4.length);
     stage(name)({ ...size, grey: images.left, disparityQ4, result });

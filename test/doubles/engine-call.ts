@@ -45,6 +45,7 @@ export function engineOptions(pair: Pair, changes: Partial<EngineOptions> = {}):
       fill: "background",
       fillThreshold: 12,
       boundary: true,
+      slant: false,
       median: true,
     },
     backend: "cpu",

@@ -162,6 +162,7 @@ export const CHANGES: Record<string, Change> = {
   ...one("refine.boundary", false),
   ...one("refine.median", false),
   ...one("refine.rounds", 4),
+  ...one("refine.slant", true),
   ...one("refine.minConfidence", 1),
   ...one("depth.minMetres", 65),
   ...one("rig.orientation", "flip"),

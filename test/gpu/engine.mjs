@@ -131,6 +131,12 @@ const cases = {
     match: cbca(),
     refine: { ...refine, leftRight: false, median: false },
   },
+  "local planes, two rounds": { refine: { ...everything, slant: true, rounds: 2 } },
+  "local planes at half resolution": {
+    match: { ...match, halfResolution: true },
+    refine: { ...everything, slant: true },
+    region,
+  },
   "filtered for noise": { denoise: "on" },
   "averaged over time": { refine: { ...refine, temporal: true } },
   "images averaged over time": { average: true },

@@ -231,6 +231,7 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
       "a region, nothing refined": withMatch({}, { region, refine: { ...base.refine, ...plain } }),
       "confidence and depth limits": withMatch({}, limits),
       "limits, in a region at half resolution": withMatch({ halfResolution: true }, { region, ...limits }),
+      "local planes, in a region": withMatch({}, { region, refine: { ...base.refine, slant: true } }),
       "two rows apart": withMatch({}, { verticalOffset: 2 }),
       "rows apart, in a region at half resolution": withMatch(
         { halfResolution: true },

@@ -11,6 +11,7 @@
 #include "build/generated/vector_code.h"
 #include "cuda/simd/kernels.h"
 #include "cuda/refine/fill/fill.h"
+#include "cuda/refine/slant/slant.h"
 #include "cuda/refine/speckle/speckle.h"
 #include "cuda/output/voxels/voxels.h"
 
@@ -77,6 +78,10 @@ void stages(InstructionSet set, Random& random, int32_t width, int32_t height) {
   boundaryReference(left.in(), q4.in(), expected.view());
   kernelsFor<BoundaryKernels>(set).boundary(left.in(), q4.in(), got.view(), 0, height);
   expectSame("boundary", expected, got);
+
+  slantReference(left.in(), q4.in(), expected.view());
+  kernelsFor<SlantKernels>(set).slant(left.in(), q4.in(), got.view(), 0, height);
+  expectSame("slant", expected, got);
 
   Image<uint32_t> words(width, height), fastWords(width, height);
   gradientCensusReference(left.in(), words.view());

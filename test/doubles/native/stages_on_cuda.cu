@@ -48,6 +48,8 @@
 #include "../../../cuda/refine/median/median_gpu.h"
 #include "../../../cuda/refine/repair/repair.h"
 #include "../../../cuda/refine/repair/repair_gpu.h"
+#include "../../../cuda/refine/slant/slant.h"
+#include "../../../cuda/refine/slant/slant_gpu.h"
 #include "../../../cuda/refine/speckle/speckle.h"
 #include "../../../cuda/refine/speckle/speckle_gpu.h"
 #include "../../../cuda/refine/temporal/temporal.h"
@@ -336,6 +338,13 @@ void boundaryReference(ImageView<const uint8_t> grey, ImageView<const int16_t> d
   OnDevice<uint8_t> image(grey);
   OnDevice<int16_t> from(disparityQ4), to(result);
   require(gpu::boundary(image.get(), from.get(), to.get(), grey.width, grey.height, nullptr), "boundary");
+  to.fetch(result);
+}
+
+void slantReference(ImageView<const uint8_t> grey, ImageView<const int16_t> disparityQ4, ImageView<int16_t> result) {
+  OnDevice<uint8_t> image(grey);
+  OnDevice<int16_t> from(disparityQ4), to(result);
+  require(gpu::slant(image.get(), from.get(), to.get(), grey.width, grey.height, nullptr), "slant");
   to.fetch(result);
 }
 

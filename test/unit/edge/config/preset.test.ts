@@ -131,7 +131,7 @@ test("the pyramids have the peak ratio nearest to the table, and its figures", (
 test.each([
   [
     "amd-epyc-2-cores/2026-11-25-ce2f1d5",
-    ["balanced", "dense"],
+    ["balanced"],
     ["midd_v2", "midd_2005_2006_third", "midd_2014", "kitti2015"],
   ],
   [
@@ -140,8 +140,8 @@ test.each([
     ["midd_v2", "midd_2005_2006_third", "midd_2014", "kitti2015"],
   ],
   [
-    "amd-epyc-2-cores/2026-11-23-777c5a6",
-    ["quality"],
+    "amd-epyc-2-cores/2026-11-28-4826d50",
+    ["quality", "dense"],
     ["midd_v2", "midd_2005_2006_third", "midd_2014", "kitti2015"],
   ],
   ["papers", ["sgm-2016"], ["midd_v2", "midd_2005_2006_third", "midd_2014", "kitti2015"]],

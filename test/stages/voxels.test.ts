@@ -96,6 +96,11 @@ describe.each(forms)("voxels, %s: by hand", (variant) => {
     // 1/16 px is 800 m: cell 160 000 of 5 mm.
     const far = { width: 1, disparityQ4: Int16Array.of(1), sizeMillimetres: 5 };
     expect(rows(listed(variant, far))).toEqual([]);
+    // 1 m ahead, 200 m to one side, down or up: cell 40 000 on one axis alone.
+    for (const aside of [{ cx: -100_000 }, { cx: 100_000 }, { cy: -100_000 }, { cy: 100_000 }]) {
+      const near = { width: 1, disparityQ4: Int16Array.of(800), sizeMillimetres: 5, ...aside };
+      expect(rows(listed(variant, near)), JSON.stringify(aside)).toEqual([]);
+    }
     const moved = { width: 1, disparityQ4: Int16Array.of(-160), disparityOffsetPixels: 60 };
     expect(rows(listed(variant, moved))).toEqual([[0, 0, 10, 0]]);
   });

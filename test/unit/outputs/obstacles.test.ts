@@ -92,6 +92,19 @@ function expectPose(floor: Floor, pose: Pose): void {
   expect(Math.abs(floor.rollDegrees - pose.rollDegrees)).toBeLessThan(0.2);
 }
 
+test("before a frame the grid is unknown, and the scan is empty", () => {
+  const { config } = loadConfig({ environment: {}, set: ["board=none"] });
+  const { view } = new Obstacles(config.outputs.derived);
+  const { cells, ...rest } = view;
+  expect([cells.length, cells.some((cell) => cell !== 0)]).toEqual([view.side ** 2, false]);
+  expect(rest).toEqual({
+    side: expect.any(Number),
+    cellMetres: config.outputs.derived.gridCellMetres,
+    scan: { angleMin: 0, angleMax: 0, angleIncrement: 0, ranges: [] },
+    pose: undefined,
+  });
+});
+
 test.each(POSES)("a bare room: the floor is found, from %j", async (pose) => {
   expectPose((await observe("bare", pose, "auto")).floor, pose);
 });

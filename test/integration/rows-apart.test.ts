@@ -4,7 +4,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { lastJson, runProgram } from "../doubles/program.js";
+import { until } from "../doubles/frames.js";
+import { lastJson, runProgram, startProgram } from "../doubles/program.js";
 import { Random } from "../doubles/stages.js";
 
 const [WIDTH, HEIGHT, DISPARITY] = [240, 120, 9];
@@ -12,7 +13,7 @@ const folder = mkdtempSync(join(tmpdir(), "depthwatt-rows-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Smooth patches: rows are distinguishable. The right camera's image is `rows` lower. */
-function write(name: string, rows: number): string[] {
+function write(name: string, rows: number, frames = 3): string[] {
   const picture = new Random(3).fill(new Uint8Array((WIDTH + 40) * (HEIGHT + 40)), 20, 235);
   const row = WIDTH + 40;
   for (let i = row + 1; i < picture.length; ++i)
@@ -29,7 +30,7 @@ function write(name: string, rows: number): string[] {
   return sides.flatMap(([side, image]) => {
     const at = join(folder, name, side);
     mkdirSync(at, { recursive: true });
-    for (let frame = 0; frame < 3; ++frame)
+    for (let frame = 0; frame < frames; ++frame)
       writeFileSync(
         join(at, `${frame}.pgm`),
         Buffer.concat([Buffer.from(`P5 ${WIDTH} ${HEIGHT} 255\n`), image]),
@@ -51,4 +52,12 @@ test.each([
   const { verticalOffset } = lastJson<{ verticalOffset: { measuredRows: unknown } }>(ran);
   if (times > 0) expect(verticalOffset.measuredRows).toMatchObject({ available: false });
   else expect(verticalOffset.measuredRows).toBeCloseTo(rows, 0);
+});
+
+test("the warning comes with the next metrics, not at the end", async () => {
+  const words = ["run", "--broker", "none", "--rate", "10", "--json", "--set", "match.numDisparities=24"];
+  const running = startProgram([...words, "--set", "board=none", ...write("long", 4, 600)]);
+  await until("the warning", () => running.stderr().includes(WARNING), 30_000);
+  running.child.kill("SIGINT");
+  expect(lastJson<{ frames: number }>(await running.ended).frames).toBeLessThan(600);
 });

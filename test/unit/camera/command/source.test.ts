@@ -341,6 +341,21 @@ describe("live commands", () => {
     ]);
   });
 
+  test("stop resolves when the last held pair is released", async () => {
+    const { source, seen } = await play({ ...LIVE, shell: true, sideBySide: endless("held") }, false);
+    await until("two pairs", () => seen.held.length >= 2);
+    let isStopped = false;
+    const stopping = source.stop().then(() => {
+      isStopped = true;
+    });
+    const gives = seen.held.splice(0);
+    for (const give of gives.slice(0, -1)) give();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isStopped).toBe(false);
+    gives.at(-1)!();
+    await stopping;
+  });
+
   test("stop ends the whole group, also who does not listen", async () => {
     const pids = join(mkdtempSync(join(folder, "pids-")), "pids");
     const deaf = `(trap '' TERM HUP; echo $$ >> ${pids}; sh -c 'trap "" TERM; echo $$ >> ${pids}; while :; do sleep 1; done') & `;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type CommandSettings, openCommandSource, type PairSource } from "../../../../camera/index.js";
 import { DepthwattError } from "../../../../core/index.js";
-import { until } from "../../../doubles/frames.js";
+import { sleep, until } from "../../../doubles/frames.js";
 
 const WIDTH = 32;
 const HEIGHT = 16;
@@ -348,9 +348,11 @@ describe("live commands", () => {
     const stopping = source.stop().then(() => {
       isStopped = true;
     });
+    // Usually the programs have ended by then, and only the pairs are waited for.
+    await sleep(200);
     const gives = seen.held.splice(0);
     for (const give of gives.slice(0, -1)) give();
-    await new Promise((resolve) => setImmediate(resolve));
+    await sleep(20);
     expect(isStopped).toBe(false);
     gives.at(-1)!();
     await stopping;

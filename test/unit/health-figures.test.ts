@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which angles count as a rotation of the rig: from sums whose solution is worked out by hand.
+import { expect, test } from "vitest";
+import { ALIGNMENT_TERMS, type AlignmentLook, type AlignmentTerm } from "../../camera/index.js";
+import { joined } from "../../edge/rig/health/figures.js";
+
+const VIEW = { width: 640, height: 480, focalPixels: 500, cx: 319.5, cy: 239.5 };
+const DEGREES = 180 / Math.PI;
+
+/**
+ * A look whose terms do not depend on each other: the angle of each is target / weight, and its variance that of a twentieth of a row
+ * / weight, with 0.005 degrees of shared error.
+ */
+function look(degrees: Partial<Record<AlignmentTerm, number>>, weight = 1e4): AlignmentLook {
+  const [products, targets]: number[][] = [[], []];
+  for (const [i, term] of ALIGNMENT_TERMS.entries()) {
+    for (let j = i; j < ALIGNMENT_TERMS.length; j++) products!.push(i === j ? weight : 0);
+    targets!.push(((degrees[term] ?? 0) / DEGREES) * weight);
+  }
+  const rows = { meanRows: 0, p95Rows: 0, medianDisparity: 20, smallestDisparity: 5 };
+  const corners = { cpuMs: 1, leftCorners: 90, rightCorners: 90, features: 80, kept: 80 };
+  const picture = { leftSharpness: 1, rightSharpness: 1, leftContrast: 50, rightContrast: 50 };
+  return {
+    ...rows,
+    ...corners,
+    ...picture,
+    weight: 80,
+    squares: 0,
+    products: products!,
+    targets: targets!,
+  } as unknown as AlignmentLook;
+}
+
+const figuresOf = (one: AlignmentLook, calibrated = true) => joined([one], VIEW, calibrated)!.figures;
+
+test("an angle counts from two standard deviations on", () => {
+  const { deviationDegrees, rotationDegrees } = figuresOf(look({ roll: 0.012 }));
+  expect(deviationDegrees.roll).toBeCloseTo(0.005, 3);
+  expect(rotationDegrees).toEqual({ total: 0.012, pitch: 0, yaw: 0, roll: 0.012 });
+  expect(figuresOf(look({ roll: 0.009 })).rotationDegrees).toMatchObject({ total: 0, roll: 0.009 });
+});
+
+test("the total is that of the angles that count", () => {
+  const { rotationDegrees } = figuresOf(look({ pitch: -0.3, yaw: 0.4, roll: 0.009 }));
+  expect(rotationDegrees).toEqual({ total: 0.5, pitch: -0.3, yaw: 0.4, roll: 0.009 });
+});
+
+test("without a calibration only the roll is known", () => {
+  const { rotationDegrees, focalPixels } = figuresOf(look({ pitch: -0.3, roll: 0.2 }), false);
+  expect(rotationDegrees).toEqual({
+    total: 0.2,
+    pitch: { available: false, reason: "needs a calibration: the focal length is not known" },
+    yaw: { available: false, reason: "needs a calibration: the focal length is not known" },
+    roll: 0.2,
+  });
+  expect(focalPixels).toMatchObject({ available: false });
+});
+
+test("an angle that is less sure than 0.04 degrees is not reported and does not count", () => {
+  // 0.05 / 500 rad / sqrt(0.01) is 0.0573 degrees; with the shared 0.005 it is 0.0575.
+  const { rotationDegrees, deviationDegrees } = figuresOf(look({ pitch: 3, roll: 3 }, 0.01));
+  expect(deviationDegrees.pitch).toBeCloseTo(0.0575, 4);
+  expect(rotationDegrees).toMatchObject({
+    total: 0,
+    pitch: { available: false, reason: "too few features: the standard deviation is 0.06 degrees" },
+  });
+});
+
+test("a difference of the scale is that of the focal lengths", () => {
+  const { scalePercent, focalPixels } = figuresOf(look({ scale: 0.004 * DEGREES }));
+  expect([scalePercent, focalPixels]).toEqual([0.4, 2]);
+});

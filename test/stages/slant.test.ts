@@ -41,6 +41,13 @@ describe.each(forms)("local planes, %s: by hand", (variant) => {
     expect(ofTaps(variant, [0, 9])).toEqual([2, 8]);
   });
 
+  test("a plane does not go beyond the disparities around the pixel", () => {
+    // i = 0, 1, 2: n = Sx = 3, Sxx = 5, Sd = 8, Sdx = 16: A = 57, C = 9, P = 8 (48 - 24) = 192, det = 513,
+    // v = (8 * 513 - 3 * 192 * 9) / (3 * 513) = -0.70, and 0 is the smallest.
+    expect(ofTaps(variant, [0, 0, 8])[0]).toBe(0);
+    expect(ofTaps(variant, [8, 8, 0])[0]).toBe(8);
+  });
+
   test("steps beyond 20/16 px and grey differences beyond 12 levels do not count", () => {
     expect(ofTaps(variant, [0, 20])).toEqual([3, 17]);
     expect(ofTaps(variant, [0, 21])).toEqual([0, 21]);
@@ -98,6 +105,20 @@ describe.each(forms)("local planes, %s: properties", (variant) => {
     const error = (of: Int16Array) =>
       Math.max(...inner(image((x, y) => Math.abs(of[y * width + x]! - plane(x)))));
     expect([error(stairs), error(slant(variant, width, height, grey, stairs))]).toEqual([8, 2]);
+  });
+
+  test("the result stays between the smallest and the largest disparity", () => {
+    const random = new Random();
+    const rough = random.fill(
+      image(() => 0),
+      0,
+      15,
+    );
+    const result = slant(variant, width, height, grey, rough);
+    expect([Math.min(...result), Math.max(...result)], `seed ${random.seed}`).toEqual([
+      expect.toSatisfy((least: number) => least >= 0),
+      expect.toSatisfy((most: number) => most <= 15),
+    ]);
   });
 
   test("a straight edge stays, and adding to all disparities adds to the result", () => {

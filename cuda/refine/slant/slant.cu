@@ -23,6 +23,7 @@ __global__ void __launch_bounds__(256)
     return;
   }
   int n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0, syy = 0, sd = 0, sdx = 0, sdy = 0;
+  int lowest = 0, highest = 0;
 #pragma unroll
   for (int j = -kSlantTaps; j <= kSlantTaps; ++j) {
     const int row = y + kSlantSpacing * j;
@@ -40,6 +41,8 @@ __global__ void __launch_bounds__(256)
       sxx += i * i;
       rowD += delta;
       sdx += i * delta;
+      lowest = min(lowest, delta);
+      highest = max(highest, delta);
     }
     n += rowN;
     sx += rowX;
@@ -57,9 +60,7 @@ __global__ void __launch_bounds__(256)
   const float det = a * c - b * b;
   const float tilt = static_cast<float>(sx) * (p * c - q * b) + static_cast<float>(sy) * (q * a - p * b);
   const float v = (static_cast<float>(sd) * det - tilt) / (static_cast<float>(n) * det);
-  constexpr float kLargest = kSlantStepQ4;
-  const float bounded = v < -kLargest ? -kLargest : v > kLargest ? kLargest : v;
-  result[index] = static_cast<int16_t>(centre + static_cast<int>(floorf(bounded + 0.5f)));
+  result[index] = static_cast<int16_t>(centre + min(max(static_cast<int>(floorf(v + 0.5f)), lowest), highest));
 }
 
 }  // namespace

@@ -7,10 +7,10 @@
 //   A = 8 (n Sxx - Sx^2) + n^2,  C = 8 (n Syy - Sy^2) + n^2,  B = 8 (n Sxy - Sx Sy)
 //   P = 8 (n Sdx - Sx Sd),  Q = 8 (n Sdy - Sy Sd)
 //   det = A C - B B,  v = (Sd det - (Sx (P C - Q B) + Sy (Q A - P B))) / (n det)
-//   out     D(x, y) + floor(min(max(v, -kSlantStepQ4), kSlantStepQ4) + 1/2); an invalid centre stays invalid
+//   out     D(x, y) + min(max(floor(v + 1/2), smallest delta), largest delta); an invalid centre stays invalid
 // v is the value at the pixel of the plane with the smallest squared error, with its slopes drawn towards 0 by n^2 in A and C, so
 // that few taps, or taps on a line, give a plane too. Up to P and Q all numbers are integers below 2^24. From det on they are float32,
-// rounded after every operation, in the order that the brackets show.
+// rounded after every operation, in the order that the brackets show. No result lies outside the disparities of its taps.
 // in   grey [height][width] uint8, disparityQ4 [height][width] int16
 // out  result [height][width] int16, another image
 // edge taps outside the image do not count.   ties: none.   same bits on every backend.

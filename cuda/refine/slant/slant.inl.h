@@ -40,10 +40,15 @@ struct SlantMargin {
   }
 };
 
-/// The sums of slant.h for kLanesI16 pixels.
+/// Added to a plane's value to make it positive. The slopes are at most 8 * 2 * kSlantStepQ4 * sqrt(2), because their matrix has no
+/// eigenvalue below n^2; so the value is less than 1300 from the centre.
+constexpr int16_t kSlantOffset = 2048;
+
+/// The sums of slant.h for kLanesI16 pixels, and the smallest and largest delta.
 struct SlantSums {
   enum Sum { kN, kX, kY, kXX, kXY, kYY, kD, kDX, kDY, kSums };
   alignas(64) int16_t of[kSums][kLanesI16];
+  I16 lowest, highest;
 
   void add(const SlantWindow& window, int32_t x) {
     const I16 zero = splatI16(0), invalid = splatI16(kInvalidDisparity), step = splatI16(kSlantStepQ4),
@@ -51,6 +56,7 @@ struct SlantSums {
     const I16 centre = loadI16(window.disparity[kSlantTaps] + x), own = loadBytesAsI16(window.grey[kSlantTaps] + x);
     I16 sums[kSums];
     for (I16& sum : sums) sum = zero;
+    lowest = highest = zero;
     for (int32_t j = window.firstRow; j < window.endRow; ++j) {
       // By column: whether the tap counts, as 0 or 1, and its difference.
       I16 ones[kSlantSide], deltas[kSlantSide];
@@ -71,6 +77,10 @@ struct SlantSums {
       };
       const I16 outer = addI16(ones[0], ones[4]), twice = addI16(outer, outer);
       const I16 n = total(ones), sx = first(ones), sd = total(deltas);
+      const auto least = [](const I16* v) { return minI16(minI16(minI16(v[0], v[4]), minI16(v[1], v[3])), v[2]); };
+      const auto most = [](const I16* v) { return maxI16(maxI16(maxI16(v[0], v[4]), maxI16(v[1], v[3])), v[2]); };
+      lowest = minI16(lowest, least(deltas));
+      highest = maxI16(highest, most(deltas));
       sums[kN] = addI16(sums[kN], n);
       sums[kX] = addI16(sums[kX], sx);
       sums[kXX] = addI16(sums[kXX], addI16(addI16(twice, twice), addI16(ones[1], ones[3])));
@@ -87,7 +97,7 @@ struct SlantSums {
     for (int32_t k = 0; k < kSums; ++k) storeI16(of[k], sums[k]);
   }
 
-  /// Returns the planes of kLanesF32 pixels, within the step, plus the step and a half.
+  /// Returns the values of the planes of kLanesF32 pixels, rounded, plus kSlantOffset.
   F32 planes(int32_t at) const {
     const auto load = [&](Sum sum) { return loadI16AsF32(of[sum] + at); };
     const F32 n = load(kN), sx = load(kX), sy = load(kY), sd = load(kD), eight = splatF32(8);
@@ -100,11 +110,8 @@ struct SlantSums {
     const F32 det = subF32(mulF32(a, c), mulF32(b, b));
     const F32 tilt =
         addF32(mulF32(sx, subF32(mulF32(p, c), mulF32(q, b))), mulF32(sy, subF32(mulF32(q, a), mulF32(p, b))));
-    F32 v = divF32(subF32(mulF32(sd, det), tilt), mulF32(n, det));
-    const F32 largest = splatF32(kSlantStepQ4), least = splatF32(-kSlantStepQ4);
-    v = selectF32(lessF32(v, least), least, v);
-    v = selectF32(lessF32(largest, v), largest, v);
-    return addF32(floorF32(addF32(v, splatF32(0.5f))), largest);
+    const F32 v = divF32(subF32(mulF32(sd, det), tilt), mulF32(n, det));
+    return addF32(floorF32(addF32(v, splatF32(0.5f))), splatF32(kSlantOffset));
   }
 };
 
@@ -117,8 +124,8 @@ inline void slantVector(const SlantWindow& window, int32_t x, int16_t* out) {
   for (int32_t at = 0; at < kLanesI16; at += kLanesF32) {
     storeTruncatedU16(reinterpret_cast<uint16_t*>(planes) + at, sums.planes(at));
   }
-  const I16 moved = addI16(centre, subI16(loadI16(planes), splatI16(kSlantStepQ4)));
-  storeI16(out, selectI16(hole, invalid, moved));
+  const I16 plane = minI16(maxI16(subI16(loadI16(planes), splatI16(kSlantOffset)), sums.lowest), sums.highest);
+  storeI16(out, selectI16(hole, invalid, addI16(centre, plane)));
 }
 
 inline void slantRows(ImageView<const uint8_t> grey, ImageView<const int16_t> disparityQ4, ImageView<int16_t> result,

@@ -72,7 +72,7 @@ function expectGridBodies(grids: Map<string, unknown>, bodies: Map<string, Buffe
     const sameFrame = (topic: string) =>
       bodies.get(topic)!.find((other) => readRosHeader(other).stampNs === grid.stampNs);
     const [scanBody, cloudBody] = [sameFrame("ros/grid_scan"), sameFrame("ros/obstacles")];
-    // Those of the last frame may still be on their way.
+    // The bodies of the last frame may still be on their way.
     if (stamp === undefined || scanBody === undefined || cloudBody === undefined) continue;
     compared++;
     expect(grid).toMatchObject({ frameId: "stereo_floor", width: 100, height: 100 });

@@ -116,8 +116,8 @@ describe.each(forms)("local planes, %s: properties", (variant) => {
     );
     const result = slant(variant, width, height, grey, rough);
     expect([Math.min(...result), Math.max(...result)], `seed ${random.seed}`).toEqual([
-      expect.toSatisfy((least: number) => least >= 0),
-      expect.toSatisfy((most: number) => most <= 15),
+      expect.toSatisfy((value: number) => value >= 0),
+      expect.toSatisfy((value: number) => value <= 15),
     ]);
   });
 

@@ -77,10 +77,10 @@ struct SlantSums {
       };
       const I16 outer = addI16(ones[0], ones[4]), twice = addI16(outer, outer);
       const I16 n = total(ones), sx = first(ones), sd = total(deltas);
-      const auto least = [](const I16* v) { return minI16(minI16(minI16(v[0], v[4]), minI16(v[1], v[3])), v[2]); };
-      const auto most = [](const I16* v) { return maxI16(maxI16(maxI16(v[0], v[4]), maxI16(v[1], v[3])), v[2]); };
-      lowest = minI16(lowest, least(deltas));
-      highest = maxI16(highest, most(deltas));
+      const auto smallest = [](const I16* v) { return minI16(minI16(minI16(v[0], v[4]), minI16(v[1], v[3])), v[2]); };
+      const auto largest = [](const I16* v) { return maxI16(maxI16(maxI16(v[0], v[4]), maxI16(v[1], v[3])), v[2]); };
+      lowest = minI16(lowest, smallest(deltas));
+      highest = maxI16(highest, largest(deltas));
       sums[kN] = addI16(sums[kN], n);
       sums[kX] = addI16(sums[kX], sx);
       sums[kXX] = addI16(sums[kXX], addI16(addI16(twice, twice), addI16(ones[1], ones[3])));

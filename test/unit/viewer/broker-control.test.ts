@@ -10,7 +10,7 @@ afterEach(() => {
   for (const cleanup of cleanups.splice(0)) cleanup();
 });
 
-/** A broker that takes connections, and closes them only when it is told to. */
+/** A broker that takes connections, and answers nothing. */
 async function startSilentBroker() {
   const sockets: Socket[] = [];
   const server = createServer((socket) => {

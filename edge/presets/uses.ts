@@ -5,10 +5,10 @@ import type { Preset } from "./preset.js";
 import { REFINED } from "./refinement.js";
 import { researchFigures } from "./research-figures.js";
 
-const KEPT_RESULTS = "bench/results/amd-epyc-2-cores/2026-11-28-4826d50-kept-at-density.json";
+const KEPT_RESULTS = "bench/results/intel-xeon-2-cores/2026-11-28-440bb08-kept-at-density.json";
 const FAST_RESULTS = "bench/results/intel-xeon-2-cores/2026-11-26-9325be7-presets.json";
 const RESULTS = "bench/results/amd-epyc-2-cores/2026-11-25-ce2f1d5-presets.json";
-const SLANT_RESULTS = "bench/results/amd-epyc-2-cores/2026-11-28-4826d50-presets.json";
+const SLANT_RESULTS = "bench/results/intel-xeon-2-cores/2026-11-28-440bb08-presets.json";
 
 const BALANCED = {
   "match.algorithm": "sgm",
@@ -59,13 +59,13 @@ export const USE_PRESETS: Readonly<Record<string, Preset>> = {
     summary:
       "most accurate, about twice the time: 62-bit census, separate right-image match, two refinement passes, local planes",
     source: "measured on the research data (decision 0033)",
-    figures: researchFigures(SLANT_RESULTS, 4.659, 12.377, 8.1, 4.174),
+    figures: researchFigures(SLANT_RESULTS, 4.656, 12.377, 8.1, 4.173),
     settings: QUALITY,
   },
   dense: {
     summary: "a depth for every pixel: fills pixels without a match, two refinement passes, local planes",
     source: "measured on the research data (decision 0034)",
-    figures: researchFigures(SLANT_RESULTS, 5.121, 13.606, 8.637, 3.911),
+    figures: researchFigures(SLANT_RESULTS, 5.121, 13.606, 8.637, 3.91),
     settings: { ...BALANCED, "refine.fill": "background", "refine.rounds": 2, "refine.slant": true },
   },
   robot: {

@@ -140,7 +140,7 @@ test.each([
     ["midd_v2", "midd_2005_2006_third", "midd_2014", "kitti2015"],
   ],
   [
-    "amd-epyc-2-cores/2026-11-28-4826d50",
+    "intel-xeon-2-cores/2026-11-28-440bb08",
     ["quality", "dense"],
     ["midd_v2", "midd_2005_2006_third", "midd_2014", "kitti2015"],
   ],

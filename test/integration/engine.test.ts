@@ -176,7 +176,7 @@ describe("parameters", () => {
         return error;
       }
     };
-    for (const value of [low - 1, high + 1])
+    for (const value of [low - 1, high + 1, low + 0.5, 1e12, Number.NaN, Number.POSITIVE_INFINITY])
       expect(refusal(value)).toMatchObject({
         code: "ENGINE_PARAMETER",
         message: `Expected a whole number from ${low} to ${high} for ${name}, got ${value}.`,
@@ -192,6 +192,9 @@ describe("parameters", () => {
     [{ rightStrideBytes: pair.width - 1 }, "holds 203 pixels for the right image, got 202 bytes."],
     [{ width: 16385, inputWidth: 16385 }, "captured images of 1 to 16384 pixels a side, got 16385x77."],
     [{ height: 16385 }, "rectified images of 1 to 16384 pixels a side, got 203x16385."],
+    [{ width: 1e9, inputWidth: 1e9 }, "captured images of 1 to 16384 pixels a side, got 1000000000x77."],
+    [{ width: 202.5 }, "Expected a whole number from -1073741824 to 1073741824 for width, got 202.5."],
+    [{ height: -5 }, "rectified images of 1 to 16384 pixels a side, got 203x-5."],
     [{ height: 76 }, "results of the captured size 203x77 without maps, got 203x76."],
     [{ encodeDepth: "png" }, "Expected rvl or raw for encoding, got 'png'."],
     [{ backend: "gpu" }, "Expected auto, cpu or cuda for backend, got 'gpu'."],

@@ -38,8 +38,17 @@ function coded(error: unknown): Error {
   return code === undefined ? error : new DepthwattError(code as ErrorCode, error.message, { cause: error });
 }
 
+const MAX_SLOTS = 16;
+const MAX_SIDE = 16_384;
+
+/** Elements of an image or a grid; 0 for sides that the session refuses. */
+const area = (...sides: number[]) =>
+  sides.every((side) => Number.isInteger(side) && side > 0 && side <= MAX_SIDE)
+    ? sides.reduce((a, b) => a * b)
+    : 0;
+
 function allocateSlot(options: EngineOptions, encodedBytes: (encoding: "rvl" | "raw") => number): SlotMemory {
-  const pixels = options.width * options.height;
+  const pixels = area(options.width, options.height);
   const memory = (bytes: number) => {
     const buffer = allocate(ENCODED_HEADROOM_BYTES + bytes, "the results of a frame");
     // Native threads write into it: sent to a worker, it would be written to, or freed, under somebody else's hands.
@@ -63,13 +72,13 @@ function allocateSlot(options: EngineOptions, encodedBytes: (encoding: "rvl" | "
     ),
     registeredImage: memory(registeredImageBytes(options.registration)),
     floor: memory(options.floor === undefined ? 0 : 8 * FLOOR_NUMBERS),
-    grid: memory(options.grid === undefined ? 0 : options.grid.aheadCells * options.grid.leftCells),
+    grid: memory(options.grid === undefined ? 0 : area(options.grid.aheadCells, options.grid.leftCells)),
     voxels: memory(options.voxels === undefined ? 0 : VOXEL_BYTES * (pixels + 1)),
     points: memory(options.points === undefined ? 0 : pixels * pointBytes(options.points)),
   };
 }
 
-const registeredPixels = ({ width, height }: RegistrationParameters) => width * height;
+const registeredPixels = ({ width, height }: RegistrationParameters) => area(width, height);
 
 function registeredImageBytes(registration: RegistrationParameters | undefined): number {
   if (registration?.image === undefined) return 0;
@@ -159,8 +168,12 @@ class SessionEngine implements NativeEngine {
   constructor(options: EngineOptions, opened?: OpenedEngine, whyCpu?: string) {
     this.#whyCpu = whyCpu;
     const native = engineAddon();
-    const memory = Array.from({ length: options.slots }, () =>
-      allocateSlot(options, (encoding) => native.encodedBound(encoding, options.width, options.height)),
+    const { width, height, slots } = options;
+    // What is beyond its limits gets no memory: the session refuses it by name.
+    const encodedBytes = (encoding: "rvl" | "raw") =>
+      area(width, height) === 0 ? 0 : native.encodedBound(encoding, width, height);
+    const memory = Array.from({ length: slots <= MAX_SLOTS ? slots : 0 }, () =>
+      allocateSlot(options, encodedBytes),
     );
     this.slots = memory.map(createViews);
     this.#waiting = memory.map(() => undefined);

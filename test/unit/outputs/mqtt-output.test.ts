@@ -94,14 +94,15 @@ test("without a calibration disparity takes the place of depth, and changes take
   });
   expect(output.streams).toEqual(["disparity", "confidence"]);
   const first = lend(1);
-  await until("it left", () => first.released === 1);
+  const arrived = () => [messages("confidence").length, messages("disparity").length].join();
+  await until("both streams", () => first.released === 1 && arrived() === "1,1");
   const { header, body } = parseFrame(messages("disparity")[0]!);
   expect([...decodeBody(header, body)]).toEqual(Array(PIXELS).fill(17));
   output.configure({ ...settings, confidence: { ...settings.confidence, enabled: false } }, picture as never);
   expect(output.streams).toEqual(["disparity"]);
   const second = lend(2);
-  await until("it left", () => second.released === 1);
-  expect([messages("confidence").length, messages("disparity").length]).toEqual([1, 2]);
+  await until("the disparity", () => second.released === 1 && messages("disparity").length === 2);
+  expect(arrived()).toBe("1,2");
 });
 
 test("a lease is given back at once where no stream is on", async () => {

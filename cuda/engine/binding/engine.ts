@@ -169,7 +169,7 @@ class SessionEngine implements NativeEngine {
     this.#whyCpu = whyCpu;
     const native = engineAddon();
     const { width, height, slots } = options;
-    // What is beyond its limits gets no memory: the session refuses it by name.
+    // A size beyond its limits gets no memory: the session refuses it by name.
     const encodedBytes = (encoding: "rvl" | "raw") =>
       area(width, height) === 0 ? 0 : native.encodedBound(encoding, width, height);
     const memory = Array.from({ length: slots <= MAX_SLOTS ? slots : 0 }, () =>

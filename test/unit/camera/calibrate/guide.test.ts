@@ -46,6 +46,71 @@ test("a board that moves is not taken; one that is held still is, once", () => {
   expect(guide.look(seen(poseAt(0.8, 0.2)), 2800).verdict).toBe("taken");
 });
 
+/** The pair with its corners moved to the right in both images. */
+function shifted(pair: SeenPair, pixels: number): SeenPair {
+  const moved = (side: "left" | "right") => ({
+    ...pair[side],
+    points: pair[side].points.map((value, at) => (at % 2 === 0 ? value + pixels : value)),
+  });
+  return { ...pair, left: moved("left"), right: moved("right") };
+}
+
+test.each([
+  // 0.015 diagonals of 800 pixels are 12 pixels a second.
+  ["still", 1.19, 100, "taken"],
+  ["moving", 1.21, 100, "moving"],
+  ["still, seen again after 1.5 s", 17.9, 1500, "taken"],
+  ["unknown, after more than 1.5 s", 0, 1501, "moving"],
+  ["unknown, at the same time", 0, 0, "moving"],
+])("a board is %s: %f pixels in %i ms", (_, pixels, ms, verdict) => {
+  const guide = new CaptureGuide(board, imageSize);
+  const pair = seen(poseAt(0.8), "look", 0);
+  guide.look(pair, 1000);
+  expect(guide.look(shifted(pair, pixels), 1000 + ms).verdict).toBe(verdict);
+});
+
+test("one camera that shakes is enough to wait", () => {
+  const guide = new CaptureGuide(board, imageSize);
+  const pair = seen(poseAt(0.8), "look", 0);
+  guide.look(pair, 0);
+  expect(guide.look({ ...pair, right: shifted(pair, 1.5).right }, 100).verdict).toBe("moving");
+});
+
+test.each([
+  [31.9, "known"],
+  [32.1, "taken"],
+])("a pose that is %f pixels from a taken one: 0.04 diagonals are 32", (pixels, verdict) => {
+  const guide = new CaptureGuide(board, imageSize);
+  const pair = seen(poseAt(0.8), "look", 0);
+  for (const ms of [0, 100]) guide.look(pair, ms);
+  guide.look(shifted(pair, pixels), 200);
+  expect(guide.look(shifted(pair, pixels), 300).verdict).toBe(verdict);
+});
+
+test("a blur is judged by the taken pairs: half as much again, or half a pixel more", () => {
+  const of = (pair: SeenPair, blur: number) => ({
+    ...pair,
+    left: { ...pair.left, blurAlongRows: blur, blurAlongColumns: blur },
+  });
+  for (const [usual, accepted, refused] of [
+    [0.6, 1.09, 1.11],
+    [2, 2.99, 3.01],
+  ] as const) {
+    const guide = new CaptureGuide(board, imageSize);
+    const pair = seen(poseAt(0.8), "look", 0);
+    for (const ms of [0, 100]) guide.look(of(pair, usual), ms);
+    expect(guide.pairs).toHaveLength(1);
+    expect(guide.look(of(pair, accepted), 200).verdict).toBe("known");
+    expect(guide.look(of(pair, refused), 300).verdict).toBe("blurred");
+  }
+  // Before the first one, 2.5 pixels of an image of up to 640 columns, more of a wider one.
+  const wide = new CaptureGuide(board, { width: 1280, height: 960 });
+  const first = new CaptureGuide(board, imageSize);
+  const pair = seen(poseAt(0.8), "look", 0);
+  expect([2.49, 2.51].map((blur) => first.look(of(pair, blur), 0).verdict)).toEqual(["moving", "blurred"]);
+  expect([4.99, 5.01].map((blur) => wide.look(of(pair, blur), 0).verdict)).toEqual(["moving", "blurred"]);
+});
+
 test("a board that one camera does not see is asked for", () => {
   const guide = new CaptureGuide(board, imageSize);
   const half = seen(poseAt(0.8));

@@ -8,6 +8,7 @@ import { afterAll, expect, test } from "vitest";
 import { encodePng, readEnginePicture } from "../../../camera/index.js";
 import { toPly } from "../../../edge/commands/convert/ply.js";
 import { toFolders } from "../../../edge/commands/convert/to-folders.js";
+import { decodeDepth } from "../../../edge/mcap/images.js";
 import { openRecording } from "../../../edge/mcap/recording.js";
 import { openMcapSource } from "../../../edge/sources/mcap/source.js";
 import {
@@ -40,6 +41,23 @@ function pairs(
     }),
   ).flat();
 }
+
+test("depth is 16 bits a pixel under either of its names, in rows of any length", () => {
+  const depth = (encoding: string, strideBytes = 6) =>
+    decodeDepth(
+      "Image",
+      imageMessage({ width: 3, height: 2, stampNs: 7n, encoding, strideBytes, value: 2 }),
+      "/d",
+    );
+  for (const encoding of ["16UC1", "mono16"])
+    expect(depth(encoding, 9)).toEqual({
+      ...{ stampNs: 7n, frameId: "side", width: 3, height: 2 },
+      millimetres: new Uint16Array(6).fill(0x0202),
+    });
+  for (const encoding of ["mono8", "32FC1"])
+    expect(() => depth(encoding)).toThrow(`/d: expected 16UC1, found "${encoding}"`);
+  expect(() => depth("16UC1", 5)).toThrow("a step of 5 bytes for rows of 6 bytes");
+});
 
 const openSource = (file: string) => openMcapSource({ file, startSeconds: 0, speed: "max", loop: false });
 

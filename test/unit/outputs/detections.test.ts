@@ -24,6 +24,7 @@ import { Tracks } from "../../../edge/outputs/detections/tracks.js";
 import { engineOptionsFrom } from "../../../edge/pipeline/engine-options.js";
 import { uncalibrated } from "../../../edge/pipeline/geometry.js";
 import { computeFrame } from "../../doubles/engine-call.js";
+import { Random } from "../../doubles/random.js";
 
 const OPTIONS: Record<(typeof DETECTION_FORMATS)[number], ParseOptions> = {
   depthwatt: { format: "depthwatt", camera: undefined, imageSize: undefined },
@@ -500,6 +501,35 @@ test("an answer has position, size, speed where ids repeat, and a reason where n
     ...unknown("fewer than"),
     matchedShare: 0,
   });
+});
+
+test("spread and standard error are those of the disparity at its distance: metres are pixels z^2 / (f B)", () => {
+  const [width, height, shift] = [96, 64, 10];
+  const calibration = sceneCalibration({ width, height, view: "rectified" });
+  const rectification = rectify(calibration);
+  const random = new Random(12);
+  const left = new Uint8Array(width * height).map(() => random.whole(0, 255));
+  const moved = (i: number) => left[i - (i % width) + Math.min((i % width) + shift, width - 1)]!;
+  const frame = {
+    ...{ width, height, clock: "monotonic" as const, timestampNs: 0n, sequence: 0, timeMs: 0, left },
+    right: left.map((_, i) => Math.min(moved(i) + random.whole(0, 9), 255)),
+    disparityQ4: Int16Array.from(left, (_, i) => 16 * shift + (i % 3) - 1),
+    confidence: new Uint8Array(width * height).fill(255),
+  };
+  const corners = [0.3, 0.8].flatMap((x) => [0.2, 0.8].map((y) => ({ x, y })));
+  const box = [corners[0]!, corners[2]!, corners[3]!, corners[1]!];
+  const options = { minConfidence: 1, maxPixels: 20_000 };
+  const measured = measureDetection(frame, box, { ...options, preferMiddle: true }) as Record<string, number>;
+  expect(measured.spreadPixels).toBeGreaterThan(0.02);
+  expect(measured.standardErrorPixels).toBeGreaterThan(0);
+  const detection = { id: undefined, label: "person", isBox: true, ended: false, corners: box };
+  const [answer] = answerDetections(frame, [detection], new Tracks(10), {
+    ...{ picture: { rig: { calibration, rectification }, hasDepth: true }, image: "rectified", ...options },
+  } as never) as unknown as Record<string, number>[];
+  const z = answer!.distanceMetres!;
+  const metresPerPixel = z ** 2 / (rectification.focalPixels * rectification.baselineMetres);
+  expect(answer!.spreadMetres! / metresPerPixel).toBeCloseTo(measured.spreadPixels!, 2);
+  expect(answer!.standardErrorMetres! / metresPerPixel).toBeCloseTo(measured.standardErrorPixels!, 3);
 });
 
 test("messages take a quarter of the time at most, however long each takes", () => {

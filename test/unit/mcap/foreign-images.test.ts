@@ -8,7 +8,7 @@ import { afterAll, expect, test } from "vitest";
 import { encodePng, readEnginePicture } from "../../../camera/index.js";
 import { toPly } from "../../../edge/commands/convert/ply.js";
 import { toFolders } from "../../../edge/commands/convert/to-folders.js";
-import { decodeDepth } from "../../../edge/mcap/images.js";
+import { decodeDepth, decodeImage } from "../../../edge/mcap/images.js";
 import { openRecording } from "../../../edge/mcap/recording.js";
 import { openMcapSource } from "../../../edge/sources/mcap/source.js";
 import {
@@ -41,6 +41,56 @@ function pairs(
     }),
   ).flat();
 }
+
+test.each<[encoding: string, format: string, pixelBytes: number]>([
+  ...["mono8", "8UC1"].map((name): [string, string, number] => [name, "GREY", 1]),
+  ...["mono16", "16UC1"].map((name): [string, string, number] => [name, "Y16", 2]),
+  ...["rgb8", "8UC3", "bgr8"].map((name): [string, string, number] => [name, "RGB8", 3]),
+  ...["rgba8", "bgra8"].map((name): [string, string, number] => [name, "RGB8", 4]),
+  ...["yuv422", "uyvy"].map((name): [string, string, number] => [name, "UYVY", 2]),
+  ...["yuv422_yuy2", "yuyv"].map((name): [string, string, number] => [name, "YUYV", 2]),
+  ["nv12", "NV12", 1],
+  ...["rggb", "grbg", "gbrg", "bggr"].flatMap((order): [string, string, number][] => [
+    [`bayer_${order}8`, `BAYER_${order.toUpperCase()}8`, 1],
+    [`bayer_${order}16`, `BAYER_${order.toUpperCase()}16`, 2],
+  ]),
+])("an image of %s is read as %s, with at least %i bytes a pixel", async (encoding, format, pixelBytes) => {
+  const [width, height] = [6, 4];
+  const decode = (strideBytes: number) => {
+    const bytes = strideBytes * (encoding === "nv12" ? 6 : height);
+    const message = imageMessage({ width, height, stampNs: 7n, encoding, strideBytes, bytes, value: 9 });
+    return decodeImage("Image", message, { topic: "/left", metadata: new Map() } as never);
+  };
+  const packed = await decode(pixelBytes * width);
+  const strideBytes = (format === "RGB8" ? 3 : pixelBytes) * width;
+  expect(packed).toMatchObject({ stampNs: 7n, width, height, format, strideBytes });
+  expect(packed.data.every((value) => value === 9)).toBe(true);
+  // Gaps after rows stay, except where the channels are written anew.
+  expect((await decode(pixelBytes * width + 2)).strideBytes).toBe(strideBytes + (format === "RGB8" ? 0 : 2));
+  await expect(decode(pixelBytes * width - 1)).rejects.toMatchObject({
+    code: "SOURCE_UNREADABLE",
+    message: expect.stringContaining(`a step of ${pixelBytes * width - 1} bytes`),
+  });
+});
+
+test("red, green and blue are where the encoding has them", async () => {
+  for (const [encoding, expected] of [
+    ["rgb8", [1, 2, 3]],
+    ["bgr8", [3, 2, 1]],
+    ["rgba8", [1, 2, 3]],
+    ["bgra8", [3, 2, 1]],
+  ] as const) {
+    const pixelBytes = encoding.length - 1;
+    const message = imageMessage({
+      ...{ width: 2, height: 1, stampNs: 7n, encoding, strideBytes: 2 * pixelBytes },
+    });
+    for (let i = 0; i < 2 * pixelBytes; i++)
+      message[message.length - 2 * pixelBytes + i] = (i % pixelBytes) + 1 + 10 * Math.floor(i / pixelBytes);
+    const channel = { topic: "/left", metadata: new Map() };
+    const { data } = await decodeImage("Image", message, channel as never);
+    expect([...data], encoding).toEqual([...expected, ...expected.map((value) => value + 10)]);
+  }
+});
 
 test("depth is 16 bits a pixel under either of its names, in rows of any length", () => {
   const depth = (encoding: string, strideBytes = 6) =>

@@ -81,9 +81,8 @@ test("red, green and blue are where the encoding has them", async () => {
     ["bgra8", [3, 2, 1]],
   ] as const) {
     const pixelBytes = encoding.length - 1;
-    const message = imageMessage({
-      ...{ width: 2, height: 1, stampNs: 7n, encoding, strideBytes: 2 * pixelBytes },
-    });
+    const strideBytes = 2 * pixelBytes;
+    const message = imageMessage({ width: 2, height: 1, stampNs: 7n, encoding, strideBytes });
     for (let i = 0; i < 2 * pixelBytes; i++)
       message[message.length - 2 * pixelBytes + i] = (i % pixelBytes) + 1 + 10 * Math.floor(i / pixelBytes);
     const channel = { topic: "/left", metadata: new Map() };
@@ -101,7 +100,10 @@ test("depth is 16 bits a pixel under either of its names, in rows of any length"
     );
   for (const encoding of ["16UC1", "mono16"])
     expect(depth(encoding, 9)).toEqual({
-      ...{ stampNs: 7n, frameId: "side", width: 3, height: 2 },
+      stampNs: 7n,
+      frameId: "side",
+      width: 3,
+      height: 2,
       millimetres: new Uint16Array(6).fill(0x0202),
     });
   for (const encoding of ["mono8", "32FC1"])

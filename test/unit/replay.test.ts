@@ -326,6 +326,7 @@ describe("playing", () => {
     const right = await side("r", stamped(3, 2_000_000, 100));
     const played = await play({ left, right, rateHz: "max" });
     expect(played.pairs).toEqual(["1/101", "2/102", "3/103"]);
+    await (await openReplaySource({ left, right, rateHz: 0.25 })).stop();
     expect(played.stampsNs).toEqual([10n ** 15n, 10n ** 15n + 50_000_000n, 10n ** 15n + 100_000_000n]);
     expect(played.source.pairsPerLap).toBe(3);
     expect(played.source.description).toMatchObject({

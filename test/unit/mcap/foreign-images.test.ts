@@ -343,19 +343,21 @@ test.each(SUMMARIES)(
   },
 );
 
-test("an index that names wrong places is recreated", async () => {
+test.each<[string, field: number, by: bigint, reason: string]>([
+  ["places", 25, 3n, "where there are none"],
+  ["lengths", 33, 1n, "where there are none"],
+  ["places behind the end", 25, 1_000_000n, "behind its end"],
+])("an index that names wrong %s is recreated", async (_, field, by, reason) => {
   const file = place("wrong-places.mcap");
   await writeForeignMessages(file, pairs(), { chunkSize: 600 });
   const bytes = readFileSync(file);
   bytes.writeUInt32LE(0, bytes.length - 12); // no CRC of the summary
-  // ChunkIndex records, opcode 8, begin with two times, and the offset follows them.
+  // ChunkIndex records, opcode 8, begin with two times; offset and length follow them.
   const summary = Number(bytes.readBigUInt64LE(bytes.length - 28));
   for (let at = summary; bytes[at] !== 0x02; at += 9 + Number(bytes.readBigUInt64LE(at + 1)))
-    if (bytes[at] === 0x08) bytes.writeBigUInt64LE(bytes.readBigUInt64LE(at + 25) + 3n, at + 25);
+    if (bytes[at] === 0x08) bytes.writeBigUInt64LE(bytes.readBigUInt64LE(at + field) + by, at + field);
   writeFileSync(file, bytes);
   const { source, warnings } = await openSource(file);
-  expect(warnings).toEqual([
-    expect.stringContaining("names chunks where there are none), so a new one was made"),
-  ]);
+  expect(warnings).toEqual([expect.stringContaining(`names chunks ${reason}), so a new one was made`)]);
   await source.stop();
 });

@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
+import { rectify, sceneCalibration } from "../../../camera/index.js";
 import { decodePng } from "../../../clients/javascript/src/png.js";
 import { encodeRvl, rvlMaxBytes } from "../../../core/frame/rvl.js";
 import {
@@ -11,6 +12,7 @@ import {
   compressedDepthPrefix,
   imagePrefix,
   pointCloudPrefix,
+  registeredCamera,
   writeImage,
   writePointCloud,
 } from "../../../edge/mcap/messages.js";
@@ -122,6 +124,42 @@ test("a CameraInfo has its numbers at multiples of eight", () => {
   expect(view.getUint32(44, true)).toBe(5);
   expect(view.getFloat64(4 + 48 + 40, true)).toBe(500.5);
   expect(message.length).toBe(4 + 48 + 8 * (5 + 9 + 9 + 12) + 24 + 1);
+});
+
+test("the camera that depth is registered into has its own lens, and five zeros without one", () => {
+  const rig = sceneCalibration({ width: 64, height: 48, view: "rectified" });
+  const camera = (model: "none" | "equidistant", coefficients: number[]) =>
+    registeredCamera(
+      {
+        ...rig,
+        others: [
+          {
+            name: "rgb",
+            imageSize: { width: 40, height: 30 },
+            K: [31, 0, 20, 0, 32, 14, 0, 0, 1],
+            distortion: { model, coefficients },
+            R: [1, 0, 0, 0, 1, 0, 0, 0, 1],
+            T: [0.05, 0, 0],
+          },
+        ],
+      },
+      rectify(rig),
+      "rgb",
+    );
+  const pinhole = {
+    width: 40,
+    height: 30,
+    k: [31, 0, 20, 0, 32, 14, 0, 0, 1],
+    r: [1, 0, 0, 0, 1, 0, 0, 0, 1],
+    p: [31, 0, 20, 0, 0, 32, 14, 0, 0, 0, 1, 0],
+  };
+  expect(camera("none", [])).toEqual({ ...pinhole, distortionModel: "plumb_bob", d: [0, 0, 0, 0, 0] });
+  expect(camera("equidistant", [0.1, 0.2, 0.3, 0.4])).toEqual({
+    ...pinhole,
+    distortionModel: "equidistant",
+    d: [0.1, 0.2, 0.3, 0.4],
+  });
+  expect(registeredCamera(rig, rectify(rig), "rgb")).toBeUndefined();
 });
 
 test("the configuration of mqtt_client in the manual names the published topics", () => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page shows of a live calibration: small images with their corners, the progress, and how it ended.
+// Small images with corners, the progress and the end of a live calibration, as the page shows them.
 import sharp from "sharp";
 import { expect, test } from "vitest";
 import type { GreyImage } from "../../../../../camera/index.js";

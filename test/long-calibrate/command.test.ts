@@ -225,6 +225,15 @@ test("a third camera is calibrated with the pair, and depth can be registered in
 }, 90_000);
 
 test.each([
+  [["--source", "calm.mcap", "--other", "a=x"], /expected --other with --left and --right, got --source/],
+  [["--source", "v4l2"], /expected --source to be a recording \(\.mcap\), got "v4l2"/],
+])("%j is refused without a recording", async (words, message) => {
+  const output = ["-o", join(folder, "refused.json")];
+  const { code, stderr } = await runProgram(["calibrate", "--square", "30mm", ...words, ...output]);
+  expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
+});
+
+test.each([
   [["--other", "rgb"], /expected --other to be NAME=IMAGES/],
   [["--other", "left=x"], /its own name, got left twice/],
   [["--other", "a=x", "--other", "a=y"], /its own name, got a twice/],

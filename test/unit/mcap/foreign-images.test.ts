@@ -6,9 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { encodePng, readEnginePicture } from "../../../camera/index.js";
+import { encodeRvl, rvlMaxBytes } from "../../../core/frame/rvl.js";
 import { toPly } from "../../../edge/commands/convert/ply.js";
 import { toFolders } from "../../../edge/commands/convert/to-folders.js";
 import { decodeDepth, decodeImage } from "../../../edge/mcap/images.js";
+import { compressedDepthPrefix, writeImage } from "../../../edge/mcap/messages.js";
 import { openRecording } from "../../../edge/mcap/recording.js";
 import { openMcapSource } from "../../../edge/sources/mcap/source.js";
 import {
@@ -109,6 +111,33 @@ test("depth is 16 bits a pixel under either of its names, in rows of any length"
   for (const encoding of ["mono8", "32FC1"])
     expect(() => depth(encoding)).toThrow(`/d: expected 16UC1, found "${encoding}"`);
   expect(() => depth("16UC1", 5)).toThrow("a step of 5 bytes for rows of 6 bytes");
+});
+
+test("compressed depth has its size and every value; a size that no image has is damage", () => {
+  const [width, height] = [7, 3];
+  const millimetres = Uint16Array.from({ length: width * height }, (_, i) =>
+    i % 5 === 0 ? 0 : 900 + 37 * i,
+  );
+  const body = new Uint8Array(rvlMaxBytes(millimetres.length));
+  const packed = body.subarray(0, encodeRvl(millimetres, body));
+  const prefix = compressedDepthPrefix({ frameId: "cam", width, height, encoding: "16UC1", strideBytes: 14 });
+  const message = (w: number, h: number) => {
+    const target = new Uint8Array(prefix.length + packed.length);
+    writeImage(target, 0, prefix, prefix.length - 24, 7n, packed);
+    const view = new DataView(target.buffer, prefix.length - 8);
+    view.setUint32(0, w, true);
+    view.setUint32(4, h, true);
+    return target;
+  };
+  const decoded = decodeDepth("CompressedImage", message(width, height), "/d");
+  expect(decoded).toEqual({ stampNs: 7n, frameId: "cam", width, height, millimetres });
+  for (const [w, h] of [
+    [0, 3],
+    [7, 0],
+    [16_385, 1],
+    [1, 16_385],
+  ] as const)
+    expect(() => decodeDepth("CompressedImage", message(w, h), "/d")).toThrow(`a size of ${w}x${h}`);
 });
 
 const openSource = (file: string) => openMcapSource({ file, startSeconds: 0, speed: "max", loop: false });

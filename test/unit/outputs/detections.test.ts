@@ -429,6 +429,14 @@ test("corners of the captured image are mapped as the rectification maps do", ()
     const mean = (axis: "x" | "y") => mapped.reduce((sum, each) => sum + each[axis], 0) / mapped.length;
     expect(Math.abs(mean("x") * rectification.width - 0.5 - x)).toBeLessThan(0.2);
     expect(Math.abs(mean("y") * rectification.height - 0.5 - y)).toBeLessThan(0.2);
+    // Eight points an edge, the corner first.
+    expect(mapped).toHaveLength(32);
+    for (const [corner, from] of around.entries()) {
+      const [cx, cy] = [from.x * 320 - 0.5, from.y * 240 - 0.5];
+      const moved = rectifyPoint(calibration.left, rectification.R1, rectification.P1, cx, cy)!;
+      expect(mapped[8 * corner]!.x * rectification.width - 0.5).toBeCloseTo(moved.x, 9);
+      expect(mapped[8 * corner]!.y * rectification.height - 0.5).toBeCloseTo(moved.y, 9);
+    }
   }
 });
 

@@ -8,6 +8,7 @@ import {
   chosenSuites,
   filesAtOnce,
   findSuite,
+  groupOrder,
   longestFirst,
   sharesProcesses,
   testFiles,
@@ -57,8 +58,7 @@ export default defineConfig({
         include: files.filter((path) => findSuite(path) === suite),
         isolate: !sharesProcesses(suite),
         maxWorkers: filesAtOnce(suite),
-        // vitest runs projects with another number of workers one group after the other.
-        sequence: { groupOrder: filesAtOnce(suite) },
+        sequence: { groupOrder: groupOrder(suite) },
         // Emulation and virtual machines are slow where other work shares the cores.
         testTimeout: /^(long|nightly|apart)-/.test(suite.name) ? 300_000 : 60_000,
       },

@@ -216,7 +216,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "nightly-compilers",
     files: ["test/compilers/"],
-    budgetSeconds: 1100,
+    budgetSeconds: 2000,
     for: "the addon with the oldest and newest g++ and clang, the kernels with the oldest nvcc",
   },
   {
@@ -234,7 +234,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "nightly-packages",
     files: ["test/packages/"],
-    budgetSeconds: 490,
+    budgetSeconds: 1000,
     for: "the Debian packages: judged, packed twice, and lived with in a clean Debian from installation to purge; the npm tarballs",
   },
   {
@@ -296,6 +296,7 @@ export function longestFirst<Item>(items: readonly Item[], path: (item: Item) =>
 }
 
 const isShort = (name: string) => !/^(long|nightly|apart)-/.test(name);
+const isNightly = (name: string) => name.startsWith("nightly-");
 
 /**
  * Returns whether the files of a suite run in the same processes, which saves the start of a process and its imports. Long
@@ -303,8 +304,14 @@ const isShort = (name: string) => !/^(long|nightly|apart)-/.test(name);
  */
 export const sharesProcesses = ({ name }: Suite): boolean => isShort(name) && name !== "mocks";
 
-/** Returns how many files of a suite run at a time. Short ones often wait for a timer or a process: a third file uses that time. */
-export const filesAtOnce = ({ name }: Suite): number => (isShort(name) ? 3 : 2);
+/**
+ * Returns how many files of a suite run at a time. Short ones often wait for a timer or a process, nightly ones for the disk: a third
+ * file uses that time.
+ */
+export const filesAtOnce = ({ name }: Suite): number => (isShort(name) || isNightly(name) ? 3 : 2);
+
+/** vitest runs projects of another group, as they have another number of workers, one group after the other. */
+export const groupOrder = (suite: Suite): number => filesAtOnce(suite) + (isNightly(suite.name) ? 1 : 0);
 
 /**
  * Chooses the suites of a vitest command line. vitest accepts only one negative pattern, so nightly suites and suites apart are

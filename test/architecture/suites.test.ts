@@ -78,9 +78,10 @@ test("the scripts choose by the name, and CI runs both halves once", () => {
   const steps = ci.match(/^npm .+$/gm);
   expect(steps).toEqual(["npm run test:setup -- --long", "npm ci", "npm test", "npm run test:all"]);
   const onlyIfChanged = [
-    ...ci.matchAll(/^if \.ci\/changed .+; then\n +npx vitest run --project=(\S+)\nfi$/gm),
+    ...ci.matchAll(/^if \.ci\/changed .+; then\n +nightly\+=\(--project=(\S+)\)\nfi$/gm),
   ];
   expect(onlyIfChanged.map(([, name]) => name)).toEqual(SUITES.filter(isNightly).map(({ name }) => name));
+  expect(ci).toMatch(/^if \[ \$\{#nightly\[@\]\} -gt 0 \]; then npx vitest run "\$\{nightly\[@\]\}"; fi$/m);
 });
 
 test("CI leaves a nightly suite out only if its files are surely unchanged", () => {

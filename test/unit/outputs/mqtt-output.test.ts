@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The open MQTT output at a scripted broker: which frames get which numbers, its documents, counters and greeting.
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { decodeBody } from "../../../clients/javascript/src/decode.js";
 import { FRAME_HEADROOM_BYTES } from "../../../core/frame/frame-format.js";
 import { parseFrame } from "../../../core/frame/payload.js";
@@ -144,6 +144,24 @@ test("documents are retained and metrics are not; info has streams, limits, and 
     { state: "stopped", reason: "depthwatt was stopped", runId: expect.any(Number) },
     true,
   ]);
+});
+
+test("the pace of the preview survives a change of other settings; another encoding begins at once", async () => {
+  const { output, messages, lend, settings, picture } = await openOutput(["preview.enabled=true"]);
+  // A clock a thousand times slower: the half second between two pictures does not pass.
+  const now = performance.now.bind(performance);
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => now() / 1000);
+  cleanups.push(() => clock.mockRestore());
+  const kinds = () => messages("preview").map((file) => (file[0] === 0xff ? "jpeg" : "png"));
+  lend(1);
+  await until("the first picture", () => kinds().length === 1);
+  output.configure({ ...settings }, picture as never);
+  lend(2);
+  await until("the second frame", () => messages("depth").length === 2);
+  output.configure({ ...settings, preview: { ...settings.preview, encoding: "png" } }, picture as never);
+  lend(3);
+  await until("another picture", () => kinds().length === 2);
+  expect(kinds()).toEqual(["jpeg", "png"]);
 });
 
 test("the preview is an image file, and a frame that is too large is dropped by name", async () => {

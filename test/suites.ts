@@ -310,7 +310,7 @@ export const sharesProcesses = ({ name }: Suite): boolean => isShort(name) && na
  */
 export const filesAtOnce = ({ name }: Suite): number => (isShort(name) || isNightly(name) ? 3 : 2);
 
-/** vitest runs projects of another group, as they have another number of workers, one group after the other. */
+/** vitest runs one group of suites after the other. All suites of a group have the same number of workers. */
 export const groupOrder = (suite: Suite): number => filesAtOnce(suite) + (isNightly(suite.name) ? 1 : 0);
 
 /**

@@ -38,6 +38,7 @@ function coded(error: unknown): Error {
   return code === undefined ? error : new DepthwattError(code as ErrorCode, error.message, { cause: error });
 }
 
+/** As kMaxSlots and kMaxSide, by which the session refuses options. */
 const MAX_SLOTS = 16;
 const MAX_SIDE = 16_384;
 

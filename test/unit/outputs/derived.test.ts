@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Zones, scan and quality by hand.
+// Zones, scan, quality, floor and grid by hand.
 import { expect, test } from "vitest";
 import { createEngine } from "../../../cuda/index.js";
 import { loadConfig } from "../../../edge/config/index.js";
 import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
 import type { Rig } from "../../../edge/contracts/rig.js";
 import { floorEngineOptions } from "../../../edge/outputs/derived/floor/engine-options.js";
-import { Obstacles } from "../../../edge/outputs/derived/floor/obstacles.js";
+import { Obstacles, scanOf } from "../../../edge/outputs/derived/floor/obstacles.js";
 import { packGrid } from "../../../edge/outputs/derived/floor/packed-grid.js";
 import { floorFigures, floorPose, planeOf } from "../../../edge/outputs/derived/floor/plane.js";
 import { nearestIn, nearestScan } from "../../../edge/outputs/derived/nearest.js";
@@ -433,4 +433,197 @@ test("the bytes of a packed grid: a header of 32, then four cells a byte", () =>
       "0".repeat(16) +
       ["e4", "1b", "02"].join(""),
   );
+});
+
+/** Settings of a floor and its grid of 4 x 4 cells. */
+const FLOOR_SETTINGS = {
+  enabled: true,
+  floor: "auto",
+  floorHeightMetres: 0,
+  floorTiltDegrees: 0,
+  floorRollDegrees: 0,
+  grid: true,
+  gridMetres: 2,
+  gridCellMetres: 0.5,
+  obstacleMetres: 0.05,
+  dropMetres: 0.1,
+} as const;
+const FLOOR_GEOMETRY = {
+  width: 20,
+  height: 10,
+  focalPixels: 10,
+  baselineMetres: 0.14,
+  disparityOffsetPixels: 0.1,
+  cx: 12,
+  cy: 6,
+};
+
+/** Documents of a frame whose floor has the normal (2, 3, 6) / 7, the disparity 0.07 px for each metre of baseline and height. */
+function documentsByHand(
+  numbers: { outcome?: number; on?: number; under?: number; isThere?: number },
+  settings: object = {},
+  cells = new Uint8Array(16),
+) {
+  const { outcome = 0, on = 1000, under = 1536, isThere = 1 } = numbers;
+  const scale = 16 * 65_536;
+  // 0.02 and 0.03 px for each column and row; 0.6 px at the principal point, 2 columns and 1 row from the middle.
+  const plane = [0.02 * scale, 0.03 * scale, (0.6 - 0.1 - 0.02 * 2 - 0.03) * scale];
+  const floor = Float64Array.of(outcome, 7, 7, 7, 7, on, 7, under, 7, isThere, ...plane);
+  const obstacles = new Obstacles({ ...FLOOR_SETTINGS, ...settings } as never);
+  const frame = { slot: { floor, grid: cells } } as unknown as ComputedFrame;
+  return { documents: obstacles.documents(frame, FLOOR_GEOMETRY), obstacles, frame };
+}
+
+const POSE = {
+  heightMetres: 2,
+  // asin(6 / 7) and atan(2 / 3).
+  pitchDegrees: 58.997,
+  rollDegrees: 33.69,
+};
+
+test.each([
+  [{}, {}, { source: "estimated", confidence: 0.651, imageShare: 0.326 }],
+  [{}, { floor: "set" }, { source: "set", confidence: 0.651, imageShare: 0.326 }],
+  [{ on: 3072, under: 0 }, {}, { source: "estimated", confidence: 0, imageShare: 1 }],
+  [{ on: 1, under: 1 }, {}, { source: "estimated", confidence: 1, imageShare: 0 }],
+  [{ outcome: 3 }, {}, { source: "kept", confidence: 0, imageShare: 0, reason: expect.any(String) }],
+])("the floor of a frame with the numbers %j and the settings %j", (numbers, settings, expected) => {
+  const { documents } = documentsByHand(numbers, { grid: false, ...settings });
+  expect(documents).toEqual({ floor: { ...POSE, ...expected } });
+});
+
+test("a floor that is missing has a reason, and so has its grid", () => {
+  const reason = "more pixels are below it than on it";
+  const floor = { available: false, reason };
+  const { documents, obstacles } = documentsByHand({ outcome: 4, isThere: 0 });
+  expect(documents).toEqual({ floor, grid: { available: false, reason: `no floor: ${reason}` } });
+  expect(obstacles.view.pose).toBeUndefined();
+  expect(documentsByHand({ outcome: 4, isThere: 0 }, { grid: false }).documents).toEqual({ floor });
+  const seen = documentsByHand({});
+  expect(seen.obstacles.view.pose).toBeDefined();
+  const none = { available: false, reason: "without a calibration there is no depth" };
+  expect(seen.obstacles.documents(seen.frame, undefined)).toEqual({ floor: none, grid: none });
+  // The cells of the frame before are not shown again.
+  expect(seen.obstacles.view).toMatchObject({ cells: new Uint8Array(16), pose: undefined });
+  const withoutGrid = documentsByHand({}, { grid: false });
+  expect(withoutGrid.obstacles.documents(withoutGrid.frame, undefined)).toEqual({ floor: none });
+  expect(withoutGrid.obstacles.view.pose).toBeUndefined();
+  const withoutNumbers = { slot: { floor: new Float64Array(0) } } as unknown as ComputedFrame;
+  expect(seen.obstacles.documents(withoutNumbers, FLOOR_GEOMETRY)).toEqual({ floor: none, grid: none });
+});
+
+test("the rows of a grid by hand: the farthest first, the left on the left", () => {
+  // [ahead][left]: 0 unknown, 1 free, 2 occupied, 3 drop-off.
+  const cells = Uint8Array.of(1, 1, 1, 2, 0, 0, 1, 1, 2, 1, 0, 3, 3, 2, 1, 0);
+  const { documents, obstacles } = documentsByHand({}, {}, cells);
+  expect(documents.grid).toEqual({
+    cellMetres: 0.5,
+    rows: ["?.#v", "v?.#", "..??", "#..."],
+    scan: obstacles.view.scan,
+  });
+  expect(obstacles.view).toMatchObject({
+    cells,
+    side: 4,
+    cellMetres: 0.5,
+    pose: {
+      down: [2 / 7, 3 / 7, 6 / 7].map((axis) => expect.closeTo(axis, 9)),
+      heightMetres: expect.closeTo(2, 9),
+      baselineMetres: 0.14,
+    },
+  });
+});
+
+/** Angles of the 64 rays of an image that sees 45 degrees to both sides, the right one first. */
+const RAY_ANGLES = Array.from({ length: 64 }, (_, ray) => -Math.PI / 4 + (ray * Math.PI) / 126);
+/** Scans 40 x 40 cells of 0.1234 m, of which `cell` returns the class. */
+const scanned = (cell: (ahead: number, left: number) => number) =>
+  scanOf(
+    Uint8Array.from({ length: 1600 }, (_, at) => cell(Math.floor(at / 40), at % 40)),
+    40,
+    0.1234,
+    FLOOR_GEOMETRY,
+  );
+/** Range of an obstacle after so many halves of a cell. */
+const afterHalves = (count: number) => Number((0.0617 * count).toFixed(3));
+
+test("a scan of a corridor: a wall 6 cells ahead, and drop-offs 3 cells to both sides", () => {
+  const scan = scanned((ahead, left) => (ahead === 6 ? 2 : left === 16 || left === 23 ? 3 : 1));
+  expect(scan).toEqual({
+    angleMin: -0.785398,
+    angleMax: 0.785398,
+    angleIncrement: 0.02493328,
+    ranges: RAY_ANGLES.map((angle) =>
+      afterHalves(Math.min(Math.ceil(12 / Math.cos(angle)), Math.ceil(6 / Math.abs(Math.sin(angle))))),
+    ),
+  });
+});
+
+test.each([
+  ["right", 0, -1],
+  ["left", 39, 1],
+])("a scan sees the outermost cells on the %s, and nothing beyond", (_, column, side) => {
+  const { ranges } = scanned((_ahead, left) => (left === column ? 2 : 1));
+  const expected = RAY_ANGLES.map((angle) => {
+    const halves = Math.ceil(38 / Math.abs(Math.sin(angle)));
+    const isSeen = Math.sign(angle) === side && (halves / 2) * Math.cos(angle) < 40;
+    return isSeen ? afterHalves(halves) : null;
+  });
+  expect(expected.filter((range) => range !== null).length).toBeGreaterThan(5);
+  expect(ranges).toEqual(expected);
+});
+
+test("a scan sees the nearest cell, half a cell ahead, and the farthest row", () => {
+  const near = scanned((ahead, left) => (ahead === 0 && left === 20 ? 2 : 0)).ranges;
+  // Rays to the left, and none to the right.
+  expect(near).toEqual([...Array(32).fill(null), ...Array(32).fill(0.062)]);
+  const far = scanned((ahead) => (ahead === 39 ? 2 : 0)).ranges;
+  expect(far.slice(31, 33)).toEqual([afterHalves(79), afterHalves(79)]);
+  expect(far[0]).toBeNull();
+});
+
+test.each([
+  [640, 2],
+  [480, 2],
+  [320, 1],
+  [100, 1],
+])("the engine of images %i px wide gets the floor, and a grid of every %i. column", (width, stepX) => {
+  const rig = { rectification: { ...FLOOR_GEOMETRY, width: 5, height: 5 } } as unknown as Rig;
+  const options = (settings: object) =>
+    floorEngineOptions({ ...FLOOR_SETTINGS, ...settings } as never, { width, height: 10, rig });
+  const grid = {
+    cellMetres: 0.5,
+    aheadCells: 4,
+    leftCells: 4,
+    obstacleMetres: 0.05,
+    tallMetres: 2,
+    dropMetres: 0.1,
+    errorPixels: 0.5,
+    minPixels: 6,
+    stepX,
+  };
+  expect(options({})).toEqual({ floor: { cx: 12, cy: 6 }, grid });
+  expect(options({ grid: false })).toEqual({ floor: { cx: 12, cy: 6 } });
+  expect([options({ enabled: false }), options({ floor: "off" })]).toEqual([{}, {}]);
+  expect(floorEngineOptions(FLOOR_SETTINGS, { width, height: 10, rig: undefined })).toEqual({});
+  // A floor 2 m below cameras that look ahead: 0.07 px a row, and infinity (-0.1 px) in row 6.
+  const set = { floor: "set", floorHeightMetres: 2, grid: false } as const;
+  const row = Math.round(0.07 * 16 * 65_536);
+  expect(options(set).floor).toEqual({
+    cx: 12,
+    cy: 6,
+    plane: Float64Array.of(0, row, Math.round(-(0.1 + 0.07) * 16 * 65_536)),
+  });
+});
+
+test("quality by hand: one column has no plane, and a pixel without a disparity no noise", () => {
+  const column = sloped(1, 64);
+  const grid = gridOver(1, 64, 1);
+  expect(grid.places).toEqual(Int32Array.from({ length: 64 }, (_, row) => row));
+  expect(planeFit(column, grid)).toBeUndefined();
+  const noise = new TemporalNoise(gridOver(1, 1, 1), 2);
+  const add = (q4: number) =>
+    noise.add({ width: 1, height: 1, disparityQ4: Int16Array.of(q4), confidence: Uint8Array.of(9) });
+  // 16 and 48 sixteenths are 2 px apart: sqrt(2) px.
+  expect([add(16), add(48)]).toEqual([undefined, expect.closeTo(Math.SQRT2, 12)]);
+  expect([add(16), add(-32768)]).toEqual([undefined, Number.NaN]);
 });

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The frame header byte by byte, against the document and against a message put together without the writer.
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { crc32 as zlibCrc32 } from "node:zlib";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { localClockDomain } from "../../../core/frame/clock-domain.js";
 import { crc32, crc32ByTables } from "../../../core/frame/crc32.js";
 import { ENERGY_FIELDS, ENERGY_HEADER_BYTES, type FrameEnergy } from "../../../core/frame/frame-energy.js";
 import {
@@ -14,10 +17,14 @@ import {
   FRAME_HEADER_BYTES,
   FRAME_HEADROOM_BYTES,
   INVALID_CODES,
+  isPicture,
+  isRegistered,
   QUANTITY_CODES,
   STREAM_CODES,
+  type StreamName,
+  valueMeaning,
 } from "../../../core/frame/frame-format.js";
-import { parseFrame, writeFrame } from "../../../core/frame/payload.js";
+import { parseFrame, writeFrame, writeHeaderWithoutCrc } from "../../../core/frame/payload.js";
 import { ENCODED_HEADROOM_BYTES } from "../../../cuda/index.js";
 import { makeFrame } from "../../doubles/frames.js";
 import { seededRandom } from "../../doubles/rvl-pictures.js";
@@ -395,4 +402,247 @@ test.each([
       valueOffset: 0,
     });
   else expect(() => parseFrame(message)).toThrow(expect.objectContaining({ code: "PAYLOAD_INVALID" }));
+});
+
+describe("what the page says of values", () => {
+  const depth = { quantity: "depthMetres", valueOffset: 0 };
+  const points = { quantity: "pointMetres", valueOffset: 0 };
+  const plain = { invalidRule: "none", unitScale: 1, valueOffset: 0 };
+  test.each([
+    ["depth", "u16", { ...depth, unitScale: 0.001, invalidRule: "zero" }],
+    ["depth", "f32", { ...depth, unitScale: 1, invalidRule: "nan" }],
+    [
+      "disparity",
+      "u16",
+      { quantity: "disparityPixels", unitScale: 1 / 16, valueOffset: -1 / 16, invalidRule: "zero" },
+    ],
+    ["disparity", "f32", { quantity: "disparityPixels", unitScale: 1, valueOffset: 0, invalidRule: "nan" }],
+    ["confidence", "u8", { ...plain, quantity: "confidence" }],
+    ["left", "u8", { ...plain, quantity: "greyValue" }],
+    ["left", "rgb8", { ...plain, quantity: "colourValue" }],
+    ["right", "u8", { ...plain, quantity: "greyValue" }],
+    ["registered", "u16", { ...depth, unitScale: 0.001, invalidRule: "zero" }],
+    ["registered", "rgb8", { ...plain, quantity: "colourValue" }],
+    ["registeredConfidence", "u8", { ...plain, quantity: "confidence" }],
+    ["points", "f32", { ...points, unitScale: 1, invalidRule: "nan" }],
+    ["points", "i16", { ...points, unitScale: 0.001, invalidRule: "lowest" }],
+  ] as const)("%s of %s", (stream, element, expected) => {
+    expect(valueMeaning(stream, element)).toEqual(expected);
+  });
+
+  test("the page shows four streams; two are of another camera", () => {
+    const names = Object.keys(STREAM_CODES) as StreamName[];
+    expect(names.filter(isPicture)).toEqual(["depth", "disparity", "confidence", "left"]);
+    expect(names.filter(isRegistered)).toEqual(["registered", "registeredConfidence"]);
+  });
+});
+
+describe("every byte of a header", () => {
+  type Field = readonly [bytes: 1 | 2 | 4 | 8, value: number | bigint, kind?: "float"];
+  function packed(fields: readonly Field[]): Uint8Array {
+    const view = new DataView(new ArrayBuffer(fields.reduce((sum, [bytes]) => sum + bytes, 0)));
+    let at = 0;
+    for (const [bytes, value, kind] of fields) {
+      if (kind === "float" && bytes === 4) view.setFloat32(at, Number(value), true);
+      else if (kind === "float") view.setFloat64(at, Number(value), true);
+      else if (bytes === 8) view.setBigUint64(at, BigInt.asUintN(64, BigInt(value)), true);
+      else if (bytes === 4) view.setUint32(at, Number(value), true);
+      else if (bytes === 2) view.setUint16(at, Number(value), true);
+      else view.setUint8(at, Number(value));
+      at += bytes;
+    }
+    return new Uint8Array(view.buffer);
+  }
+  const voxels = {
+    stream: "points",
+    encoding: "voxels",
+    element: "i16",
+    width: 3,
+    height: 2,
+    leftTimestampNs: 11n,
+    rightTimestampNs: 12n,
+    clock: "realtime",
+    timestampPoint: "endOfFrame",
+    realtimeOffsetNs: -13n,
+    leftSequence: 14,
+    rightSequence: 15,
+    points: { frame: "robot", colour: "none", voxelMetres: 0.25 },
+    reduction: 4,
+    energy: { available: true, joules: 2, joulesUncertainty: 0.5, seconds: 0.5, ageMs: 9.5 },
+  } as const;
+  /** A field a line, in the order of the page. */
+  const fields = (crc: number): Field[] => [
+    [4, 0x52465744],
+    [2, 1],
+    [2, 108],
+    [1, 5],
+    [1, 6],
+    [1, 5],
+    [1, 2],
+    // The offset is known, the end of the frame, and 2 as the exponent of the reduction.
+    [2, 1 + 4 + (2 << 3)],
+    [1, 6],
+    [1, 0],
+    [4, 3],
+    [4, 2],
+    [4, 8],
+    [4, 7],
+    [8, 11n],
+    [8, 12n],
+    [8, -13n],
+    [4, 14],
+    [4, 15],
+    [8, 0.25, "float"],
+    [8, 0, "float"],
+    [4, 0xdeadbeef],
+    [4, 0x01020304],
+    [2, 0],
+    [1, 2],
+    [1, 0],
+    [4, crc],
+    [4, 2, "float"],
+    [4, 0.5, "float"],
+    [2, 250],
+    [2, 10],
+  ];
+
+  test("of voxels with energy, in a buffer that was full of other bytes", () => {
+    const buffer = new Uint8Array(108 + 8).fill(0xee);
+    buffer.set([1, 2, 3, 4, 5, 6, 7, 8], 108);
+    const message = writeFrame(buffer, 108, 8, voxels, identity);
+    const expected = new Uint8Array(116);
+    expected.set(packed(fields(0)));
+    expected.set([1, 2, 3, 4, 5, 6, 7, 8], 108);
+    const crc = zlibCrc32(expected.subarray(96), zlibCrc32(expected.subarray(0, 92)));
+    expected.set(packed(fields(crc)));
+    expect(message).toEqual(expected);
+    const { header, body } = parseFrame(message);
+    expect(header).toEqual({
+      ...voxels,
+      ...identity,
+      energy: { ...voxels.energy, ageMs: 10 },
+      headerBytes: 108,
+      bodyBytes: 8,
+      quantity: "pointMetres",
+      invalidRule: "none",
+      unitScale: 0.25,
+      valueOffset: 0,
+    });
+    expect([...body]).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+  });
+
+  test("in shared memory: the same without a CRC, at the beginning of the buffer", () => {
+    const buffer = new Uint8Array(120).fill(0xee);
+    const header = writeHeaderWithoutCrc(buffer, 8, voxels, identity);
+    expect(header).toEqual(packed(fields(0)));
+    expect(header.buffer).toBe(buffer.buffer);
+    expect(buffer.subarray(108)).toEqual(new Uint8Array(12).fill(0xee));
+    expect(parseFrame(buffer.subarray(0, 116), "sequence").header).toMatchObject(identity);
+    expect(() => parseFrame(buffer.subarray(0, 116))).toThrow(/\(crc32\)/);
+  });
+
+  test("of the ROS header of compressed depth, over other bytes", () => {
+    const buffer = new Uint8Array(120).fill(0xee);
+    const { frame } = makeFrame(1, { encoding: "compressedDepth" }, [5, 3]);
+    const message = writeFrame(buffer, 116, 4, frame, identity);
+    expect([...message.subarray(96)]).toEqual([
+      ...Array(12).fill(0),
+      5,
+      0,
+      0,
+      0,
+      3,
+      0,
+      0,
+      0,
+      ...Array(4).fill(0xee),
+    ]);
+    expect(parseFrame(message).header).toMatchObject({ bodyBytes: 24, reduction: 1 });
+  });
+});
+
+describe("limits of a frame", () => {
+  const sized = (width: number, height: number) => {
+    const { frame } = makeFrame(1, { encoding: "png" }, [1, 1]);
+    return writeFrame(new Uint8Array(96), 96, 0, { ...frame, width, height }, identity);
+  };
+  const refused = (message: Uint8Array, field: string) =>
+    expect(() => parseFrame(message)).toThrow(
+      expect.objectContaining({ code: "PAYLOAD_INVALID", context: expect.objectContaining({ field }) }),
+    );
+
+  test("an image of 1 to 16384 pixels a side, and a body of no bytes", () => {
+    for (const [width, height] of [
+      [1, 16384],
+      [16384, 1],
+    ] as const)
+      expect(parseFrame(sized(width, height))).toMatchObject({
+        header: { width, height, headerBytes: 96 },
+        body: {},
+      });
+    refused(sized(0, 5), "width");
+    refused(sized(16385, 5), "width");
+    refused(sized(5, 0), "height");
+    refused(sized(5, 16385), "height");
+    refused(sized(5, 5).subarray(0, 95), "magic");
+  });
+
+  test("a body that does not end in its buffer is a bug, said as one", () => {
+    const { frame } = makeFrame(1, {}, [1, 1]);
+    const write = (bytes: number, bodyOffset: number) => () =>
+      writeFrame(new Uint8Array(bytes), bodyOffset, 4, frame, identity);
+    expect(write(100, 96)()).toHaveLength(100);
+    expect(write(99, 96)).toThrow(
+      expect.objectContaining({
+        code: "INTERNAL",
+        message: "expected 96 free bytes before a body of 4, got a buffer of 99 with 96",
+      }),
+    );
+    expect(write(100, 95)).toThrow(expect.objectContaining({ code: "INTERNAL" }));
+  });
+
+  test("scales above 0 that are finite", () => {
+    const scaled = (scale: number) => resealed(sized(3, 2), (view) => view.setFloat64(64, scale, true));
+    expect(parseFrame(scaled(5e-324)).header.unitScale).toBe(5e-324);
+    for (const scale of [0, -1, Infinity, Number.NaN]) refused(scaled(scale), "unitScale");
+  });
+
+  test("energy above 0 in a time above 0, both finite, at an age of 0 or more", () => {
+    const energy: FrameEnergy = { available: true, joules: 1, joulesUncertainty: 0, seconds: 1, ageMs: -3 };
+    const carrying = written({ energy });
+    expect(parseFrame(carrying).header.energy).toEqual({ ...energy, ageMs: 0 });
+    for (const at of [96, 100])
+      for (const value of [0, -1, Infinity, Number.NaN]) {
+        const changed = resealed(carrying, (view) => view.setFloat32(at, value, true));
+        expect(parseFrame(changed).header, `${value} at ${at}`).toHaveProperty("energy", undefined);
+      }
+  });
+
+  test.each([1, 2, 4, 8] as const)("a reduction of %i", (reduction) => {
+    expect(parseFrame(written({ reduction })).header).toMatchObject({
+      reduction,
+      timestampPoint: undefined,
+      realtimeOffsetNs: 1_700_000_000_000_000_000n,
+    });
+  });
+
+  test("numbers with a sign belong to points, and colours to few streams", () => {
+    const changed = (stream: number, element: number) =>
+      resealed(sized(3, 2), (view) => {
+        view.setUint8(8, stream);
+        view.setUint8(10, element);
+      });
+    refused(changed(STREAM_CODES.depth, ELEMENT_CODES.i16), "element");
+    refused(changed(STREAM_CODES.right, ELEMENT_CODES.rgb8), "element");
+    expect(parseFrame(changed(STREAM_CODES.left, ELEMENT_CODES.rgb8)).header.element).toBe("rgb8");
+    expect(parseFrame(written()).header).toHaveProperty("points", undefined);
+  });
+});
+
+test("the clock's domain is the CRC of the boot's name; 0 where there is none", () => {
+  const folder = mkdtempSync(join(tmpdir(), "depthwatt-boot-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, "boot_id"), "123456789\n");
+  expect(localClockDomain(join(folder, "boot_id"))).toBe(0xcbf43926);
+  expect(localClockDomain(join(folder, "missing"))).toBe(0);
 });

@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { papers, results } from "./checks/citations.mjs";
 import commits from "./checks/commits.mjs";
+import cycles from "./checks/cycles.mjs";
 import { dependencies, lockFile } from "./checks/dependencies.mjs";
 import { binaries, fileSize, headers } from "./checks/files.mjs";
 import imports from "./checks/imports.mjs";
@@ -22,6 +23,7 @@ const checks = [
   lint,
   nativeFormat,
   imports,
+  cycles,
   layers,
   includes,
   stages,

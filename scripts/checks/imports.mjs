@@ -74,6 +74,11 @@ export function* listImports(text) {
   for (const [, from, dynamic] of withoutComments(text).matchAll(IMPORT)) yield from ?? dynamic;
 }
 
+/** The module specifiers that a file imports or exports from when it is loaded. */
+export function* listStaticImports(text) {
+  for (const [, from] of withoutComments(text).matchAll(IMPORT)) if (from !== undefined) yield from;
+}
+
 export default {
   name: "import direction",
   run(root) {

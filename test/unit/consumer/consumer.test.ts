@@ -179,6 +179,11 @@ test("points as a PLY file: those with a place, red first; and the middles of vo
     head(1, ["depthwatt, millimetres", camera], shorts),
     [1, 2, 3, 4, 5, 6, 9, 8, 7],
   ]);
+  const two = Uint8Array.of(...rgb, ...[11, 12, 13, 14, 15, 16, 17, 18, 19, 255]);
+  expect(file(plyOfPoints(two, 3, form), 18)).toEqual([
+    head(2, ["depthwatt, millimetres", camera], shorts),
+    [...[1, 2, 3, 4, 5, 6, 9, 8, 7], ...[11, 12, 13, 14, 15, 16, 19, 18, 17]],
+  ]);
   const grey = Uint8Array.of(...[1, 2, 3, 4, 5, 6, 7, 0], ...[...none, 9, 0]);
   expect(file(plyOfPoints(grey, 2, { ...form, colour: "grey", frame: "robot" }), 9)).toEqual([
     head(1, ["depthwatt, millimetres", robot], shorts),

@@ -101,3 +101,40 @@ test("random bytes give an error or a picture, and never write next to the pixel
   }
   expect(pictures).toBeLessThan(2000);
 });
+
+/** Little-endian words of eight nibbles each; the last one is filled with zeros. */
+const words = (nibbles: string) =>
+  Uint8Array.from(
+    (nibbles.replaceAll(" ", "").match(/.{1,8}/g) ?? []).flatMap((word) =>
+      [...Buffer.from(word.padEnd(8, "0"), "hex")].reverse(),
+    ),
+  );
+
+test("bodies worked out by hand unpack over whatever was there", () => {
+  // Folded: +5 is 10 = 1|010, -1 is 1, 996 is 1992 = 3|7|1|0, +65535 is 131070 = 3|7|7|7|7|6,
+  // lowest group first.
+  expect([...unpack(words("2 2 a1 1 1 1 89f3"), 6)]).toEqual([0, 0, 5, 4, 0, 1000]);
+  expect([...unpack(words("0 1 effff3 2 0"), 3)]).toEqual([65535, 0, 0]);
+  expect([...unpack(words("1 1 2 2 0"), 4)]).toEqual([0, 1, 0, 0]);
+});
+
+test("a second run is measured against what is left, and a value against 16 bits", () => {
+  expect(() => unpack(words("1 1 2 4"), 5)).toThrow("RVL body, byte 4: expected at most 3 zeros, found 4");
+  expect(() => unpack(words("1 1 2 0 4"), 5)).toThrow("RVL body, byte 4: expected at most 3 values, found 4");
+  // 65536 is folded to 131072 = 4|0|0|0|0|0.
+  expect(() => unpack(words("0 1 888884"), 1)).toThrow("expected a value from 1 to 65535, found 65536");
+  expect(() => unpack(words("0 1 2 0 0 0 0 0 0"), 1)).toThrow(
+    "expected the end of the body, found 4 more bytes",
+  );
+  expect(() => unpack(words("1 1 2 0 0"), 5)).toThrow("expected a run of at least one pixel, found 0");
+});
+
+test("packs at an offset, in exactly the room that the worst picture needs", () => {
+  // 6 nibbles a pixel and 12 besides, in words of 8.
+  expect([0, 1, 2, 10].map(rvlMaxBytes)).toEqual([8, 12, 12, 36]);
+  const output = new Uint8Array(4 + 12).fill(0xee);
+  expect(encodeRvl(Uint16Array.of(1, 0), output, 4)).toBe(4);
+  // No zeros, one value, +1 as 2, one zero, no value: 0 1 2 1 0.
+  expect(hex(output)).toBe(`${"ee".repeat(4)}00002101${"ee".repeat(8)}`);
+  expect(() => encodeRvl(Uint16Array.of(1, 0), output, 5)).toThrow("expected room for 12 bytes, got 11");
+});

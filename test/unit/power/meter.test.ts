@@ -478,17 +478,20 @@ describe("frames", () => {
 
 describe("one rail by hand", () => {
   const S = 1e9;
+  const ORIGIN = 7_000_000_000n;
   /** Takes readings (seconds, milliwatts or microjoules); the longest pause that is sampling is a second. */
   function series(kind: "power" | "energy", readings: [seconds: number, value: number][], capacity = 200) {
     const rail = { label: "r", sourcePath: "r", kind, step: kind === "power" ? 40 : 61, updateIntervalMs: 1 };
-    const made = new RailSeries(rail, 0n, S, capacity);
+    const made = new RailSeries(rail, ORIGIN, S, capacity);
     for (const [seconds, value] of readings) {
       const reading = kind === "power" ? { powerMilliwatts: value } : { energyMicrojoules: BigInt(value) };
-      const timestampNs = BigInt(seconds * S);
+      const timestampNs = ORIGIN + BigInt(seconds * S);
       made.add({ available: true, timestampNs, ...reading }, timestampNs);
     }
     return made;
   }
+  const fail = (rail: RailSeries, seconds: number) =>
+    rail.add({ available: false, reason: "unplugged" }, ORIGIN + BigInt(seconds * S));
   const RISING: [number, number][] = [[0, 1000], [1, 3000], [2, 3000]]; // biome-ignore format: three readings
   const refused = (reason: string) => ({ available: false, reason });
 
@@ -525,7 +528,7 @@ describe("one rail by hand", () => {
     expect(rail.between(0, 3 * S)).toMatchObject({ joules: 5 });
     const silent = "r: no reading for the last 1.0 s of the window";
     expect(rail.between(0, 3 * S + 1)).toEqual(refused(silent));
-    rail.add({ available: false, reason: "unplugged" }, BigInt(2.5 * S));
+    fail(rail, 2.5);
     expect(rail.between(0, 3 * S + 1)).toEqual(refused(`${silent}: unplugged`));
     expect(rail.waitsFor(3 * S)).toBe("r: unplugged");
     expect(rail.between(S, S)).toEqual(refused("r: fewer than two readings in the window"));
@@ -543,12 +546,97 @@ describe("one rail by hand", () => {
       series("power", [...long, [149 + seconds, 1000]]).sinceStart((149 + seconds) * S);
     expect(later(1.5)).toMatchObject({ joules: expect.closeTo(150.5, 9) });
     expect(later(1.51)).toEqual(refused("r: 1.5 s of 150.5 s were not sampled"));
+    const hundredth = series("power", [...long.slice(0, 149), [148.5, 1000], [150, 1000]]);
+    expect(hundredth.between(0, 150 * S)).toMatchObject({ joules: 150 });
+  });
+
+  test("without a reading nothing is known; the reason is the failure's, if there was one", () => {
+    const rail = series("power", []);
+    const sum = { joules: 0, variance: 0 };
+    expect([rail.taken, rail.firstNs, rail.lastNs, rail.knownNs]).toEqual([
+      0,
+      Number.NaN,
+      Number.NaN,
+      -Infinity,
+    ]);
+    expect(rail.between(0, S)).toEqual(refused("r: no reading yet"));
+    expect(rail.sinceStart(S)).toEqual(refused("r: no reading yet"));
+    expect(rail.waitsFor(S)).toBe("r: no reading yet");
+    expect(rail.addEnergy(0, S, sum)).toBe("r: no reading before the frame");
+    fail(rail, 1);
+    expect(rail.between(0, S)).toEqual(refused("unplugged"));
+    expect(rail.sinceStart(S)).toEqual(refused("unplugged"));
+    expect(rail.waitsFor(S)).toBe("r: unplugged");
+    expect(sum).toEqual({ joules: 0, variance: 0 });
+  });
+
+  test("one reading has a time and no energy; a failure up to its time is past", () => {
+    const rail = series("power", [[5, 1000]]);
+    fail(rail, 5);
+    expect([rail.taken, rail.firstNs, rail.lastNs, rail.knownNs]).toEqual([1, 5 * S, 5 * S, 5 * S]);
+    expect(rail.between(5 * S, 5 * S + 1)).toEqual(refused("r: fewer than two readings in the window"));
+    expect(rail.between(5 * S, 6.5 * S)).toEqual(refused("r: no reading for the last 1.5 s of the window"));
+    expect(rail.sinceStart(5 * S)).toEqual(refused("r: fewer than two readings in the window"));
+    expect(rail.waitsFor(7 * S)).toBe("r: no reading for 2.0 s");
+    fail(rail, 5.5);
+    expect(rail.waitsFor(7 * S)).toBe("r: unplugged");
+  });
+
+  test("a reading of the same moment changes nothing", () => {
+    const twice = series("power", [[0, 1000], [0, 9000], [1, 1000], [1, 9000], [0.5, 9000], [2, 1000]]); // biome-ignore format: six readings
+    expect(twice.taken).toBe(3);
+    expect(twice.between(0, 2 * S)).toMatchObject({ joules: 2, samples: 2 });
+  });
+
+  // 1, 3, 7 and 5 W at 5, 6, 7 and 8 s: the steps are 2, 4 and -2 W. The step of a reading is 40 mW.
+  test.each<[from: number, to: number, joules: number, squaredSteps: number, samples: number]>([
+    [5, 8, 2 + 5 + 6, 4 + 16 + 4, 3],
+    [4.5, 8.5, 2 + 5 + 6, 4 + 16 + 4, 3],
+    [5, 5.5, 0.5 * 1.5, 4, 0],
+    [5.5, 5.75, 0.25 * 2.25, 4, 0],
+    [6.5, 7.5, 0.5 * 6 + 0.5 * 6.5, 16 + 4, 1],
+    [7, 8, 6, 4, 1],
+  ])("power from %d to %d s", (from, to, joules, squaredSteps, samples) => {
+    const rail = series("power", [[5, 1000], [6, 3000], [7, 7000], [8, 5000]]); // biome-ignore format: four readings
+    const seconds = Math.min(to, 8) - Math.max(from, 5);
+    const variance = 0.04 ** 2 / 12 + squaredSteps / 2 / Math.max(1, samples) ** 2;
+    expect(rail.between(from * S, to * S)).toEqual({
+      available: true,
+      joules: expect.closeTo(joules, 9),
+      watts: expect.closeTo(joules / seconds, 9),
+      wattsStandardUncertainty: expect.closeTo(Math.sqrt(variance), 9),
+      samples,
+    });
+  });
+
+  test("a counter that rises by 2, 6 and 4 J is a straight line between each two readings", () => {
+    const counter = series("energy", [[5, 1e6], [6, 3e6], [7, 9e6], [8, 13e6]]); // biome-ignore format: four readings
+    const joules = (from: number, to: number) => {
+      const energy = counter.between(from * S, to * S);
+      return energy.available && energy.joules;
+    };
+    expect(joules(5, 8)).toBe(12);
+    expect(joules(4.5, 8.5)).toBe(12);
+    expect(joules(5.5, 6.5)).toBe(1 + 3);
+    expect(joules(6.25, 7.5)).toBe(4.5 + 2);
+    // A window that begins and ends at readings splits none: its variance is that of a step at either end.
+    const step = 0.000061;
+    for (const [from, to, expected, split] of [
+      [6, 7, 6, 0],
+      [5.5, 7, 7, 2 ** 2],
+      [6, 7.5, 8, 4 ** 2],
+    ] as const) {
+      const sum = { joules: 0, variance: 0 };
+      expect(counter.addEnergy(from * S, to * S, sum)).toBeUndefined();
+      expect(sum.joules).toBe(expected);
+      expect(sum.variance * 1e9).toBeCloseTo(((split + 2 * step ** 2) / 12) * 1e9, 6);
+    }
   });
 
   test("of a ring of four readings the oldest is known, and a second before it", () => {
     const ring = series("power", [[0, 1000], [1, 1000], [2, 1000], [3, 1000], [4, 1000]], 4); // biome-ignore format: five readings
     const forgotten = refused("r: the window begins before the samples that are still kept");
-    expect(ring.between(0.5 * S, 4 * S)).toMatchObject({ joules: 3 });
+    for (const from of [0.5, 0]) expect(ring.between(from * S, 4 * S)).toMatchObject({ joules: 3 });
     expect(ring.between(-1, 4 * S)).toEqual(forgotten);
     expect(ring.sinceStart(4 * S)).toMatchObject({ joules: 4, samples: 4 });
     const sum = { joules: 0, variance: 0 };

@@ -14,10 +14,20 @@ import { SCENE_BASELINE_METRES, sceneView } from "../../../camera/scene/scene-ca
 import { loadConfig } from "../../../edge/config/index.js";
 import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
 import { loadNative } from "../../../edge/contracts/native.js";
-import { answerDetections, rectifyCorners } from "../../../edge/outputs/detections/answer.js";
-import { DepthHistory } from "../../../edge/outputs/detections/history.js";
+import type { Rig } from "../../../edge/contracts/rig.js";
+import {
+  type AnswerOptions,
+  answerDetections,
+  rectifyCorners,
+} from "../../../edge/outputs/detections/answer.js";
+import { DepthHistory, type KeptFrame } from "../../../edge/outputs/detections/history.js";
 import { clippedBounds, depthMetres, measureDetection } from "../../../edge/outputs/detections/measure.js";
-import { MAX_DETECTIONS, type ParseOptions, parseMessage } from "../../../edge/outputs/detections/message.js";
+import {
+  type Detection,
+  MAX_DETECTIONS,
+  type ParseOptions,
+  parseMessage,
+} from "../../../edge/outputs/detections/message.js";
 import { DETECTION_FORMATS } from "../../../edge/outputs/detections/settings.js";
 import { TimeBudget } from "../../../edge/outputs/detections/time-budget.js";
 import { Tracks } from "../../../edge/outputs/detections/tracks.js";
@@ -138,6 +148,123 @@ test.each([
   const text = JSON.stringify({ detections: [bad, { box: [0, 0, 1, 1] }] });
   expect(parseMessage(text, OPTIONS.depthwatt)).toMatchObject({
     detections: [{ corners: expect.stringContaining(why) }, { corners: { length: 4 } }],
+  });
+});
+
+const boxOf = (left: number, top: number, right: number, bottom: number) =>
+  [{ x: left, y: top }, { x: right, y: top }, { x: right, y: bottom }, { x: left, y: bottom }]; // biome-ignore format: a box
+
+test("whole messages of every format", () => {
+  const plain = { id: undefined, label: undefined, ended: false };
+  const half = boxOf(0, 0, 0.5, 0.5);
+  const box = [0, 0, 0.5, 0.5];
+  expect(
+    parseMessage(
+      JSON.stringify({
+        id: 5,
+        leftTimestampNs: "0",
+        detections: [{ box }, { polygon: [[0, 0], [1, 0], [1, 1]], label: "x".repeat(64) }, null], // biome-ignore format: three corners
+      }),
+      OPTIONS.depthwatt,
+    ),
+  ).toEqual({
+    id: "5",
+    reference: { kind: "timestamp", timestampNs: 0n },
+    image: undefined,
+    detections: [
+      { ...plain, corners: half, isBox: true },
+      { ...plain, label: "x".repeat(64), corners: boxOf(0, 0, 1, 1).slice(0, 3), isBox: false },
+      { ...plain, corners: "expected box [left, top, right, bottom], got nothing", isBox: true },
+    ],
+  });
+  expect(parseMessage(event("update", state("porch", [320, 180, 640, 540])), OPTIONS.frigate)).toEqual({
+    id: undefined,
+    reference: { kind: "time", timeMs: 1735689604500 },
+    image: undefined,
+    detections: [
+      {
+        id: "1735689600.25-k3x9qd",
+        label: "person",
+        corners: boxOf(0.25, 0.25, 0.5, 0.75),
+        isBox: true,
+        ended: false,
+      },
+    ],
+  });
+  const matches = { cat: [{ box, id: 3 }, null], dog: [] };
+  expect(parseMessage(JSON.stringify({ image: "raw", matches }), OPTIONS.homeAssistant)).toEqual({
+    id: undefined,
+    reference: { kind: "newest" },
+    image: "raw",
+    detections: [
+      { id: "3", label: "cat", corners: half, isBox: true, ended: false },
+      { ...plain, label: "cat", corners: "expected a number as a corner, got nothing", isBox: true },
+    ],
+  });
+});
+
+test.each([
+  ["null", "expected an object as message, got nothing"],
+  ["true", "expected an object as message, got a value of type boolean"],
+  [`"${"x".repeat(50)}"`, `expected an object as message, got "${"x".repeat(39)}`],
+  ["5", "expected an object as message, got 5"],
+  ['{"id": 1e999}', "expected an id of at most 64 characters, got null"],
+  ['{"id": "a\\u0007"}', 'expected an id of at most 64 characters, got "a\\u0007"'],
+  ['{"imageSize": [1, 1, 1]}', "expected imageSize [width, height], got a list of 3"],
+  ['{"imageSize": [0.5, 1]}', "expected imageSize [width, height], got a list of 2"],
+  ['{"imageSize": [1, 0.5]}', "expected imageSize [width, height], got a list of 2"],
+  [
+    '{"leftTimestampNs": "9223372036854775808", "detections": []}',
+    'expected leftTimestampNs as digits in quotes, got "9223372036854775808"',
+  ],
+])("the message %.60s is refused with the whole reason", (message, reason) => {
+  expect(parseMessage(message, OPTIONS.depthwatt)).toEqual({ reason, id: undefined });
+});
+
+test.each([
+  [{ box: [-100, -100, 100, 100] }, boxOf(-100, -100, 100, 100)],
+  [
+    { box: [0, 0, 100.5, 1] },
+    "expected corners near the image, got one at 100.5, 1; boxes in pixels need imageSize",
+  ],
+  [{ box: [0.5, 0, 0.5, 1] }, "expected a box with an area, got 0.5, 0 to 0.5, 1"],
+  [{ box: [0, 0.5, 1, 0.5] }, "expected a box with an area, got 0, 0.5 to 1, 0.5"],
+  [{ polygon: [[0], [0, 0], [0, 0]] }, "expected corners [x, y], got a list of 1"],
+  [{ polygon: [{ length: 2 }, [0, 0], [0, 0]] }, "expected corners [x, y], got a value of type object"],
+  [{ box: [0, 0, 1, 1], label: true }, "expected a label of at most 64 characters, got a value of type bool"],
+])("the detection %j has its corners or the whole reason", (each, corners) => {
+  expect(parseMessage(JSON.stringify({ detections: [each] }), OPTIONS.depthwatt)).toMatchObject({
+    detections: [{ corners, ended: false }],
+  });
+});
+
+test("messages at their limits are taken", () => {
+  const parsed = (message: object, padded = 0) =>
+    parseMessage(JSON.stringify(message).padEnd(padded), OPTIONS.depthwatt);
+  expect(parsed({ id: "x".repeat(64), detections: [] }, 65_536)).toMatchObject({ id: "x".repeat(64) });
+  expect(parsed({ detections: [] }, 65_537)).toMatchObject({ reason: expect.stringContaining("got 65537") });
+  expect(parsed({ leftTimestampNs: "9223372036854775807", detections: [] })).toMatchObject({
+    reference: { kind: "timestamp", timestampNs: 2n ** 63n - 1n },
+  });
+  const box = [0, 0, 1, 1];
+  expect(parsed({ imageSize: [1, 1], detections: Array(50).fill({ box }) })).toMatchObject({
+    detections: { length: 50, 49: { corners: boxOf(0, 0, 1, 1) } },
+  });
+  const polygon = (corners: number) => parsed({ detections: [{ polygon: Array(corners).fill([0, 0]) }] });
+  expect(polygon(64)).toMatchObject({ detections: [{ corners: { length: 64 } }] });
+  expect(polygon(65)).toMatchObject({
+    detections: [{ corners: "expected a polygon of 3 to 64 corners, got a list of 65" }],
+  });
+  // Of all labels together 50 detections are taken.
+  const matched = (dogs: number) =>
+    parseMessage(
+      JSON.stringify({ matches: { cat: Array(30).fill({ box }), dog: Array(dogs).fill({ box }) } }),
+      OPTIONS.homeAssistant,
+    );
+  expect(matched(20)).toMatchObject({ detections: { length: 50 } });
+  expect(matched(21)).toEqual({
+    reason: "expected matches: lists of at most 50 detections, got a list of 51",
+    id: undefined,
   });
 });
 
@@ -631,6 +758,284 @@ test("objects are bounded in number and forgotten", () => {
   now = 2001;
   expect(tracks.nearest()).toEqual({});
   expect(tracks.size).toBe(0);
+});
+
+describe("an answer by hand", () => {
+  const [width, height] = [64, 64];
+  /** 32 columns and 23 rows, whose pixels have the mean position 31.5, 19. */
+  const BOX = [{ x: 0.25, y: 0.125 }, { x: 0.75, y: 0.125 }, { x: 0.75, y: 0.484375 }, { x: 0.25, y: 0.484375 }]; // biome-ignore format: a box
+  /** Pixels of the captured image, 80 x 60, are 2 x 2 ones of the rectified one, around the middle. */
+  const rig = {
+    calibration: {
+      imageSize: { width: 80, height: 60 },
+      left: { K: [10, 0, 39.5, 0, 10, 29.5, 0, 0, 1], distortion: { model: "none", coefficients: [] } },
+    },
+    rectification: {
+      ...{ width, height, focalPixels: 100, baselineMetres: 0.1, disparityOffsetPixels: 0 },
+      ...{ cx: 20, cy: 39.45, R1: [1, 0, 0, 0, 1, 0, 0, 0, 1] },
+      P1: [20, 0, 31.5, 0, 0, 20, 31.5, 0, 0, 0, 1, 0],
+    },
+  } as unknown as Rig;
+  /** Odd columns are a pixel of disparity beyond the even ones; two rows are not matched, and two are near. */
+  const keptFrame = (q4: number, timeMs = 0): KeptFrame => {
+    const none = new Uint8Array(0);
+    const disparityQ4 = Int16Array.from({ length: width * height }, (_, i) => q4 + 16 * (i % 2));
+    const confidence = new Uint8Array(width * height).fill(200);
+    for (const row of [9, 29]) disparityQ4.fill(640, row * width, (row + 1) * width);
+    for (const row of [8, 30]) confidence.fill(0, row * width, (row + 1) * width);
+    const place = { clock: "monotonic", timestampNs: 0n, sequence: 0, timeMs } as const;
+    return { width, height, left: none, right: none, disparityQ4, confidence, ...place };
+  };
+  const answered = (
+    frame: KeptFrame,
+    changed: Partial<Detection> = {},
+    options: Partial<AnswerOptions> = {},
+    tracks = new Tracks(10, () => 0),
+  ) => {
+    const detection = { id: "a", label: "cat", isBox: false, ended: false, corners: BOX, ...changed };
+    const all = {
+      picture: { rig, hasDepth: true },
+      image: "rectified",
+      minConfidence: 1,
+      ...options,
+    } as const;
+    return answerDetections(frame, [detection], tracks, all)[0];
+  };
+  const noSpeed = { available: false, reason: "needs more detections with this id" };
+  // 7 and 8 px: 10 / 7.5 m, and z^2 / (f B) is 0.17778 m for each pixel, of which the spread is a half.
+  const WHOLE = {
+    id: "a",
+    label: "cat",
+    distanceMetres: 1.3333,
+    standardErrorMetres: {
+      available: false,
+      reason: "the pixels have too little texture, or differ between the images",
+    },
+    spreadMetres: 0.0889,
+    disparityPixels: 7.5,
+    // 21 and 19 of 23 rows.
+    matchedShare: 0.913,
+    atDistanceShare: 0.8261,
+    // 11.5 px to the right of the principal point and 20.45 px above it, at 1.3333 m for each 100 px.
+    position: { x: 0.1533, y: -0.2727, z: 1.3333 },
+    sizeMetres: { width: 0.4267, height: 0.3067 },
+    clipped: false,
+    speed: noSpeed,
+  };
+
+  test("distance, shares, position and size, with their digits", () => {
+    expect(answered(keptFrame(112))).toEqual(WHOLE);
+    expect(answered(keptFrame(112), { id: undefined })).toEqual({
+      ...WHOLE,
+      id: undefined,
+      speed: { available: false, reason: "the detection has no id" },
+    });
+  });
+
+  test("the speed of an object that came from 10 / 7.5 to 10 / 6.5 m in 0.7 s", () => {
+    const tracks = new Tracks(10, () => 0);
+    answered(keptFrame(112, 300), {}, {}, tracks);
+    // 11.5 and -20.45 px are seen 0.20513 m farther.
+    expect(answered(keptFrame(96, 1000), {}, {}, tracks)).toMatchObject({
+      distanceMetres: 1.5385,
+      speed: { metresPerSecond: 0.301, x: 0.034, y: -0.06, z: 0.293 },
+    });
+    expect(tracks.nearest()).toEqual({ cat: 1.5385 });
+  });
+
+  test("corners of the captured image are 2.5 times as far from the middle", () => {
+    const scaled = (share: number) => 2.5 * (share - 0.5) + 0.5;
+    const raw = [{ x: 0.4, y: 0.3 }, { x: 0.6, y: 0.3 }, { x: 0.6, y: 1.5 }, { x: 0.4, y: 1.5 }]; // biome-ignore format: a box
+    const eighths = [0, 1, 2, 3, 4, 5, 6, 7].map((step) => step / 8);
+    const along = (from: number, to: number) => eighths.map((share) => from + share * (to - from));
+    const same = (value: number) => eighths.map(() => value);
+    const xs = [...along(0.4, 0.6), ...same(0.6), ...along(0.6, 0.4), ...same(0.4)];
+    const ys = [...same(0.3), ...along(0.3, 1.5), ...same(1.5), ...along(1.5, 0.3)];
+    // Nothing was captured below 1. A row of 60 is 2 rows of 64.
+    const row = (y: number) => ((Math.min(1, y) * 60 - 30) * 2 + 32) / 64;
+    expect(rectifyCorners(raw, rig)).toEqual(
+      xs.map((x, i) => ({ x: expect.closeTo(scaled(x), 9), y: expect.closeTo(row(ys[i]!), 9) })),
+    );
+    const outer = [{ x: 0.1, y: 0.4 }, { x: 0.6, y: 0.4 }, { x: 0.6, y: 0.6 }, { x: 0.1, y: 0.6 }]; // biome-ignore format: a box
+    // From -0.5 to 0.75 of the columns, of which three quarters are in the image.
+    expect(answered(keptFrame(112), { corners: outer }, { image: "raw" })).toMatchObject({
+      sizeMetres: { width: Number(((48 * 10) / 7.5 / 100).toFixed(4)) },
+      clipped: true,
+    });
+    expect(answered(keptFrame(112), { corners: outer })).toMatchObject({ clipped: false });
+    const beyond = [{ x: 0, y: 0 }, { x: 0.2, y: 0 }, { x: 0.2, y: 0.2 }, { x: 0, y: 0.2 }]; // biome-ignore format: a box
+    const unknown = (reason: string) => ({
+      id: "a",
+      label: "cat",
+      distanceMetres: { available: false, reason },
+    });
+    expect(answered(keptFrame(112), { corners: beyond }, { image: "raw" })).toEqual(
+      unknown("the outline is outside the rectified image"),
+    );
+    for (const picture of [
+      { rig, hasDepth: false },
+      { rig: undefined, hasDepth: true },
+    ])
+      expect(answered(keptFrame(112), {}, { picture })).toEqual(
+        unknown("without a calibration there is no depth"),
+      );
+  });
+
+  test("of 50 outlines every third row is read, of one every second", () => {
+    const [columns, rows] = [128, 126];
+    const pixels = columns * rows;
+    const frame: KeptFrame = {
+      ...keptFrame(0),
+      ...{ width: columns, height: rows, confidence: new Uint8Array(pixels).fill(9) },
+      disparityQ4: new Int16Array(pixels).fill(160),
+    };
+    const corners = [{ x: 0, y: 0 }, { x: 1, y: 0 }, { x: 1, y: 1 }, { x: 0, y: 1 }]; // biome-ignore format: a box
+    const one = { id: undefined, label: undefined, isBox: true, ended: false, corners };
+    const height = (count: number) =>
+      answerDetections(frame, Array(count).fill(one), new Tracks(10), {
+        picture: { rig, hasDepth: true },
+        image: "rectified",
+        minConfidence: 1,
+      })[0];
+    // 1 m away: the means of rows 0, 2 to 124 and of 0, 3 to 123.
+    expect(height(1)).toMatchObject({ position: { y: Number((0.62 - 0.3945).toFixed(4)) } });
+    expect(height(50)).toMatchObject({ position: { y: Number((0.615 - 0.3945).toFixed(4)) } });
+  });
+});
+
+test("the border of the inner half weighs four times too, and a frame with one image is not aligned", () => {
+  const [width, height] = [40, 40];
+  const disparityQ4 = new Int16Array(width * height).fill(-32768);
+  const set = (rows: number[], columns: number[], q4: number) => {
+    for (const y of rows) for (const x of columns) disparityQ4[y * width + x] = q4;
+  };
+  // Of 10 x 10 pixels the inner half has the centres 2.5 to 7.5. 4 x 12 against 40.
+  set([2, 3, 4, 5, 6, 7], [2, 7], 320);
+  set([0, 1, 8, 9], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 160);
+  const corners = [{ x: 0, y: 0 }, { x: 0.25, y: 0 }, { x: 0.25, y: 0.25 }, { x: 0, y: 0.25 }]; // biome-ignore format: a box
+  const options = { minConfidence: 1, maxPixels: 1600, preferMiddle: true };
+  const confidence = new Uint8Array(width * height).fill(1);
+  const [none, image] = [new Uint8Array(0), new Uint8Array(width * height)];
+  for (const [left, right] of [
+    [none, none],
+    [image, none],
+    [none, image],
+  ] as const)
+    expect(
+      measureDetection({ width, height, left, right, disparityQ4, confidence }, corners, options),
+    ).toEqual({
+      disparityPixels: 20,
+      standardErrorPixels: undefined,
+      spreadPixels: 0,
+      x: 4.5,
+      y: 4.5,
+      matchedShare: 0.52,
+      atDistanceShare: 0.12,
+    });
+});
+
+test("with texture the distance is that of the images: 10.25 px where the matcher found 10", () => {
+  const [width, height] = [64, 24];
+  const grey = (x: number, y: number) =>
+    Math.round(128 + 50 * Math.sin(0.5 * x + y) + 50 * Math.cos(0.23 * x - y));
+  const image = (shift: number) =>
+    Uint8Array.from({ length: width * height }, (_, i) => grey((i % width) + shift, Math.floor(i / width)));
+  const measured = measureDetection(
+    {
+      ...{ width, height, left: image(0), right: image(10.25) },
+      disparityQ4: new Int16Array(width * height).fill(160),
+      confidence: new Uint8Array(width * height).fill(255),
+    },
+    [{ x: 0.25, y: 0 }, { x: 0.9, y: 0 }, { x: 0.9, y: 1 }, { x: 0.25, y: 1 }], // biome-ignore format: a box
+    { minConfidence: 1, maxPixels: 2000, preferMiddle: false },
+  ) as { disparityPixels: number; standardErrorPixels: number };
+  expect(measured.disparityPixels).toBeGreaterThan(10.24);
+  expect(measured.disparityPixels).toBeLessThan(10.26);
+  expect(measured.standardErrorPixels).toBeLessThan(0.01);
+});
+
+test("the history keeps copies of whole frames, and forgets those of another size", () => {
+  const [width, height] = [3, 2];
+  const values = (first: number) => [0, 1, 2, 3, 4, 5].map((i) => first + i);
+  const slot = {
+    left: Uint8Array.from(values(10)),
+    right: Uint8Array.from(values(20)),
+    disparityQ4: Int16Array.from(values(-3)),
+    confidence: Uint8Array.from(values(40)),
+  };
+  const frame = { slot, width, height, leftTimestampNs: 5n, leftSequence: 7, clock: "file" };
+  const history = new DepthHistory(2);
+  history.add(frame as unknown as ComputedFrame, 1000);
+  const kept = {
+    ...{ width, height, clock: "file", timestampNs: 5n, sequence: 7, timeMs: 1000 },
+    left: slot.left.slice(),
+    right: slot.right.slice(),
+    disparityQ4: slot.disparityQ4.slice(),
+    confidence: slot.confidence.slice(),
+  };
+  for (const array of Object.values(slot)) array.fill(0);
+  expect(history.newest).toEqual(kept);
+  const small = {
+    ...frame,
+    width: 1,
+    height: 1,
+    leftSequence: 8,
+    slot: { ...slot, right: slot.right.slice(0, 1) },
+  };
+  for (const name of ["left", "disparityQ4", "confidence"] as const)
+    small.slot[name] = slot[name].slice(0, 1) as never;
+  history.add(small as unknown as ComputedFrame, 2000);
+  expect([history.newest!.sequence, history.bySequence(7), history.bySequence(0)]).toEqual([
+    8,
+    "late",
+    "late",
+  ]);
+  // Without a right image the memory is another one too.
+  small.slot.right = new Uint8Array(0);
+  history.add({ ...small, leftSequence: 9 } as unknown as ComputedFrame, 3000);
+  expect([history.newest!.right.length, history.bySequence(8)]).toEqual([0, "late"]);
+});
+
+test("a reference newer than all frames waits beyond a quarter of the tolerance; of two equally near the newer is taken", () => {
+  const history = new DepthHistory(3);
+  for (const sequence of [1, 2, 3, 5]) history.add(frameAt(sequence), 100 * sequence);
+  const found = (lookup: ReturnType<DepthHistory["byTime"]>) =>
+    typeof lookup === "string" ? lookup : lookup.sequence;
+  expect([520, 521].map((timeMs) => found(history.byTime(timeMs, 80)))).toEqual([5, "early"]);
+  expect([520n, 521n].map((ms) => found(history.byTimestamp(ms * 1_000_000n, 80)))).toEqual([5, "early"]);
+  expect(found(history.byTimestamp(521_000_000n, 80, true))).toBe(5);
+  expect(found(history.byTime(499.5, 0.2))).toBe("missing");
+  expect([found(history.byTime(400, 100)), found(history.byTime(250, 50))]).toEqual([5, 3]);
+  // The ring holds 5, 3 and 2: the 1 was overwritten.
+  expect([1, 2, 3, 5].map((sequence) => found(history.bySequence(sequence)))).toEqual(["late", 2, 3, 5]);
+});
+
+test("an object that is detected again is not the first to be forgotten, and a short span has no speed", () => {
+  const tracks = new Tracks(10, () => 0);
+  const add = (id: number, timeMs = 0, z = id) =>
+    tracks.add(String(id), `label ${id}`, timeMs, { x: 0, y: 0, z });
+  for (let id = 0; id < 256; id++) add(id);
+  add(0, 1000);
+  add(256);
+  expect([tracks.size, "label 0" in tracks.nearest(), "label 1" in tracks.nearest()]).toEqual([
+    256,
+    true,
+    false,
+  ]);
+  expect(add(0, 1050)).toEqual({ x: 0, y: 0, z: 0 });
+  tracks.clear();
+  expect([add(7, 1000, 1), add(7, 1079, 2)]).toEqual([undefined, undefined]);
+  // 2 s later the first one still counts: the slope of (0, 0), (1, 1) and (2, 5) is 5 / 2.
+  tracks.clear();
+  expect([0, 1000, 2000].map((timeMs, i) => add(7, timeMs, [0, 1, 5][i]!)).at(-1)).toEqual({
+    x: 0,
+    y: 0,
+    z: 2.5,
+  });
+  // 16 positions count: 15 at 0, and one 16 m away in the first of them, far off the line.
+  tracks.clear();
+  const slopes = Array.from({ length: 17 }, (_, i) => add(7, 100 * i, i === 0 ? 16 : 0)!);
+  expect(slopes.slice(14).map((slope) => Math.sign(slope.z))).toEqual([-1, -1, 0]);
 });
 
 test.each([

@@ -5,6 +5,7 @@ import type { Distortion } from "../../../../camera/calibration/calibration.js";
 import {
   distortFunction,
   growsUntil,
+  growsUpTo,
   isBeyondFlat,
   undistort,
   undistortExactly,
@@ -103,6 +104,69 @@ describe("lens models", () => {
     const lens: Distortion = { model: "equidistant", coefficients: [-0.5, 0, 0, 0] };
     expect(undistort(lens, 0.5, 0)[0]).toBeCloseTo(Math.tan(0.6180339887), 6);
     expect(() => undistort(lens, 0.6, 0.3)).toThrow(/no inverse at 0\.671 rad .*\[-0\.5, 0, 0, 0\]/);
+  });
+});
+
+describe("inverses of lenses and their limits", () => {
+  test.each<readonly [name: string, ...coefficients: number[]]>([
+    ["pincushion", 0.1, 0, 0, 0],
+    ["barrel", -0.1, 0.01, 0, 0],
+    ["tangential", 0, 0, 0.002, -0.003],
+    ["rational", 0.05, 0, 0, 0, 0, 0.1, 0.01, 0.002],
+    ["thin prism", 0, 0, 0, 0, 0, 0, 0, 0, 0.004, -0.002, 0.003, 0.001],
+  ])("five rounds of the inverse are near a weak lens: %s", (_, ...coefficients) => {
+    const distortion: Distortion = { model: "thin_prism", coefficients };
+    for (const [x, y] of POINTS) {
+      const [back, down] = undistort(distortion, ...distorted(distortion, x, y));
+      expect(Math.hypot(back - x, down - y)).toBeLessThan(1e-4);
+    }
+  });
+
+  test("an angle of 90 degrees or more has no inverse; a place beyond it counts as one of 90 degrees", () => {
+    const lens = (k1: number): Distortion => ({ model: "equidistant", coefficients: [k1, 0, 0, 0] });
+    // theta - 0.1 theta^3 is 1.183 at 90 degrees and still grows there.
+    const bent = 1.55 - 0.1 * 1.55 ** 3;
+    expect(undistort(lens(-0.1), 0, -bent)[1]).toBeCloseTo(-Math.tan(1.55), 6);
+    expect(() => undistort(lens(-0.1), 0, 1.19)).toThrow("no inverse at 1.190 rad off the axis");
+    expect(() => undistort(lens(0), 1.02, 1.36)).toThrow("no inverse at 1.571 rad off the axis");
+    // 1.25 + k1 x 1.25^3 is 90 degrees.
+    const k1 = (Math.PI / 2 - 1.25) / 1.25 ** 3;
+    const [x, y] = undistort(lens(k1), 1.02, 1.36);
+    expect(Math.atan2(y, x)).toBeCloseTo(Math.atan2(1.36, 1.02), 9);
+    expect(Math.hypot(x, y)).toBeCloseTo((1.7 / (Math.PI / 2)) * Math.tan(1.25), 6);
+  });
+
+  test.each([
+    [0, -0.2, 1 / 0.6, 2],
+    [1, -0.1, 1 / 0.5, 4],
+    [2, -0.05, 1 / 0.35, 6],
+    [3, -0.03, 1 / 0.27, 8],
+  ])("a fisheye lens of k%i = %f alone grows up to the root of %f, power %i", (at, value, power, root) => {
+    const lens: Distortion = { model: "equidistant", coefficients: [0, 0, 0, 0].with(at, value) };
+    const theta = power ** (1 / root);
+    const step = Math.PI / 540;
+    expect(growsUntil(lens)).toBeLessThanOrEqual(theta);
+    expect(growsUntil(lens)).toBeGreaterThan(theta - step);
+    const last = growsUntil(lens);
+    const edge = 0.999 * (last + value * last ** root * last);
+    expect(isBeyondFlat(lens, 0.6 * (edge - 1e-9), 0.8 * (edge - 1e-9))).toBe(false);
+    expect(isBeyondFlat(lens, -0.6 * (edge + 1e-9), 0.8 * (edge + 1e-9))).toBe(true);
+  });
+
+  test.each([
+    [1, 0],
+    [-1, 0],
+    [0, 1],
+    [0, -1],
+    [0.6, -0.8],
+  ])("r - r^3 grows up to 0.577 in the direction of (%f, %f), and no further", (x, y) => {
+    const fold = Math.sqrt(1 / 3);
+    const barrel = distortFunction({ model: "plumb_bob", coefficients: [-1, 0, 0, 0] });
+    const grows = (r: number) => growsUpTo(barrel, r * x, r * y);
+    expect([fold - 0.001, fold + 0.001, 1.2, 3].map(grows)).toEqual([true, false, false, false]);
+    // The slope 1 - 6 r^2 + 8 r^4 is below 0 between 0.5 and 0.707: the lens folds and unfolds again.
+    const wavy = distortFunction({ model: "plumb_bob", coefficients: [-2, 1.6, 0, 0] });
+    expect([0.49, 0.51, 0.9].map((r) => growsUpTo(wavy, r * x, r * y))).toEqual([true, false, false]);
   });
 });
 

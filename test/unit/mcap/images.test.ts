@@ -33,7 +33,7 @@ function image(
   const { width = 2, height = 1, encoding = "mono8", isBigEndian = 0 } = fields;
   const { step = width, data = Array<number>(step * height).fill(0) } = fields;
   const writer = header().uint32(height).uint32(width).string(encoding).uint8(isBigEndian).uint32(step);
-  return writer.uint8Array(data, true).data;
+  return writer.uint8Array([...data], true).data;
 }
 
 const channel = (metadata: Record<string, string> = {}) =>

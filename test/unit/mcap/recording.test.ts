@@ -46,6 +46,7 @@ const place = (name: string) => join(folder, name);
 
 /** Four pairs a chunk: grey images of 32x16 whose pixels all are the pair's number, the right ones 1 ms later. */
 function writePairs(file: string, zstd: Awaited<ReturnType<typeof loadZstd>> | undefined): void {
+  rmSync(file, { force: true });
   const recording = new RecordingFile(file, zstd);
   const head = imagePrefix({ frameId: "side", width: 32, height: 16, encoding: "mono8", strideBytes: 32 });
   const channels = ["left", "right"].map((side) =>
@@ -117,6 +118,7 @@ async function readIndexes(file: string) {
 test.each(["none", "zstd"])("the index lists the records of the file, with compression %s", async (name) => {
   const zstd = name === "zstd" ? await loadZstd() : undefined;
   const file = place(`index-${name}.mcap`);
+  rmSync(file, { force: true });
   const openFiles = readdirSync("/proc/self/fd").length;
   const recording = new RecordingFile(file, zstd);
   expect(readdirSync("/proc/self/fd")).toHaveLength(openFiles + 1);

@@ -19,7 +19,7 @@ import { sinceMoment } from "../../../edge/commands/energy/since.js";
 import { energyPlot, grouped, sparkline, summarise } from "../../../edge/commands/energy/summary.js";
 import type { EnergyRecord } from "../../../edge/contracts/energy.js";
 import type { OutputContext } from "../../../edge/contracts/output.js";
-import { EnergyFile } from "../../../edge/outputs/energy/energy-file.js";
+import { EnergyFile, isOlderFile } from "../../../edge/outputs/energy/energy-file.js";
 import { openEnergy } from "../../../edge/outputs/energy/energy-output.js";
 import { csvHead, csvRow, jsonLine, readLines } from "../../../edge/outputs/energy/lines.js";
 import { brokenEnergy, type EnergySettings } from "../../../edge/outputs/energy/settings.js";
@@ -301,6 +301,103 @@ describe("the file", () => {
       }
     },
   );
+
+  const write = async (name: string, changes: Partial<EnergySettings>, ...records: EnergyRecord[]) => {
+    const file = new EnergyFile(join(folder, name), settings(changes));
+    await file.open();
+    let bytes = 0;
+    for (const one of records) bytes += await file.write(one);
+    return bytes;
+  };
+
+  test("a file that was closed at the end of a line is continued there, and a CSV file has one head", async () => {
+    for (const one of [record(0), record(1), record(2)])
+      for (const name of ["a.jsonl", "a.csv"]) await write(name, {}, one);
+    expect(readFileSync(join(folder, "a.jsonl"), "utf8")).toBe(
+      [0, 1, 2].map((i) => jsonLine(record(i))).join(""),
+    );
+    const head = csvHead(record(0));
+    const rows = [0, 1, 2].map((i) => csvRow(record(i), head)).join("");
+    expect(readFileSync(join(folder, "a.csv"), "utf8")).toBe(head + rows);
+    // The first write of a CSV file counts its head.
+    expect(await write("b.csv", {}, record(0))).toBe(readFileSync(join(folder, "b.csv")).length);
+    writeFileSync(join(folder, "half.jsonl"), `${jsonLine(record(0))}{"ti`);
+    await write("half.jsonl", {}, record(1));
+    expect(readFileSync(join(folder, "half.jsonl"), "utf8")).toBe(
+      `${jsonLine(record(0))}{"ti\n${jsonLine(record(1))}`,
+    );
+  });
+
+  test.each([
+    [1_000_000, ["energy-20260131T080010000Z.jsonl", "energy.jsonl"]],
+    [999_999, ["energy.jsonl"]],
+  ])("a file of %i bytes, with 1 MB at most, before the next entry", async (bytes, names) => {
+    writeFileSync(join(folder, "energy.jsonl"), `${"x".repeat(bytes - 1)}\n`);
+    await write("energy.jsonl", { rotateMegabytes: 1, compress: false }, record(1));
+    expect(readdirSync(folder).sort()).toEqual(names);
+  });
+
+  test("what was written counts: a file of 999,999 bytes is moved aside after one entry", async () => {
+    writeFileSync(join(folder, "energy.jsonl"), `${"x".repeat(999_998)}\n`);
+    const entries = [1, 2, 3].map((index) => record(index));
+    await write("energy.jsonl", { rotateMegabytes: 1, compress: false }, ...entries);
+    expect(readdirSync(folder).sort()).toEqual(["energy-20260131T080020000Z.jsonl", "energy.jsonl"]);
+    expect(readFiles([join(folder, "energy.jsonl")]).records).toEqual(entries);
+  });
+
+  test.each(["jsonl", "csv"])(
+    "%s: an hour after its first line a file is moved aside, also by another run, and 0 is never",
+    async (ending) => {
+      const name = `energy.${ending}`;
+      const hourly = { rotateMegabytes: 0, rotateHours: 1, compress: false };
+      const older = () => readdirSync(folder).filter((one) => one !== name);
+      // The first line is of 8:00:00.
+      await write(name, hourly, record(0));
+      await write(name, hourly, record(359));
+      expect(older()).toEqual([]);
+      // 9:00:00 begins the next file, 9:00:10 and 9:59:50 belong to it.
+      await write(name, hourly, record(360), record(361), record(719));
+      expect(older()).toEqual([`energy-20260131T090000000Z.${ending}`]);
+      await write(name, hourly, record(720));
+      expect(older()).toHaveLength(2);
+      await write(name, { ...hourly, rotateHours: 0 }, record(100_000));
+      expect(older()).toHaveLength(2);
+      const all = [0, 359, 360, 361, 719, 720, 100_000].map((index) => record(index));
+      expect(readFiles([join(folder, name)])).toEqual({ records: all, broken: 0 });
+    },
+  );
+
+  test.each([
+    ["energy-20260131T080000000Z.jsonl", true],
+    ["energy-20260131T080000000Z.jsonl.gz", true],
+    ["energy-20260131T080000000Z.csv", false],
+    ["energy-20260131T080000000Z.jsonl.gz.gz", false],
+    ["energy-20260131T08000000Z.jsonl", false],
+    ["energies-20260131T080000000Z.jsonl", false],
+    ["energy.jsonl", false],
+  ])("%s is an older file of energy.jsonl: %s", (name, expected) => {
+    expect(isOlderFile(name, "/log/energy.jsonl")).toBe(expected);
+  });
+
+  test("the end writes the entries that wait for the disk", async () => {
+    const inner = join(folder, "log");
+    mkdirSync(inner);
+    const path = join(inner, "energy.jsonl");
+    const context = { settings: settings({ file: path }), notice: () => {} };
+    const output = await openEnergy(context as unknown as OutputContext<EnergySettings>);
+    renameSync(inner, `${inner}-away`);
+    output.energy!(record(0));
+    await vi.waitFor(() => expect(output.failure?.code).toBe("DISK_FULL"));
+    renameSync(`${inner}-away`, inner);
+    await output.close();
+    expect(output.counters()).toEqual({
+      sent: 1,
+      bytes: jsonLine(record(0)).length,
+      drops: {},
+      details: { file: path },
+    });
+    expect(readFileSync(path, "utf8")).toBe(jsonLine(record(0)));
+  });
 
   test("other files of the folder are not taken for older ones", async () => {
     for (const name of [

@@ -37,6 +37,24 @@ describe("colour maps", () => {
     },
   );
 
+  test("viridis is what matplotlib publishes, to one step, also between the points of the table", () => {
+    const published = [
+      [0.26851, 0.009605, 0.335427],
+      [0.269944, 0.014625, 0.341379],
+      [0.271305, 0.019942, 0.347269],
+      [0.272594, 0.025563, 0.353093],
+      [0.273809, 0.031497, 0.358853],
+      [0.274952, 0.037752, 0.364543],
+      [0.276022, 0.044167, 0.370164],
+      [0.277018, 0.050344, 0.375715],
+    ];
+    const colours = colourTable("viridis");
+    expect(colours).toHaveLength(256);
+    for (const [i, expected] of published.entries())
+      for (const [channel, share] of expected.entries())
+        expect(Math.abs(rgb(colours[i + 1]!)[channel]! - 255 * share), `${i + 1}`).toBeLessThan(1);
+  });
+
   test("there are three", () => expect(COLOUR_MAPS).toEqual(["turbo", "viridis", "cividis"]));
 });
 

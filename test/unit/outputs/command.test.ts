@@ -5,8 +5,9 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
-import { colourDisparity } from "../../../camera/index.js";
+import { colourDisparity, DISPARITY_COLOURS } from "../../../camera/index.js";
 import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
+import { PictureWriter, streamHeader } from "../../../edge/outputs/command/pictures.js";
 import { brokenCommand, type CommandOutputSettings } from "../../../edge/outputs/command/settings.js";
 import { COMMAND_DEFAULTS, offerPicture as offer, openCommand } from "../../doubles/command-output.js";
 import { until } from "../../doubles/frames.js";
@@ -74,6 +75,70 @@ test("raw pictures are pixels alone, and coloured ones have the colours of the l
     return Math.max(...back.map((value, channel) => Math.abs(value - rgb[3 * i + channel]!)));
   };
   expect(Math.max(...Array.from({ length: 64 * 48 }, (_, i) => difference(i)))).toBeLessThan(2.5);
+});
+
+test.each([
+  [{ picture: "left", format: "raw", rateHz: 25 }, ""],
+  [{ picture: "left", format: "y4m", rateHz: undefined }, "YUV4MPEG2 W7 H5 F30000:1000 Ip A1:1 Cmono\n"],
+  [{ picture: "depth", format: "y4m", rateHz: 29.97 }, "YUV4MPEG2 W7 H5 F29970:1000 Ip A1:1 Cmono16\n"],
+  [{ picture: "colours", format: "y4m", rateHz: 0.0125 }, "YUV4MPEG2 W7 H5 F13:1000 Ip A1:1 C444\n"],
+] as const)("the header of %o", (options, header) => {
+  expect(String(streamHeader({ ...options, searched: () => ({ min: 0, max: 1 }) }, 7, 5))).toBe(header);
+});
+
+/** Writes disparities in sixteenths of a pixel as one row of colours. */
+function rowOfColours(format: "raw" | "y4m", searched: { min: number; max: number }, values: number[]) {
+  const writer = new PictureWriter({ picture: "colours", format, rateHz: 25, searched: () => searched });
+  const frame = { width: values.length, height: 1, slot: { disparityQ4: Int16Array.from(values) } };
+  return [...writer.write(frame as unknown as ComputedFrame)];
+}
+
+test("colours are spread over the searched disparities; nearer and farther ones have the last and the first", () => {
+  // 8 and 24 px are the ends, 16 px is the middle.
+  const row = rowOfColours("raw", { min: 8, max: 24 }, [128, 0, 127, 384, 385, 4000, 256, -32768]);
+  const colour = (index: number) => [...DISPARITY_COLOURS.subarray(3 * index, 3 * index + 3)];
+  const [first, last] = [colour(0), colour(255)];
+  expect(row).toEqual([...first, ...first, ...first, ...last, ...last, ...last, ...colour(128), 0, 0, 0]);
+});
+
+test("every colour in YUV is that of ITU-R BT.601, in three planes behind the line of the picture", () => {
+  const values = [-32768, ...Array.from({ length: 1025 }, (_, q4) => q4)];
+  const rgb = rowOfColours("raw", { min: 0, max: 64 }, values).map((value) => value / 255);
+  const planes = values.map((_, i) => {
+    const [red, green, blue] = rgb.slice(3 * i, 3 * i + 3) as [number, number, number];
+    // Luma of Kr 0.299 and Kb 0.114, black to white 16 to 235, colour differences 16 to 240.
+    const luma = 0.299 * red + 0.587 * green + 0.114 * blue;
+    return [16 + 219 * luma, 128 + (224 * (blue - luma)) / 1.772, 128 + (224 * (red - luma)) / 1.402];
+  });
+  const expected = [0, 1, 2].flatMap((plane) => planes.map((one) => Math.round(one[plane]!)));
+  const yuv = rowOfColours("y4m", { min: 0, max: 64 }, values);
+  expect(yuv.slice(0, 6)).toEqual([...Buffer.from("FRAME\n")]);
+  expect(yuv.slice(6)).toEqual(expected);
+  expect([yuv[6], yuv[6 + 1026], yuv[6 + 2052]]).toEqual([16, 128, 128]);
+});
+
+test("a writer follows another size and other searched disparities", () => {
+  let searched = { min: 0, max: 16 };
+  const writer = (format: "raw" | "y4m", picture: "left" | "colours") =>
+    new PictureWriter({ picture, format, rateHz: 25, searched: () => searched });
+  const frame = (...left: number[]) =>
+    ({ width: left.length, height: 1, slot: { left, disparityQ4: left } }) as unknown as ComputedFrame;
+  for (const format of ["raw", "y4m"] as const) {
+    const left = writer(format, "left");
+    const line = format === "raw" ? "" : "FRAME\n";
+    for (const values of [[65, 66], [67, 68, 69], [70]])
+      expect(String(left.write(frame(...values)))).toBe(line + String.fromCharCode(...values));
+  }
+  const colours = writer("raw", "colours");
+  const [nearest, farthest] = [DISPARITY_COLOURS.subarray(-3), DISPARITY_COLOURS.subarray(0, 3)];
+  const shown = () => [...colours.write(frame(256))];
+  expect(shown()).toEqual([...nearest]);
+  searched = { min: 16, max: 32 };
+  expect(shown()).toEqual([...farthest]);
+  searched = { min: 8, max: 16 };
+  expect(shown()).toEqual([...nearest]);
+  searched = { min: 8, max: 24 };
+  expect(shown()).toEqual([...DISPARITY_COLOURS.subarray(3 * 128, 3 * 129)]);
 });
 
 test("a missing program, and depth without a calibration, end the start with a code", async () => {

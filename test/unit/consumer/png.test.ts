@@ -32,13 +32,13 @@ const END = chunk("IEND", Buffer.alloc(0));
 const file = (...chunks: Buffer[]) => new Uint8Array(Buffer.concat([SIGNATURE, ...chunks]));
 const rowChunk = (bytes: number) => chunk("IDAT", deflateSync(Buffer.alloc(bytes)));
 
-test("every filter at both depths gives what fast-png gives", () => {
+test.each([0, 1, 2, 3, 4])("every filter at both depths gives what fast-png gives, first %i", (first) => {
   for (const depth of [8, 16]) {
     const [width, height, step] = [7, 10, depth / 8];
     const rows = Buffer.from(
       Array.from({ length: height * (width * step + 1) }, (_, i) => (i * i * 31 + 17 * i) & 255),
     );
-    for (let y = 0; y < height; y++) rows[y * (width * step + 1)] = y % 5;
+    for (let y = 0; y < height; y++) rows[y * (width * step + 1)] = (y + first) % 5;
     const packed = deflateSync(rows);
     const parts = [packed.subarray(0, 5), Buffer.alloc(0), packed.subarray(5)];
     const png = file(header(width, height, depth), ...parts.map((part) => chunk("IDAT", part)), END);
@@ -46,6 +46,22 @@ test("every filter at both depths gives what fast-png gives", () => {
     expect([...counts]).toEqual([...decodeByFastPng(png).data]);
     expect(counts).toBeInstanceOf(depth === 8 ? Uint8Array : Uint16Array);
   }
+});
+
+test("Paeth's filter takes the left byte of two that are equally near, and the one above before the corner's", () => {
+  const rows = (left: number, above: number, corner: number) => [0, corner, above, 4, left - corner, 0];
+  const last = (left: number, above: number, corner: number) => {
+    const packed = deflateSync(Uint8Array.from(rows(left, above, corner)));
+    const png = file(header(2, 2, 8), chunk("IDAT", packed), END);
+    return decodePng(png, { width: 2, height: 2, depth: 8 })[3];
+  };
+  // The guess is left + above - corner. It is 1 from the left byte and from the corner, 2 from the one above.
+  expect(last(8, 11, 10)).toBe(8);
+  // It is 1 from the byte above and from the corner, 2 from the left one.
+  expect(last(11, 8, 10)).toBe(8);
+  expect(last(12, 11, 10)).toBe(12);
+  expect(last(11, 12, 10)).toBe(12);
+  expect(last(9, 11, 10)).toBe(10);
 });
 
 test("reads what the publisher and fast-png write", async () => {
@@ -149,8 +165,9 @@ test("damage and other kinds are refused in words", () => {
       file(header(4, 3, 8), chunk("IDAT", Buffer.alloc(4), 0xffffffff)),
       /of 4294967295 bytes that is cut off/,
     ],
+    [file(header(4, 3, 8), chunk("IDAT", Buffer.alloc(4), 5)), /a chunk IDAT of 5 bytes that is cut off/],
     [file(header(4, 3, 8), END), /./],
-    [file(header(4, 3, 8), chunk("IDAT", deflateSync(Buffer.alloc(15, 9))), END), /row filter 9/],
+    [file(header(4, 3, 8), chunk("IDAT", deflateSync(Buffer.alloc(15, 5))), END), /row filter 5/],
   ];
   for (const [png, expected] of cases) expect(() => decodePng(png, size)).toThrow(expected);
 });

@@ -2,12 +2,14 @@
 // Tests that the engine's encodings and slots follow from the outputs' settings; an output makes an encoding that the
 // engine does not.
 import { expect, test } from "vitest";
+import { FRAME_HEADROOM_BYTES } from "../../../core/frame/frame-format.js";
 import { loadConfig } from "../../../edge/config/index.js";
 import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
 import { mergeEncodings, requiredEncodings, slotsFor } from "../../../edge/outputs/encodings.js";
 import { expirySeconds, frameProperties } from "../../../edge/outputs/mqtt/frame-properties.js";
 import type { Publisher } from "../../../edge/outputs/mqtt/index.js";
 import { RealtimeOffset } from "../../../edge/outputs/mqtt/realtime-offset.js";
+import { brokenMqtt, type MqttSettings } from "../../../edge/outputs/mqtt/settings.js";
 import { streamSinks } from "../../../edge/outputs/mqtt/streams.js";
 import { streamsOn } from "../../../edge/outputs/mqtt/streams-on.js";
 
@@ -83,6 +85,189 @@ test("raw disparity is made of the map where the engine wrote RVL for another ou
   ]);
   for (const { done } of sent) done(true);
   expect(done).toBe(2);
+});
+
+/** The streams' sinks with a publisher that takes everything at once. */
+function sinksBy(mqtt: object, hasDepth = true) {
+  const published: { stream: string; bytes: number[]; description: Record<string, unknown> }[] = [];
+  const drops: string[] = [];
+  const publisher = {
+    maxMessageBytes: 1 << 20,
+    nextFrameNumber: () => 0,
+    publish: (...[buffer, at, bytes, description, done]: Parameters<Publisher["publish"]>) => {
+      const { stream, ...rest } = description;
+      published.push({ stream, bytes: [...buffer.subarray(at, at + bytes)], description: { ...rest } });
+      done(true);
+    },
+  } as unknown as Publisher;
+  const sinks = streamSinks(mqtt as MqttSettings, hasDepth, {
+    publisher,
+    offset: new RealtimeOffset(),
+    onDropped: (cause) => drops.push(cause),
+    onReduced: () => expect.fail("reduced"),
+    colours: () => Uint8Array.of(1, 2, 3, 4, 5, 6),
+  });
+  const send = (frame: ComputedFrame) =>
+    Promise.all(sinks.map((sink) => new Promise<boolean>((resolve) => sink(frame, resolve))));
+  return { published, drops, send, count: sinks.length };
+}
+
+const STREAMS = ["depth", "disparity", "confidence", "left", "right", "points", "registered"];
+const everyStream = (encoding: string, changes: object = {}) =>
+  Object.fromEntries(
+    STREAMS.map((name) => [
+      name,
+      {
+        enabled: true,
+        encoding,
+        reduceToFit: false,
+        colours: true,
+        confidence: true,
+        rateHz: "max",
+        ...changes,
+      },
+    ]),
+  );
+
+/** Each array behind the headroom that a header is written into. */
+const roomy = <T extends Uint8Array | Uint16Array>(values: T): T => {
+  const bytes = new Uint8Array(FRAME_HEADROOM_BYTES + values.byteLength);
+  bytes.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), FRAME_HEADROOM_BYTES);
+  const Type = values.constructor as new (buffer: ArrayBuffer, at: number) => T;
+  return new Type(bytes.buffer, FRAME_HEADROOM_BYTES);
+};
+
+/** Two pixels; the other camera's image has three. */
+const twoPixels = (encodings: object = {}) =>
+  ({
+    width: 2,
+    height: 1,
+    clock: "realtime",
+    timestampPoint: "start",
+    leftTimestampNs: 1n,
+    rightTimestampNs: 2n,
+    leftSequence: 3,
+    rightSequence: 4,
+    encodings: {
+      leftRgb: true,
+      rightGrey: true,
+      encodeDisparity: "raw",
+      points: { element: "int16", frame: "robot", colours: false },
+      registration: { camera: "rgb", width: 3, height: 1 },
+      ...encodings,
+    },
+    slot: {
+      depthMillimetres: roomy(Uint16Array.of(0x0102, 0x0304)),
+      encodedDisparity: roomy(Uint8Array.of(11, 12, 13, 14, 99)),
+      confidence: roomy(Uint8Array.of(21, 22)),
+      left: roomy(Uint8Array.of(31, 32)),
+      leftRgb: roomy(Uint8Array.of(41, 42, 43, 44, 45, 46)),
+      right: roomy(Uint8Array.of(51, 52)),
+      points: roomy(Uint8Array.of(61, 62)),
+      registered: roomy(Uint16Array.of(0x0506, 0x0708, 0x090a)),
+      registeredConfidence: roomy(Uint8Array.of(71, 72, 73)),
+    },
+    result: { encodedDepthBytes: 0, encodedDisparityBytes: 4 },
+  }) as unknown as ComputedFrame;
+
+test("raw bodies and their descriptions, of every stream", async () => {
+  const { published, send, drops } = sinksBy(everyStream("raw"));
+  expect(await send(twoPixels())).toEqual(Array(8).fill(true));
+  const rectified = {
+    ...{ encoding: "raw", width: 2, height: 1, leftTimestampNs: 1n, rightTimestampNs: 2n, clock: "realtime" },
+    ...{
+      timestampPoint: "start",
+      realtimeOffsetNs: 0n,
+      leftSequence: 3,
+      rightSequence: 4,
+      energy: undefined,
+    },
+  };
+  const other = { ...rectified, width: 3, camera: "rgb" };
+  const points = { frame: "robot", colour: "grey" };
+  expect(published).toEqual([
+    { stream: "depth", bytes: [2, 1, 4, 3], description: { ...rectified, element: "u16" } },
+    { stream: "disparity", bytes: [11, 12, 13, 14], description: { ...rectified, element: "u16" } },
+    { stream: "confidence", bytes: [21, 22], description: { ...rectified, element: "u8" } },
+    { stream: "left", bytes: [41, 42, 43, 44, 45, 46], description: { ...rectified, element: "rgb8" } },
+    { stream: "right", bytes: [51, 52], description: { ...rectified, element: "u8" } },
+    { stream: "points", bytes: [61, 62], description: { ...rectified, element: "i16", points } },
+    { stream: "registered", bytes: [6, 5, 8, 7, 10, 9], description: { ...other, element: "u16" } },
+    { stream: "registeredConfidence", bytes: [71, 72, 73], description: { ...other, element: "u8" } },
+  ]);
+  expect(drops).toEqual([]);
+});
+
+test("streams of an engine that does not compute them yet are skipped, and left has no colours", async () => {
+  const without = { leftRgb: false, rightGrey: false, registration: undefined, points: undefined };
+  const { published, send, drops } = sinksBy(everyStream("raw"));
+  expect(await send(twoPixels(without))).toEqual([true, true, true, true, false, false, false, false]);
+  expect(published.map(({ stream }) => stream)).toEqual(["depth", "disparity", "confidence", "left"]);
+  expect(published[3]).toMatchObject({ bytes: [31, 32], description: { element: "u8" } });
+  expect(drops).toEqual([]);
+  expect(sinksBy(everyStream("raw"), false).count).toBe(4);
+  expect(sinksBy(everyStream("raw", { confidence: false })).count).toBe(7);
+  expect(sinksBy(everyStream("raw", { enabled: false })).count).toBe(0);
+});
+
+test("points have their own rate, and a picture that cannot be packed is counted and does not stop the next", async () => {
+  const slow = sinksBy({
+    ...everyStream("raw", { enabled: false }),
+    points: { enabled: true, rateHz: 0.001 },
+  });
+  expect([await slow.send(twoPixels()), await slow.send(twoPixels())]).toEqual([[true], [false]]);
+  expect(slow.drops).toEqual(["points.rateLimit"]);
+  const { published, drops, send } = sinksBy({
+    ...everyStream("png", { enabled: false }),
+    depth: { enabled: true, encoding: "png" },
+  });
+  const broken = { ...twoPixels(), slot: {} } as ComputedFrame;
+  expect(await send(broken)).toEqual([false]);
+  expect(drops).toEqual(["depth.encoderFailed"]);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect([await send(twoPixels()), published.length]).toEqual([[true], 1]);
+});
+
+test.each<[Partial<MqttSettings>, string[], string]>([
+  [
+    { broker: "mqtt://host:99999" },
+    ["broker"],
+    "expected mqtt://, mqtts://, ws:// or wss:// with a host name",
+  ],
+  [{ certFile: "c", broker: "mqtts://h" }, ["certFile", "keyFile"], "together, got only the first"],
+  [{ keyFile: "k", broker: "wss://h" }, ["certFile", "keyFile"], "together, got only the second"],
+  [{ caFile: "a", broker: "mqtt://h" }, ["caFile", "broker"], 'got "mqtt://h"'],
+  [{ passwordFile: "p" }, ["passwordFile", "username"], "expected outputs.mqtt.username with it"],
+  [{ passwordFile: "p", protocolVersion: 4 }, ["passwordFile", "username"], "got nothing"],
+  [{ broker: "embedded", protocolVersion: 5 }, ["protocolVersion", "broker"], "got 5"],
+])("the settings %o are refused", (changes, keys, text) => {
+  const defaults = {
+    broker: "mqtt://host",
+    protocolVersion: "auto",
+    left: { encoding: "jpeg", colours: false },
+  };
+  expect(brokenMqtt({ ...defaults, ...changes } as MqttSettings)).toEqual([
+    { keys, text: expect.stringContaining(text) },
+  ]);
+});
+
+test.each<Partial<MqttSettings>>([
+  {},
+  { broker: "none", protocolVersion: 5 },
+  { broker: "embedded" },
+  { passwordFile: "p", protocolVersion: 5 },
+  { passwordFile: "p", username: "u" },
+  { passwordFile: "p", broker: "mqtt://user@host" },
+  { caFile: "a", certFile: "c", keyFile: "k", broker: "mqtts://host" },
+  { caFile: "a", broker: "wss://host" },
+  { left: { enabled: true, encoding: "raw", reduceToFit: false, colours: true } },
+])("the settings %o are accepted", (changes) => {
+  const defaults = {
+    broker: "mqtt://host",
+    protocolVersion: "auto",
+    left: { encoding: "jpeg", colours: false },
+  };
+  expect(brokenMqtt({ ...defaults, ...changes } as MqttSettings)).toEqual([]);
 });
 
 test("unknown and wrong settings of an output are refused by name", () => {

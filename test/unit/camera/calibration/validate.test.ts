@@ -205,3 +205,101 @@ test("two other cameras with one name, one without a size, and one that is too l
   });
   expect(calibration.others![0]).toMatchObject({ name: "rgb", T: [0, 0.05, 0] });
 });
+
+/** The lens that a draft's left camera becomes, or the refusal without the file's name. */
+function lens(model: string | undefined, coefficients: readonly number[] | undefined): unknown {
+  const left = camera("left", {
+    model: model === undefined ? undefined : at("model", model, "left.json"),
+    coefficients: coefficients && at("D", [...coefficients], "left.json"),
+  });
+  try {
+    const { model: name, coefficients: kept } = validate(draft({ left }), [], {}).calibration.left.distortion;
+    return [name, ...kept];
+  } catch (error) {
+    return (error as Error).message.replace("left.json: ", "");
+  }
+}
+const ten = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
+const twelve = [...ten, 1.1, 1.2];
+
+test.each<[string | undefined, readonly number[] | undefined, unknown]>([
+  [undefined, undefined, ["none"]],
+  ["plumb_bob", [], ["none"]],
+  ["equidistant", undefined, ["equidistant", 0, 0, 0, 0]],
+  [undefined, [1, 2, 3, 4], ["plumb_bob", 1, 2, 3, 4, 0]],
+  ["radtan", [1, 2, 3, 4], ["plumb_bob", 1, 2, 3, 4, 0]],
+  ["radial-tangential", [1, 2, 3, 4, 5], ["plumb_bob", 1, 2, 3, 4, 5]],
+  // The count says which of OpenCV's models it is.
+  ["plumb_bob", ten.slice(0, 8), ["rational_polynomial", ...ten.slice(0, 8)]],
+  ["rational", twelve, ["thin_prism", ...twelve]],
+  ["thin_prism", [1, 2, 3, 4, 5], ["plumb_bob", 1, 2, 3, 4, 5]],
+  ["rational_polynomial", [...twelve, 0, 0], ["thin_prism", ...twelve]],
+  // A camera model, which says nothing of the lens.
+  ["Pinhole", ten.slice(0, 5), ["plumb_bob", ...ten.slice(0, 5)]],
+  [" FishEye ", [1, 2, 3, 4], ["equidistant", 1, 2, 3, 4]],
+  ["equi", [1, 2, 3, 4], ["equidistant", 1, 2, 3, 4]],
+  ["kannala_brandt", [1, 2, 3, 4], ["equidistant", 1, 2, 3, 4]],
+  ["fisheye", [1, 2, 3, 4, 0], "D: expected 4 coefficients for equidistant, found 5."],
+  ["none", [0, 0, 0, 0], "D: expected 0 coefficients for none, found 4."],
+  [
+    "omni",
+    [1, 2, 3, 4],
+    "model: expected plumb_bob, radtan, rational_polynomial, thin_prism or equidistant, found 'omni'.",
+  ],
+  [undefined, [...twelve, 0.5, 0], "D[12..13]: expected no sensor tilt, found 0.5."],
+  [undefined, [...twelve, 0, -0.5], "D[12..13]: expected no sensor tilt, found -0.5."],
+  ...[1, 2, 3, 6, 7, 9, 10, 11, 13].map(
+    (count) =>
+      [
+        undefined,
+        Array<number>(count).fill(0),
+        `D: expected 0, 4, 5, 8, 12 or 14 coefficients, found ${count}.`,
+      ] as const,
+  ),
+] as [string | undefined, readonly number[] | undefined, unknown][])(
+  "a lens that is called %s with the coefficients %j",
+  (model, coefficients, expected) => expect(lens(model, coefficients)).toEqual(expected),
+);
+
+test.each<[index: number, value: number, expected: string]>([
+  [0, 1, "ok"],
+  [0, 1e7, "ok"],
+  [4, 1, "ok"],
+  [4, 1e7, "ok"],
+  [0, 0, "fx above 0 pixels"],
+  [0, -500, "fx above 0 pixels"],
+  [4, 0, "fy above 0 pixels"],
+  [4, -1, "fy above 0 pixels"],
+  [0, 0.99, "a focal length of 1 to 10000000 pixels"],
+  [0, 1.01e7, "a focal length of 1 to 10000000 pixels"],
+  [4, 0.99, "a focal length of 1 to 10000000 pixels"],
+  [4, 1.01e7, "a focal length of 1 to 10000000 pixels"],
+  [1, 0.5, "0 (no skew)"],
+  [3, 0.5, "0 (no skew)"],
+  [6, -1, "0 (no skew)"],
+  [7, 1, "0 (no skew)"],
+  [8, 0.5, "1"],
+])("a camera matrix whose element %i is %f", (index, value, expected) => {
+  const K = [500, 0, 320, 0, 500, 240, 0, 0, 1].with(index, value);
+  const refused = (key: string) => {
+    const left = camera("left", { K: at(key, K, "left.json") });
+    try {
+      validate(draft({ left }), [], {});
+      return { message: "ok" };
+    } catch (error) {
+      return error as { message: string; hint: string };
+    }
+  };
+  const { message, hint } = refused("K") as { message: string; hint?: string };
+  expect(message).toBe(
+    expected === "ok" ? "ok" : `left.json: K[${index}]: expected ${expected}, found ${value}.`,
+  );
+  if (expected === "ok") return;
+  expect(hint === "A camera matrix of zeros means that the camera is not calibrated.").toBe(
+    index === 0 && value === 0,
+  );
+  // Kalibr's intrinsics have another order.
+  expect(refused("cam0.intrinsics").message).toBe(
+    `left.json: cam0.intrinsics: expected ${expected}, found ${value}.`,
+  );
+});

@@ -255,6 +255,79 @@ describe("bench supply or smart plug", () => {
     expect(refusal(sensor.read()[0]!)).toContain("is 6.0 s old");
   });
 
+  test("is one rail, of power or of energy, which is the total", () => {
+    const described = (unit: "watts" | "wattHours", label?: string) => {
+      const { name, rails, total } = new ExternalSensor({ ...options, unit, ...(label && { label }) });
+      return { name, rails, total };
+    };
+    const rail = { label: "supply", sourcePath: "plug/SENSOR", updateIntervalMs: 1000, step: undefined };
+    const reason = "plug/SENSOR measures everything behind the supply, its losses included";
+    expect(described("watts")).toEqual({
+      name: "mqtt",
+      rails: [{ ...rail, kind: "power" }],
+      total: { rails: ["supply"], reason },
+    });
+    expect(described("wattHours", "bench")).toEqual({
+      name: "mqtt",
+      rails: [{ ...rail, label: "bench", kind: "energy" }],
+      total: { rails: ["bench"], reason },
+    });
+  });
+
+  test("a reading of five seconds counts, an older one does not; a lost source has its reason until the next", () => {
+    let now = 0n;
+    const sensor = new ExternalSensor({ ...options, path: "", unit: "milliwatts", clock: () => now });
+    sensor.accept("7.5");
+    now = 5_000_000_000n;
+    const reading = { available: true, timestampNs: 0n, powerMilliwatts: 7.5 };
+    expect(sensor.read()).toEqual([reading]);
+    now += 1n;
+    const reason = "the last message on plug/SENSOR is 5.0 s old (limit 5 s)";
+    expect(sensor.read()).toEqual([{ available: false, reason }]);
+    sensor.lose("no broker");
+    expect(sensor.read()).toEqual([{ available: false, reason: "no broker" }]);
+    sensor.accept("8", 4_000_000_000n);
+    expect(sensor.read()).toEqual([{ ...reading, timestampNs: 4_000_000_000n, powerMilliwatts: 8 }]);
+  });
+
+  test.each<[message: string, milliwatts: number | string]>([
+    ['{"ENERGY":{"Power":"12.5"}}', 12_500],
+    ['{"ENERGY":{"Power":1000000000}}', 1e12],
+    ['{"ENERGY":{"Power":-1000000000}}', -1e12],
+    [
+      '{"ENERGY":{"Power":1000000001}}',
+      'expected a number up to 1000000000 at "ENERGY.Power", got 1000000001',
+    ],
+    ['{"ENERGY":{"Power":"  "}}', 'expected a number at "ENERGY.Power", got "  "'],
+    ['{"ENERGY":{"Power":null}}', 'expected a number at "ENERGY.Power", got null'],
+    ['{"ENERGY":{"Power":[7]}}', 'expected a number at "ENERGY.Power", got a group or a list'],
+    ['{"ENERGY":7}', 'expected a number at "ENERGY.Power", got nothing'],
+    ['{"ENERGY":null}', 'expected a number at "ENERGY.Power", got nothing'],
+    [
+      `{"ENERGY":{"Power":"${"y".repeat(50)}"}}`,
+      `expected a number at "ENERGY.Power", got "${"y".repeat(39)}`,
+    ],
+    ["not JSON".repeat(9), `the message is not JSON: ${"not JSON".repeat(5)}`],
+  ])("%s as watts", (message, expected) => {
+    const sensor = new ExternalSensor({ ...options, clock: () => 3n });
+    sensor.accept(message);
+    expect(sensor.read()).toEqual([
+      typeof expected === "number"
+        ? { available: true, timestampNs: 3n, powerMilliwatts: expected }
+        : { available: false, reason: `plug/SENSOR: ${expected}` },
+    ]);
+  });
+
+  test("a counter of watt hours that repeats adds nothing, and 3600 J for each one more", () => {
+    const sensor = new ExternalSensor({ ...options, path: "", unit: "wattHours", clock: () => 5n });
+    const joules = [10, 10, 12, 12.5].map((count) => {
+      sensor.accept(`${count}`);
+      const [reading] = sensor.read();
+      return reading!.available && Number(reading!.energyMicrojoules) / 1e6;
+    });
+    expect(joules).toEqual([0, 0, 7200, 9000]);
+  });
+
   test("a counter of kilowatt hours is energy, also after the plug was reset", () => {
     const sensor = new ExternalSensor({ ...options, path: "total", unit: "kilowattHours", clock: () => 5n });
     for (const total of [1.5, 1.500001, 0.000002]) sensor.accept(JSON.stringify({ total }));

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <condition_variable>
 #include <cstring>
 #include <memory>
@@ -233,9 +234,11 @@ class MapTurning : public Napi::AsyncWorker {
     const double* rotation = readElements<double>(call, "rotation", 9);
     std::copy_n(rotation, 9, rotation_);
     if (map_.size() != 2 * static_cast<size_t>(shape_.width) * static_cast<size_t>(shape_.height) ||
-        !(view_.focalPixels > 0)) {
-      throw errorFrom(env, Status::error(Code::kParameter, "Expected a map of %dx%d and a focal length above 0.",
-                                         shape_.width, shape_.height));
+        !(view_.focalPixels > 0) ||
+        !std::all_of(rotation_, rotation_ + 9, [](double number) { return std::isfinite(number); })) {
+      throw errorFrom(
+          env, Status::error(Code::kParameter, "Expected a map of %dx%d, a focal length above 0 and a finite rotation.",
+                             shape_.width, shape_.height));
     }
   }
   Napi::Promise promise() const { return deferred_.Promise(); }

@@ -2,6 +2,7 @@
 // Three witnesses for rectification: vectors worked out by hand, properties, and twins against the definition.
 import { describe, expect, test } from "vitest";
 import type { PixelFormat } from "../../camera/index.js";
+import { hasColours } from "../../core/index.js";
 import { AWKWARD_WIDTHS, expectSameImage, native, Random, variants } from "../doubles/stages.js";
 
 interface Call {
@@ -366,9 +367,11 @@ describe.each(forms)("rectify, %s: properties", (variant) => {
   });
 });
 
-describe.each(variants)("rectify, %s: twin of the reference", (variant) => {
+describe("rectify: every form is the reference's twin", () => {
   function expectTwins(call: Call, what: string): void {
-    expectSameImage(rectify(variant, call), rectify("reference", call), call.width, what);
+    const expected = rectify("reference", call);
+    for (const variant of variants)
+      expectSameImage(rectify(variant, call), expected, call.width, `${variant}, ${what}`);
   }
 
   test.each(FORMATS)("%s: every size from 1 to 67, packed and strided, converted and remapped", (format) => {
@@ -389,6 +392,12 @@ describe.each(variants)("rectify, %s: twin of the reference", (variant) => {
     }
   });
 
+  const lens = createMap(197, 119, (x, y) => {
+    const [dx, dy] = [x - 98, y - 60];
+    const bend = 1 + 2e-6 * (dx * dx + dy * dy);
+    return [Math.floor(32 * (106 + dx * bend)), Math.floor(32 * (60 + dy * bend + 0.02 * dx))];
+  });
+
   test.each(FORMATS)("%s: a lens-like map over a larger image, saturated and random", (format) => {
     const random = new Random();
     const [width, height] = [213, 121];
@@ -398,18 +407,13 @@ describe.each(variants)("rectify, %s: twin of the reference", (variant) => {
       [0, 1],
     ] as const) {
       const image = random.fill(new Uint8Array(rowBytes(width, format) * height), low, high);
-      const map = createMap(197, 119, (x, y) => {
-        const [dx, dy] = [x - 98, y - 60];
-        const bend = 1 + 2e-6 * (dx * dx + dy * dy);
-        return [Math.floor(32 * (106 + dx * bend)), Math.floor(32 * (60 + dy * bend + 0.02 * dx))];
-      });
-      const call = { ...convert(format, width, height, image), width: 197, height: 119, map };
+      const call = { ...convert(format, width, height, image), width: 197, height: 119, map: lens };
       expectTwins(call, `values ${low} to ${high}, seed ${random.seed}`);
     }
   });
 });
 
-describe.each(variants)("rectify, %s: memory", (variant) => {
+describe("rectify: memory", () => {
   test.each(FORMATS)("%s: not a byte next to the image is read", (format) => {
     const random = new Random();
     for (const [width, height] of [
@@ -429,17 +433,83 @@ describe.each(variants)("rectify, %s: memory", (variant) => {
       const map = createMap(size.width, size.height, (x, y) => [16 * (x - 1), 16 * (y - 1)]);
       for (const call of [converted, { ...converted, ...size, map }]) {
         const expected = rectify("reference", call);
-        for (const edge of ["start", "end"] as const) {
-          expectSameImage(
-            rectify(variant, { ...call, edge }),
-            expected,
-            call.width,
-            `${width} x ${height}, ${edge}`,
-          );
+        for (const variant of variants) {
+          for (const edge of ["start", "end"] as const) {
+            const what = `${variant}, ${width} x ${height}, ${edge}`;
+            expectSameImage(rectify(variant, { ...call, edge }), expected, call.width, what);
+          }
         }
       }
     }
   });
+});
+
+describe("rectify: the bytes that are read of an image", () => {
+  const refusal = (call: object) => {
+    try {
+      stage({ variant: "reference", ...call } as never);
+      return "none";
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+
+  test.each<PixelFormat>([...FORMATS, "RGB8", "GREY_DISPARITY"])(
+    "%s: every row but the last has a whole stride",
+    (format) => {
+      for (const colours of hasColours(format) ? [false, true] : [false]) {
+        for (let width = 1; width <= 9; ++width) {
+          const row =
+            format === "RGB8" ? 3 * width : format === "GREY_DISPARITY" ? width : rowBytes(width, format);
+          // Chroma of NV12: U and V of every second column, in half as many rows, rounded up.
+          const [last, rows] =
+            colours && format === "NV12"
+              ? [2 * Math.ceil(width / 2), (height: number) => height + Math.ceil(height / 2)]
+              : [row, (height: number) => height];
+          for (const height of [1, 2, 3]) {
+            for (const strideBytes of format === "GREY_DISPARITY" ? [last] : [last, last + 3]) {
+              const bytes =
+                format === "GREY_DISPARITY" ? 4 * width * height : (rows(height) - 1) * strideBytes + last;
+              const result = colours
+                ? { rgb: new Uint8Array(3 * width * height) }
+                : { grey: new Uint8Array(width * height) };
+              const image = new Uint8Array(bytes);
+              const call = { ...convert(format, width, height, image, strideBytes), ...result };
+              const what = `${width} x ${height}, stride ${strideBytes}, colours ${colours}`;
+              expect(refusal(call), what).toBe("none");
+              expect(refusal({ ...call, image: image.subarray(1) }), what).toBe(
+                `Expected at least ${bytes} bytes for image, got ${bytes - 1}.`,
+              );
+            }
+            const call = convert(format, width, height, new Uint8Array(999), last - 1);
+            const result = colours ? { rgb: new Uint8Array(999) } : { grey: new Uint8Array(999) };
+            if (last > 1)
+              expect(refusal({ ...call, ...result })).toBe(
+                `Expected a row stride that holds ${width} pixels, got ${last - 1} bytes.`,
+              );
+          }
+        }
+      }
+    },
+  );
+
+  const stride = (width: number, bytes: number) =>
+    `Expected a row stride that holds ${width} pixels, got ${bytes} bytes.`;
+  const memory = (bytes: number) => `Expected at least ${bytes} bytes for image, got 8.`;
+  test.each<[PixelFormat, number, number, number, string]>([
+    // 128 (2^24 - 1) + 127 = 2^31 - 1.
+    ["GREY", 127, 129, 2 ** 24 - 1, memory(2 ** 31 - 1)],
+    ["GREY", 128, 129, 2 ** 24 - 1, stride(128, 2 ** 24 - 1)],
+    ["GREY_DISPARITY", 32_767, 16_384, 32_767, memory(4 * 32_767 * 16_384)],
+    ["GREY_DISPARITY", 32_768, 16_384, 32_768, stride(32_768, 32_768)],
+    ["GREY_DISPARITY", 7, 2, 8, stride(7, 8)],
+  ])(
+    "%s of %i x %i with a stride of %i is below 2^31 bytes, or refused",
+    (format, width, height, bytes, message) => {
+      const call = convert(format, width, height, new Uint8Array(8), bytes);
+      expect(refusal({ ...call, grey: new Uint8Array(8) })).toBe(message);
+    },
+  );
 });
 
 describe("rectify: bad calls", () => {

@@ -12,6 +12,7 @@ import {
   SEARCH_GAINS_PATH,
   searchGainsText,
   searchResults,
+  winningCases,
 } from "../../scripts/search-gains.mjs";
 import { computeFrame, engineOptions } from "../doubles/engine-call.js";
 import { layeredPair } from "../doubles/stereo-pair.js";
@@ -230,6 +231,64 @@ describe("match.sgm.search: auto", () => {
     expect(readFileSync(join(root, SEARCH_GAINS_PATH), "utf8")).toBe(
       searchGainsText(root, searchResults(root)),
     );
+  });
+
+  test("a case is decided by the largest gain among the measured cases that are no larger", () => {
+    const measured = winningCases(cases);
+    const tasks = measured.flatMap((one) =>
+      [-1, 0, 1].flatMap((step) => [
+        { ...one, width: one.width + step },
+        { ...one, numDisparities: one.numDisparities + step },
+        { ...one, multiprocessors: Math.max(0, one.multiprocessors + step) },
+      ]),
+    );
+    for (const task of tasks) {
+      const { instructionSet, multiprocessors, width, height, numDisparities, paths } = task;
+      const percents = measured
+        .filter(
+          (one) =>
+            one.instructionSet === instructionSet &&
+            one.multiprocessors >= multiprocessors &&
+            one.paths === paths &&
+            one.width * one.height <= width * height &&
+            one.numDisparities <= numDisparities,
+        )
+        .map((one) => ({ ...one, percent: Math.floor(100 * one.gain) }))
+        .sort((a, b) => b.percent - a.percent);
+      const place = (one: typeof task) =>
+        `${one.width}x${one.height} with ${one.numDisparities} disparities on ${one.instructionSet}` +
+        (one.multiprocessors > 0 ? ` with ${one.multiprocessors} multiprocessors` : "");
+      const [best] = percents;
+      expect(chooseSearch(matchOf(task), task, task), JSON.stringify(task)).toEqual(
+        best === undefined
+          ? {
+              chosen: "full",
+              reason: `no measurement shows coarseToFine 1.25 times as fast at ${place(task)}`,
+            }
+          : {
+              chosen: "coarseToFine",
+              reason: `measured ${(best.percent / 100).toFixed(2)} times as fast at ${place(best)}`,
+            },
+      );
+    }
+  });
+
+  test.each([
+    [64, {}, "full", "up to 64 disparities are always searched completely"],
+    [64, { search: "coarseToFine" }, "full", "up to 64 disparities are always searched completely"],
+    [64, { search: "full" }, "full", "match.sgm.search is set to full"],
+    [65, { search: "coarseToFine" }, "coarseToFine", "match.sgm.search is set to coarseToFine"],
+    [512, { paths: 8 }, "full", "coarse-to-fine search needs 2 or 4 paths"],
+    [512, { p2: 128 }, "full", "coarse-to-fine search needs a p2 of at most 127"],
+    [512, { p2: 127 }, "coarseToFine", expect.stringMatching(/^measured /)],
+  ])("%i disparities, %j: %s", (numDisparities, set, chosen, reason) => {
+    const parameters = { search: "auto", paths: 4, ...set };
+    const match = { algorithm: "sgm", halfResolution: false, minDisparity: 0, numDisparities, parameters };
+    const device = { instructionSet: "avx512", multiprocessors: 0 };
+    expect(chooseSearch(match as never, { width: 1280, height: 720 }, device as never)).toEqual({
+      chosen,
+      reason,
+    });
   });
 
   test("keeps the full search where nothing was measured, and where the settings need it", () => {

@@ -31,6 +31,7 @@ import {
   writeDisparity,
   writeImage,
 } from "../../camera/recordings/images/index.js";
+import { encodePfm } from "../../camera/recordings/images/netpbm.js";
 import { colourTable } from "../../core/index.js";
 import { needs, needsData, PYTHON } from "../doubles/needs.js";
 
@@ -140,6 +141,11 @@ describe("PPM", () => {
     expect(decodePpm(deep, "a.ppm").data).toEqual(new Uint16Array([0x0102, 0x0304, 0xfffe]));
     expect(() => decodePpm(text("P6 2 1 255\nabc"), "a.ppm")).toThrow(/expected at least 6 bytes/);
     expect(() => decodePpm(text("P3 2 1 9  1 2 3  4 5 10"), "a.ppm")).toThrow(/0 to 9/);
+    for (const [at, pixel] of [1, 1, 1, 2, 2, 2].entries()) {
+      const values = Array.from({ length: 6 }, (_, i) => (i === at ? 8 : 7));
+      const bytes = Buffer.concat([text("P6 2 1 7\n"), Buffer.from(values)]);
+      expect(() => decodePpm(bytes, "a.ppm")).toThrow(`found 8 at pixel ${pixel}`);
+    }
   });
 });
 
@@ -254,7 +260,41 @@ describe("PGM", () => {
     expect(decodePgm(encodePgm(image), "a.pgm")).toEqual(image);
   });
 
+  test("six characters are white space, no others", () => {
+    for (const space of "\t\n\v\f\r ") {
+      expect(decodePgm(text(["P5", 1, 1, 255, "7"].join(space)), "a.pgm").data).toEqual(Uint8Array.of(0x37));
+    }
+    for (const other of ["\b", "\x0e", "\x1f", "!"])
+      expect(() => decodePgm(text(`P5 1${other}1 255 7`), "a.pgm")).toThrow(`found "1${other}1"`);
+  });
+
+  test("values have a byte up to a largest one of 255, and two from 256 to 65535", () => {
+    const decoded = (header: string, ...bytes: number[]) =>
+      decodePgm(Buffer.concat([text(header), Buffer.from(bytes)]), "a.pgm").data;
+    expect(decoded("P5 2 1 1\n", 0, 1)).toEqual(Uint8Array.of(0, 1));
+    expect(decoded("P5 2 1 5\n", 5, 5)).toEqual(Uint8Array.of(5, 5));
+    expect(decoded("P5 2 1 255\n", 255, 254)).toEqual(Uint8Array.of(255, 254));
+    expect(decoded("P5 2 1 256\n", 1, 0, 0, 255)).toEqual(Uint16Array.of(256, 255));
+    expect(decoded("P5 1 1 65535\n", 255, 255)).toEqual(Uint16Array.of(65_535));
+    expect(decoded("P2 3 1 300\n1 2 3")).toEqual(Uint16Array.of(1, 2, 3));
+    expect(decoded("P5 65535 1 9\n", ...new Array<number>(65_535).fill(9))).toHaveLength(65_535);
+  });
+
+  test("is written as a header of three lines and the values, most significant byte first", () => {
+    const written = (data: Uint8Array | Uint16Array) =>
+      Buffer.from(encodePgm({ data, width: 3, height: 1 })).toString("latin1");
+    expect(written(Uint8Array.of(1, 2, 255))).toBe("P5\n3 1\n255\n\x01\x02\xff");
+    expect(written(Uint16Array.of(1, 0x0203, 0xfffe))).toBe("P5\n3 1\n65535\n\x00\x01\x02\x03\xff\xfe");
+  });
+
   test.each([
+    ["P5 1 1 0\n\x00", /expected a largest value, a whole number from 1 to 65535, found "0"/],
+    ["P5 1 1 65536\n\x00", /found "65536"/],
+    ["P5 65536 1 9\n", /expected a width, a whole number from 1 to 65535, found "65536"/],
+    ["P5 2 1 65535\n\x00\x01\x02", /expected at least 4 bytes for 2x1 pixels, found 3$/],
+    ["P2 3 1 300\n1 ", /expected at least 3 bytes for 3x1 pixels, found 2$/],
+    ["P5 1 1 5\n\x06", /expected values up to 5, its largest one, found 6 at pixel 1$/],
+    ["P5 1 1 9", /expected at least 1 bytes for 1x1 pixels, found 0$/],
     ["P5\n4 4\n255\nabc", /a\.pgm: expected at least 16 bytes for 4x4 pixels, found 3/],
     ["P5\n0 4\n255\n", /expected a width, a whole number from 1 to 65535, found "0"/],
     ["P5\n4 -4\n255\n", /expected a height.*found "-4"/],
@@ -303,6 +343,22 @@ describe("PFM", () => {
       /a scale that is a number other than 0/,
     );
     expect(() => decodePfm(Buffer.from("Pf\n2 1\n-1\n1234"), "a.pfm")).toThrow(/expected 8 bytes.*found 4/);
+    expect(() => decodePfm(Buffer.from("Pf\n2 3\n-1\n1234"), "a.pfm")).toThrow(
+      /expected 24 bytes for 2x3 floats, found 4$/,
+    );
+    expect(() => decodePfm(Buffer.from("Pf\n#1\n1 1 1"), "a.pfm")).toThrow(/found "#1"$/);
+    for (const scale of ["x", "", "Infinity", "-0"])
+      expect(() => decodePfm(Buffer.from(`Pf\n1 1\n${scale}`), "a.pfm")).toThrow(
+        `other than 0, found "${scale}"`,
+      );
+  });
+
+  test("is written from the lowest row, least significant byte first", () => {
+    // 1 is 3f800000, -2 is c0000000 and 0.5 is 3f000000.
+    const file = encodePfm({ data: Float32Array.of(1, -2, 0.5, 0), width: 2, height: 2 });
+    expect(Buffer.from(file).toString("latin1")).toBe(
+      "Pf\n2 2\n-1\n\0\0\0\x3f\0\0\0\0\0\0\x80\x3f\0\0\0\xc0",
+    );
   });
 });
 

@@ -35,6 +35,50 @@ test("times go into a Float64Array and nowhere else", () => {
   }
 });
 
+test("an image of a stage has sides of 1 to 32768 pixels and a stride that holds its row", () => {
+  const refusal = (change: object) => {
+    const image = { width: 8, height: 1, image: new Uint8Array(32768), census: new Uint32Array(32768) };
+    try {
+      stage("census")({ variant: "reference", ...image, ...change });
+      return "none";
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  const whole = (low: number, high: number, name: string, found: number) =>
+    `Expected a whole number from ${low} to ${high} for ${name}, got ${found}.`;
+  const bytes = (needed: number, name = "image") =>
+    `Expected at least ${needed} bytes for ${name}, got ${needed - 1}.`;
+  const of = (width: number, height: number, strideBytes: number, length: number) => ({
+    ...{ width, height, strideBytes },
+    image: new Uint8Array(length),
+  });
+  const table: [object, string][] = [
+    [{ width: 32768 }, "none"],
+    [{ width: 32769 }, whole(1, 32768, "width", 32769)],
+    [{ width: 0 }, whole(1, 32768, "width", 0)],
+    [{ width: 1, height: 32768 }, "none"],
+    [{ height: 32769 }, whole(1, 32768, "height", 32769)],
+    [{ height: 0 }, whole(1, 32768, "height", 0)],
+    [{ strideBytes: 8 }, "none"],
+    [{ strideBytes: 7 }, whole(8, 2 ** 24, "strideBytes", 7)],
+    [{ strideBytes: 2 ** 24 }, "none"],
+    [{ strideBytes: 2 ** 24 + 1 }, whole(8, 2 ** 24, "strideBytes", 2 ** 24 + 1)],
+    [{ image: new Uint16Array(8), strideBytes: 15 }, whole(16, 2 ** 24, "strideBytes", 15)],
+    [{ image: new Uint16Array(8), strideBytes: 16 }, "none"],
+    // 2 x 11 + 8 bytes.
+    [of(8, 3, 11, 30), "none"],
+    [of(8, 3, 11, 29), bytes(30)],
+    [{ census: new Uint32Array(8) }, "none"],
+    [{ census: new Uint32Array(new ArrayBuffer(28)) }, "Expected at least 32 bytes for census, got 28."],
+    [
+      { image: new Int16Array(8) },
+      "Expected a typed array of the element type that native.ts names for image.",
+    ],
+  ];
+  for (const [change, message] of table) expect(refusal(change), JSON.stringify(change)).toBe(message);
+});
+
 const pair = { width: 32, height: 16, left: new Uint8Array(512), right: new Uint8Array(512) };
 
 test("a slot is a whole number in range, and its memory is still its own", async () => {
@@ -43,8 +87,23 @@ test("a slot is a whole number in range, and its memory is still its own", async
     new Promise<void>((resolve, reject) => {
       engine.submit(slot as number, pair.left, pair.right, (error) => (error ? reject(error) : resolve()));
     });
-  for (const slot of [Number.NaN, -1, 2, 0.5, Number.POSITIVE_INFINITY, "0", undefined, null, {}]) {
-    await expect(submit(slot), String(slot)).rejects.toThrow(refused(/^Expected a slot from 0 to 1, got/));
+  for (const [slot, found] of [
+    [Number.NaN, "NaN"],
+    [-1, "-1"],
+    [2, "2"],
+    [0.5, "0.5"],
+    [Number.POSITIVE_INFINITY, "Infinity"],
+    ["0", "'0'"],
+    ["slot ".repeat(9), `'${"slot ".repeat(8)}'`],
+    [undefined, "undefined"],
+    [null, "no number"],
+    [{}, "no number"],
+    [true, "no number"],
+  ]) {
+    await expect(submit(slot), String(slot)).rejects.toMatchObject({
+      code: "ENGINE_PARAMETER",
+      message: `Expected a slot from 0 to 1, got ${found}.`,
+    });
   }
   await submit(0);
   for (const { buffer, byteLength } of [engine.slots[1]!.left, engine.slots[1]!.encodedDepth]) {

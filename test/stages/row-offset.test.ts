@@ -127,6 +127,194 @@ describe.each(forms)("line of rows, %s", (variant) => {
   });
 });
 
+describe.each(forms)("row offset, %s: limits by hand", (variant) => {
+  const LARGEST = 31;
+  const bits = (count: number) => 2 ** count - 1;
+
+  /**
+   * Creates a pair with one row of samples, whose cost at sample i and dy is costs(i)[dy + 4]. The left image is 0. Of the eight
+   * candidates of a sample, its neighbours share all but two.
+   */
+  function pairOf(samples: number, costs: (i: number) => number[], height = 9): Pair {
+    const width = 8 + 5 * (samples - 1);
+    const right = Uint32Array.from({ length: width * height }, (_, at) => {
+      const [x, y] = [at % width, Math.floor(at / width)];
+      const own = x % 5 === 3 || x % 5 === 4;
+      return bits(own ? (costs(Math.floor(x / 5))[y] ?? LARGEST) : LARGEST);
+    });
+    return { width, height, left: new Uint32Array(width * height), right, numDisparities: 8 };
+  }
+
+  /** Costs of the rows -4 to 4: those around m, those at both ends, and the largest in all others. */
+  function around(m: number, near: number[], ends = LARGEST): number[] {
+    const costs = Array<number>(9).fill(LARGEST);
+    costs[0] = costs[8] = ends;
+    for (const [i, cost] of near.entries()) costs[m + 3 + i] = cost;
+    return costs;
+  }
+
+  const unknown = { known: false, atLimit: false, quarterRows: 0 };
+  const known = (quarterRows: number) => ({ known: true, atLimit: false, quarterRows });
+  const clear = around(1, [LARGEST, 0, LARGEST]);
+
+  test("200 samples are enough, in rows that have four rows above and below", () => {
+    expect(
+      rowOffset(
+        variant,
+        pairOf(200, () => clear),
+      ),
+    ).toEqual(known(4));
+    expect(
+      rowOffset(
+        variant,
+        pairOf(199, () => clear),
+      ),
+    ).toEqual(unknown);
+    expect(
+      rowOffset(
+        variant,
+        pairOf(200, () => clear, 8),
+      ),
+    ).toEqual(unknown);
+    // The second row of samples is at 10: 14 rows end before the fourth row below it.
+    expect(
+      rowOffset(
+        variant,
+        pairOf(199, () => clear, 14),
+      ),
+    ).toEqual(unknown);
+    const twice = [...clear.slice(0, 6), ...clear];
+    expect(
+      rowOffset(
+        variant,
+        pairOf(199, () => twice, 15),
+      ),
+    ).toEqual(known(4));
+  });
+
+  test("a sample whose costs differ by less than 4 does not count", () => {
+    const flat = (difference: number) => around(0, [5 + difference, 5, 5 + difference], 5 + difference);
+    const all = (costs: number[]) => costs.map((cost) => (cost === LARGEST ? costs[3]! : cost));
+    expect(
+      rowOffset(
+        variant,
+        pairOf(200, () => all(flat(4))),
+      ),
+    ).toEqual(known(0));
+    expect(
+      rowOffset(
+        variant,
+        pairOf(200, () => all(flat(3))),
+      ),
+    ).toEqual(unknown);
+    const one = (i: number) => (i === 77 ? all(flat(3)) : all(flat(4)));
+    expect(rowOffset(variant, pairOf(200, one))).toEqual(unknown);
+    expect(rowOffset(variant, pairOf(201, one))).toEqual(known(0));
+  });
+
+  test("the ends exceed the smallest sum by a sixteenth and by 8 times the root of the samples", () => {
+    for (const m of [-3, 0, 3]) {
+      // Next to an end, a neighbour of m is that end.
+      const costs = (lowest: number, ends: number) => {
+        const all = around(m, [LARGEST, lowest, LARGEST]);
+        all[0] = all[8] = ends;
+        return all;
+      };
+      const isKnown = (of: (i: number) => number[]) => rowOffset(variant, pairOf(225, of)).known;
+      for (const lowest of [16, 17]) {
+        const all = costs(lowest, lowest + 1);
+        expect(
+          isKnown(() => all),
+          `${m}: ${all}`,
+        ).toBe(lowest === 16);
+      }
+      // 8 x the root of 225 is 120.
+      for (const count of [120, 119])
+        expect(
+          isKnown((i) => costs(0, i < count ? 1 : 0)),
+          `${m}: ${count}`,
+        ).toBe(count === 120);
+    }
+  });
+
+  test.each([
+    // n = 4 (before - after), q = before + after: floor((n + q) / (2 q)).
+    [31, 31, 0],
+    [10, 30, -1], // floor(-40 / 80)
+    [30, 10, 1], // floor(120 / 80)
+    [12, 20, 0], // floor(0 / 64)
+    [12, 21, -1], // floor(-3 / 66)
+    [20, 12, 1], // floor(64 / 64)
+    [19, 12, 0], // floor(59 / 62)
+    [31, 0, 2], // floor(155 / 62)
+    [1, 31, -2], // floor(-88 / 64)
+  ])("neighbours of %i and %i: %i quarters", (before, after, quarters) => {
+    for (const m of [-2, 0, 2]) {
+      const pair = pairOf(200, () => around(m, [before, 0, after]));
+      expect(rowOffset(variant, pair), `m ${m}`).toEqual(known(4 * m + quarters));
+    }
+  });
+
+  test("the lowest of equal rows wins, and four rows are at the limit whatever the others cost", () => {
+    const two = () => [31, 0, 31, 31, 31, 31, 31, 0, 31];
+    expect(rowOffset(variant, pairOf(200, two))).toEqual(known(-12));
+    for (const [at, quarterRows] of [
+      [0, -16],
+      [8, 16],
+    ] as const) {
+      const costs = Array(9)
+        .fill(4)
+        .map((cost, i) => (i === at ? 0 : cost));
+      expect(
+        rowOffset(
+          variant,
+          pairOf(200, () => costs),
+        ),
+      ).toEqual({ known: true, atLimit: true, quarterRows });
+    }
+  });
+
+  /** Costs of a band at so many quarter rows, 0 to 6. */
+  const quarters = (q: number) =>
+    q % 4 === 0
+      ? around(q / 4, [31, 0, 31])
+      : q % 4 === 1
+        ? around((q - 1) / 4, [30, 0, 10])
+        : q % 4 === 2
+          ? around((q - 2) / 4, [31, 0, 0])
+          : around((q + 1) / 4, [10, 0, 30]);
+  const bandsOf = (samples: number, offsets: number[]) => {
+    const each = Math.floor(samples / 4);
+    return pairOf(samples, (i) => quarters(offsets[Math.min(3, Math.floor(i / each))]!));
+  };
+  const none = { known: false, middle: 0, overWidth: 0 };
+
+  test("50 samples a band are enough for a line", () => {
+    expect(rowLine(variant, bandsOf(200, [4, 4, 4, 4]))).toEqual({ known: true, middle: 4, overWidth: 0 });
+    expect(rowLine(variant, bandsOf(199, [4, 4, 4, 4]))).toEqual(none);
+    // The last band has the rest: 50, 50, 50 and 53.
+    expect(rowLine(variant, bandsOf(203, [0, 0, 0, 4]))).toMatchObject({ known: true, middle: 1 });
+  });
+
+  test.each([
+    // The distances from the line, times 20: 4 k, 2 k, 8 k and 6 k.
+    [[0, 0, 0, 5], { known: true, middle: 1, overWidth: 6 }], // 5 / 4, 15 x 1003 / 2500
+    [[0, 0, 0, 6], none],
+    [[5, 0, 0, 0], { known: true, middle: 1, overWidth: -6 }],
+    [[6, 0, 0, 0], none],
+    // The second band alone: 2 k, 14 k, 6 k and 8 k.
+    [[0, 2, 0, 0], { known: true, middle: 1, overWidth: -1 }], // halves upwards: 2 / 4, -2 x 1003 / 2500
+    [[0, 3, 0, 0], none],
+    [[0, 0, 2, 0], { known: true, middle: 1, overWidth: 1 }],
+    [[0, 0, 3, 0], none],
+    [[0, 1, 2, 3], { known: true, middle: 2, overWidth: 4 }], // 6 / 4, 10 x 1003 / 2500
+    [[3, 2, 1, 0], { known: true, middle: 2, overWidth: -4 }],
+    [[1, 1, 1, 2], { known: true, middle: 1, overWidth: 1 }], // 5 / 4, 3 x 1003 / 2500
+  ])("bands at %j quarter rows", (offsets, line) => {
+    expect(rowLine(variant, bandsOf(200, offsets))).toEqual(line);
+  });
+});
+
 describe.each(variants)("row offset, %s: twin of the reference", (variant) => {
   test("random pairs, searches of every length next to a vector's", () => {
     const random = new Random();

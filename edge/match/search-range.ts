@@ -86,7 +86,8 @@ function quarterOptions(options: EngineOptions, numDisparities: number): EngineO
       parameters: {},
     },
     refine: {},
-    verticalOffset: typeof verticalOffset === "number" ? Math.round(2 * verticalOffset) / 4 : "auto",
+    // In rows of the captured image, whatever the size of the rectified one.
+    verticalOffset: verticalOffset ?? "auto",
     backend: "cpu",
     threads: 1,
     slots: 2,

@@ -253,6 +253,7 @@ test.each(["none", "zstd"])("the index lists the records of the file, with compr
 
 test("a disk that writes nothing is full, and a file that could not begin is removed", () => {
   const file = place("nothing.mcap");
+  rmSync(file, { force: true });
   expect(() => new RecordingFile(file, undefined, { ...realDisk, write: () => 0 })).toThrow("ENOSPC");
   expect(() => statSync(file)).toThrow("ENOENT");
 });

@@ -181,3 +181,55 @@ test("a viewer that does not read misses pictures; another one gets them; too ma
   for (let i = 0; i < 31; i++) await watch(`${url}/left.mjpeg`);
   expect((await fetch(`${url}/left.mjpeg`)).status).toBe(503);
 });
+
+test("a frame that comes while a picture is packed, or that cannot be packed, is counted; the next one is shown", async () => {
+  const { output, url, offer, sent } = await serve();
+  const left = await watch(`${url}/left.mjpeg`);
+  const frame = makeFrame(64, 48);
+  offer(frame);
+  offer(frame);
+  expect(output.counters().drops).toEqual({ "left.encoderBusy": 1 });
+  await until("the first picture", () => left.jpegs.length === 1);
+  // Fewer pixels than the size says.
+  const broken = { ...makeFrame(4, 2), width: 64, height: 48 } as ComputedFrame;
+  offer(broken);
+  await until("it is counted", () => output.counters().drops["left.encoderFailed"] === 1);
+  offer(makeFrame(64, 48, 20));
+  await until("the next picture", () => left.jpegs.length === 2);
+  expect(await difference(left.jpegs[1]!, makeFrame(64, 48, 20).slot.left)).toBeLessThan(4);
+  expect(output.counters()).toEqual({
+    sent: 2,
+    bytes: left.jpegs[0]!.length + left.jpegs[1]!.length,
+    drops: { "left.encoderBusy": 1, "left.encoderFailed": 1 },
+    details: { url, viewers: { left: 1, depth: 0 } },
+  });
+  expect(sent()).toBe(2);
+});
+
+test("left has the source's colours; a request for the head alone is no viewer; the greeting names both pictures", async () => {
+  const { output, url, offer } = await serve();
+  expect(output.greeting!()).toEqual([["video", `${url}/left.mjpeg ${url}/depth.mjpeg`]]);
+  for (const [name, type] of [
+    ["left.mjpeg", "multipart/x-mixed-replace; boundary=picture"],
+    ["depth.jpg", "image/jpeg"],
+  ] as const) {
+    const head = await fetch(`${url}/${name}`, { method: "HEAD" });
+    expect([head.status, head.headers.get("content-type"), head.headers.get("cache-control")]).toEqual([
+      200,
+      type,
+      "no-store",
+    ]);
+  }
+  await until("both have left", () => output.streams.length === 0);
+  const left = await watch(`${url}/left.mjpeg`);
+  const colour = [200, 40, 90];
+  const leftRgb = Uint8Array.from({ length: 3 * 64 * 48 }, (_, i) => colour[i % 3]!);
+  const frame = makeFrame(64, 48);
+  offer({ ...frame, slot: { ...frame.slot, leftRgb }, encodings: { leftRgb: true } } as ComputedFrame);
+  await until("the picture", () => left.jpegs.length === 1);
+  const { data, info } = await sharp(left.jpegs[0]!).raw().toBuffer({ resolveWithObject: true });
+  expect([info.width, info.height, info.channels]).toEqual([64, 48, 3]);
+  expect(data.reduce((worst, value, i) => Math.max(worst, Math.abs(value - leftRgb[i]!)), 0)).toBeLessThan(6);
+  await output.close();
+  await until("it is disconnected", () => left.response.destroyed);
+});

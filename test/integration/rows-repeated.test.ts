@@ -148,6 +148,57 @@ describe("the maps are those of the definition", () => {
     for (const image of images) expectSameImage(got[image], expected[image], pair.width, image);
   });
 
+  // Where the captured image has the rectified column x and row y, and which of its directions is down.
+  const [turnedWidth, turnedHeight] = [37, 23];
+  const TURNS: [string, (x: number, y: number) => [number, number], 0 | 1, 1 | -1][] = [
+    ["upright", (x, y) => [x, y], 1, 1],
+    ["on its left side", (x, y) => [y, turnedWidth - 1 - x], 0, 1],
+    ["upside down", (x, y) => [turnedWidth - 1 - x, turnedHeight - 1 - y], 1, -1],
+    ["on its right side", (x, y) => [turnedHeight - 1 - y, x], 0, -1],
+  ];
+  test.each(TURNS)("of a camera that is mounted %s", async (_, place, axis, sign) => {
+    const [width, height] = [turnedWidth, turnedHeight];
+    const [inputWidth, inputHeight] = axis === 0 ? [height, width] : [width, height];
+    const random = new Random(17);
+    const image = () => random.fill(new Uint8Array(width * height), 0, 255);
+    const pair = { width, height, left: image(), right: image() };
+    const opened = new Int32Array(2 * width * height);
+    for (let y = 0; y < height; ++y)
+      for (let x = 0; x < width; ++x)
+        opened.set(
+          place(x, y).map((at) => 32 * at),
+          2 * (y * width + x),
+        );
+    const layout = { inputWidth, inputHeight, leftStrideBytes: inputWidth, rightStrideBytes: inputWidth };
+    const results = async (changes: Partial<EngineOptions>) => {
+      const engine = createEngine(engineOptions(pair, { ...layout, rightGrey: true, ...changes }));
+      await engine.compute(pair.left, pair.right);
+      const { left, right, disparityQ4 } = engine.slots[0]!;
+      const kept = { left: left.slice(), right: right.slice(), disparityQ4: disparityQ4.slice() };
+      engine.close();
+      return kept;
+    };
+    for (const verticalOffset of [2, -1.75]) {
+      const [leftMap, rightMap] = [opened.slice(), opened.slice()];
+      const moved = (at: number) => opened[2 * at + axis]! + sign * 32 * verticalOffset;
+      const isLost = (at: number) => moved(at) < -16 || moved(at) > 32 * (height - 1) + 16;
+      let lost = 0;
+      for (let at = 0; at < width * height; ++at) {
+        // The rows that are lost are all at one border, so the nearest other row is the first or the last that is not.
+        let from = at;
+        while (isLost(from)) from += verticalOffset > 0 ? -width : width;
+        if (from !== at) ++lost;
+        for (const map of [leftMap, rightMap]) map.set(opened.subarray(2 * from, 2 * from + 2), 2 * at);
+        rightMap[2 * at + axis] = moved(from);
+      }
+      expect(lost).toBe(2 * width);
+      const expected = await results({ leftMap, rightMap });
+      const got = await results({ leftMap: opened, rightMap: opened, verticalOffset });
+      for (const name of ["left", "right", "disparityQ4"] as const)
+        expectSameImage(got[name], expected[name], width, `${name}, ${verticalOffset} rows`);
+    }
+  });
+
   test("colours of the left image and of points are read by them too", async () => {
     const [width, height] = [33, 21];
     const bytes = new Random(8).fill(new Uint8Array(3 * width * height), 0, 255);

@@ -148,4 +148,17 @@ describe("denoise: the engine's range, by hand", () => {
   ])("sigma %i / 256, applied %i: %i", (sigmaQ8, applied, range) => {
     expect(smoothRange({ sigmaQ8, applied })).toBe(range);
   });
+
+  test("every noise up to 20 grey values: rounded to the nearest range, unless the applied one is less than 3/2 off", () => {
+    for (let sigmaQ8 = 0; sigmaQ8 <= 20 * 256; ++sigmaQ8) {
+      // In 1/256, a quarter is rounded down.
+      const wanted = Math.max(0, Math.floor((14 * sigmaQ8 - 31 * 256) / 4) / 256);
+      const nearest = Math.min(36, Math.max(3, Math.floor(wanted + 0.5)));
+      const found = [0, 3, 5, 20, 36].map((applied) => smoothRange({ sigmaQ8, applied }));
+      const expected = [0, 3, 5, 20, 36].map((applied) =>
+        applied > 0 && Math.abs(wanted - applied) < 1.5 ? applied : nearest,
+      );
+      if (found.join() !== expected.join()) expect(found, `sigma ${sigmaQ8} / 256`).toEqual(expected);
+    }
+  });
 });

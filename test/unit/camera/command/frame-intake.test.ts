@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frames of a command in this process: times, numbers, losses and memory over several starts, and layouts to the byte.
+import { mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { FrameIntake, type IntakeOptions } from "../../../../camera/command/frame-intake.js";
 import { type CommandFrame, FRAMES, FramePool } from "../../../../camera/command/frames.js";
@@ -159,6 +162,70 @@ test("raw frames have their layout and rate at once, and keep them over starts",
   intake.begin();
   expect(intake.period).toBe(period);
   expect(Buffer.from(frames[0]!.data)).toEqual(Buffer.alloc(PIXELS, 3));
+});
+
+test("the period of frames is that of their times, whether stated or not", () => {
+  const { intake } = bench();
+  intake.push(head("F0:0"));
+  expect(intake.period.periodNs).toBeUndefined();
+  intake.push(Buffer.concat([stamped(21_000_000n, 1), stamped(14_000_000n, 2), stamped(7_000_000n, 3)]));
+  expect(intake.period.periodNs).toBe(7e6);
+});
+
+test("frames in a helper's memory are read at their lines, those that were overwritten are lost", () => {
+  const folder = mkdtempSync(join(tmpdir(), "depthwatt-intake-"));
+  const path = join(folder, "ring");
+  const [slots, slotBytes, offset] = [2, 512, 64];
+  /** Writes a ring (docs/reference/shared-memory.md) whose slots hold these frames. */
+  const write = (...numbers: number[]) => {
+    const bytes = Buffer.alloc(4096 + slots * slotBytes);
+    bytes.write("DWRG\u0001", "latin1");
+    bytes.writeUInt32LE(slots, 8);
+    bytes.writeBigUInt64LE(BigInt(slotBytes), 16);
+    for (const number of numbers) {
+      const at = 4096 + ((number - 1) % slots) * slotBytes;
+      bytes.writeBigUInt64LE(2n * BigInt(number), at);
+      bytes.writeUInt32LE(offset, at + 16);
+      bytes.writeUInt32LE(PIXELS, at + 20);
+      bytes.fill(number, at + offset, at + offset + PIXELS);
+    }
+    writeFileSync(path, bytes);
+  };
+  const isOpen = () =>
+    readdirSync("/proc/self/fd").some((name) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${name}`) === path;
+      } catch {
+        return false;
+      }
+    });
+  const at = (number: number) => Buffer.from(`FRAME XFRAME=${number} XSEQ=${10 * number}\n`);
+  try {
+    write(1, 2);
+    const { intake, frames } = bench({}, false);
+    intake.push(head(`F25:1 XMEMORY=${path}`));
+    expect(isOpen()).toBe(true);
+    intake.push(Buffer.concat([at(1), at(2)]));
+    const seen = frames.map(({ data, images }) => [images[0]!.sequence, [...new Set(data)]]);
+    expect(seen).toEqual([
+      [10, [1]],
+      [20, [2]],
+    ]);
+    expect(intake.drops).toEqual({ driver: 9 });
+    for (const one of frames.splice(0)) one.giveBack();
+    write(3, 4);
+    // The memory of a frame that is lost is used again, and the helper's next frames are read.
+    for (let round = 0; round < FRAMES; round++) intake.push(at(2));
+    intake.push(Buffer.concat([at(3), at(4)]));
+    expect(intake.drops).toMatchObject({ overwritten: FRAMES });
+    expect(frames.map(({ data }) => data[0])).toEqual([3, 4]);
+    for (let round = 0; round < FRAMES; round++) intake.push(at(4));
+    expect(intake.drops).toMatchObject({ noFreeBuffer: 2 });
+    intake.end();
+    expect([isOpen(), intake.drops.cut]).toEqual([false, undefined]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test("a recording cannot be in shared memory", () => {

@@ -19,6 +19,7 @@ import {
   Recorder,
   type RecorderOptions,
   type RecorderSurroundings,
+  realSurroundings,
 } from "../../../edge/outputs/mcap/recorder.js";
 import { recordingName } from "../../../edge/outputs/mcap/recording-name.js";
 import { until } from "../../doubles/frames.js";
@@ -368,6 +369,66 @@ test("rotation by size and by time: every file is whole and begins with the newe
   }
   byTime.recorder.end();
   expect(byTime.reported.files).toHaveLength(3);
+});
+
+test("the share that the disk keeps, at its border and between two looks at it", () => {
+  const { recorder, frame, space, clock, reported } = start();
+  const at = (ms: number, free: number) => {
+    clock.ms = ms;
+    space.free = free;
+    frame();
+    return [reported.lost.diskReserve ?? 0, reported.written];
+  };
+  // 10 % are enough, and for half a second it is not looked at again.
+  expect(at(1000, 10)).toEqual([0, 0]);
+  expect(at(1499, 9)).toEqual([0, 0]);
+  expect(at(1500, 9.96)).toEqual([1, 2]);
+  const problem = `10.0 % of the disk of ${folder} is free, and 10 % is to be kept: nothing is recorded until there is more`;
+  expect(reported.problems).toEqual([undefined, problem]);
+  recorder.document({ channel: 1, data: Buffer.from("{}"), publishNs: 0n, sequence: 0 }, 0n);
+  expect(recorder.dueInMs).toBeUndefined();
+  expect(at(1999, 10)).toEqual([2, 2]);
+  expect(at(2000, 10)).toEqual([2, 2]);
+  expect(reported.problems.slice(2)).toEqual([undefined]);
+  recorder.end();
+  expect([reported.written, reported.files.length]).toEqual([3, 1]);
+  const all = start({ keepFreePercent: 0, file: join(folder, "all.mcap") });
+  all.space.free = 0;
+  all.frame();
+  all.recorder.end();
+  expect(all.reported).toMatchObject({ written: 1, lost: {} });
+  const { free, total } = realSurroundings.free(folder);
+  expect([free <= total, total > 1e6, Number.isInteger(total)]).toEqual([true, true, true]);
+});
+
+test("a file ends when it is as old or as large as it may be, and parts are numbered from 1", () => {
+  const names = (files: string[]) => files.map((file) => file.slice(folder.length + 1));
+  const old = start({ rotateSeconds: 2, file: join(folder, "old.mcap") });
+  for (const ms of [1000, 2999, 3000, 4999, 5000]) {
+    old.clock.ms = ms;
+    old.frame();
+    old.recorder.flush();
+  }
+  // The second file begins at 4999.
+  expect(names(old.reported.files)).toEqual(["old-0001.mcap", "old-0002.mcap"]);
+  old.recorder.end();
+  // Files whose first chunk holds the same bytes, and how many files two chunks are.
+  const files = (rotateBytes: number) => {
+    const { recorder, frame, reported } = start({ file: join(folder, `${rotateBytes}.mcap`), rotateBytes });
+    frame(0);
+    recorder.flush();
+    const { size } = statSync(reported.files[0]!);
+    frame(0);
+    recorder.end();
+    return { size, names: names(reported.files) };
+  };
+  const whole = files(1e9);
+  expect(whole.names).toEqual(["1000000000-0001.mcap"]);
+  // The end of a file has its index.
+  const { size: ended } = files(1);
+  expect(ended).toBeGreaterThan(whole.size);
+  expect(files(whole.size).names).toEqual([`${whole.size}-0001.mcap`, `${whole.size}-0002.mcap`]);
+  expect(files(whole.size + 1).names).toEqual([`${whole.size + 1}-0001.mcap`]);
 });
 
 test("names: the time, the number of the part, and never one that is taken", () => {

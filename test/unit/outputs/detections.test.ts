@@ -892,7 +892,7 @@ describe("an answer by hand", () => {
     const corners = [{ x: 0, y: 0 }, { x: 1, y: 0 }, { x: 1, y: 1 }, { x: 0, y: 1 }]; // biome-ignore format: a box
     const one = { id: undefined, label: undefined, isBox: true, ended: false, corners };
     const height = (count: number) =>
-      answerDetections(frame, Array(count).fill(one), new Tracks(10), {
+      answerDetections(frame, [one, ...Array(count - 1).fill({ ...one, corners: "none" })], new Tracks(10), {
         picture: { rig, hasDepth: true },
         image: "rectified",
         minConfidence: 1,

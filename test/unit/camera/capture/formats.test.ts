@@ -4,7 +4,7 @@ import { CAPTURE_FORMATS, type CaptureFormat, controlName } from "v4l2-camera";
 import { delivered, FORMAT_TRAITS, isInterleaved, type NativeDescription } from "v4l2-camera/parts";
 import { describe, expect, test } from "vitest";
 import type { PixelFormat, RawImage } from "../../../../camera/frame.js";
-import { chooseFormat, formatsToMeasure } from "../../../../camera/live/choose.js";
+import { chooseFormat, formatsToMeasure, offerText } from "../../../../camera/live/choose.js";
 import type { DecodingCosts } from "../../../../camera/live/decoding-costs.js";
 import {
   frameSize,
@@ -15,6 +15,7 @@ import {
 } from "../../../../camera/live/pair-layout.js";
 import { parseControls } from "../../../../camera/live/requested-controls.js";
 import { toGrey } from "../../../../camera/recordings/still.js";
+import type { DepthwattError } from "../../../../core/index.js";
 import { Random } from "../../../doubles/random.js";
 
 const camera = (path: string, formats: [string, number, number][]): NativeDescription => ({
@@ -284,6 +285,164 @@ describe("choice of the format", () => {
     expect(measured({ GREY: [30], YUYV: [30], BA81: [15] })).toEqual(["GREY", "YUYV"]);
     expect(measured({ GREY: [30], YUYV: [15] })).toEqual([]);
     expect(measured({ YUYV: [10], MJPG: [60] }, { rateHz: undefined })).toEqual(["YUYV", "MJPEG"]);
+  });
+
+  test("the steps of a range begin at its smallest size", () => {
+    const offers = camera("/dev/video0", [["GREY", 640, 480]]);
+    const range = { minWidth: 20, maxWidth: 84, minHeight: 10, maxHeight: 13, stepHeight: 0 };
+    const isOffered = (stepWidth: number, width: number, height: number) => {
+      offers.formats[0]!.sizes = [{ ...range, stepWidth, ratesHz: [30], rateRange: true }];
+      try {
+        return chooseFormat([offers], { width, height, format: "auto" }).trait.format === "GREY";
+      } catch {
+        return false;
+      }
+    };
+    expect([20, 36, 84, 32, 35].map((width) => isOffered(16, width, 11))).toEqual([
+      true,
+      true,
+      true,
+      false,
+      false,
+    ]);
+    expect([22, 21].map((width) => isOffered(2, width, 11))).toEqual([true, false]);
+    expect([20, 21, 19, 84, 85].map((width) => isOffered(1, width, 11))).toEqual([
+      true,
+      true,
+      false,
+      true,
+      false,
+    ]);
+    expect([9, 10, 13, 14].map((height) => isOffered(1, 20, height))).toEqual([false, true, true, false]);
+  });
+
+  test("a device that captures nothing, or does not stream, is no camera", () => {
+    for (const lacks of ["captures", "streams"]) {
+      const device = { ...camera("/dev/video9", [["GREY", 640, 480]]), [lacks]: false };
+      expect(() => chooseFormat([camera("/dev/video0", [["GREY", 640, 480]]), device], request)).toThrow(
+        expect.objectContaining({
+          code: "DEVICE_UNSUITABLE",
+          message: "/dev/video9 (Camera): expected a camera, got a device that does not capture video.",
+          context: { device: "/dev/video9" },
+        }),
+      );
+    }
+  });
+
+  test("a rate is reached at 99 % of it; of formats that are equally slow the first is taken", () => {
+    const format = (yuyvHz: number, jpegHz: number) =>
+      chooseFormat([wide({ YUYV: [yuyvHz], MJPG: [jpegHz] })], { ...wideRequest, rateHz: 100 }).trait.format;
+    expect([format(99, 100), format(98.9, 99), format(20, 20), format(20, 21)]).toEqual([
+      "YUYV",
+      "MJPEG",
+      "YUYV",
+      "MJPEG",
+    ]);
+  });
+
+  test("a bus carries 80 % of its bits; where it carries no format, the cheapest is taken", () => {
+    const sized = (...fourccs: string[]) =>
+      camera(
+        "/dev/video0",
+        fourccs.map((fourcc): [string, number, number] => [fourcc, 1000, 1000]),
+      );
+    const choose = (offers: NativeDescription, links: Parameters<typeof chooseFormat>[2], rateHz?: number) =>
+      chooseFormat(
+        [offers, offers],
+        { ...request, width: 1000, height: 1000, ...(rateHz && { rateHz }) },
+        links,
+      );
+    const links = (megabitsPerSecond: number) => [undefined, { bus: "1", megabitsPerSecond }];
+    // A million pixels at 30 Hz: GREY is 240 Mbit/s, NV12 360 and YUYV 480.
+    const format = (fourcc: string, megabitsPerSecond: number, rateHz?: number) =>
+      choose(sized(fourcc, "MJPG"), links(megabitsPerSecond), rateHz).trait.format;
+    expect([format("GREY", 300, 30), format("GREY", 299, 30)]).toEqual(["GREY", "MJPEG"]);
+    expect([format("NV12", 450, 30), format("NV12", 449, 30)]).toEqual(["NV12", "MJPEG"]);
+    expect([format("YUYV", 600, 30), format("YUYV", 599, 30)]).toEqual(["YUYV", "MJPEG"]);
+    // Where no rate is asked for, none is too much.
+    expect(format("YUYV", 1)).toBe("YUYV");
+    expect(choose(sized("YUYV", "GREY"), links(1), 30).reason).toBe(
+      "source.v4l2.format auto takes GREY (30 Hz, too much for the USB bus); also possible: YUYV (30 Hz, too much for the USB bus).",
+    );
+  });
+
+  test("the reason has rates of two digits, and decoding on one core a camera however many there are", () => {
+    const offers = wide({ YUYV: [29.9701], MJPG: [60] });
+    const reason = (rateHz: number, more = {}) =>
+      chooseFormat([offers], { ...wideRequest, rateHz, ...more }, [], costs({ MJPEG: 100, YUYV: 1.234 }))
+        .reason;
+    expect(reason(25, { section: "source.csi" })).toBe(
+      "source.csi.format auto takes YUYV (29.97 Hz, 0.76 ms a pair); also possible: MJPEG (60 Hz, decoded at 16 Hz, 61 ms).",
+    );
+    offers.formats[0]!.sizes[0]!.ratesHz = [];
+    expect(reason(25)).toMatch(/takes YUYV \(an unlisted rate, 0\.76 ms a pair\)/);
+  });
+
+  test("pairs in every pixel are those of Y8I and Y12I, and of a format of two bytes that is named", () => {
+    const all = camera("/dev/video0", [
+      ["GREY", 640, 480],
+      ["YUYV", 640, 480],
+      ["Y16 ", 640, 480],
+      ["UYVY", 640, 480],
+      ["Y8I ", 640, 480],
+    ]);
+    const choose = (format: CaptureFormat | "auto", interleaved = true) => {
+      try {
+        return chooseFormat([all], { ...request, format, interleaved }).trait.format;
+      } catch (error) {
+        return (error as DepthwattError).code;
+      }
+    };
+    expect((["auto", "Y8I", "YUYV", "Y16"] as const).map((format) => choose(format))).toEqual([
+      "Y8I",
+      "Y8I",
+      "YUYV",
+      "Y16",
+    ]);
+    expect((["GREY", "UYVY", "Y12I"] as const).map((format) => choose(format))).toEqual(
+      Array(3).fill("DEVICE_UNSUITABLE"),
+    );
+    expect([choose("auto", false), choose("Y8I", false)]).toEqual(["GREY", "DEVICE_UNSUITABLE"]);
+  });
+
+  test("what a camera offers is at most six formats of five sizes", () => {
+    const sizes = (count: number) => Array.from({ length: count }, (_, at) => 100 + at);
+    const offers = (fourccs: string[], widths: number[]) => {
+      const made = camera(
+        "/dev/video0",
+        fourccs.map((fourcc): [string, number, number] => [fourcc, 1, 50]),
+      );
+      const [size] = made.formats[0]?.sizes ?? [];
+      for (const format of made.formats)
+        format.sizes = widths.map((width) => ({ ...size!, minWidth: width, maxWidth: width }));
+      return offerText(made);
+    };
+    expect(offers([], [])).toBe("nothing");
+    expect(offers(["Y10 "], [])).toBe("Y10");
+    expect(offers(["GREY", "Y10 "], sizes(1))).toBe("GREY 100x50, Y10 100x50");
+    expect(offers(["GREY"], sizes(5))).toBe("GREY 100x50 101x50 102x50 103x50 104x50");
+    expect(offers(["GREY"], sizes(6))).toBe("GREY 100x50 101x50 102x50 103x50 104x50 ...");
+    expect(offers([..."ABCDEF"], [])).toBe("A, B, C, D, E, F");
+    expect(offers([..."ABCDEFG"], [])).toBe("A, B, C, D, E, F and 1 more");
+    expect(offers([..."ABCDEFGH"], [])).toBe("A, B, C, D, E, F and 2 more");
+  });
+
+  test("cameras with nothing in common: the first is named, with the size in the words of the request", () => {
+    const left = camera("/dev/video0", [["YUYV", 640, 480]]);
+    const right = camera("/dev/video2", [["GREY", 640, 480]]);
+    const asked = { ...request, words: "640x480 (two images of 320x480)", section: "source.csi" };
+    expect(() => chooseFormat([left, right], asked)).toThrow(
+      expect.objectContaining({
+        code: "DEVICE_UNSUITABLE",
+        message:
+          "/dev/video0 (Camera): expected a format that depthwatt reads at 640x480 (two images of 320x480), the camera offers YUYV 640x480.",
+        hint: "Choose a size and format that it offers (source.csi.width, source.csi.height, source.csi.format).",
+        context: { device: "/dev/video0", expected: asked },
+      }),
+    );
+    expect(() => chooseFormat([left, right], { ...request, format: "YUYV" })).toThrow(
+      "/dev/video2 (Camera): expected YUYV at 640x480, the camera offers GREY 640x480.",
+    );
   });
 
   test("names the camera that lacks it and what it has", () => {

@@ -154,6 +154,8 @@ describe.each(FORMS)("%s as %s", (stream, encoding) => {
     const whole = (await published(stream, encoding, 1 << 20)).messages[0]!;
     const expected = decodeBody(parseFrame(whole).header, parseFrame(whole).body);
     expect(parseFrame(whole).header).toMatchObject({ width: WIDTH, height: HEIGHT, reduction: 1 });
+    const exact = await published(stream, encoding, whole.length);
+    expect([parseFrame(exact.messages[0]!).header.reduction, exact.reduced]).toEqual([1, []]);
     let limit = whole.length - 1;
     for (const reduction of [2, 4] as const) {
       const { messages, reduced, sent } = await published(stream, encoding, limit);
@@ -227,7 +229,9 @@ test("voxels are sent as they are, or merged until they fit, each point within h
   expect(whole.header).toMatchObject({ reduction: 1, points: { frame: "robot", colour: "none" } });
   const all = decodePoints(whole.header, whole.body).positions;
   expect(all.length).toBe(3 * 900);
-  let limit = whole.header.headerBytes + whole.body.length - 1;
+  let limit = whole.header.headerBytes + whole.body.length;
+  expect((await published("points", "voxels", limit)).reduced).toEqual([]);
+  limit -= 1;
   for (const reduction of [2, 4, 8] as const) {
     const { messages, reduced, sent } = await published("points", "voxels", limit);
     const { header, body } = parseFrame(messages[0]!);

@@ -703,6 +703,20 @@ test("messages take a quarter of the time at most, however long each takes", () 
   ).toThrow("wrong");
 });
 
+test("work that took exactly what there was, and what came back meanwhile, leaves nothing", () => {
+  let now = 0;
+  const budget = new TimeBudget(0.5, () => now);
+  const spend = (milliseconds: number) =>
+    budget.spend(() => {
+      now += milliseconds;
+    });
+  // 500 ms at once, and half of the 1000 ms that it took; after a pause it is no more.
+  for (let turn = 0; turn < 2; turn++) {
+    expect([spend(1000), spend(1)]).toEqual([true, false]);
+    now += 1e6;
+  }
+});
+
 test("a velocity is the slope over at most 16 detections of 2 s, which span 80 ms or more", () => {
   const tracks = new Tracks(10, () => 0);
   const at = (timeMs: number, x = timeMs / 1000) =>

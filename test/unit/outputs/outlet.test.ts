@@ -2,7 +2,9 @@
 // Tests the outlet between an output's errors and the run: each error is counted, reported once, and costs no other
 // output a frame.
 import { expect, test, vi } from "vitest";
-import type { FrameLease, Output } from "../../../edge/contracts/output.js";
+import { DepthwattError } from "../../../core/index.js";
+import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
+import type { FrameLease, Output, OutputCounters } from "../../../edge/contracts/output.js";
 import { Outlet } from "../../../edge/outputs/outlet.js";
 import { Pipeline } from "../../../edge/pipeline/pipeline.js";
 import { HandEngine, HandSource } from "../../doubles/pipeline.js";
@@ -192,4 +194,93 @@ test("a frame that an output cannot be lent takes its number; one that its rate 
   await outlets[0]!.close();
   expect(outlets[0]!.counters().drops).toEqual({ held: 1, notReleased: 1 });
   expect(before).toBe(0);
+});
+
+test("figures are the output's with the outlet's own drops; they stay when it fails to count and when it is closed", async () => {
+  let counters: () => OutputCounters = () => ({
+    ...{ sent: 3, bytes: 30, drops: { own: 1, rateLimit: 5 } },
+    details: { connected: true },
+  });
+  let failure: DepthwattError | undefined;
+  const problems: (string | undefined)[] = [];
+  const kept: FrameLease[] = [];
+  const output = {
+    ...fakeOutput((lease) => kept.push(lease)),
+    counters: () => counters(),
+    get failure() {
+      return failure;
+    },
+  };
+  const outlet = new Outlet("o", output, 0, { onProblem: (problem) => problems.push(problem) });
+  expect(outlet.name).toBe("o");
+  let released = 0;
+  const offer = () =>
+    outlet.sink({ clock: "file", arrivedNs: 0n } as unknown as ComputedFrame, () => released++);
+  outlet.limit(0.01);
+  offer();
+  offer();
+  const figures = { sent: 3, bytes: 30, drops: { own: 1, rateLimit: 1 }, details: { connected: true } };
+  expect([outlet.counters(), kept.length, released]).toEqual([figures, 1, 1]);
+  counters = () => {
+    throw new Error("no idea");
+  };
+  expect([outlet.counters(), outlet.problem]).toEqual([figures, "counters failed: no idea"]);
+  counters = () => ({ sent: 4, bytes: 40, drops: {}, details: { connected: false } });
+  expect([outlet.counters().sent, outlet.problem]).toEqual([4, undefined]);
+  // A lost connection comes back by itself; a full disk does not.
+  failure = new DepthwattError("BROKER_UNREACHABLE", "away");
+  outlet.counters();
+  expect([outlet.problem, outlet.failure]).toEqual([undefined, failure]);
+  failure = new DepthwattError("DISK_FULL", "full");
+  outlet.counters();
+  expect(outlet.problem).toBe("full");
+  failure = undefined;
+  outlet.counters();
+  expect(problems).toEqual(["counters failed: no idea", undefined, "full", undefined]);
+  counters = () => ({ sent: 5, bytes: 50, drops: {}, details: { connected: true } });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    expect([await outlet.close(), vi.getTimerCount()]).toEqual([undefined, 0]);
+  } finally {
+    vi.useRealTimers();
+  }
+  // It is not asked again, and gets nothing more.
+  counters = () => expect.unreachable();
+  offer();
+  outlet.notify("state", () => expect.unreachable());
+  expect([released, kept.length]).toEqual([2, 1]);
+  const ended = { sent: 5, bytes: 50, drops: { rateLimit: 1, notReleased: 1 }, details: { connected: true } };
+  expect(outlet.counters()).toEqual(ended);
+});
+
+test("an output that is closed is asked for its last figures, and its details are those of before", async () => {
+  let isOpen = true;
+  const output = fakeOutput((lease) => lease.release(), {
+    counters: () => ({ sent: isOpen ? 1 : 2, bytes: 0, drops: {}, details: { connected: isOpen } }),
+    close: async () => {
+      isOpen = false;
+    },
+  });
+  const outlet = new Outlet("o", output, 0, { onProblem: () => {} });
+  outlet.sink({ clock: "file", arrivedNs: 0n } as unknown as ComputedFrame, () => {});
+  await outlet.close();
+  expect(outlet.counters()).toEqual({ sent: 2, bytes: 0, drops: {}, details: { connected: true } });
+});
+
+test("an asynchronous method that rejects is a problem until it works", async () => {
+  let broken = true;
+  const problems: (string | undefined)[] = [];
+  const outlet = new Outlet(
+    "o",
+    fakeOutput(() => {}),
+    0,
+    { onProblem: (problem) => problems.push(problem) },
+  );
+  const call = () =>
+    outlet.notify("info", async () => (broken ? Promise.reject(new Error("later")) : undefined));
+  call();
+  await vi.waitFor(() => expect(problems).toEqual(["info failed: later"]));
+  broken = false;
+  call();
+  expect(problems).toEqual(["info failed: later", undefined]);
 });

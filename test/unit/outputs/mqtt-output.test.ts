@@ -6,9 +6,11 @@ import { FRAME_HEADROOM_BYTES } from "../../../core/frame/frame-format.js";
 import { parseFrame } from "../../../core/frame/payload.js";
 import { loadConfig } from "../../../edge/config/index.js";
 import type { FrameLease } from "../../../edge/contracts/output.js";
+import { AbsentState } from "../../../edge/outputs/mqtt/absent-state.js";
 import { openMqtt } from "../../../edge/outputs/mqtt/open-mqtt.js";
+import type { MqttSettings } from "../../../edge/outputs/mqtt/settings.js";
 import { until } from "../../doubles/frames.js";
-import { PUBLISH } from "../../doubles/scripted-broker.js";
+import { CONNECT, connack, PUBLISH, startScriptedBroker } from "../../doubles/scripted-broker.js";
 import { startSideListener } from "../../doubles/side-listener.js";
 
 const cleanups: (() => unknown)[] = [];
@@ -235,4 +237,56 @@ test.each<[object, object, string[]]>([
   const info = broker.heard.find(({ topic }) => topic.endsWith("/info"))!;
   expect(JSON.parse(info.text).control).toEqual(expected);
   expect(notices).toEqual(expectedNotices);
+});
+
+test("a device whose outputs are not open has its newest state at the broker, also after this program is gone", async () => {
+  const broker = await startSideListener();
+  cleanups.push(() => broker.close());
+  const settings = { broker: broker.access.url, protocolVersion: 5 } as MqttSettings;
+  const absent = new AbsentState({ settings, base: "depthwatt", device: "rig" });
+  absent.state("offline" as never, "one", "SOURCE_UNAVAILABLE");
+  absent.state("offline" as never, "two", "SOURCE_UNAVAILABLE");
+  await until("the state", () => broker.heard.length === 1);
+  absent.state("offline" as never, "three", "CONFIG_INVALID");
+  await until("the next state", () => broker.heard.length === 2);
+  const state = (reason: string, code: string) => [
+    "depthwatt/rig/state",
+    { state: "offline", reason, code },
+    true,
+  ];
+  expect(broker.take()).toEqual([state("two", "SOURCE_UNAVAILABLE"), state("three", "CONFIG_INVALID")]);
+  expect(broker.packets.filter(({ type }) => type === PUBLISH).map(({ qos }) => qos)).toEqual([1, 1]);
+  const [connect] = broker.packets;
+  // The version (MQTT 5 section 3.1.2.2), and neither will nor user name.
+  expect([connect!.bytes.subarray(4, 9).toString("latin1"), connect!.bytes[9]! & 0b1100_0100]).toEqual([
+    "MQTT\u0005",
+    0,
+  ]);
+  await absent.close();
+  absent.state("offline" as never, "four", "CONFIG_INVALID");
+  expect(broker.heard).toEqual([]);
+});
+
+test("a broker that does not let this client in is noticed, with the advice for an error that stays", async () => {
+  // Bad user name or password (MQTT 5 section 3.2.2.2).
+  const broker = await startScriptedBroker((packet, session) => {
+    if (packet.type === CONNECT) session.send(connack(134));
+  });
+  cleanups.push(() => broker.close());
+  const set = ["board=none", `outputs.mqtt.broker=${broker.url}`, "outputs.mqtt.protocolVersion=5"];
+  const { config } = loadConfig({ set, environment: {} });
+  const notices: string[] = [];
+  const output = await openMqtt({
+    settings: config.outputs.mqtt,
+    ...{ base: "depthwatt", device: "rig", hasDepth: true, searched: () => ({ min: 0, max: 64 }) },
+    notice: (text: string) => notices.push(text),
+  } as never);
+  cleanups.push(() => output.close());
+  await output.ready;
+  const { failure } = output;
+  expect(failure).toMatchObject({ retryable: false, hint: expect.stringContaining("outputs.mqtt.username") });
+  expect(notices).toHaveLength(1);
+  expect(notices[0]!.startsWith(`broker: ${failure!.message}`)).toBe(true);
+  expect(notices[0]).toContain(failure!.hint);
+  expect(output.counters().details).toMatchObject({ connected: false, reason: failure!.message });
 });

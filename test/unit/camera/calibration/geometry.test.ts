@@ -108,13 +108,13 @@ describe("lens models", () => {
 });
 
 describe("inverses of lenses and their limits", () => {
-  test.each<readonly [name: string, ...coefficients: number[]]>([
-    ["pincushion", 0.1, 0, 0, 0],
-    ["barrel", -0.1, 0.01, 0, 0],
-    ["tangential", 0, 0, 0.002, -0.003],
-    ["rational", 0.05, 0, 0, 0, 0, 0.1, 0.01, 0.002],
-    ["thin prism", 0, 0, 0, 0, 0, 0, 0, 0, 0.004, -0.002, 0.003, 0.001],
-  ])("five rounds of the inverse are near a weak lens: %s", (_, ...coefficients) => {
+  test.each<readonly [name: string, coefficients: readonly number[]]>([
+    ["pincushion", [0.1, 0, 0, 0]],
+    ["barrel", [-0.1, 0.01, 0, 0]],
+    ["tangential", [0, 0, 0.002, -0.003]],
+    ["rational", [0.05, 0, 0, 0, 0, 0.1, 0.01, 0.002]],
+    ["thin prism", [0, 0, 0, 0, 0, 0, 0, 0, 0.004, -0.002, 0.003, 0.001]],
+  ])("five rounds of the inverse are near a weak lens: %s", (_, coefficients) => {
     const distortion: Distortion = { model: "thin_prism", coefficients };
     for (const [x, y] of POINTS) {
       const [back, down] = undistort(distortion, ...distorted(distortion, x, y));

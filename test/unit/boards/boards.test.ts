@@ -96,6 +96,22 @@ describe("the search of a board", () => {
   });
 });
 
+test("the predicted frame rates are those of the page of boards", () => {
+  const page = readFileSync("docs/reference/boards.md", "utf8");
+  const printed = [...page.matchAll(/^\| ([^|]+) \| (\d+) x (\d+), (\d+) \| ([\d.]+) \| ([\d.]+) \|$/gm)].map(
+    ([, title, ...numbers]) => [title!, ...numbers.map(Number)],
+  );
+  const rows = Object.entries(PREDICTED_SPEED).flatMap(([name, frames]) =>
+    frames.map(({ width, height, numDisparities, full, coarseToFine }) => [
+      boards.find((board) => board.name === name)!.title,
+      ...[width, height, numDisparities, full, coarseToFine],
+    ]),
+  );
+  const sorted = (list: (string | number)[][]) => list.map((row) => row.join()).sort();
+  expect(sorted(rows)).toEqual(sorted(printed));
+  expect(rows).toHaveLength(39);
+});
+
 describe("a board config of one's own", () => {
   test("extends a shipped one and replaces facts whole, never a value without its source", () => {
     using tree = new SysfsTree();
@@ -288,6 +304,42 @@ describe("detection on constructed trees", () => {
     expect(detectBoard(boards, { root: nameless.root }).board?.name).toBe("orin-nano-4gb");
   });
 
+  test("only the chip: what is known and which boards would fit, with the name of the model if it counts", () => {
+    const board = (name: string, models: string[], gigabytesPerSecond?: number) =>
+      ({
+        name,
+        compatible: [],
+        identity: { modules: [], soc: ["v,other", "v,chip"], models },
+        memory: {
+          gigabytesPerSecond:
+            gigabytesPerSecond === undefined ? { unknown: "" } : { value: gigabytesPerSecond },
+        },
+      }) as unknown as (typeof boards)[number];
+    const [fast, slow, unknown] = [
+      board("fast", ["Pro"], 200),
+      board("slow", ["Lite"], 50),
+      board("unknown", []),
+    ];
+    using chip = tree(deviceTree(["acme,x", "v,chip"], "Acme Pro"));
+    using nameless = tree(deviceTree(["acme,x", "v,chip"], "Acme"));
+    const found = (root: string, ...list: (typeof boards)[number][]) => {
+      const { board: chosen, level, reason } = detectBoard(list, { root, architecture: "arm64" });
+      return [chosen?.name, level, reason];
+    };
+    expect(found(chip.root, fast, slow, unknown)).toEqual([
+      "fast",
+      "guess",
+      'only the chip v,chip and the model "Acme Pro" is known',
+    ]);
+    expect(found(nameless.root, fast, unknown, slow)).toEqual([
+      "slow",
+      "guess",
+      "only the chip v,chip is known; fast, unknown would fit too, the smallest is taken",
+    ]);
+    expect(found(nameless.root, fast)).toEqual(["fast", "guess", "only the chip v,chip is known"]);
+    expect(found(nameless.root)).toEqual([undefined, "none", "no board config names acme,x, v,chip"]);
+  });
+
   test("a PC is generic, with or without an NVIDIA driver; anything else is nothing, with the reason", () => {
     using pc = tree({ "etc/hostname": "pc" });
     expect(detectBoard(boards, { root: pc.root, architecture: "x64" }).board?.name).toBe("generic-x86");
@@ -313,6 +365,41 @@ describe("L4T", () => {
     expect(release(35, "4.1")).toMatchObject({ jetpack: "5.0.2 to 5.1.6", cuda: "11.4", note: "" });
     expect(release(36, "4.3")).toMatchObject({ jetpack: "6.1 to 6.2.1", cuda: "12.6", note: "" });
     expect(release(39, "2.1")).toMatchObject({ jetpack: "7.2", cuda: "13.2", note: "" });
+  });
+
+  // By the tables of NVIDIA's releases: both ends of each line.
+  test.each([
+    ["32.7.1", "32.7.6", "4.6.1 to 4.6.6", "10.2"],
+    ["35.1.0", "35.6.4", "5.0.2 to 5.1.6", "11.4"],
+    ["36.2.0", "36.2.9", "6.0 DP", "12.2"],
+    ["36.3.0", "36.3.9", "6.0", "12.2"],
+    ["36.4.0", "36.4.9", "6.1 to 6.2.1", "12.6"],
+    ["36.5.0", "36.5.9", "6.2.2 to 6.2.3", "12.6"],
+    ["38.2.0", "38.2.9", "7.0", "13.0"],
+    ["38.4.0", "38.4.9", "7.1", "13.0"],
+    ["39.0.0", "39.0.9", "7.2 EA", "13.2"],
+    ["39.2.0", "39.2.9", "7.2", "13.2"],
+  ])("%s to %s are JetPack %s", (first, last, jetpack, cuda) => {
+    const read = (version: string) => release(Number(version.slice(0, 2)), version.slice(3));
+    for (const version of [first, last])
+      expect(read(version)).toEqual({ version, jetpack, cuda, family: `jetpack${jetpack[0]}`, note: "" });
+    // A revision without a patch is the first of its line.
+    expect(readL4t(`# R${first.slice(0, 2)} (release), REVISION: ${first.slice(3, 4)}`)?.version).toBe(
+      first.slice(0, 4),
+    );
+  });
+
+  test.each([
+    ["32.7.0", "32.7.1"],
+    ["32.7.7", "32.7.1"],
+    ["35.0.9", "35.1"],
+    ["35.6.5", "35.1"],
+    ["38.3.9", "38.2"],
+    ["39.1.0", "39.0"],
+  ])("%s is outside of its line, and taken for %s", (version, near) => {
+    expect(release(Number(version.slice(0, 2)), version.slice(3)).note).toBe(
+      `L4T ${version} is not known; taken for ${near}, the nearest of its major version`,
+    );
   });
 
   test("an unknown release degrades within its major version and never jumps", () => {

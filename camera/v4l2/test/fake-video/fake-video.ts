@@ -18,6 +18,7 @@ export interface FakeControl {
   type?: number;
   /** V4L2_CTRL_FLAG_*. */
   flags?: number;
+  /** Names, or with the type 9 (integer menu) whole numbers; an empty one is a hole. */
   menu?: string[];
   /** Values that S_EXT_CTRLS takes, if they differ from the range that the driver reports. */
   accepts?: [lowest: number, highest: number];
@@ -30,6 +31,8 @@ export interface FakeCamera {
   driver?: string;
   multiPlanar?: boolean;
   metadataOnly?: boolean;
+  /** QUERYCAP reports the capabilities of the whole device alone, as drivers before Linux 3.4 do. */
+  withoutDeviceCaps?: boolean;
   formats?: {
     fourcc: string;
     width: number;
@@ -37,6 +40,13 @@ export interface FakeCamera {
     ratesHz: number[];
     /** Offered only while the control "Sensor Mode" has this value. */
     sensorMode?: number;
+    /** Offered as a range of sizes up to width x height, and of rates: the first is the slowest, the last the fastest. */
+    range?: { minWidth: number; stepWidth: number; minHeight: number; stepHeight: number };
+    description?: string;
+    /** V4L2_FMT_FLAG_*; default: compressed for MJPG, else 0. */
+    flags?: number;
+    /** The big-endian form of the format. */
+    bigEndian?: boolean;
   }[];
   controls?: FakeControl[];
   /** REQBUFS gives at most so many. */

@@ -28,6 +28,7 @@ std::shared_ptr<Camera> readCamera(const Napi::Object& options) {
   const bool metadata = options.Get("metadataOnly").ToBoolean().Value();
   const uint32_t capture = planar ? V4L2_CAP_VIDEO_CAPTURE_MPLANE : V4L2_CAP_VIDEO_CAPTURE;
   camera->capabilities = (metadata ? V4L2_CAP_META_CAPTURE : capture) | V4L2_CAP_STREAMING;
+  camera->withoutDeviceCaps = options.Get("withoutDeviceCaps").ToBoolean().Value();
   camera->fewestGiven = number(options, "maxBuffers");
   camera->strideExtra = number(options, "strideExtra");
   camera->field = number(options, "field", V4L2_FIELD_NONE);
@@ -52,6 +53,16 @@ std::shared_ptr<Camera> readCamera(const Napi::Object& options) {
               number(format, "height"),
               {},
               number(format, "sensorMode", UINT32_MAX)};
+    if (format.Get("bigEndian").ToBoolean().Value()) size.fourcc |= 1u << 31;
+    size.flags = number(format, "flags", size.fourcc == V4L2_PIX_FMT_MJPEG ? V4L2_FMT_FLAG_COMPRESSED : 0);
+    if (format.Get("description").IsString()) size.description = text(format, "description");
+    if (format.Get("range").IsObject()) {
+      const auto range = format.Get("range").As<Napi::Object>();
+      size.minWidth = number(range, "minWidth");
+      size.stepWidth = number(range, "stepWidth");
+      size.minHeight = number(range, "minHeight");
+      size.stepHeight = number(range, "stepHeight");
+    }
     const auto rates = format.Get("ratesHz").As<Napi::Array>();
     for (uint32_t r = 0; r < rates.Length(); ++r) size.ratesHz.push_back(rates.Get(r).As<Napi::Number>().Uint32Value());
     camera->sizes.push_back(std::move(size));

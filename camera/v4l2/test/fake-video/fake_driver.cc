@@ -138,6 +138,7 @@ int Driver::answer(Camera& camera, int descriptor, unsigned long request, void* 
     capability.capabilities =
         camera.capabilities | V4L2_CAP_DEVICE_CAPS | V4L2_CAP_META_CAPTURE | V4L2_CAP_VIDEO_CAPTURE;
     capability.device_caps = camera.capabilities;
+    if (camera.withoutDeviceCaps) capability.capabilities = camera.capabilities;
     return 0;
   }
   int result = answerFormats(camera, request, argument);

@@ -21,6 +21,10 @@ struct Size {
   uint32_t fourcc, width, height;
   std::vector<uint32_t> ratesHz;
   uint32_t sensorMode = UINT32_MAX;  ///< offered only in this mode of the control "Sensor Mode"; UINT32_MAX: always
+  /// Offered as a range up to width x height: its smallest size and steps. 0: a single size.
+  uint32_t minWidth = 0, stepWidth = 0, minHeight = 0, stepHeight = 0;
+  std::string description = "a format";
+  uint32_t flags = 0;  ///< V4L2_FMT_FLAG_*
 };
 
 struct Control {
@@ -54,7 +58,8 @@ struct Camera {
   uint32_t capabilities = 0;
   std::vector<Size> sizes;
   std::map<uint32_t, Control> controls;
-  uint32_t fewestGiven = 0;  ///< REQBUFS never gives more than this; 0 = as requested
+  bool withoutDeviceCaps = false;  ///< QUERYCAP reports the capabilities of the whole device alone
+  uint32_t fewestGiven = 0;        ///< REQBUFS never gives more than this; 0 = as requested
   uint32_t strideExtra = 0;
   uint32_t field = V4L2_FIELD_NONE;
   uint32_t memoryPlanes = 1;

@@ -129,14 +129,23 @@ int Driver::answerFormats(Camera& camera, unsigned long request, void* argument)
       const auto list = listFourccs(camera);
       if (description.index >= list.size()) return -EINVAL;
       description.pixelformat = list[description.index];
-      description.flags = description.pixelformat == V4L2_PIX_FMT_MJPEG ? V4L2_FMT_FLAG_COMPRESSED : 0;
-      std::strcpy(reinterpret_cast<char*>(description.description), "a format");
+      const Size& size = *sizeAt(camera, description.pixelformat, 0);
+      description.flags = size.flags;
+      // All 32 bytes may be letters: the text then has no end.
+      std::strncpy(reinterpret_cast<char*>(description.description), size.description.c_str(),
+                   sizeof description.description);
       return 0;
     }
     case VIDIOC_ENUM_FRAMESIZES: {
       auto& entry = *static_cast<v4l2_frmsizeenum*>(argument);
       const Size* size = sizeAt(camera, entry.pixel_format, entry.index);
       if (size == nullptr) return -EINVAL;
+      if (size->minWidth > 0) {
+        entry.type = V4L2_FRMSIZE_TYPE_STEPWISE;
+        entry.stepwise = {size->minWidth,  size->width,  size->stepWidth,
+                          size->minHeight, size->height, size->stepHeight};
+        return 0;
+      }
       entry.type = V4L2_FRMSIZE_TYPE_DISCRETE;
       entry.discrete = {size->width, size->height};
       return 0;
@@ -146,6 +155,11 @@ int Driver::answerFormats(Camera& camera, unsigned long request, void* argument)
       for (const Size& size : camera.sizes) {
         if (size.fourcc != entry.pixel_format || size.width != entry.width || size.height != entry.height) continue;
         if (entry.index >= size.ratesHz.size()) return -EINVAL;
+        if (size.minWidth > 0) {
+          entry.type = V4L2_FRMIVAL_TYPE_STEPWISE;
+          entry.stepwise = {{1, size.ratesHz.back()}, {1, size.ratesHz.front()}, {1, 1}};
+          return 0;
+        }
         entry.type = V4L2_FRMIVAL_TYPE_DISCRETE;
         entry.discrete = {1, size.ratesHz[entry.index]};
         return 0;
@@ -199,6 +213,10 @@ int Driver::answerControls(Camera& camera, unsigned long request, void* argument
       if (found == camera.controls.end() || entry.index >= found->second.menu.size()) return -EINVAL;
       const std::string& name = found->second.menu[entry.index];
       if (name.empty()) return -EINVAL;
+      if (found->second.query.type == V4L2_CTRL_TYPE_INTEGER_MENU) {
+        entry.value = std::stoll(name);
+        return 0;
+      }
       std::strncpy(reinterpret_cast<char*>(entry.name), name.c_str(), sizeof entry.name - 1);
       return 0;
     }

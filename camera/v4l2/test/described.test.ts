@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What drivers offer in other forms than a webcam's: ranges of sizes and rates, big-endian formats, menus of numbers, control
-// names of any characters, and capabilities of the whole device alone.
+// Drivers offer formats and controls in other forms than a webcam: ranges of sizes and rates, big-endian formats, menus of
+// numbers, control names of any characters, and capabilities of the whole device alone.
 import { beforeEach, expect, test } from "vitest";
 import type { FakeControl } from "./fake-video/fake-video.js";
 import { video } from "./fake-video/helpers.js";
@@ -156,13 +156,13 @@ test("options are accepted up to their limits, and refused beyond them", async (
       return (error as { code: string }).code;
     }
   };
-  const most = Number.MAX_SAFE_INTEGER;
+  const max = Number.MAX_SAFE_INTEGER;
   const limits: [(value: number) => object, number, number, number, number][] = [
     [(width) => ({ width }), 0, 1, 32768, 32769],
     [(height) => ({ height }), 0, 1, 32768, 32769],
     [(rateHz) => ({ rateHz }), 0.0009, 0.001, 100_000, 100_001],
     [(buffers) => ({ buffers }), 3, 4, 32, 33],
-    [(wide) => ({ formatControls: { wide } }), -most - 1, -most, most, most + 1],
+    [(wide) => ({ formatControls: { wide } }), -max - 1, -max, max, max + 1],
   ];
   for (const [more, below, lowest, highest, above] of limits) {
     const verdicts = [];

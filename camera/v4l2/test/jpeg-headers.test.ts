@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which segments of a JPEG are accepted before its pixels, byte by byte, and which sizes of images are timed.
+// The decoder accepts some segments before the pixels of a JPEG and refuses others; decoding is timed for some sizes alone.
 import { beforeAll, expect, test } from "vitest";
 import { needs } from "../../../test/doubles/needs.js";
 import { video } from "./fake-video/helpers.js";

@@ -556,6 +556,60 @@ test("computed images: names, sizes, pixels, and points with their fields", () =
   expect(data).toEqual(slot.points);
 });
 
+const CAMERAS = ["/rig/left/camera_info", "/rig/right/camera_info"];
+const EVERYTHING = {
+  ...{ inputs: true, left: true, leftColours: false, right: true, depth: "compressedDepth", disparity: true },
+  ...{ confidence: true, registered: true, points: true },
+};
+
+test.each<[object, object, string[]]>([
+  [{}, { rig: undefined }, ["/rig/energy"]],
+  [{}, {}, [...CAMERAS, "/rig/depth/camera_info", "/tf", "/rig/energy"]],
+  [
+    EVERYTHING,
+    { camera: "right" },
+    [
+      ...["/rig/left/image_raw", "/rig/right/image_raw", "/rig/left/image_rect", "/rig/right/image_rect"],
+      ...["/rig/depth/image_rect/compressedDepth", "/rig/disparity/image_rect", "/rig/confidence/image_rect"],
+      ...["image", "confidence", "camera_info"].map((leaf) => `/rig/registered/right/${leaf}`),
+      ...["/rig/points", ...CAMERAS, "/rig/depth/camera_info", "/tf", "/rig/energy"],
+    ],
+  ],
+  // Without depth disparity is always recorded, and what needs depth is not.
+  [
+    { depth: "image", points: true, registered: true },
+    { hasDepth: false, camera: "right" },
+    ["/rig/disparity/image_rect", ...CAMERAS, "/tf", "/rig/energy"],
+  ],
+  [{ depth: "image", registered: true }, { rig: undefined }, ["/rig/depth/image_rect", "/rig/energy"]],
+])("a recording with the settings %j and %j has the channels %j", (settings, changes, topics) => {
+  const channels = frameChannels(context({ settings: settings as never, ...changes }));
+  expect(channels.map(({ topic }) => topic)).toEqual(topics);
+});
+
+test("compressed depth is as long as the engine says, and left is grey unless colours are asked for", () => {
+  const frame = makeFrame(GREY, {
+    encodings: { leftRgb: true } as never,
+    result: { encodedDepthBytes: 4 } as never,
+  });
+  const encodedDepth = Uint8Array.of(1, 2, 3, 4, 5, 6);
+  const messages = record({ ...frame, slot: { ...frame.slot, encodedDepth } } as never, {
+    settings: { left: true, depth: "compressedDepth" } as never,
+  });
+  const { data, ...rest } = readRosCompressedImage(messages.get("depth/image_rect/compressedDepth")!.data);
+  expect(rest).toMatchObject({
+    stampNs: LEFT_NS,
+    frameId: "left_rectified",
+    format: "16UC1; compressedDepth rvl",
+  });
+  expect([...data]).toEqual([...Array(12).fill(0), WIDTH, 0, 0, 0, HEIGHT, 0, 0, 0, 1, 2, 3, 4]);
+  expect(readRosImage(messages.get("left/image_rect")!.data)).toMatchObject({
+    encoding: "mono8",
+    step: WIDTH,
+    data: frame.slot.left,
+  });
+});
+
 const LIVE = {
   enabled: true,
   image: true,

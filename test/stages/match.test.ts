@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every matcher of the registry through the contract alone: each instruction set and number of threads gives the bits of its
 // definition (of the scalar form, where it has none). A new matcher is tested here without a line.
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { MATCHERS } from "../../cuda/index.js";
 import { expectSameImage, native, Random, variants } from "../doubles/stages.js";
 import { layeredPair } from "../doubles/stereo-pair.js";
@@ -41,23 +41,23 @@ const SIZES = [
   [17, 9],
 ] as const;
 
-describe.each(MATCHERS.map(({ name }) => name))("%s", (algorithm) => {
-  test.each(variants)("%s gives the definition's bits", (variant) => {
-    for (const [width, height] of SIZES) {
-      const { left, right } = layeredPair(width, height, width);
-      const random = new Random(height);
-      const colours = () => random.fill(new Uint8Array(3 * width * height), 0, 255);
-      const images = { width, height, left, right, leftRgb: colours(), rightRgb: colours() };
-      for (const halfResolution of [false, true]) {
-        const call = {
-          ...images,
-          algorithm,
-          halfResolution,
-          leftRight: halfResolution,
-          minDisparity: halfResolution ? 1 : 0,
-          numDisparities: 24,
-        };
-        const reference = expected(call);
+test.each(MATCHERS.map(({ name }) => name))("%s gives the definition's bits in every form", (algorithm) => {
+  for (const [width, height] of SIZES) {
+    const { left, right } = layeredPair(width, height, width);
+    const random = new Random(height);
+    const colours = () => random.fill(new Uint8Array(3 * width * height), 0, 255);
+    const images = { width, height, left, right, leftRgb: colours(), rightRgb: colours() };
+    for (const halfResolution of [false, true]) {
+      const call = {
+        ...images,
+        algorithm,
+        halfResolution,
+        leftRight: halfResolution,
+        minDisparity: halfResolution ? 1 : 0,
+        numDisparities: 24,
+      };
+      const reference = expected(call);
+      for (const variant of variants) {
         for (const threads of [1, 3]) {
           const what = `${variant}, ${threads} threads, ${width}x${height}`;
           const got = run(call, variant, threads);
@@ -66,7 +66,7 @@ describe.each(MATCHERS.map(({ name }) => name))("%s", (algorithm) => {
         }
       }
     }
-  });
+  }
 });
 
 /** Words of two registers, in every kind of cell and path set that the matcher has a form for. */
@@ -78,31 +78,31 @@ const WIDE_WORDS: Record<string, number | string>[] = [
   { paths: 8, p1: 20, p2: 300, adaptiveP2: 16 },
 ];
 
-describe.each(variants)("sgm with a 62-bit census, %s", (variant) => {
-  test.each(WIDE_WORDS)("gives the definition's bits: %j", (own) => {
-    for (const numDisparities of [24, 128]) {
-      for (const [width, height] of [...SIZES, [200, 11] as const]) {
-        const { left, right } = layeredPair(width, height, width);
-        const parameters = { cost: "wideCensus", outsideCost: 16, uniqueness: 8, subpixel: true, ...own };
-        const call = {
-          width,
-          height,
-          left,
-          right,
-          algorithm: "sgm",
-          parameters,
-          minDisparity: 1,
-          numDisparities,
-          leftRight: true,
-        };
-        const reference = run(call, "reference");
+test.each(WIDE_WORDS)("sgm with a 62-bit census gives the definition's bits in every form: %j", (own) => {
+  for (const numDisparities of [24, 128]) {
+    for (const [width, height] of [...SIZES, [200, 11] as const]) {
+      const { left, right } = layeredPair(width, height, width);
+      const parameters = { cost: "wideCensus", outsideCost: 16, uniqueness: 8, subpixel: true, ...own };
+      const call = {
+        width,
+        height,
+        left,
+        right,
+        algorithm: "sgm",
+        parameters,
+        minDisparity: 1,
+        numDisparities,
+        leftRight: true,
+      };
+      const reference = run(call, "reference");
+      for (const variant of variants) {
         const got = run(call, variant, 2);
         const what = `${variant}, ${width}x${height}, ${numDisparities}`;
         expectSameImage(got.disparityQ4, reference.disparityQ4, width, what);
         expectSameImage(got.confidence, reference.confidence, width, `${what}, confidence`);
       }
     }
-  });
+  }
 });
 
 const SEARCHES: [string, Record<string, number | string>, number, number][] = [

@@ -67,16 +67,24 @@ function warpError(
       if (!Number.isNaN(other)) errors.push(Math.abs(left.data[i]! - (other - offset) / gain));
     }
   }
-  errors.sort((a, b) => a - b);
-  return { median: errors[errors.length >> 1]!, p90: errors[Math.floor(errors.length * 0.9)]! };
+  // A typed array is sorted without a call for each comparison.
+  const sorted = Float64Array.from(errors).sort();
+  return { median: sorted[sorted.length >> 1]!, p90: sorted[Math.floor(sorted.length * 0.9)]! };
 }
 
 /** A picture through a rectification map of 1/32 px. */
 function remap(image: GreyImage, map: Int32Array, width: number, height: number): GreyImage {
+  const source = bytes(image);
   const data = new Uint8Array(width * height);
   for (let i = 0; i < data.length; i++) {
-    const grey = greyAt(image, map[2 * i]! / 32, map[2 * i + 1]! / 32);
-    data[i] = Number.isNaN(grey) ? 0 : Math.round(grey);
+    const [x, y] = [map[2 * i]!, map[2 * i + 1]!];
+    const [column, row] = [x >> 5, y >> 5];
+    if (column < 0 || row < 0 || column + 1 >= image.width || row + 1 >= image.height) continue;
+    const at = row * image.width + column;
+    const top = source[at]! * (32 - (x & 31)) + source[at + 1]! * (x & 31);
+    const below = at + image.width;
+    const bottom = source[below]! * (32 - (x & 31)) + source[below + 1]! * (x & 31);
+    data[i] = Math.round((top * (32 - (y & 31)) + bottom * (y & 31)) / 1024);
   }
   return { data, width, height };
 }
@@ -220,7 +228,7 @@ describe("truth", () => {
 });
 
 describe("cameras", () => {
-  const size = { width: 480, height: 360 };
+  const size = { width: 320, height: 240 };
   const raw = renderer({ ...size, view: "raw" });
 
   test("calibration and pictures agree: rectified by it, the pair fits the truth of that view", async () => {
@@ -344,8 +352,8 @@ describe("the frame number in the pixels", () => {
         buildMap(calibration.left, R1, P1, { width, height }, { width, height }),
         buildMap(calibration.right, R2, P2, { width, height }, { width, height }),
       ];
-      // Rendering and packing the large ones takes most of the time.
-      const numbers = width < 752 ? [0, 1, 255, 65_535, 11_184_810, 16_777_215] : [255, 11_184_810];
+      // The large ones take most of the time.
+      const numbers = width < 640 ? [0, 1, 255, 65_535, 11_184_810, 16_777_215] : [255, 11_184_810];
       for (const n of numbers) {
         const { left, right } = await raw.frame(n);
         for (const [side, image] of [left, right].entries()) {

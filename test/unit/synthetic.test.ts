@@ -219,10 +219,7 @@ describe("stopping", () => {
   test("a closed scene answers with a reason, and gives its threads back", async () => {
     const threads = () => readdirSync("/proc/self/task");
     const before = threads();
-    const scenes = Array.from(
-      { length: 10 },
-      () => new SceneRenderer(loadNative(), { width: 640, height: 480 }),
-    );
+    const scenes = Array.from({ length: 10 }, () => new SceneRenderer(loadNative(), SIZE));
     const started = threads().filter((id) => !before.includes(id));
     expect(started.length).toBeGreaterThanOrEqual(10);
     for (const scene of scenes) scene.close();

@@ -21,12 +21,21 @@ interface Pose {
 }
 type Floor = Pose & { source: string; reason?: string };
 
-async function observe(room: "bare" | "stairs", pose: Pose, floor: "auto" | "set", width = 640) {
-  const height = (width * 3) / 4;
+async function render(room: "bare" | "stairs", pose: Pose, width: number, height: number) {
   const renderer = new SceneRenderer(native, { width, height, view: "rectified", room, pose });
   const { left, right } = await renderer.frame(0);
   renderer.close();
-  const pair = { width, height, left: Uint8Array.from(left.data), right: Uint8Array.from(right.data) };
+  return { width, height, left: Uint8Array.from(left.data), right: Uint8Array.from(right.data) };
+}
+
+/** Rendered pairs, because several tests look at the same one. */
+const pairs = new Map<string, Awaited<ReturnType<typeof render>>>();
+
+async function observe(room: "bare" | "stairs", pose: Pose, floor: "auto" | "set", width = 640) {
+  const height = (width * 3) / 4;
+  const key = JSON.stringify([room, pose, width]);
+  const pair = pairs.get(key) ?? (await render(room, pose, width, height));
+  pairs.set(key, pair);
   const derived = {
     floor,
     floorHeightMetres: pose.heightMetres,

@@ -13,6 +13,7 @@ import type { BrokerStatus } from "../../core/mqtt/connection.js";
 import { SideTopics } from "../../edge/mqtt/side-topics.js";
 import { createPublisher } from "../../edge/outputs/mqtt/publisher.js";
 import type { PublisherOptions } from "../../edge/outputs/mqtt/publisher-types.js";
+import { runInProcess } from "../doubles/command-line.js";
 import { makeFrame, sleep, until } from "../doubles/frames.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";
@@ -253,7 +254,7 @@ needs("mosquitto").suite("a broker that refuses", () => {
     const wrong = await runProgram([...words, "--broker", secret.url, ...access]);
     expect(wrong.code, wrong.stderr).toBe(5);
     expect(wrong.stderr).toMatch(/hint: .*outputs\.mqtt\.passwordFile/);
-    const userless = await runProgram([...words, "--broker", secret.url, ...access.slice(2)]);
+    const userless = await runInProcess([...words, "--broker", secret.url, ...access.slice(2)]);
     expect(userless.code).toBe(2);
     expect(userless.stderr).toMatch(/outputs\.mqtt\.passwordFile.*expected outputs\.mqtt\.username with it/);
   });

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { encodePng, openCommandSource, type PairSource } from "../../camera/index.js";
+import { runInProcess } from "../doubles/command-line.js";
 import { until } from "../doubles/frames.js";
 import { freePort } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";
@@ -116,12 +117,15 @@ needs("ffmpeg").suite("ffmpeg", () => {
 
   test("settings that cannot be are refused before anything is started", async () => {
     const run = (...set: string[]) =>
-      runProgram(["run", "--source", "command", ...set.flatMap((one) => ["--set", `source.command.${one}`])]);
-    const [both, raw, pipe] = await Promise.all([
-      run("sideBySide=cat a", "width=64"),
-      run("sideBySide=cat a", "format=GREY", "width=64"),
-      run("sideBySide=cat a | cat"),
-    ]);
+      runInProcess([
+        "run",
+        "--source",
+        "command",
+        ...set.flatMap((one) => ["--set", `source.command.${one}`]),
+      ]);
+    const both = await run("sideBySide=cat a", "width=64");
+    const raw = await run("sideBySide=cat a", "format=GREY", "width=64");
+    const pipe = await run("sideBySide=cat a | cat");
     expect([both.code, raw.code, pipe.code]).toEqual([2, 2, 2]);
     expect(both.stderr).toContain("expected no source.command.width with y4m, which brings its own, got 64");
     expect(raw.stderr).toContain("expected source.command.width and source.command.height with GREY");

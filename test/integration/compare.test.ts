@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readRgbImage, writeDisparity } from "../../camera/index.js";
+import { runInProcess } from "../doubles/command-line.js";
 import { lastJson, runProgram } from "../doubles/program.js";
 
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-compare-"));
@@ -15,7 +16,7 @@ const out = join(folder, "both.png");
 const QUIET = ["--set", "board=none", "--num-disparities", "32"];
 
 beforeAll(async () => {
-  const ran = await runProgram([
+  const ran = await runInProcess([
     "scene",
     "--frames",
     "1",
@@ -65,7 +66,7 @@ test("maps above, errors below, held against the truth", async () => {
 }, 30_000);
 
 test("one preset against itself differs nowhere; an unknown one is reported with the nearest", async () => {
-  const same = await runProgram([
+  const same = await runInProcess([
     "compare",
     ...pair,
     "--a",
@@ -82,7 +83,7 @@ test("one preset against itself differs nowhere; an unknown one is reported with
     /^(quality +[\d.]+ ms +[\d.]+ % valid *\n){2}0\.00 % of the pixels differ by more than 2 px, or/,
   );
   expect(same.stderr).toContain(`${out}: above quality and quality, below where they differ`);
-  const unknown = await runProgram([
+  const unknown = await runInProcess([
     "compare",
     ...pair,
     "--a",
@@ -112,7 +113,7 @@ test("another engine's disparity is one side; its helper needs the name foreign 
   await writeDisparity(truthFile, { width: 120, height: 80, data: truth });
   const words = ["compare", ...pair, "--a", "sad-3", "-o", out, "--json", ...QUIET];
   const foreign = ["--b", "foreign", "--foreign", `cat ${stream}`, "--truth", truthFile];
-  const ran = await runProgram([...words, ...foreign]);
+  const ran = await runInProcess([...words, ...foreign]);
   expect(ran.code, ran.stderr).toBe(0);
   const { width, height, threshold, b } = lastJson<{
     width: number;
@@ -144,12 +145,13 @@ test("another engine's disparity is one side; its helper needs the name foreign 
   ] as const)
     expect(pixel(x, y)).toEqual([255, 255, 255]);
   expect(pixel(247, 167)).toEqual([0, 0, 0]);
-  const alone = [
+  for (const more of [
     ["--b", "foreign"],
     ["--b", "sad-5", "--foreign", "cat"],
-  ].map((more) => runProgram([...words, ...more]));
-  for (const { code, stderr } of await Promise.all(alone))
+  ]) {
+    const { code, stderr } = await runInProcess([...words, ...more]);
     expect([code, stderr]).toEqual([2, expect.stringContaining("expected --foreign COMMAND and foreign")]);
+  }
 }, 30_000);
 
 test("no picture is overwritten by what was made of it", async () => {
@@ -158,7 +160,7 @@ test("no picture is overwritten by what was made of it", async () => {
   for (const place of [...pair, truth]) {
     const before = readFileSync(place);
     const words = ["--a", "sad-3", "--b", "sad-5", "--truth", truth, "-o", place];
-    const ran = await runProgram(["compare", ...pair, ...words, ...QUIET]);
+    const ran = await runInProcess(["compare", ...pair, ...words, ...QUIET]);
     expect(ran.code, ran.stderr).toBe(2);
     expect(ran.stderr).toMatch(/expected -o and (the (left|right) image|--truth) to be two files/);
     expect(readFileSync(place).equals(before), place).toBe(true);
@@ -167,9 +169,9 @@ test("no picture is overwritten by what was made of it", async () => {
 
 test("what would have no effect is refused", async () => {
   const words = ["compare", ...pair, "--a", "sad-3", "--b", "sad-5", "-o", join(folder, "idle.png")];
-  const preset = await runProgram([...words, "--preset", "quality"]);
+  const preset = await runInProcess([...words, "--preset", "quality"]);
   expect([preset.code, preset.stderr]).toEqual([2, expect.stringContaining("unknown option '--preset'")]);
-  const scale = await runProgram([...words, "--truth-scale", "4"]);
+  const scale = await runInProcess([...words, "--truth-scale", "4"]);
   expect([scale.code, scale.stderr]).toEqual([2, expect.stringContaining("expected --truth with")]);
   expect(existsSync(join(folder, "idle.png"))).toBe(false);
 }, 30_000);

@@ -13,6 +13,7 @@ import { writeFrame } from "../../core/frame/payload.js";
 import { packageRoot } from "../../core/index.js";
 import { createPublisher } from "../../edge/outputs/mqtt/publisher.js";
 import type { Publisher } from "../../edge/outputs/mqtt/publisher-types.js";
+import { runInProcess } from "../doubles/command-line.js";
 import { makeFrame, sleep, type TestFrame, until } from "../doubles/frames.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";
@@ -321,7 +322,8 @@ needs("mosquitto").suite("consumer against Mosquitto", () => {
   });
 
   test("a folder that cannot be made ends it at once, with a code", async () => {
-    const run = await depthwatt("consume", "mqtt://127.0.0.1:9", "--save", "/proc/depthwatt");
+    const words = ["consume", "mqtt://127.0.0.1:9", "--save", "/proc/depthwatt"];
+    const run = await runInProcess(words);
     expect(run).toMatchObject({ code: 3 });
     expect(run.stderr).toMatch(/^error: cannot write \/proc\/depthwatt: ENOENT/m);
     expect(run.stderr).toMatch(/^hint: /m);
@@ -344,12 +346,12 @@ needs("mosquitto").suite("consumer against Mosquitto", () => {
     );
     expect(silent.stderr).toMatch(/hint: Check base topic, device and stream/);
     expect(JSON.parse(silent.stdout).frames).toBe(0);
-    const unreachable = await depthwatt("consume", "mqtt://127.0.0.1:9", "--timeout", "0.5");
+    const unreachable = await runInProcess(["consume", "mqtt://127.0.0.1:9", "--timeout", "0.5"]);
     expect(unreachable.code).toBe(5);
     expect(unreachable.stderr).toMatch(
       /error: the broker mqtt:\/\/127.0.0.1:9 does not answer: nothing listens there/,
     );
-    const usage = await depthwatt("consume", mosquitto.url, "--stream", "colour");
+    const usage = await runInProcess(["consume", mosquitto.url, "--stream", "colour"]);
     expect(usage.code).toBe(2);
     expect(usage.stderr).toMatch(/depth, disparity, confidence, left/);
   });

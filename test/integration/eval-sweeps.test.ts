@@ -4,22 +4,28 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { runInProcess } from "../doubles/command-line.js";
 import { lastJson, runProgram } from "../doubles/program.js";
 
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-sweeps-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const scene = join(folder, "scene");
-const swept = (...words: string[]) =>
-  runProgram(["eval", scene, "--frames", "1", "--set", "board=none", ...words]);
+const words = ["eval", scene, "--frames", "1", "--set", "board=none"];
 
 beforeAll(async () => {
   const size = ["--width", "64", "--height", "48"];
-  const ran = await runProgram(["scene", "--frames", "1", "--out", scene, ...size]);
+  const ran = await runInProcess(["scene", "--frames", "1", "--out", scene, ...size]);
   expect(ran.code, ran.stderr).toBe(0);
 }, 60_000);
 
 test("a plot that cannot be written costs no figures", async () => {
-  const ran = await swept("--sweep", "match.sgm.p2=30:50:10", "--plot", join(folder, "nowhere/x.svg"));
+  const ran = await runProgram([
+    ...words,
+    "--sweep",
+    "match.sgm.p2=30:50:10",
+    "--plot",
+    join(folder, "nowhere/x.svg"),
+  ]);
   expect(ran.code).toBe(3);
   expect(ran.stderr).toMatch(/error: cannot write .*nowhere\/x\.svg/);
   expect(
@@ -33,7 +39,7 @@ test("a plot that cannot be written costs no figures", async () => {
 test("every row has its own values, also over a preset; stdout is JSON alone", async () => {
   const plots = ["--plot", join(folder, "a.svg"), "--heat-map", join(folder, "b.svg")];
   const sweeps = ["--sweep", "esaw.steps=3,5", "--sweep", "basePercent=150:250:100"];
-  const ran = await swept("--preset", "esaw-5", ...sweeps, ...plots, "--json");
+  const ran = await runInProcess([...words, "--preset", "esaw-5", ...sweeps, ...plots, "--json"]);
   expect(ran.code, ran.stderr).toBe(0);
   const { parameters, rows } = lastJson<{ parameters: string[]; rows: { values: number[] }[] }>(ran);
   expect(parameters).toEqual(["match.esaw.steps", "match.esaw.basePercent"]);

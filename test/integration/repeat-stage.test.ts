@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stage that runs several times in every frame, to find what it costs: the result stays what it was, and the stage really
 // runs so often.
-import { spawnSync } from "node:child_process";
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type EngineOptions, STAGE_NAMES } from "../../cuda/index.js";
+import { runInProcess } from "../doubles/command-line.js";
 import { computeFrame, engineOptions } from "../doubles/engine-call.js";
+import { runProgram } from "../doubles/program.js";
 import { expectSameImage } from "../doubles/stages.js";
 import { layeredPair } from "../doubles/stereo-pair.js";
 
@@ -51,16 +51,13 @@ test.each([0, -1, 10_001])("%i runs are refused", async (times) => {
 });
 
 describe("depthwatt bench --repeat-stage", () => {
-  const bench = (...words: string[]) => {
-    const main = join(import.meta.dirname, "../../dist/edge/cli/main.js");
-    const size = ["--width", "320", "--height", "240", "--num-disparities", "32", "--frames", "15"];
-    const flags = ["--threads", "1", "--backend", "cpu", "--json"];
-    return spawnSync(process.execPath, [main, "bench", ...size, ...flags, ...words], { encoding: "utf8" });
-  };
+  const size = ["--width", "320", "--height", "240", "--num-disparities", "32", "--frames", "15"];
+  const words = ["bench", ...size, "--threads", "1", "--backend", "cpu", "--json"];
+  const bench = (...more: string[]) => runInProcess([...words, ...more]);
 
-  test("the stage's time is that of all its runs, and the figures say which stage it was", () => {
-    const once = JSON.parse(bench().stdout);
-    const often = JSON.parse(bench("--repeat-stage", "median=200").stdout);
+  test("the stage's time is that of all its runs, and the figures say which stage it was", async () => {
+    const once = JSON.parse((await bench()).stdout);
+    const often = JSON.parse((await runProgram([...words, "--repeat-stage", "median=200"])).stdout);
     expect(once.repeatedStage).toBeNull();
     expect(often.repeatedStage).toEqual({ stage: "median", times: 200 });
     // Two hundred runs against one; a busy machine may take most of that, not a twentieth part.
@@ -68,12 +65,12 @@ describe("depthwatt bench --repeat-stage", () => {
     expect(often.medianMs).toBeGreaterThanOrEqual(often.stages.median);
   });
 
-  test("a stage that does not exist or does not run is refused by name", () => {
-    const unknown = bench("--repeat-stage", "medain=3");
-    expect(unknown.status).not.toBe(0);
+  test("a stage that does not exist or does not run is refused by name", async () => {
+    const unknown = await bench("--repeat-stage", "medain=3");
+    expect(unknown.code).not.toBe(0);
     expect(unknown.stderr).toContain('got "medain=3"');
-    const off = bench("--repeat-stage", "upscale=3");
-    expect(off.status).not.toBe(0);
+    const off = await bench("--repeat-stage", "upscale=3");
+    expect(off.code).not.toBe(0);
     expect(off.stderr).toContain(
       "upscale does not run with these settings; these do: rectify, match, speckle",
     );

@@ -3,10 +3,10 @@
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { STAGE_NAMES } from "../../cuda/index.js";
-import { runCommandLine } from "../../edge/cli/program.js";
 import type { RunFigures } from "../../edge/run/figures.js";
+import { runInProcess } from "../doubles/command-line.js";
 import { until } from "../doubles/frames.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";
@@ -119,7 +119,6 @@ describe("run refuses", () => {
     explained(ran.code, ran.stderr, /CUDA unavailable/, 4);
   });
 
-  // The function that the process calls: a process for each would take most of the time.
   test.each<[string, string[], number, RegExp]>([
     ["a folder that is not there", ["--left", "/nowhere/l", "--right", "/nowhere/r"], 3, /\/nowhere\/l/],
     ["one side alone", ["--left", "."], 2, /source\.replay\.right/],
@@ -131,24 +130,15 @@ describe("run refuses", () => {
     ["frames of 0", ["--frames", "0"], 2, /frames/],
     ["a calibration that is not there", ["--left", "a", "--right", "b", "--calibration", "no.yaml"], 3, /./],
   ])("%s", async (_, words, code, message) => {
-    let stderr = "";
-    const written = vi.spyOn(process.stderr, "write").mockImplementation((text) => {
-      stderr += text;
-      return true;
-    });
-    try {
-      const found = await runCommandLine(["run", ...SMALL, "--frames", "1", ...words]);
-      explained(found, stderr, message, code);
-    } finally {
-      written.mockRestore();
-    }
+    const ran = await runInProcess(["run", ...SMALL, "--frames", "1", ...words]);
+    explained(ran.code, ran.stderr, message, code);
   });
 });
 
 describe("run on a recording", () => {
   test("the scene's own files, rectified by its calibration, end after one pass", async () => {
     const folder = mkdtempSync(join(tmpdir(), "depthwatt-run-"));
-    const made = await runProgram([
+    const made = await runInProcess([
       "scene",
       "--frames",
       "3",
@@ -172,27 +162,27 @@ describe("run on a recording", () => {
     ];
     const common = ["run", "--set", "match.numDisparities=32", "--broker", "none", ...words];
     const rectified = lastJson<RunFigures>(
-      await runProgram([...common, "--calibration", join(folder, calibration)]),
+      await runInProcess([...common, "--calibration", join(folder, calibration)]),
     );
     expect(rectified).toMatchObject({ frames: 3 });
     expect(rectified.validPercent).toBeGreaterThan(50);
     expect(rectified.stages.depth).toBeDefined();
 
-    const unknown = lastJson<RunFigures>(await runProgram(common));
+    const unknown = lastJson<RunFigures>(await runInProcess(common));
     expect(unknown.frames).toBe(3);
     expect(unknown.stages.depth, "without a calibration there is no depth").toBeUndefined();
   });
 
   test("a calibration of another size is refused by name", async () => {
     const folder = mkdtempSync(join(tmpdir(), "depthwatt-run-"));
-    await runProgram(["scene", "--frames", "1", "--width", "192", "--height", "128", "--out", folder]);
+    await runInProcess(["scene", "--frames", "1", "--width", "192", "--height", "128", "--out", folder]);
     const other = mkdtempSync(join(tmpdir(), "depthwatt-run-"));
-    await runProgram(["scene", "--frames", "1", "--width", "160", "--height", "128", "--out", other]);
+    await runInProcess(["scene", "--frames", "1", "--width", "160", "--height", "128", "--out", other]);
     const calibration = join(
       other,
       readdirSync(other).find((name) => name.startsWith("calibration")) as string,
     );
-    const ran = await runProgram([
+    const ran = await runInProcess([
       "run",
       "--left",
       join(folder, "left"),
@@ -212,7 +202,7 @@ describe("run on a recording", () => {
   test("an empty folder is an error with its path", async () => {
     const folder = mkdtempSync(join(tmpdir(), "depthwatt-run-"));
     writeFileSync(join(folder, "notes.txt"), "no picture");
-    const ran = await runProgram(["run", "--left", folder, "--right", folder, "--broker", "none"]);
+    const ran = await runInProcess(["run", "--left", folder, "--right", folder, "--broker", "none"]);
     expect(ran.code).toBe(3);
     expect(ran.stderr).toContain(folder);
   });

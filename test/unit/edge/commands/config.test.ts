@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { INITIAL_KEYS, initialFile } from "../../../../edge/commands/config/initial-file.js";
 import { loadConfig } from "../../../../edge/config/index.js";
+import { runInProcess } from "../../../doubles/command-line.js";
 import { runProgram } from "../../../doubles/program.js";
 
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-config-"));
@@ -19,7 +20,7 @@ test("config --init writes a file that changes nothing until it is edited, and o
   const { config, origins } = loadConfig({ file, environment: {} });
   expect(config).toEqual(loadConfig({ environment: {} }).config);
   expect([...origins].filter(([, { kind }]) => kind === "file").length).toBeGreaterThan(15);
-  const again = await runProgram(["config", "--init", file]);
+  const again = await runInProcess(["config", "--init", file]);
   expect(again.code).not.toBe(0);
   expect(again.stderr).toContain("it is there already");
   expect(readFileSync(file, "utf8")).toBe(initialFile());
@@ -39,7 +40,7 @@ test("every line of it that is a comment may be given a value", () => {
 
 test("config --print --yaml is a configuration file with the same values", async () => {
   const words = ["config", "--print", "--yaml", "--set", "match.sgm.paths=8", "--set", "device=porch"];
-  const { stdout } = await runProgram(words);
+  const { stdout } = await runInProcess(words);
   const file = join(folder, "printed.yaml");
   writeFileSync(file, stdout);
   const expected = loadConfig({ set: ["match.sgm.paths=8", "device=porch"], environment: {} }).config;

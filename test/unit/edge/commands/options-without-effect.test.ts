@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { runProgram } from "../../../doubles/program.js";
+import { runInProcess } from "../../../doubles/command-line.js";
 
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-options-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -23,7 +23,7 @@ test.each([
   [["convert", recording, ""], /expected a folder or file to write, got an empty name/],
   [["set", "fps=1", "fps=2", "--device", "x"], /expected each key once, got "fps" twice/],
 ])("%j", async (words, message) => {
-  const { code, stderr } = await runProgram(words);
+  const { code, stderr } = await runInProcess(words);
   expect(code, stderr).toBe(2);
   expect(stderr).toMatch(message);
   expect(readdirSync(folder).sort()).toEqual(["archive", "x.mcap"]);
@@ -41,7 +41,7 @@ test("a run whose recording is off does not say that it records", async () => {
     "match.numDisparities=16",
   ];
   const words = ["run", "--broker", "none", "--frames", "1", ...set.flatMap((one) => ["--set", one])];
-  const { code, stdout, stderr } = await runProgram(words);
+  const { code, stdout, stderr } = await runInProcess(words);
   expect(code, stderr).toBe(0);
   expect(stdout).toContain(`recording off, until outputs.mcap.recording is true: ${file}`);
   expect(existsSync(file)).toBe(false);

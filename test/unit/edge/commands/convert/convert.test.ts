@@ -30,6 +30,7 @@ import { countLoss, toFolders, topicFolder } from "../../../../../edge/commands/
 import { toRecording } from "../../../../../edge/commands/convert/to-recording.js";
 import { loadNative } from "../../../../../edge/contracts/native.js";
 import { openRecording } from "../../../../../edge/mcap/recording.js";
+import { runInProcess } from "../../../../doubles/command-line.js";
 import { lastJson, runProgram } from "../../../../doubles/program.js";
 
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-convert-"));
@@ -182,7 +183,7 @@ test("a second conversion to one output is refused while the first is at it, and
   expect(readFileSync(`${out}.part`)).toEqual(readFileSync(cut));
   // As the system does at the end of a process that was killed.
   closeSync(held);
-  const { code, stderr } = await runProgram(["convert", place("scene"), out, "--rate", "10"]);
+  const { code, stderr } = await runInProcess(["convert", place("scene"), out, "--rate", "10"]);
   expect(code, stderr).toBe(0);
   expect(existsSync(`${out}.part`)).toBe(false);
 });
@@ -297,14 +298,14 @@ test("a wrong calibration leaves nothing behind", async () => {
 test("a link that leads nowhere is not replaced by a file", async () => {
   const link = place("link.mcap");
   symlinkSync("not-there.mcap", link);
-  const { code, stderr } = await runProgram(["convert", place("scene"), link]);
+  const { code, stderr } = await runInProcess(["convert", place("scene"), link]);
   expect(code).toBe(2);
   expect(stderr).toMatch(/expected a new file to write, and .*link\.mcap is there already/);
   expect(lstatSync(link).isSymbolicLink()).toBe(true);
 });
 
 test("a name of one point cloud is refused: there is one for each frame", async () => {
-  const { code, stderr } = await runProgram(["convert", recording, place("cloud.ply")]);
+  const { code, stderr } = await runInProcess(["convert", recording, place("cloud.ply")]);
   expect(code).toBe(2);
   expect(stderr).toMatch(/expected --to ply and a folder, got a single file/);
   expect(existsSync(place("cloud.ply"))).toBe(false);
@@ -313,7 +314,7 @@ test("a name of one point cloud is refused: there is one for each frame", async 
 test("a preview: an animated WebP, or a strip of pictures", async () => {
   const { default: sharp } = await import("sharp");
   for (const name of ["preview.webp", "preview.png"]) {
-    const { code, stderr } = await runProgram(["convert", recording, place(name)]);
+    const { code, stderr } = await runInProcess(["convert", recording, place(name)]);
     expect(code, stderr).toBe(0);
   }
   const webp = await sharp(place("preview.webp"), { animated: true }).metadata();
@@ -355,15 +356,15 @@ test("unreadable images are skipped, reported and counted, and set the exit code
   const [image] = readdirSync(place("scene/left"));
   const before = readFileSync(place("scene/left", image!));
   writeFileSync(place("scene/left", image!), "no picture");
-  const partly = await runProgram(["convert", place("scene"), place("partly.mcap"), "--json"]);
+  const partly = await runInProcess(["convert", place("scene"), place("partly.mcap"), "--json"]);
   writeFileSync(place("scene/left", image!), before);
   expect(partly.code).toBe(6);
   expect(lastJson(partly)).toMatchObject({ written: 2 * FRAMES - 1, skipped: { unreadable: 1 } });
-  const wrong = await runProgram(["convert", recording, place("x.mcap")]);
+  const wrong = await runInProcess(["convert", recording, place("x.mcap")]);
   expect(wrong.code).toBe(2);
   expect(wrong.stderr).toMatch(/a recording is converted to something else/);
   writeFileSync(place("taken.csv"), "");
-  expect((await runProgram(["convert", recording, place("taken.csv")])).code).toBe(2);
+  expect((await runInProcess(["convert", recording, place("taken.csv")])).code).toBe(2);
 });
 
 test("PFM of a converted disparity is the recorded one", async () => {

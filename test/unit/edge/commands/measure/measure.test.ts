@@ -13,6 +13,7 @@ import {
 } from "../../../../../camera/index.js";
 import { tare, undoTare } from "../../../../../edge/commands/measure/tare.js";
 import { Target } from "../../../../../edge/commands/measure/target.js";
+import { runInProcess } from "../../../../doubles/command-line.js";
 import { lastJson, runProgram } from "../../../../doubles/program.js";
 import { createTexture } from "../../../../doubles/texture.js";
 
@@ -180,10 +181,10 @@ test("depthwatt measure --tare scales the baseline in the file, and --undo resto
     `${file}: baseline ${(1000 * before).toFixed(3)} mm -> ${(1000 * after).toFixed(3)} mm ` +
       `(x ${(after / before).toFixed(5)}); --undo restores ${file}.before-tare`,
   );
-  const again = lastJson<{ distanceMetres: number }>(await runProgram(["measure", ...images, "--json"]));
+  const again = lastJson<{ distanceMetres: number }>(await runInProcess(["measure", ...images, "--json"]));
   expect(again.distanceMetres / distance).toBeCloseTo(1.02, 4);
 
-  const undone = await runProgram(["measure", "--calibration", file, "--undo", "--json"]);
+  const undone = await runInProcess(["measure", "--calibration", file, "--undo", "--json"]);
   expect(undone.code, undone.stderr).toBe(0);
   expect(readFileSync(file, "utf8")).toBe(text);
   await expect(undoTare(file)).rejects.toMatchObject({ code: "USAGE" });
@@ -199,7 +200,7 @@ test("a tare of more than 10 %, of another format or without a distance changes 
       message: "expected a correction of at most 10 %, found 25.0 %",
     },
   );
-  const missing = await runProgram(["measure", "--calibration", file, "--tare"]);
+  const missing = await runInProcess(["measure", "--calibration", file, "--tare"]);
   expect(missing.code).toBe(2);
   expect(missing.stderr).toContain("--tare needs the true distance");
   expect(readFileSync(file, "utf8")).toBe(text);

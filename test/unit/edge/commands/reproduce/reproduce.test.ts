@@ -11,6 +11,7 @@ import { Lab } from "../../../../../edge/commands/reproduce/lab.js";
 import { PAPERS } from "../../../../../edge/commands/reproduce/list.js";
 import { gap, type Row } from "../../../../../edge/commands/reproduce/paper.js";
 import { gapReasons, reproduce, reproducedTable } from "../../../../../edge/commands/reproduce/reproduce.js";
+import { runInProcess } from "../../../../doubles/command-line.js";
 import { runProgram } from "../../../../doubles/program.js";
 
 const lab = new Lab({ data: undefined, backend: "cpu", frames: 1 });
@@ -280,7 +281,7 @@ describe("the program", () => {
     }
     for (const { ours } of byScene("venus")) expect(ours.reason).toMatch(/^SOURCE_UNREADABLE: .*cut\.png/);
     for (const { ours } of byScene("teddy")) expect(ours.reason).toMatch(/expected a scene teddy/);
-    const text = await runProgram(words);
+    const text = await runInProcess(words);
     expect(text.code).toBe(6);
     expect(text.stdout).toMatch(/^3x3, tsukuba +22.50 +0.00 +-22.50 +%$/m);
     expect(text.stdout).toMatch(/^gap in 3 rows: SOURCE_UNREADABLE/m);
@@ -293,7 +294,7 @@ describe("the program", () => {
     [["002", "--backend", "gpu"], /backend/],
     [["004", "--kernels", "none.json"], /expected --kernels to be a file that can be read/],
   ])("%j is refused", async (words, message) => {
-    const ran = await runProgram(["reproduce", ...words]);
+    const ran = await runInProcess(["reproduce", ...words]);
     expect(ran.code).toBe(2);
     expect(ran.stderr).toMatch(message);
   });

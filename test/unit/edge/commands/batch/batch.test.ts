@@ -90,7 +90,7 @@ describe("an archive of five pairs, one of them cut off and one of two sizes, an
   });
 
   test("a part of it, then the rest: text, results, and the exit code of skipped pairs", async () => {
-    const out = place("maps");
+    const out = mkdtempSync(place("maps-"));
     // The first part of two: pairs 1, 3 and 5.
     const first = await run("batch", archive, out, "--shard", "1/2", "--json", ...SMALL);
     expect(first.code).toBe(6);
@@ -123,19 +123,21 @@ describe("an archive of five pairs, one of them cut off and one of two sizes, an
     const one = place("000004.pfm");
     const [left, right] = ["left", "right"].map((side) => place("archive", side, "000004.png"));
     expect((await run("match", left!, right!, "-o", one, ...SMALL)).code).toBe(0);
-    expect(readFileSync(place("maps", "000004.pfm")).equals(readFileSync(one))).toBe(true);
+    expect(readFileSync(join(out, "000004.pfm")).equals(readFileSync(one))).toBe(true);
   });
 
   test("other settings and another format ask for another folder", async () => {
+    const out = place("other-maps");
+    expect((await run("batch", archive, out, "--shard", "2/5", ...SMALL)).code).toBe(0);
     for (const words of [
       ["--num-disparities", "32"],
       ["--format", "png"],
     ]) {
-      const { code, err } = await run("batch", archive, place("maps"), ...SMALL, ...words);
+      const { code, err } = await run("batch", archive, out, ...SMALL, ...words);
       expect([code, err]).toEqual([
         2,
         [
-          `error: ${place("maps")}: expected a new folder or one with results of these settings, found results of other settings or another version`,
+          `error: ${out}: expected a new folder or one with results of these settings, found results of other settings or another version`,
           "hint: Give another folder. Its batch.json has the settings of its results.",
         ],
       ]);
@@ -143,7 +145,8 @@ describe("an archive of five pairs, one of them cut off and one of two sizes, an
   });
 
   test("a folder with files like results and no batch.json is left alone", async () => {
-    mkdirSync(place("images"));
+    mkdirSync(place("images"), { recursive: true });
+    rmSync(place("images", "batch.json"), { force: true });
     writeFileSync(place("images", "000002.pfm"), "mine");
     const { code, err } = await run("batch", archive, place("images"), ...SMALL);
     expect(code).toBe(2);
@@ -158,7 +161,7 @@ describe("an archive of five pairs, one of them cut off and one of two sizes, an
   });
 
   test("the archive itself, also by another name, holds no results", async () => {
-    symlinkSync(archive, place("same"));
+    if (!existsSync(place("same"))) symlinkSync(archive, place("same"));
     for (const name of ["archive", "same"])
       expect((await run("batch", archive, place(name), ...SMALL)).err[0]).toBe(
         `error: expected another folder than the archive for the results, got ${place(name)}`,
@@ -188,7 +191,8 @@ describe("an archive of five pairs, one of them cut off and one of two sizes, an
 
 test("an archive without faults: no exit code, and a notice that holds for all pairs once", async () => {
   for (const name of ["a", "b"]) await writePair("good", name, 3);
-  const words = ["batch", place("good"), place("good-maps"), "--format", "png", "--algorithm", "esaw"];
+  const out = mkdtempSync(place("good-maps-"));
+  const words = ["batch", place("good"), out, "--format", "png", "--algorithm", "esaw"];
   const ran = await run(...words, "--ahead", "1", ...SMALL);
   expect(ran).toEqual({
     code: 0,
@@ -199,8 +203,8 @@ test("an archive without faults: no exit code, and a notice that holds for all p
     "2 pairs in T s: 2 written, 0 there already, none skipped, 0 images without a partner",
     BUSY,
   ]);
-  expect(readdirSync(place("good-maps")).sort()).toEqual(["a.png", "b.png", "batch.json"]);
-  const [one, other] = [place("one.png"), place("good-maps", "a.png")];
+  expect(readdirSync(out).sort()).toEqual(["a.png", "b.png", "batch.json"]);
+  const [one, other] = [place("one.png"), join(out, "a.png")];
   const [left, right] = ["left", "right"].map((side) => place("good", side, "a.png"));
   await run("match", left!, right!, "-o", one, "--algorithm", "esaw", ...SMALL);
   expect(readFileSync(other).equals(readFileSync(one))).toBe(true);
@@ -233,6 +237,7 @@ describe("results", () => {
 
   test("the note of a folder: the choice and its hash", async () => {
     const choice = { a: 1 };
+    rmSync(place("claimed"), { recursive: true, force: true });
     const key = await claimFolder(place("claimed", "below"), choice);
     expect(key).toBe(hashParts('{"a":1}'));
     expect(readdirSync(place("claimed", "below"))).toEqual(["batch.json"]);
@@ -253,12 +258,14 @@ describe("results", () => {
   });
 
   test("a file is written once, and a result again; nothing else is left", async () => {
+    rmSync(place("once"), { recursive: true, force: true });
     const file = place("once", "below", "x");
     expect([await writeOnce(file, "first"), await writeOnce(file, "second")]).toEqual([true, false]);
     expect(readFileSync(file, "utf8")).toBe("first");
     await writeResult(file, Uint8Array.of(65));
     expect(readFileSync(file, "utf8")).toBe("A");
     expect(readdirSync(place("once", "below"))).toEqual(["x"]);
+    writeFileSync(place("file"), "");
     await expect(writeOnce(place("file", "x"), "")).rejects.toMatchObject({
       code: expect.stringMatching(/^ENOTDIR|EEXIST$/),
     });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole findings of the doctor: state, words, advice, commands, facts and exit code of each.
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -40,6 +40,7 @@ import {
 
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-findings-"));
 afterAll(() => rmSync(folder, { recursive: true }));
+const newFolder = () => mkdtempSync(join(folder, "part-"));
 const config = (...set: string[]) => loadConfig({ environment: {}, set: ["board=none", ...set] }).config;
 const evidence = (compatible: string[] | undefined, more: Partial<BoardEvidence> = {}): BoardEvidence => ({
   ...gatherEvidence(),
@@ -158,9 +159,9 @@ describe("cuda", () => {
   });
 
   test("the toolkit is installed only where it is missing", () => {
-    const root = join(folder, "toolkit");
+    const root = newFolder();
     mkdirSync(join(root, "usr/local/cuda/bin"), { recursive: true });
-    const program = join(folder, "sources");
+    const program = newFolder();
     mkdirSync(join(program, "scripts"), { recursive: true });
     writeFileSync(join(program, "scripts/build-cuda.mjs"), "");
     const build = `PATH=/usr/local/cuda/bin:$PATH node '${program}/scripts/build-cuda.mjs'`;
@@ -204,8 +205,6 @@ test("clocks: the facts, and the lead of the counter over CLOCK_MONOTONIC", () =
 
 describe("cameras", () => {
   const CAMERAS = ["source.kind=v4l2", "source.v4l2.left=/dev/video0", "source.v4l2.right=/dev/video2"];
-  const root = join(folder, "cameras");
-
   test("none", () => {
     mkdirSync(join(folder, "none/dev"), { recursive: true });
     writeFileSync(join(folder, "none/dev/video"), "");
@@ -224,6 +223,7 @@ describe("cameras", () => {
   });
 
   test("by number, with names; a device that cannot be opened", () => {
+    const root = newFolder();
     mkdirSync(join(root, "sys/class/video4linux/video10"), { recursive: true });
     mkdirSync(join(root, "dev"));
     for (const name of ["video10", "video9"]) writeFileSync(join(root, "dev", name), "");
@@ -638,7 +638,7 @@ describe("commands of --fix", () => {
         problem("flag", "--set"),
         problem("file", file),
         problem("environment", "A"),
-        problem("file", "/none/x y.yaml"),
+        problem("file", `${folder}/gone/x y.yaml`),
         problem("environment", "B"),
       ],
       file,
@@ -650,8 +650,8 @@ describe("commands of --fix", () => {
       "unset B",
       `${edit} ${file}`,
       `depthwatt config --config ${file}`,
-      `sudo ${edit} '/none/x y.yaml'`,
-      "sudo depthwatt config --config '/none/x y.yaml'",
+      `sudo ${edit} '${folder}/gone/x y.yaml'`,
+      `sudo depthwatt config --config '${folder}/gone/x y.yaml'`,
     ]);
     const alone = new DepthwattError("CONFIG_INVALID", "x", { context: { file, line: "7" } });
     expect(settingsCommands(alone)).toEqual([
@@ -663,7 +663,7 @@ describe("commands of --fix", () => {
   });
 
   test("for secrets: closed, made, replaced, or none", () => {
-    const file = join(folder, "secret");
+    const file = join(newFolder(), "secret");
     const commands = (key: string, code: "CONFIG_UNREADABLE" | "CONFIG_INVALID", name: unknown = file) =>
       secretCommands(new DepthwattError(code, "x", { context: { key, file: name } }));
     const [control, password, key] = [
@@ -672,7 +672,6 @@ describe("commands of --fix", () => {
       "outputs.mqtt.keyFile",
     ];
     const empty = `install -m 0600 /dev/null ${file}`;
-    expect(existsSync(file)).toBe(false);
     expect(commands(control!, "CONFIG_UNREADABLE")).toEqual([
       empty,
       `openssl rand -hex 32 | tee ${file} > /dev/null`,
@@ -681,9 +680,9 @@ describe("commands of --fix", () => {
     expect(commands(key!, "CONFIG_UNREADABLE")).toBeUndefined();
     expect(commands("device", "CONFIG_UNREADABLE")).toBeUndefined();
     expect(commands(control!, "CONFIG_UNREADABLE", 7)).toBeUndefined();
-    expect(commands(control!, "CONFIG_UNREADABLE", "/none/secret")).toEqual([
-      "sudo install -m 0600 /dev/null /none/secret",
-      "openssl rand -hex 32 | sudo tee /none/secret > /dev/null",
+    expect(commands(control!, "CONFIG_UNREADABLE", `${folder}/gone/secret`)).toEqual([
+      `sudo install -m 0600 /dev/null ${folder}/gone/secret`,
+      `openssl rand -hex 32 | sudo tee ${folder}/gone/secret > /dev/null`,
     ]);
     writeFileSync(file, "short\n");
     chmodSync(file, 0o600);

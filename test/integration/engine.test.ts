@@ -205,6 +205,86 @@ describe("parameters", () => {
     );
   });
 
+  const sized = (width: number, height: number) => ({
+    inputWidth: width,
+    inputHeight: height,
+    width,
+    height,
+    leftStrideBytes: width,
+    rightStrideBytes: width,
+  });
+  const map = (values: number) => new Int32Array(values);
+  const pixels = pair.width * pair.height;
+  const foreign = { rightFormat: "GREY_DISPARITY" } as const;
+  const needsNoMaps = "rectified images and match.halfResolution = false for a disparity from the source";
+  test.each<[string, Partial<EngineOptions>, string]>([
+    ["one row of 16384 pixels", sized(16384, 1), ""],
+    ["one column of 16384 pixels", sized(1, 16384), ""],
+    [
+      "17000 captured rows",
+      { ...sized(16, 16385) },
+      "captured images of 1 to 16384 pixels a side, got 16x16385.",
+    ],
+    ["no row", sized(16, 0), "captured images of 1 to 16384 pixels a side, got 16x0."],
+    [
+      "no captured column",
+      { ...sized(1, 16), inputWidth: 0 },
+      "captured images of 1 to 16384 pixels a side, got 0x16.",
+    ],
+    ["no rectified column", { width: 0 }, "rectified images of 1 to 16384 pixels a side, got 0x77."],
+    ["10000 runs of a stage", { repeatStage: { stage: "match", times: 10000 } }, ""],
+    ["both maps", { leftMap: map(2 * pixels), rightMap: map(2 * pixels) }, ""],
+    [
+      "a left map with a value too many",
+      { leftMap: map(2 * pixels + 1), rightMap: map(2 * pixels) },
+      `Expected a left map of ${2 * pixels} values for 203x77, got ${2 * pixels + 1}.`,
+    ],
+    [
+      "a right map with a value too few",
+      { leftMap: map(2 * pixels), rightMap: map(2 * pixels - 1) },
+      `Expected a right map of ${2 * pixels} values for 203x77, got ${2 * pixels - 1}.`,
+    ],
+    ["a right map alone", { rightMap: map(2 * pixels) }, "maps for both images or for none"],
+    ["a disparity from the source", foreign, ""],
+    [
+      "a disparity from the source with maps",
+      { ...foreign, leftMap: map(2 * pixels), rightMap: map(2 * pixels) },
+      needsNoMaps,
+    ],
+    [
+      "a disparity from the source at half resolution",
+      { ...foreign, match: { ...match, halfResolution: true } },
+      needsNoMaps,
+    ],
+    [
+      "depth without an encoding of its own",
+      { encodeDepth: "raw" } as never,
+      "Expected no encoding or rvl for depth",
+    ],
+  ])("%s is accepted, or refused with what was expected", (_, changes, message) => {
+    const open = () => createEngine(options({ threads: 1, ...changes })).close();
+    if (message === "") expect(open).not.toThrow();
+    else
+      expect(open).toThrow(
+        expect.objectContaining({ code: "ENGINE_PARAMETER", message: expect.stringContaining(message) }),
+      );
+  });
+
+  test("an encoded body has room for the worst image of its size", () => {
+    const { encodedBound } = engineAddon() as unknown as {
+      encodedBound(encoding: string, width: number, height: number): number;
+    };
+    for (let pixels = 1; pixels < 100; pixels++) {
+      // Six nibbles for each value, twelve for two counts, in words of eight nibbles, and eight bytes that may be written behind them.
+      const words = Math.ceil((6 * pixels + 12) / 8);
+      expect(encodedBound("rvl", pixels, 3)).toBe(4 * Math.ceil((18 * pixels + 12) / 8) + 8);
+      expect([encodedBound("rvl", 1, pixels), encodedBound("raw", pixels, 7)]).toEqual([
+        4 * words + 8,
+        14 * pixels,
+      ]);
+    }
+  });
+
   const geometry = { focalPixels: 400, baselineMetres: 0.12, disparityOffsetPixels: 0 };
   const ofFloor = (change: object) => ({ floor: { ...floor, ...change } });
   const ofGeometry = (change: object) => ({ floor, geometry: { ...geometry, ...change } });

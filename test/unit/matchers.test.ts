@@ -307,6 +307,50 @@ describe("match.sgm.search: auto", () => {
     );
   });
 
+  // The largest measured case is 1280x720 with 256 disparities. Half of an odd side is rounded up, and of a search both its ends.
+  test.each([
+    [2559, 1439, 0, 511, "coarseToFine"],
+    [2559, 1439, 0, 510, "full"],
+    [2559, 1439, 1, 511, "full"],
+    [2559, 1439, 2, 511, "coarseToFine"],
+    [2558, 1439, 0, 511, "full"],
+    [2559, 1438, 0, 511, "full"],
+  ])(
+    "half of %i x %i, from %i on %i disparities: %s",
+    (width, height, minDisparity, numDisparities, chosen) => {
+      const parameters = { search: "auto", paths: 4 };
+      const match = { algorithm: "sgm", halfResolution: true, minDisparity, numDisparities, parameters };
+      const device = { instructionSet: "avx512", multiprocessors: 0 };
+      expect(chooseSearch(match as never, { width, height }, device as never)?.chosen).toBe(chosen);
+    },
+  );
+
+  test.each([
+    ["width", 1, 32768],
+    ["height", 1, 32768],
+    ["minDisparity", 0, 2047],
+    ["numDisparities", 1, 512],
+    ["multiprocessors", 0, 65536],
+  ])("%s is a whole number from %i to %i", (name, low, high) => {
+    const choose = (value: number) => {
+      const all = {
+        width: 64,
+        height: 48,
+        minDisparity: 0,
+        numDisparities: 64,
+        multiprocessors: 0,
+        [name]: value,
+      };
+      const match = { algorithm: "sgm", halfResolution: false, ...all };
+      return chooseSearch(match as never, all, { instructionSet: "avx2", ...all } as never);
+    };
+    for (const value of [low, high]) expect(choose(value)?.chosen).toBe("full");
+    for (const value of [low - 1, high + 1])
+      expect(() => choose(value)).toThrow(
+        `Expected a whole number from ${low} to ${high} for ${name}, got ${value}.`,
+      );
+  });
+
   test("is null for matchers with one search", () => {
     for (const algorithm of ALGORITHMS.filter((name) => name !== "sgm")) {
       const match = matchParameters(configWith(`match.algorithm=${algorithm}`).match);

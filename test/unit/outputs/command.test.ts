@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures for a program's standard input: their bytes, and programs that are missing or flood stderr.
-// test/outputs/command-restarts.test.ts has programs that hang and end.
+// Pictures for a program's standard input: their bytes, and programs that are missing, end, hang or flood stderr.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { colourDisparity, DISPARITY_COLOURS } from "../../../camera/index.js";
 import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
+import type { Output } from "../../../edge/contracts/output.js";
 import { PictureWriter, streamHeader } from "../../../edge/outputs/command/pictures.js";
 import { brokenCommand, type CommandOutputSettings } from "../../../edge/outputs/command/settings.js";
 import { COMMAND_DEFAULTS, offerPicture as offer, openCommand } from "../../doubles/command-output.js";
@@ -192,4 +192,97 @@ test("a program that leaves a picture unread for the timeout is ended, and no cl
   vi.advanceTimersByTime(1);
   offer(output, large);
   expect(output.counters().drops).toEqual({ busy: 1, notRunning: 1 });
+});
+
+describe("a program that ends", () => {
+  beforeEach(() => {
+    vi.useFakeTimers({
+      toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance"],
+    });
+    cleanups.push(() => vi.useRealTimers());
+  });
+  /** Waits for a process; the clock stands still meanwhile. */
+  const happened = async (condition: () => boolean) => {
+    while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+  };
+  const details = (output: Output) => output.counters().details as { running: boolean; restarts: number };
+
+  test("is started again after 0.5, 1 and 2 s, and after 0.5 s once it ran for 5 s; the same end is noticed once", async () => {
+    const { output, notices } = await open({ command: "head -c 1 > /dev/null; exit 3" });
+    expect(output.greeting!()).toEqual([["command", 'command "sh"']]);
+    expect([output.streams, details(output)]).toEqual([["left"], { running: true, restarts: 0 }]);
+    const ends = async () => {
+      offer(output, makeFrame(1));
+      await happened(() => !details(output).running);
+    };
+    const lastEnd = 'command "sh": ended with exit code 3';
+    for (const [restarts, pauseMs] of [500, 1000, 2000].entries()) {
+      await ends();
+      expect(details(output)).toEqual({ running: false, restarts, lastEnd });
+      offer(output, makeFrame(1));
+      vi.advanceTimersByTime(pauseMs - 1);
+      expect(details(output).restarts).toBe(restarts);
+      vi.advanceTimersByTime(1);
+      expect(details(output)).toEqual({ running: true, restarts: restarts + 1, lastEnd });
+    }
+    vi.advanceTimersByTime(5000);
+    await ends();
+    vi.advanceTimersByTime(500);
+    expect(details(output).restarts).toBe(4);
+    expect(notices).toEqual([`${lastEnd}. It is started again in 0.5 s.`]);
+    expect(output.counters().drops).toMatchObject({ notRunning: 3 });
+    // After the end it is not started again.
+    await ends();
+    const closed = output.close();
+    vi.advanceTimersByTime(10_000);
+    await closed;
+    expect([details(output).restarts, vi.getTimerCount()]).toEqual([4, 0]);
+  });
+
+  test("pauses for 10 s at most", async () => {
+    const { output } = await open({ command: "head -c 1 > /dev/null" });
+    for (const pauseMs of [500, 1000, 2000, 4000, 8000, 10_000, 10_000]) {
+      offer(output, makeFrame(1));
+      await happened(() => !details(output).running);
+      vi.advanceTimersByTime(pauseMs - 1);
+      expect([pauseMs, details(output).running]).toEqual([pauseMs, false]);
+      vi.advanceTimersByTime(1);
+      expect(details(output).running).toBe(true);
+    }
+  });
+
+  test("because the pictures have another size gets a new header, with the newest rate", async () => {
+    const { output, notices } = await open({ command: toFile });
+    output.configure!({} as never, { rateHz: 12.5 } as never);
+    offer(output, makeFrame(1));
+    await happened(() => output.counters().sent === 1);
+    const small = makeFrame(2, 32, 16);
+    offer(output, small);
+    expect(output.counters()).toMatchObject({ sent: 1, drops: { otherSize: 1 } });
+    await happened(() => !details(output).running);
+    expect(notices).toEqual([
+      'command "sh": is started again for pictures of 32x16. It is started again in 0.5 s.',
+    ]);
+    vi.advanceTimersByTime(500);
+    offer(output, small);
+    await happened(() => output.counters().sent === 2);
+    const bytes = (pixels: number, header: string) => header.length + "FRAME\n".length + pixels;
+    const header = "YUV4MPEG2 W32 H16 F12500:1000 Ip A1:1 Cmono\n";
+    // The header is no picture: it is not counted.
+    expect(output.counters().bytes).toBe(64 * 48 + 32 * 16 + 2 * "FRAME\n".length);
+    await output.close();
+    const written = readFileSync(join(folder, "out"));
+    expect(written.length).toBe(bytes(32 * 16, header));
+    expect(written.subarray(0, header.length).toString()).toBe(header);
+  });
+
+  test("with a picture that it has not read loses it, and is named silent", async () => {
+    const { output, notices } = await open({ command: "exec sleep 100", timeoutMs: 1000 });
+    // More than a pipe of 64 KiB holds.
+    offer(output, makeFrame(1, 320, 256));
+    vi.advanceTimersByTime(1000);
+    await happened(() => !details(output).running);
+    expect(output.counters()).toMatchObject({ sent: 0, bytes: 0, drops: { lost: 1 } });
+    expect(notices).toEqual(['command "sh": read nothing for 1 s. It is started again in 0.5 s.']);
+  });
 });

@@ -103,7 +103,26 @@ const solution = (changes: object = {}) =>
     ...changes,
   }) as unknown as CalibrationResult;
 
-test("from nothing to enough", () => {
+// Where the board goes, then the emptiest places, and the share of 16 cells that are covered.
+const PLACES = [
+  [[3, 1, 4, 2], "the upper right of the left image, the left side of the right image, ", 4],
+  [[1, 1, 2, 2], "the upper right of the left image, the upper left of the right image, ", 8],
+  [[3, 0, 4, 0], "the lower right of the left image, the upper left of the right image, ", 10],
+  [[3, 3, 4, 3], "the upper left of the left image, the upper left of the right image, ", 12],
+  [[1, 0, 2, 0], "", 14],
+] as const;
+const SIDES = ["left", "right", "upper", "lower"] as const;
+/** Two tilts to each side. */
+const TILTS = SIDES.flatMap((side, at) => [130, 290].map((x) => pairOf(TILTED[side](x, 180 + 30 * at))));
+/** A guide that has taken these pairs. */
+function guideAfter(pairs: readonly SeenPair[]): CaptureGuide {
+  const guide = new CaptureGuide(board, imageSize);
+  for (const pair of pairs) hold(guide, pair);
+  return guide;
+}
+const placed = () => PLACES.map(([where]) => pairOf(cells(...where)));
+
+test("the emptiest places, one after the other", () => {
   const guide = new CaptureGuide(board, imageSize);
   const tilts = "its left side nearer, its right side nearer, its upper side nearer, its lower side nearer";
   const nothing = { counts: Array<number>(20).fill(0), share: 0 };
@@ -118,15 +137,7 @@ test("from nothing to enough", () => {
     },
     enough: false,
   });
-  // Where the board goes, then the emptiest places, and the share of 16 cells that are covered.
-  const places = [
-    [[3, 1, 4, 2], "the upper right of the left image, the left side of the right image, ", 4],
-    [[1, 1, 2, 2], "the upper right of the left image, the upper left of the right image, ", 8],
-    [[3, 0, 4, 0], "the lower right of the left image, the upper left of the right image, ", 10],
-    [[3, 3, 4, 3], "the upper left of the left image, the upper left of the right image, ", 12],
-    [[1, 0, 2, 0], "", 14],
-  ] as const;
-  for (const [at, [where, wanted, covered]] of places.entries()) {
+  for (const [at, [where, wanted, covered]] of PLACES.entries()) {
     const taken = hold(guide, pairOf(cells(...where)));
     const next = wanted === "" ? "tilt it" : `hold it into ${wanted.split(", ")[0]}`;
     expect(taken).toMatchObject({
@@ -139,12 +150,11 @@ test("from nothing to enough", () => {
     const share = ((at + 1) / 15 + Math.min(1, covered / 16 / 0.8)) / 4;
     expect(taken.progress.share).toBeCloseTo(share, 12);
   }
-  const sides = ["left", "right", "upper", "lower"] as const;
-  const said = sides.flatMap((side, at) =>
-    [130, 290].map((x) =>
-      hold(guide, pairOf(TILTED[side](x, 180 + 30 * at))).text.replace(/^taken: pair \d+; /, ""),
-    ),
-  );
+});
+
+test("two tilts to each side, and other places until there are 15 pairs", () => {
+  const guide = guideAfter(placed());
+  const said = TILTS.map((pair) => hold(guide, pair).text.replace(/^taken: pair \d+; /, ""));
   expect(said).toEqual([
     ...["left", "right", "right", "upper", "upper", "lower", "lower"].map(
       (side) => `tilt it, its ${side} side nearer`,
@@ -153,10 +163,15 @@ test("from nothing to enough", () => {
   ]);
   expect(guide.progress()).toMatchObject({ pairs: 13, tilts: { left: 2, right: 2, upper: 2, lower: 2 } });
   expect(guide.progress().share).toBeCloseTo((13 / 15 + 1 + 1) / 4, 12);
-  expect(hold(guide, pairOf(rectangle(200, 300, 330, 400))).text).toBe(
-    "taken: pair 14; show it in other places and distances",
-  );
-  const last = hold(guide, pairOf(rectangle(300, 300, 430, 400)));
+});
+
+/** Two pairs that fill up the fifteen. */
+const LAST = [pairOf(rectangle(200, 300, 330, 400)), pairOf(rectangle(300, 300, 430, 400))] as const;
+
+test("enough, and what serves a goal after it", () => {
+  const guide = guideAfter([...placed(), ...TILTS]);
+  expect(hold(guide, LAST[0]).text).toBe("taken: pair 14; show it in other places and distances");
+  const last = hold(guide, LAST[1]);
   expect(last).toMatchObject({ text: "taken: pair 15; this is enough", wanted: "", enough: false });
   expect(last.progress.share).toBe(0.75);
 

@@ -1,17 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each check is itself checked: green on a small sound tree, red on the same tree with one violation in it.
 import { execFileSync } from "node:child_process";
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -791,73 +781,6 @@ describe("checks", () => {
       `${HEADER}import { other } from "./other.js";\nimport { base } from "./index.js";\n\nexport const both = [base, other];\n`,
     );
     expect((await lint.run(root)).problems.join("\n")).toMatch(/core\/both\.ts.*organizeImports/);
-  });
-
-  test("types and lint check again what has changed since they passed", async () => {
-    const { types, lint } = (await load("tools.mjs")) as { types: Check; lint: Check };
-    for (const path of Object.keys(SOUND)) rmSync(join(root, path), { force: true });
-    mkdirSync(join(root, "node_modules/some"), { recursive: true });
-    for (const name of ["typescript", "@biomejs"])
-      symlinkSync(join(repository, "node_modules", name), join(root, "node_modules", name));
-    for (const file of ["biome.json", "tsconfig.check.json"])
-      cpSync(join(repository, file), join(root, file));
-    // tsc runs twenty times, so it reads little.
-    const settings = readFileSync(join(repository, "tsconfig.json"), "utf8")
-      .replace('"types": ["node"]', '"types": []')
-      .replace('"lib": ["ES2023"]', '"lib": ["ES5"]');
-    put("tsconfig.json", settings);
-    put("package.json", '{"type": "module"}\n');
-    put("node_modules/.package-lock.json", "{}");
-    put("node_modules/some/package.json", '{"types": "some.d.ts"}');
-    put("node_modules/some/some.d.ts", "export declare const some: number;\n");
-    put("core/index.ts", 'import { some } from "some";\n\nexport const base: number = some;\n');
-    put("core/other.ts", 'import { base } from "./index.js";\n\nexport const other: number = base;\n');
-    const typesAre = async (expected: RegExp | "good") => {
-      // A second run without a change has the same result.
-      for (const _ of ["first", "second"]) {
-        const problems = (await types.run(root)).problems.join("\n");
-        if (expected === "good") expect(problems).toBe("");
-        else expect(problems).toMatch(expected);
-      }
-    };
-    await typesAre("good");
-
-    const replace = (path: string, text: string) => {
-      put("replacement", text);
-      utimesSync(join(root, "replacement"), 0, 0);
-      renameSync(join(root, "replacement"), join(root, path));
-    };
-    const good = readFileSync(join(root, "core/index.ts"), "utf8");
-    replace("core/index.ts", good.replace("number", "string"));
-    await typesAre(/core\/index\.ts.*TS2322/);
-    replace("core/index.ts", good);
-    await typesAre("good");
-    put("node_modules/some/some.d.ts", "export declare const some: string;\n");
-    await typesAre(/core\/index\.ts.*TS2322/);
-    put("node_modules/some/some.d.ts", "export declare const some: number;\n");
-    await typesAre("good");
-    put("core/added.ts", "export const added: number = '1';\n");
-    await typesAre(/core\/added\.ts.*TS2322/);
-    rmSync(join(root, "core/added.ts"));
-    await typesAre("good");
-    renameSync(join(root, "core/index.ts"), join(root, "core/moved.ts"));
-    await typesAre(/core\/other\.ts.*TS2307/);
-    renameSync(join(root, "core/moved.ts"), join(root, "core/index.ts"));
-    await typesAre("good");
-    put("tsconfig.json", settings.replace('"types": []', '"types": ["absent"]'));
-    await typesAre(/TS2688/);
-
-    for (const path of ["core/index.ts", "core/other.ts"]) put(path, HEADER + readFileSync(join(root, path)));
-    expect((await lint.run(root)).problems).toEqual([]);
-    expect((await lint.run(root)).problems).toEqual([]);
-    put("core/other.ts", `${HEADER}export const other  = 1;\n`);
-    for (const _ of ["first", "second"])
-      expect((await lint.run(root)).problems.join("\n")).toMatch(/core\/other\.ts format/);
-    put("core/other.ts", `${HEADER}export const other = 1;\n`);
-    expect((await lint.run(root)).problems).toEqual([]);
-    const rules = readFileSync(join(root, "biome.json"), "utf8");
-    put("biome.json", rules.replace('"quoteStyle": "double"', '"quoteStyle": "single"'));
-    expect((await lint.run(root)).problems.join("\n")).toMatch(/core\/index\.ts format/);
   });
 
   test("C++ and CUDA are compared with what clang-format would write", async () => {

@@ -98,7 +98,8 @@ class Board {
       writeFileSync(part, JSON.stringify(state));
       renameSync(part, this.#stateFile);
     } catch (cause) {
-      rmSync(part, { force: true });
+      // Without a claim, the files are another process's.
+      if (this.#claimed) rmSync(part, { force: true });
       throw unavailable(`${this.#stateFile}: ${(cause as Error).message}`, cause);
     }
   }
@@ -175,7 +176,8 @@ class Board {
         reached[name] = this.#lower(state, maxFile, wanted);
       }
     } catch (error) {
-      this.restore(state);
+      // Without a claim, nothing was changed and the record is another process's.
+      if (this.#claimed) this.restore(state);
       throw error;
     }
     if (state.changes.length === 0) rmSync(this.#stateFile, { force: true });
@@ -197,19 +199,17 @@ class Board {
 
   restore(state: State): void {
     let problem: unknown;
-    const kept: Change[] = [];
     // Upper limits first: older kernels refuse a minimum above the maximum.
     for (const change of state.changes.toSorted((a, b) => Number(isMinimum(a)) - Number(isMinimum(b)))) {
       try {
         this.#undo(change);
       } catch (error) {
         problem ??= error;
-        kept.push(change);
       }
     }
-    state.changes = kept;
-    if (kept.length === 0) rmSync(this.#stateFile, { force: true });
+    // The record of what could not be restored stays, so that a later try can.
     if (problem !== undefined) throw problem;
+    rmSync(this.#stateFile, { force: true });
   }
 }
 

@@ -17,6 +17,7 @@ import {
   processName,
   restoreClocks,
 } from "../../../power/index.js";
+import { readValueFile } from "../../../power/sysfs.js";
 import { SysfsTree } from "../../doubles/sysfs-tree.js";
 
 const GPU = "sys/devices/platform/17000000.gpu/devfreq_dev";
@@ -296,6 +297,38 @@ describe("records of lowered limits", () => {
     expect(clockOwner(files)).toBe(me);
     restoreClocks(me, files);
     expect([shown(), clockOwner(files)]).toEqual([[306e6, 918e6, 0], undefined]);
+  });
+
+  const record = () => JSON.parse(readFileSync(tree.path(CLOCK_STATE), "utf8"));
+
+  test("are written before the limit is lowered, and have no entry of one that was restored", () => {
+    const before: unknown[] = [];
+    const write = (path: string, text: string) => {
+      before.push(record());
+      writeFileSync(path, text);
+    };
+    const gpu = { path: tree.path(`${GPU}/max_freq`), before: 918e6, written: 612e6 };
+    const emc = { path: tree.path(EMC), before: 0, written: 2133e6 };
+    limitClocks(me, { gpu: 612e6, emc: 2133e6 }, { ...files, write });
+    expect(before).toEqual([
+      { owner: me, changes: [gpu] },
+      { owner: me, changes: [gpu, emc] },
+    ]);
+    limitClocks(me, { gpu: 816e6 }, { ...files, write });
+    expect(before[2]).toEqual({ owner: me, changes: [{ ...gpu, written: 816e6 }, emc] });
+    expect(record()).toEqual({ owner: me, changes: [{ ...gpu, written: 816e6 }] });
+  });
+
+  test("of a process that claims the clocks at the same time stay as they are", () => {
+    const other = { owner: "1 2", changes: [] };
+    const paths = [CLOCK_STATE.slice(1), `${CLOCK_STATE.slice(1)}.part`];
+    const read = (path: string) => {
+      for (const name of paths) tree.write({ [name]: JSON.stringify(other) });
+      return readValueFile(path);
+    };
+    expect(() => limitClocks(me, { gpu: 612e6 }, { ...files, read })).toThrow(/EEXIST/);
+    expect([record(), shown()]).toEqual([other, [306e6, 918e6, 0]]);
+    expect(existsSync(tree.path(paths[1]!))).toBe(true);
   });
 
   test("have no entry for a minimum that is not above the limit", () => {

@@ -21,6 +21,7 @@ import {
   writeFrame,
 } from "../../../core/frame/payload.js";
 import { plyOfPoints, plyOfVoxels } from "../../../core/frame/ply.js";
+import { DepthwattError } from "../../../core/index.js";
 import { FrameSaver } from "../../../edge/commands/consume/frame-saver.js";
 import { makeFrame } from "../../doubles/frames.js";
 
@@ -316,6 +317,99 @@ describe("unpacking", () => {
       /20 bytes of compressedDepth header, found 19/,
     );
     expect(() => decodeBody(compressed, new Uint8Array(24))).toThrow(/4 x 3 as in the header, found 0 x 0/);
+  });
+});
+
+describe("bodies and headers of one frame", () => {
+  const headerOf = (changes: Partial<FrameHeader>) =>
+    ({
+      stream: "depth",
+      encoding: "raw",
+      element: "u16",
+      width: 3,
+      height: 2,
+      unitScale: 1,
+      ...changes,
+    }) as FrameHeader;
+  const refusal = (expected: string, found: string) =>
+    expect.objectContaining({
+      code: "PAYLOAD_INVALID",
+      message: `frame body: expected ${expected}, found ${found}`,
+      context: { field: "body", expected, found },
+    });
+
+  test("raw counts have as many elements as pixels, colours three times as many", () => {
+    const body = Uint8Array.from({ length: 24 }, (_, i) => i + 1);
+    const decoded = (element: FrameHeader["element"], bytes: number) =>
+      decodeBody(headerOf({ element }), body.subarray(0, bytes));
+    expect(decoded("u8", 6)).toEqual(Uint8Array.of(1, 2, 3, 4, 5, 6));
+    expect(decoded("rgb8", 18)).toEqual(body.subarray(0, 18));
+    expect(decoded("u16", 12)).toEqual(Uint16Array.of(0x0201, 0x0403, 0x0605, 0x0807, 0x0a09, 0x0c0b));
+    const floats = Float32Array.of(1, -2, 0.5, 0, 3, 4);
+    expect(decodeBody(headerOf({ element: "f32" }), new Uint8Array(floats.buffer))).toEqual(floats);
+    const points = headerOf({ stream: "points", element: "i16" });
+    expect(() => decodeBody(points, body)).toThrow(refusal("a picture", "points: use points()"));
+    expect(() => decodeBody(headerOf({ element: "f32", encoding: "rvl" }), body)).toThrow(
+      refusal("16-bit counts", "f32"),
+    );
+  });
+
+  test("a PNG has the depth and the colours of its header", async () => {
+    const colours = Uint8Array.from({ length: 18 }, (_, i) => 13 * i);
+    const png = await encodePng({ data: colours, width: 3, height: 2 });
+    expect(decodeBody(headerOf({ element: "rgb8", encoding: "png" }), png)).toEqual(colours);
+    const asked = (changes: Partial<FrameHeader>, body = png) =>
+      expect(() => decodeBody(headerOf({ encoding: "png", ...changes }), body));
+    asked({}).toThrow(refusal("a grey PNG of 3 x 2, 16 bit", "3 x 2, 8 bit, colour type 2"));
+    asked({ element: "u8" }).toThrow(refusal("a grey PNG of 3 x 2, 8 bit", "3 x 2, 8 bit, colour type 2"));
+    asked({ element: "rgb8", width: 2 }).toThrow(
+      refusal("a colour PNG of 2 x 2, 8 bit", "3 x 2, 8 bit, colour type 2"),
+    );
+    asked({ element: "f32" }).toThrow(refusal("8 or 16 bit counts in a PNG", "f32"));
+    // Rows of 100 for a header of 2: their bytes are more than its rows have.
+    const high = new Uint8Array(await encodePng({ data: new Uint8Array(300), width: 3, height: 100 }));
+    new DataView(high.buffer).setUint32(20, 2);
+    asked({ element: "u8" }, high).toThrow(
+      refusal("a grey PNG of 3 x 2, 8 bit", "more bytes than its rows have"),
+    );
+  });
+
+  test("compressedDepth has the size of its header: 12 bytes, columns and rows, then RVL", () => {
+    const { pixels, buffer, bodyBytes } = makeFrame(4, {}, [3, 2]);
+    const compressed = (columns: number, rows: number) => {
+      const body = new Uint8Array(20 + bodyBytes);
+      new DataView(body.buffer).setUint32(12, columns, true);
+      new DataView(body.buffer).setUint32(16, rows, true);
+      body.set(buffer.subarray(FRAME_HEADROOM_BYTES, FRAME_HEADROOM_BYTES + bodyBytes), 20);
+      return body;
+    };
+    const header = headerOf({ encoding: "compressedDepth" });
+    expect(decodeBody(header, compressed(3, 2))).toEqual(pixels);
+    for (const [columns, rows] of [[2, 2], [3, 3], [2, 3]] as const) // biome-ignore format: three pairs
+      expect(() => decodeBody(header, compressed(columns, rows))).toThrow(
+        refusal("3 x 2 as in the header", `${columns} x ${rows}`),
+      );
+    expect(() => decodeBody(header, new Uint8Array(19))).toThrow(
+      refusal("20 bytes of compressedDepth header", "19 bytes"),
+    );
+    expect(() => decodeBody(header, new Uint8Array(20))).toThrow(refusal("3 x 2 as in the header", "0 x 0"));
+  });
+
+  test("points of several rows, and at most as many as are allowed", () => {
+    const points = { frame: "camera", colour: "grey" } as const;
+    const header = headerOf({ stream: "points", element: "i16", points, width: 2, height: 3 });
+    const body = new Uint8Array(48);
+    const view = new DataView(body.buffer);
+    for (let i = 0; i < 6; i++) {
+      for (let axis = 0; axis < 3; axis++) view.setInt16(8 * i + 2 * axis, 10 * i + axis, true);
+      body[8 * i + 6] = 100 + i;
+    }
+    expect(decodePoints(header, body, { maxPixels: 6 })).toEqual({
+      positions: Float32Array.from({ length: 18 }, (_, i) => 10 * Math.floor(i / 3) + (i % 3)),
+      colours: Uint8Array.from({ length: 18 }, (_, i) => 100 + Math.floor(i / 3)),
+    });
+    expect(() => decodePoints(header, body, { maxPixels: 5 })).toThrow("at most 5 pixels, found 2 x 3");
+    expect(() => decodePoints(headerOf({}), body)).toThrow(refusal("points", "depth"));
   });
 });
 
@@ -656,6 +750,32 @@ test.each([
     expect([asked, seen]).toEqual([[["unsubscribe", ...filters, ...exact]], []]);
   },
 );
+
+test.each([[{ base: "depthwatt/+" }], [{ base: "" }], [{ device: "a/b" }], [{ device: "" }]])(
+  "a consumer with %j is refused before it subscribes",
+  (options) => {
+    const { client, asked } = makeClient(true);
+    expect(() => connectConsumer(client, options)).toThrow(
+      expect.objectContaining({ code: "CONFIG_INVALID" }),
+    );
+    expect([asked, client.listenerCount("message")]).toEqual([[], 0]);
+  },
+);
+
+test("an error of a listener is not taken for a damaged frame", () => {
+  const { client } = makeClient(true);
+  const consumer = connectConsumer(client);
+  const errors: unknown[] = [];
+  consumer.on("invalid", (event) => errors.push(event));
+  const { buffer, bodyBytes, frame } = makeFrame(4);
+  const message = Buffer.from(writeFrame(buffer, FRAME_HEADROOM_BYTES, bodyBytes, frame, identity));
+  const send = () => client.emit("message", "depthwatt/d/depth", message);
+  consumer.on("frame", () => {
+    throw new DepthwattError("CONFIG_INVALID", "of the listener");
+  });
+  expect(send).toThrow("of the listener");
+  expect(errors).toEqual([]);
+});
 
 test("a client that is not connected yet subscribes when it is, and is not asked to unsubscribe", async () => {
   const { client, asked } = makeClient(false);

@@ -82,6 +82,83 @@ describe.each(forms)("grid, %s: by hand", (variant) => {
   });
 });
 
+describe.each(forms)("grid, %s: one cell, by hand", (variant) => {
+  // One row whose floor is at 320 sixteenths, 0.5 m ahead and 0.8 m below the camera: 65536 / 0.8 = 81920 a metre.
+  const row = { width: 40, height: 1, focalPixels: 100, baselineMetres: 0.1, disparityOffsetPixels: 0 };
+  const cell = { cellMetres: 1, aheadCells: 1, leftCells: 1, minPixels: 1, stepX: 1 };
+  const heights = { obstacleMetres: 0.01, tallMetres: 0.7, dropMetres: 0.01, errorPixels: 0 };
+  const flat = { cx: 40, cy: -160, floor: Float64Array.of(0, 2 * 65536, 320 * 65536) };
+  const sign = (disparities: number[], change: object = {}, confidence = 1) => {
+    const disparityQ4 = Int16Array.from({ length: 40 }, (_, x) => disparities[x] ?? -32768);
+    const sure = new Uint8Array(40).fill(confidence);
+    const call = { ...row, ...cell, ...heights, ...flat, ...change, disparityQ4, confidence: sure };
+    return SIGNS[Math.max(...grid(variant, call))];
+  };
+  const [FREE, OBSTACLE, DROP] = [320, 340, 300];
+
+  test.each([
+    [0, 3, 0, "#"],
+    [0, 2, 0, "?"],
+    [0, 0, 3, "v"],
+    [0, 0, 2, "?"],
+    [0, 3, 3, "#"],
+    [0, 2, 3, "v"],
+    [34, 3, 0, "#"],
+    [34, 0, 3, "v"],
+    [1, 0, 0, "."],
+    [0, 0, 0, "?"],
+    // Eight times as many as the others.
+    [8, 1, 0, "."],
+    [7, 1, 0, "?"],
+    [8, 0, 1, "."],
+    [7, 0, 1, "?"],
+    [16, 1, 1, "."],
+    [15, 1, 1, "?"],
+    [16, 2, 0, "."],
+    [15, 2, 0, "?"],
+    [32, 2, 2, "."],
+    [31, 2, 2, "?"],
+  ])("%i free pixels, %i of an obstacle and %i of a drop-off: %s", (free, obstacle, drop, expected) => {
+    const all = [...Array(free).fill(FREE), ...Array(obstacle).fill(OBSTACLE), ...Array(drop).fill(DROP)];
+    expect(sign(all, { minPixels: 3 })).toBe(expected);
+    expect(sign(all.reverse(), { minPixels: 3 })).toBe(expected);
+  });
+
+  test.each([
+    // r = 65536 (D - 320), against D times 81920 of each height: both sides are equal at the first disparity.
+    [{ obstacleMetres: 0.3 }, 512, ".", 513, "#"],
+    [{ tallMetres: 0.3 }, 512, "#", 513, "?"],
+    [{ dropMetres: 0.2 }, 256, ".", 255, "v"],
+    // A pixel is 16 sixteenths.
+    [{ obstacleMetres: 0, errorPixels: 1 }, 336, ".", 337, "#"],
+    [{ dropMetres: 0, errorPixels: 1 }, 304, ".", 303, "v"],
+    [{ obstacleMetres: 0, tallMetres: 0, errorPixels: 1 }, 336, ".", 337, "?"],
+  ])("%j: %i is %s, %i is %s", (change, at, expected, beyond, found) => {
+    expect([sign([at], change), sign([beyond], change)]).toEqual([expected, found]);
+  });
+
+  test("pixels without a match and columns between the steps do not count", () => {
+    expect(sign([OBSTACLE], {}, 0)).toBe("?");
+    const second = (stepX: number) => sign([-32768, -32768, OBSTACLE], { stepX });
+    expect([1, 2, 3, 4].map(second)).toEqual(["#", "#", "?", "?"]);
+    expect(sign([OBSTACLE], { stepX: 64 })).toBe("#");
+  });
+
+  test("a disparity of one pixel counts, less does not, neither at the point nor at the floor behind it", () => {
+    // With a floor of c sixteenths, 160 rows below the axis.
+    const far = (c: number, d: number) =>
+      sign([d], {
+        aheadCells: 12,
+        leftCells: 12,
+        tallMetres: 100,
+        floor: Float64Array.of(0, Math.round((65536 * c) / 160), 65536 * c),
+      });
+    expect([far(16, 16), far(16, 15), far(15, 16), far(15, 15)]).toEqual([".", "?", "#", "?"]);
+    expect(far(15.5, 15)).toBe("?");
+    expect([far(16.5, 16), far(17, 16)]).toEqual(["v", "v"]);
+  });
+});
+
 describe.each(forms)("grid, %s: the cell of a pixel, by geometry", (variant) => {
   type Vector = [number, number, number];
   const dot = (a: Vector, b: Vector) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];

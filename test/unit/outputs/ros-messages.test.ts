@@ -524,18 +524,26 @@ test("computed images: names, sizes, pixels, and points with their fields", () =
     makeFrame(GREY, {
       slot: {
         ...slot,
-        registered: new Uint16Array(WIDTH * HEIGHT),
-        registeredConfidence: new Uint8Array(WIDTH * HEIGHT),
+        registered: Uint16Array.from({ length: WIDTH * HEIGHT }, (_, i) => 500 + i),
+        registeredConfidence: Uint8Array.from({ length: WIDTH * HEIGHT }, (_, i) => 255 - i),
       },
       encodings: { registration },
     } as never),
     { settings: { registered: true } as never, camera: "right" },
   );
+  const other = { frameId: "right_rectified", width: WIDTH, height: HEIGHT, stampNs: LEFT_NS };
   expect(readRosImage(registered.get("registered/right/confidence")!.data)).toMatchObject({
-    frameId: "right_rectified",
+    ...other,
     encoding: "mono8",
+    step: WIDTH,
+    data: Uint8Array.from({ length: WIDTH * HEIGHT }, (_, i) => 255 - i),
   });
-  expect(readRosImage(registered.get("registered/right/image")!.data)).toMatchObject({ encoding: "16UC1" });
+  expect(readRosImage(registered.get("registered/right/image")!.data)).toMatchObject({
+    ...other,
+    encoding: "16UC1",
+    step: 2 * WIDTH,
+    data: new Uint8Array(Uint16Array.from({ length: WIDTH * HEIGHT }, (_, i) => 500 + i).buffer),
+  });
   expect(readRosCameraInfo(registered.get("registered/right/camera_info")!.data)).toMatchObject({
     p: [FX, 0, RIGHT_CX, -FX * BASELINE, 0, FY, CY, 0, 0, 0, 1, 0],
   });

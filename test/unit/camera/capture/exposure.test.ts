@@ -55,6 +55,91 @@ function simulate(scene: Scene, frames: number) {
   return { means, settings, controller };
 }
 
+describe("one step of the control", () => {
+  /** Percent of the image by grey. */
+  const counts = (greys: Record<number, number>) => {
+    const histogram = new Uint32Array(256);
+    for (const [grey, percent] of Object.entries(greys)) histogram[Number(grey)] = percent;
+    return histogram;
+  };
+  const evenly = (grey: number) => counts({ [grey]: 100 });
+
+  // From 100 at the least gain. The mean aimed at is 105; a step makes up 0.7 of the logarithmic distance, at most of 4.
+  test.each<[string, Record<number, number>, number | undefined]>([
+    ["black: 4 ** 0.7", { 0: 100 }, 264],
+    ["26, which is more than 4 times too dark", { 26: 100 }, 264],
+    ["27: (105 / 27) ** 0.7", { 27: 100 }, 259],
+    ["52.5, half of it: 2 ** 0.7", { 52: 50, 53: 50 }, 162],
+    ["210, twice as much: 0.5 ** 0.7", { 210: 100 }, 62],
+    ["white: (105 / 255) ** 0.7", { 255: 100 }, 54],
+    ["5 % that are white count only for the mean, 60.25", { 50: 95, 255: 5 }, 148],
+    ["6 % that are clipped: 0.6 ** 0.7", { 50: 94, 255: 6 }, 70],
+    ["6 % at the least clipped grey", { 50: 94, 250: 6 }, 70],
+    ["6 % at 249, which is near enough to 240", { 50: 94, 249: 6 }, undefined],
+    ["6 % at 200 may become 240: 1.2 ** 0.7", { 50: 94, 200: 6 }, 114],
+    ["near enough, darker", { 101: 100 }, undefined],
+    ["not near enough, darker", { 100: 100 }, 103],
+    ["near enough, brighter", { 109: 100 }, undefined],
+    ["not near enough, brighter", { 110: 100 }, 97],
+    ["no samples", {}, undefined],
+  ])("%s", (_, greys, exposure) => {
+    const controller = new ExposureController(limits, { exposure: 100, gain: 16 });
+    expect(controller.update(counts(greys))).toEqual(exposure && { exposure, gain: 16 });
+    expect(controller.setting).toEqual({ exposure: exposure ?? 100, gain: 16 });
+  });
+
+  test("once settled, it starts again at 12 % from the target, and ends at 4 %", () => {
+    const settled = () => {
+      const controller = new ExposureController(limits, { exposure: 100, gain: 16 });
+      expect(controller.update(evenly(105))).toBeUndefined();
+      return controller;
+    };
+    for (const grey of [94, 100, 110, 117]) expect(settled().update(evenly(grey))).toBeUndefined();
+    const started = settled();
+    for (const [
+      grey,
+      exposure,
+    ] of [[93, 109], [118, 100], [110, 97], [109, undefined], [110, undefined]] as const) // biome-ignore format: five looks
+      expect(started.update(evenly(grey))?.exposure).toBe(exposure);
+  });
+
+  test("a change is waited for, four images by default", () => {
+    for (const [controller, images] of [
+      [new ExposureController(limits, { exposure: 100, gain: 16 }), 4],
+      [new ExposureController(limits, { exposure: 100, gain: 16 }, 2), 2],
+    ] as const) {
+      expect(controller.waits()).toBe(false);
+      controller.update(evenly(0));
+      const waits = Array.from({ length: 6 }, () => controller.waits());
+      expect(waits).toEqual(Array.from({ length: 6 }, (_, image) => image < images));
+    }
+  });
+
+  test("gain is the least with which exposure suffices; at the end of both it settles", () => {
+    const next = (exposure: number, gain: number, grey: number) =>
+      new ExposureController(limits, { exposure, gain }).update(evenly(grey));
+    // 2000 * 4 ** 0.7 = 5278: a gain of 42 gives 5250 at most, one of 43 needs 5278 / (43 / 16).
+    expect(next(2000, 16, 0)).toEqual({ exposure: 1964, gain: 43 });
+    // 1964 * 43 / 16 * 0.5 ** 0.7 = 3249: 26 gives 3250 at most.
+    expect(next(1964, 43, 210)).toEqual({ exposure: 1999, gain: 26 });
+    // 4000 * (105 / 255) ** 0.7 = 2149: 17 gives 2125 at most.
+    expect(next(2000, 32, 255)).toEqual({ exposure: 1911, gain: 18 });
+    expect(next(1, 16, 255)).toBeUndefined();
+    expect(new ExposureController(limits, { exposure: 0, gain: 400 }).setting).toEqual({
+      exposure: 1,
+      gain: 256,
+    });
+    expect(new ExposureController(limits, { exposure: 9000, gain: 3 }).setting).toEqual({
+      exposure: 2000,
+      gain: 16,
+    });
+    const darkness = new ExposureController(limits, { exposure: 2000, gain: 256 });
+    expect(darkness.update(evenly(0))).toBeUndefined();
+    // 110 is within 12 %.
+    expect(darkness.update(evenly(110))).toBeUndefined();
+  });
+});
+
 describe("exposure control", () => {
   test.each([0.02, 0.1, 0.5, 1, 5, 40])(
     "settles near the target at light %f and then keeps still",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frames of a helper in shared memory: a C program that follows the rules, and the same one when it breaks them.
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
@@ -107,6 +107,48 @@ test.each<[string, (bytes: Buffer) => unknown, number, RegExp]>([
   expect(() => frames.read(number, new Uint8Array(500))).toThrow(
     expect.objectContaining({ code: "COMMAND_FAILED", message: expect.stringMatching(message) }),
   );
+});
+
+test("2 and 64 slots, slots just as large as a frame with its header, and frames at either end of a slot are read", () => {
+  const frames = (slots: number, slotBytes: number, offset: number) => {
+    const bytes = Buffer.alloc(RING_BYTES + slots * slotBytes);
+    ring(1).copy(bytes, 0, 0, RING_BYTES);
+    bytes.writeUInt32LE(slots, 8);
+    bytes.writeBigUInt64LE(BigInt(slotBytes), 16);
+    const last = RING_BYTES + (slots - 1) * slotBytes;
+    bytes.writeBigUInt64LE(2n * BigInt(slots), last);
+    bytes.writeUInt32LE(offset, last + 16);
+    bytes.writeUInt32LE(FRAME_BYTES, last + 20);
+    for (let at = 0; at < FRAME_BYTES; at++) bytes[last + offset + at] = at % 251;
+    const target = new Uint8Array(FRAME_BYTES);
+    expect(open(bytes).read(slots, target)).toBe(true);
+    expect(target).toEqual(Uint8Array.from({ length: FRAME_BYTES }, (_, at) => at % 251));
+  };
+  frames(2, 624, 24);
+  frames(64, 1024, 24);
+  frames(3, 1024, 424);
+});
+
+test("memory is closed after use, and at once if it cannot be used", () => {
+  const path = join(folder, "closed");
+  const isOpen = () =>
+    readdirSync("/proc/self/fd").some((name) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${name}`) === path;
+      } catch {
+        return false;
+      }
+    });
+  writeFileSync(path, ring(1));
+  const frames = new SharedFrames(path, FRAME_BYTES);
+  expect(isOpen()).toBe(true);
+  frames.close();
+  expect(isOpen()).toBe(false);
+  writeFileSync(path, ring(1).fill("X", 0, 4));
+  expect(() => new SharedFrames(path, FRAME_BYTES)).toThrow(
+    `expected a ring of frames of version 1 at ${path}`,
+  );
+  expect(isOpen()).toBe(false);
 });
 
 test("memory that shrinks after it was opened is an error", () => {

@@ -55,3 +55,18 @@ test("120 steps make a measurement, and 10 % off is the limit in both directions
   expect(feed(watch, 20, 120)).toEqual([]);
   expect([watch.add(0, 0), watch.add(0.05e9, 0)]).toEqual([undefined, expect.stringContaining("20 Hz")]);
 });
+
+test("lost frames count as steps, and measurements follow each other without a frame between them", () => {
+  // 10 Hz with a lost frame in front of each are 20 Hz.
+  expect(feed(new RateWatch("c", 30), 10, 61, 0, 1)).toEqual([
+    expect.stringContaining("frames arrive at 20 Hz"),
+  ]);
+  const watch = new RateWatch("c", 30);
+  const warnedAt: number[] = [];
+  let timeNs = 5e9;
+  for (let frame = 0; frame <= 400; frame++) {
+    if (watch.add(timeNs, 0) !== undefined) warnedAt.push(frame);
+    timeNs += 1e9 / (frame < 120 ? 30 : 20);
+  }
+  expect(warnedAt).toEqual([240]);
+});

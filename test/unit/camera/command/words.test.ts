@@ -15,6 +15,9 @@ test.each([
     ["gst-launch-1.0", "videotestsrc", "!", "video/x-raw(memory:NVMM),format=NV12", "!", "fdsink"],
   ],
   ["grep '|' x", ["grep", "|", "x"]],
+  ["a \\| x\\ y\\'z \\\\", ["a", "|", "x y'z", "\\"]],
+  ["a b\\", ["a", "b\\"]],
+  ["'a|'; 2>x", ["a|;", "2>x"]],
 ])("%s", (command, words) => {
   expect(splitCommand(command)).toEqual(words);
 });
@@ -28,6 +31,8 @@ test.each([
   ["a | b", "got one with |, which only a shell understands"],
   ["a 2>&1", "got one with 2>&1"],
   ["a && b", "got one with &&"],
+  ["a 'b' | c", "got one with |"],
+  ["a \\b > c", "got one with >"],
 ])("%j is refused", (command, text) => {
   expect(() => splitCommand(command)).toThrowError(
     expect.objectContaining({ code: "CONFIG_INVALID", message: expect.stringContaining(text) }),

@@ -296,6 +296,60 @@ test("of 256 devices the longest silent one gives its place, after 30 s and if n
   ]);
 });
 
+test("of more than 16 pages without a password the oldest of the address that has most is cut off", () => {
+  const check = (given: string) => (given === "right" ? "right" : "wrong");
+  const hub = new Hub({ kind: "run", origin: "a test", gate: { check } as never });
+  onTestFinished(() => hub.close());
+  const join = (who: string) => {
+    const socket = new SlowSocket();
+    hub.join(socket as unknown as WebSocket, who);
+    return socket;
+  };
+  const isCut = ({ terminate }: SlowSocket) => terminate.mock.calls.length > 0;
+  // One that has given the password is no stranger, although it is older than all.
+  const admitted = join("crowd");
+  admitted.emit("message", JSON.stringify({ type: "login", password: "right" }), false);
+  const alone = Array.from({ length: 7 }, (_, i) => join(`address ${i}`));
+  const crowd = Array.from({ length: 9 }, () => join("crowd"));
+  const all = () => [admitted, ...alone, ...crowd].map(isCut);
+  expect([hub.pages, all()]).toEqual([17, Array(17).fill(false)]);
+  const late = join("late");
+  expect(crowd.map(isCut)).toEqual([true, ...Array(8).fill(false)]);
+  join("later");
+  expect(crowd.map(isCut)).toEqual([true, true, ...Array(7).fill(false)]);
+  expect([hub.pages, [admitted, late, ...alone].some(isCut)]).toEqual([17, false]);
+  late.emit("message", JSON.stringify({ type: "watch", streams: ["depth"] }), false);
+  const needed = { type: "password", reason: "needed" };
+  expect(late.sent.slice(1)).toEqual([needed, needed]);
+  expect(admitted.sent.at(-1)).toMatchObject({ type: "log" });
+});
+
+test("a newcomer hears the newest source, and a change of state the list of devices", () => {
+  const { hub, socket } = opened();
+  hub.source(false, "the broker is away");
+  hub.document("a", "state", { state: "online", reason: "one" });
+  hub.document("a", "state", { state: "degraded", reason: "two" });
+  const device = (state: string, reason: string) => ({
+    type: "devices",
+    devices: [{ name: "a", state, reason }],
+  });
+  expect(socket.sent.slice(-5)).toEqual([
+    { type: "devices", devices: [{ name: "a", state: "unknown", reason: "" }] },
+    { type: "state", device: "a", document: { state: "online", reason: "one" } },
+    device("online", "one"),
+    { type: "state", device: "a", document: { state: "degraded", reason: "two" } },
+    device("degraded", "two"),
+  ]);
+  const newcomer = new SlowSocket();
+  hub.join(newcomer as unknown as WebSocket, "a test");
+  onTestFinished(() => void newcomer.emit("close"));
+  expect(newcomer.sent.slice(1, 4)).toEqual([
+    { type: "source", connected: false, reason: "the broker is away" },
+    device("degraded", "two"),
+    { type: "state", device: "a", document: { state: "degraded", reason: "two" } },
+  ]);
+});
+
 test("a page that asks and never reads is cut off", async () => {
   const { socket, hear } = opened();
   socket.bufferedAmount = 100 << 20;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The meter of packets: however a stream is cut into pieces, each packet's length is read where it stands.
+// Packets that this device writes, by hand, and the meter of packets: however a stream is cut into pieces, each packet's length is read where it stands.
 import { expect, test } from "vitest";
 import { LARGEST_PACKET_BYTES, PacketMeter } from "../../../core/mqtt/packet-meter.js";
+import { plainPacketBytes, publishPacketHead } from "../../../edge/mqtt/publish-packet.js";
 
 /** A PUBLISH whose remaining length is `length`. */
 function packet(length: number): number[] {
@@ -46,4 +47,44 @@ test.each([
 ])("the header %j is of a packet of %i bytes", (header, bytes) => {
   expect(new PacketMeter(bytes).take(Uint8Array.from(header))).toBe(true);
   expect(new PacketMeter(bytes - 1).take(Uint8Array.from(header))).toBe(false);
+});
+
+const properties = { contentType: "x", expirySeconds: 0x01020304, user: [["k", "v\u00e9"]] } as const;
+
+test.each([
+  ["MQTT 3.1.1", ["a", 2, undefined], "30 05 0001 61"],
+  ["an answer asked for", ["a", 2, undefined, 0xfffe], "32 07 0001 61 fffe"],
+  // Message Expiry Interval 2, Content Type 3, User Property 38 (MQTT 5 section 2.2.2.2): 18 bytes.
+  ["MQTT 5", ["a", 0, properties], "30 16 0001 61 12 02 01020304 03 0001 78 26 0001 6b 0003 76c3a9"],
+  [
+    "MQTT 5 with an answer",
+    ["a", 0, { ...properties, user: [] }, 1],
+    "32 0f 0001 61 0001 09 02 01020304 03 0001 78",
+  ],
+  ["a topic of 258 bytes", ["a".repeat(258), 0, undefined], `30 8402 0102 ${"61".repeat(258)}`],
+] as const)(
+  "the head of a PUBLISH packet: %s",
+  (_, [topic, bytes, given, messageId]: readonly [string, number, object?, number?], hex) => {
+    const head = publishPacketHead(topic, bytes, given as never, messageId);
+    expect(head.toString("hex")).toBe(hex.replaceAll(" ", ""));
+  },
+);
+
+// MQTT 5 section 1.5.5, table 1-1: 7 bits in each byte, the least significant first.
+test.each([
+  [3, "03"],
+  [127, "7f"],
+  [128, "8001"],
+  [16_383, "ff7f"],
+  [16_384, "808001"],
+  [2_097_151, "ffff7f"],
+  [2_097_152, "80808001"],
+  [268_435_455, "ffffff7f"],
+])("a remaining length of %i is %s", (length, hex) => {
+  // The topic takes three of the bytes.
+  expect(publishPacketHead("a", length - 3, undefined).toString("hex")).toBe(`30${hex}000161`);
+});
+
+test("a plain packet has ten bytes at most besides topic and text", () => {
+  expect([plainPacketBytes("", ""), plainPacketBytes("ab", "\u00e9")]).toEqual([10, 14]);
 });

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { expect, test, vi } from "vitest";
 import { type DropCause, SideTopics } from "../../../edge/mqtt/side-topics.js";
-import { CONNECT, connack, startScriptedBroker } from "../../doubles/scripted-broker.js";
+import { CONNECT, connack, SUBSCRIBE, startScriptedBroker } from "../../doubles/scripted-broker.js";
 
 test("what was on its way when the connection broke is lost, what comes then is offline", async () => {
   let peer: Socket | undefined;
@@ -90,6 +90,52 @@ test("messages larger than the broker takes are dropped, and each topic is named
         (topic) => `the broker takes packets of at most 2000 bytes, so ${topic} is not published`,
       ),
     );
+  } finally {
+    await side.close();
+    await broker.close();
+  }
+});
+
+test("a text as large as may wait is sent, a larger one is dropped; a refused subscription is noticed once", async () => {
+  const broker = await startScriptedBroker((packet, session) => {
+    // SUBACK: not authorized (MQTT 5 section 3.9.3), for each of the two subscriptions.
+    if (packet.type === SUBSCRIBE)
+      session.send(Buffer.from([0x90, 4, packet.messageId >> 8, packet.messageId & 255, 0, 135]));
+    else session.answer(packet);
+  });
+  const notices: string[] = [];
+  const heard: unknown[] = [];
+  const access = { url: broker.url, embedded: false, protocolVersion: 5 as const };
+  const side = new SideTopics({
+    broker: access,
+    name: "test",
+    notice: (text) => notices.push(text),
+    subscriptions: ["a", "b", "a"],
+    onMessage: (...message) => heard.push(message),
+  });
+  try {
+    side.send("early", "x");
+    side.sendBytes("early", new Uint8Array(1), (dropped) => heard.push(dropped));
+    await side.ready;
+    await vi.waitFor(() => expect(notices).toHaveLength(2));
+    expect(notices).toEqual(
+      ["a", "b"].map((topic) => `this device may not subscribe to ${topic} at the broker`),
+    );
+    side.send("t", "x".repeat((1 << 20) + 1));
+    expect([heard, side.drops]).toEqual([["offline"], { offline: 2, backpressure: 1 }]);
+    side.send("t", "x".repeat(1 << 20));
+    await vi.waitFor(() => expect([side.sent, side.bytes]).toEqual([1, 1 << 20]));
+    // Binary messages expire after a second (property 2) and have a content type.
+    const sent = new Promise((resolve) => side.sendBytes("b", Uint8Array.of(7, 8), resolve));
+    expect(await sent).toBeUndefined();
+    await vi.waitFor(() => expect(broker.packets.at(-1)?.topic).toBe("b"));
+    const { bytes, payloadBytes } = broker.packets.at(-1)!;
+    const type = "application/octet-stream";
+    expect(bytes.toString("latin1")).toBe(
+      `\u0030${String.fromCharCode(bytes.length - 2)}\0\u0001b${String.fromCharCode(8 + type.length)}` +
+        `\u0002\0\0\0\u0001\u0003\0${String.fromCharCode(type.length)}${type}\u0007\u0008`,
+    );
+    expect([payloadBytes, side.sent, side.bytes]).toEqual([2, 2, (1 << 20) + 2]);
   } finally {
     await side.close();
     await broker.close();

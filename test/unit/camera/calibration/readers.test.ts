@@ -156,6 +156,10 @@ describe("Kalibr's camchain", () => {
       files: ["rig.yaml"],
     };
     expect(read(text)).toEqual(expected);
+    // The third camera through the unit, too: 0.3 - 0.1 from the left one. Other keys are no cameras.
+    const third = cam(10, 430, [...lensLines, imu(0.3)]);
+    const all = `${third}${text.slice(text.indexOf("cam2:"))}cam7: none\nnotes: { a: 1 }\n`;
+    expect(read(all).others![0]!.T).toEqual(near([0.2, 0, 0]));
     // The step from the camera before goes before the inertial unit.
     const direct = text.replace("cam2:\n", `cam2:\n  T_cn_cnm1: ${rows(shifted(-0.25, 0, 0))}\n`);
     expect(read(direct).T).toEqual(near([-0.25, 0, 0]));
@@ -337,6 +341,49 @@ K: [${K(focal, 410, 320, 240)}]\nR: [${R}]\nP: [${P}]\n`;
       T: near([-0.1, 0, 0]),
       given: { R1: IDENTITY, R2: turn, P1: P(0), P2: P(-50) },
     });
+  });
+
+  test.each([0, 4, 5, 8, 12, 14])("lenses of %i coefficients", (count) => {
+    const D = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 0, 0].slice(0, count);
+    const change = (text: string, model: string) =>
+      text.replace("D: [0.1, 0.2, 0.3, 0.4, 0.5]", `D: [${D}]`).replace("plumb_bob", model);
+    const kept = D.slice(0, 12);
+    const lens = {
+      0: none,
+      4: { model: "equidistant", coefficients: kept },
+      5: { model: "plumb_bob", coefficients: kept },
+      8: { model: "rational_polynomial", coefficients: kept },
+    }[count] ?? { model: "thin_prism", coefficients: kept };
+    const model = count === 4 ? "equidistant" : "rational_polynomial";
+    const found = load(change(message(P(0)), model), change(message(P(-50)), model));
+    expect(found).toMatchObject({ left: { distortion: lens }, right: { distortion: lens } });
+    if (count === 0) return;
+    const camera = (at: number) => `M${at}: [${K(400, 400, 320, 240)}]\nD${at}: [${D}]\n`;
+    const pose = `R: [${IDENTITY}]\nT: [-0.1, 0, 0]\nR13: [${IDENTITY}]\nT13: [0.1, 0, 0]\n`;
+    const words = `distortion_model: ${model}\nwidth: 640\nheight: 480\n`;
+    expect(read(words + camera(1) + camera(2) + camera(3) + pose)).toMatchObject({
+      ...{ left: { distortion: lens }, right: { distortion: lens }, others: [{ distortion: lens }] },
+    });
+  });
+
+  test("a third camera by the shift in its P, along either axis, with focal lengths above 0", () => {
+    const pair = [put("pair-l.yaml", message(P(0))), put("pair-r.yaml", message(P(-50)))];
+    const third = (fx: number, tx: number, fy: number, ty: number) => {
+      const own = message([fx, 0, 320, tx, 0, fy, 240, ty, 0, 0, 1, 0]);
+      try {
+        return loadStereoCalibration([...pair, put("third.yaml", own)]).calibration.others![0]!.T;
+      } catch (error) {
+        return (error as Error).message.replace(/^.*third\.yaml: /, "").replace(/, or a file.*/, "");
+      }
+    };
+    expect(third(500, 0, 400, 20)).toEqual(near([0, 0.05, 0]));
+    expect(third(500, 50, 400, 0)).toEqual(near([0.1, 0, 0]));
+    for (const [fx, tx, fy, ty] of [
+      [500, 0, 400, 0],
+      [0, 50, 400, 20],
+      [500, 50, 0, 20],
+    ] as const)
+      expect(third(fx, tx, fy, ty)).toBe("P[3]: expected fx times the camera's shift");
   });
 
   test("refusals", () => {

@@ -143,6 +143,83 @@ test("a driver that reports the capabilities of the whole device alone is a came
   });
 });
 
+test.each([false, true])(
+  "a format has every field, and nothing of the format before; multi-planar %s",
+  async (multiPlanar) => {
+    fake.plugIn({
+      path: PATH,
+      multiPlanar,
+      formats: [
+        { fourcc: "YUYV", width: 64, height: 48, ratesHz: [30, 15] },
+        { fourcc: "GREY", width: 32, height: 24, ratesHz: [30] },
+        { fourcc: "GREY", width: 16, height: 24, ratesHz: [30] },
+        { fourcc: "GREY", width: 16, height: 12, ratesHz: [30] },
+      ],
+    });
+    const formatOf = async (request: object) => {
+      const camera = await video.open({ path: PATH, system: fake.system, ...request });
+      await camera.close();
+      return camera.format;
+    };
+    const described = (
+      fourcc: string,
+      width: number,
+      height: number,
+      strideBytes: number,
+      rateHz: number,
+    ) => {
+      const plane = { strideBytes, imageBytes: strideBytes * height };
+      return { fourcc, width, height, ...plane, planes: [plane], rateHz };
+    };
+    // The driver in memory takes longer rows and larger images if a request has them.
+    const large = { fourcc: "YUYV", width: 64, height: 48, rateHz: 15 };
+    expect(await formatOf(large)).toEqual(described("YUYV", 64, 48, 128, 15));
+    expect(await formatOf({})).toEqual(described("YUYV", 64, 48, 128, 15));
+    expect(await formatOf({ fourcc: "GREY" })).toEqual(described("GREY", 32, 24, 32, 15));
+    expect(await formatOf({ width: 16 })).toEqual(described("GREY", 16, 24, 16, 15));
+    expect(await formatOf({ height: 12 })).toEqual(described("GREY", 16, 12, 16, 15));
+  },
+);
+
+test("a rate is requested in thousandths of a hertz, only where it is asked for and can be set", async () => {
+  const formats = [{ fourcc: "GREY", width: 64, height: 48, ratesHz: [30, 60] }];
+  const intervals: [object, number | undefined, [number, number], number][] = [
+    [{}, undefined, [0, 0], 30],
+    [{}, 29.97, [1000, 29_970], 30],
+    [{}, 59.9404, [1000, 59_940], 60],
+    [{}, 0.001, [1000, 1], 30],
+    [{ fixedRate: true }, 60, [0, 0], 30],
+    [{ formats: [{ ...formats[0]!, ratesHz: [0] }] }, undefined, [0, 0], 0],
+  ];
+  for (const [more, rateHz, interval, kept] of intervals) {
+    fake.plugIn({ path: PATH, formats, ...more });
+    const camera = await video.open(options(rateHz === undefined ? {} : { rateHz }));
+    await camera.close();
+    expect([fake.state(PATH).requestedInterval, camera.format.rateHz], `${rateHz} Hz`).toEqual([
+      interval,
+      kept,
+    ]);
+  }
+});
+
+test("a control of 64 bits keeps all of them, before the format is set and after", async () => {
+  const wide = { id: 0x980901, name: "Wide", type: 5, minimum: -(2 ** 53), maximum: 2 ** 53, value: 0 };
+  const narrow = { id: 0x980902, name: "Narrow", minimum: -(2 ** 31), maximum: 2 ** 31 - 1, value: 0 };
+  fake.plugIn({ path: PATH, controls: [wide, narrow] });
+  for (const [value, small] of [
+    [2 ** 40 + 3, 2 ** 31 - 1],
+    [-(2 ** 35) - 1, -(2 ** 31)],
+  ] as const) {
+    const camera = await video.open(options({ formatControls: { wide: value, narrow: small } }));
+    expect([fake.control(PATH, wide.id), fake.control(PATH, narrow.id)]).toEqual([value, small]);
+    expect([camera.readControl(wide.id, true), camera.readControl(narrow.id, false)]).toEqual([value, small]);
+    camera.writeControl(wide.id, true, value - 9);
+    camera.writeControl(narrow.id, false, -small - 1);
+    expect([fake.control(PATH, wide.id), fake.control(PATH, narrow.id)]).toEqual([value - 9, -small - 1]);
+    await camera.close();
+  }
+});
+
 test("options are accepted up to their limits, and refused beyond them", async () => {
   fake.plugIn({
     path: PATH,

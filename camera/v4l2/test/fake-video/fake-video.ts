@@ -57,6 +57,8 @@ export interface FakeCamera {
   stubbornWidth?: number;
   /** S_PARM answers with the requested rate, even if another one is set; G_PARM reports the rate that is set. */
   echoesRate?: boolean;
+  /** G_PARM reports that the rate cannot be set. */
+  fixedRate?: boolean;
   /** DQBUF returns every queued buffer at once, with the error flag. */
   endlessErrors?: boolean;
   /** Wrong values that the driver reports: bytes of a row, of a buffer (QUERYBUF), the height, the number of buffers. */
@@ -120,6 +122,8 @@ interface FakeApi {
     opens: number;
     mappings: number;
     streamOns: number;
+    /** Numerator and denominator of the interval of the last S_PARM, seconds; 0 and 0 without one. */
+    requestedInterval: [number, number];
     /** CLOCK_MONOTONIC when the stream was last switched on. */
     streamOnNs: number;
   };

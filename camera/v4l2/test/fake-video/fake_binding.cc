@@ -28,6 +28,7 @@ std::shared_ptr<Camera> readCamera(const Napi::Object& options) {
   const bool metadata = options.Get("metadataOnly").ToBoolean().Value();
   const uint32_t capture = planar ? V4L2_CAP_VIDEO_CAPTURE_MPLANE : V4L2_CAP_VIDEO_CAPTURE;
   camera->capabilities = (metadata ? V4L2_CAP_META_CAPTURE : capture) | V4L2_CAP_STREAMING;
+  camera->fixedRate = options.Get("fixedRate").ToBoolean().Value();
   camera->withoutDeviceCaps = options.Get("withoutDeviceCaps").ToBoolean().Value();
   camera->fewestGiven = number(options, "maxBuffers");
   camera->strideExtra = number(options, "strideExtra");
@@ -211,6 +212,10 @@ Napi::Value create(const Napi::CallbackInfo& info) {
     state.Set("opens", camera.opens);
     state.Set("mappings", camera.mappings);
     state.Set("streamOns", camera.streamOns);
+    auto interval = Napi::Array::New(state.Env(), 2);
+    interval.Set(0u, camera.requestedInterval.numerator);
+    interval.Set(1u, camera.requestedInterval.denominator);
+    state.Set("requestedInterval", interval);
     state.Set("streamOnNs", static_cast<double>(camera.streamOnNs));
     return state;
   });

@@ -74,7 +74,9 @@ struct Camera {
   /// Per ioctl number: errno and how many more times it fails.
   std::map<unsigned long, std::pair<int, int>> failures;
   v4l2_format format{};
-  uint32_t rateHz = 0;
+  uint32_t rateHz = 0;             ///< 0: G_PARM reports no interval
+  bool fixedRate = false;          ///< G_PARM reports no capability to set the interval
+  v4l2_fract requestedInterval{};  ///< of the last S_PARM
   uint32_t memory = 0;
   std::vector<uint32_t> watched;  ///< controls whose changes are events
   std::deque<v4l2_event> events;

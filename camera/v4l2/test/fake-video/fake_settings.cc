@@ -50,17 +50,24 @@ void setFormat(Camera& camera, v4l2_format& format) {
   v4l2_pix_format_mplane& many = format.fmt.pix_mp;
   const Size& size = planar ? nearest(camera, many.pixelformat, many.width, many.height)
                             : nearest(camera, one.pixelformat, one.width, one.height);
-  const uint32_t stride = std::max(size.width * bytesPerPixel(size.fourcc) + camera.strideExtra,
-                                   static_cast<uint32_t>(camera.valueOf("Preferred Stride", 0)));
+  // As in the kernel's drivers, a request may ask for longer rows and larger images than needed.
+  const uint32_t stride = std::max({size.width * bytesPerPixel(size.fourcc) + camera.strideExtra,
+                                    static_cast<uint32_t>(camera.valueOf("Preferred Stride", 0)),
+                                    planar ? uint32_t{many.plane_fmt[0].bytesperline} : uint32_t{one.bytesperline}});
+  const uint32_t requestedBytes = planar ? many.plane_fmt[0].sizeimage : one.sizeimage;
+  // A request for any order of fields is answered with the sensor's own, which is interlaced.
+  const bool isProgressive = (planar ? uint32_t{many.field} : uint32_t{one.field}) == V4L2_FIELD_NONE;
+  const uint32_t field = isProgressive ? camera.field : uint32_t{V4L2_FIELD_INTERLACED};
   // A compressed image has any size: drivers give its buffers more than the pixels would need.
-  const uint32_t bytes = size.fourcc == V4L2_PIX_FMT_MJPEG
-                             ? std::max(65536u, size.width * size.height)
-                             : stride * size.height * (size.fourcc == V4L2_PIX_FMT_NV12 ? 3 : 2) / 2;
+  const uint32_t needed = size.fourcc == V4L2_PIX_FMT_MJPEG
+                              ? std::max(65536u, size.width * size.height)
+                              : stride * size.height * (size.fourcc == V4L2_PIX_FMT_NV12 ? 3 : 2) / 2;
+  const uint32_t bytes = std::max(needed, requestedBytes);
   if (planar) {
     many.width = size.width;
     many.height = size.height;
     many.pixelformat = size.fourcc;
-    many.field = camera.field;
+    many.field = field;
     many.num_planes = static_cast<__u8>(camera.memoryPlanes);
     many.plane_fmt[0].bytesperline = stride;
     many.plane_fmt[0].sizeimage = bytes;
@@ -73,7 +80,7 @@ void setFormat(Camera& camera, v4l2_format& format) {
     one.width = size.width;
     one.height = size.height;
     one.pixelformat = size.fourcc;
-    one.field = camera.field;
+    one.field = field;
     one.bytesperline = stride;
     one.sizeimage = bytes;
   }
@@ -123,9 +130,11 @@ int64_t Camera::valueOf(const char* name, int64_t fallback) const {
 }
 
 int Driver::answerFormats(Camera& camera, unsigned long request, void* argument) {
+  const uint32_t type = planar(camera) ? V4L2_BUF_TYPE_VIDEO_CAPTURE_MPLANE : V4L2_BUF_TYPE_VIDEO_CAPTURE;
   switch (request) {
     case VIDIOC_ENUM_FMT: {
       auto& description = *static_cast<v4l2_fmtdesc*>(argument);
+      if (description.type != type) return -EINVAL;
       const auto list = listFourccs(camera);
       if (description.index >= list.size()) return -EINVAL;
       description.pixelformat = list[description.index];
@@ -161,19 +170,28 @@ int Driver::answerFormats(Camera& camera, unsigned long request, void* argument)
           return 0;
         }
         entry.type = V4L2_FRMIVAL_TYPE_DISCRETE;
-        entry.discrete = {1, size.ratesHz[entry.index]};
+        entry.discrete = {2, 2 * size.ratesHz[entry.index]};
         return 0;
       }
       return -EINVAL;
     }
-    case VIDIOC_G_FMT: *static_cast<v4l2_format*>(argument) = camera.format; return 0;
+    case VIDIOC_G_FMT: {
+      auto& format = *static_cast<v4l2_format*>(argument);
+      if (format.type != type) return -EINVAL;
+      format = camera.format;
+      format.type = type;
+      return 0;
+    }
     case VIDIOC_S_FMT:
+      if (static_cast<v4l2_format*>(argument)->type != type) return -EINVAL;
       if (camera.streaming) return -EBUSY;
       setFormat(camera, *static_cast<v4l2_format*>(argument));
       return 0;
     case VIDIOC_G_PARM:
     case VIDIOC_S_PARM: {
+      if (static_cast<v4l2_streamparm*>(argument)->type != type) return -EINVAL;
       auto& capture = static_cast<v4l2_streamparm*>(argument)->parm.capture;
+      if (request == VIDIOC_S_PARM) camera.requestedInterval = capture.timeperframe;
       if (request == VIDIOC_S_PARM && capture.timeperframe.numerator != 0) {
         const double wanted = static_cast<double>(capture.timeperframe.denominator) / capture.timeperframe.numerator;
         const v4l2_pix_format& one = camera.format.fmt.pix;
@@ -189,9 +207,9 @@ int Driver::answerFormats(Camera& camera, unsigned long request, void* argument)
           if (distance(rate) < distance(camera.rateHz)) camera.rateHz = rate;
         }
       }
-      capture.capability = V4L2_CAP_TIMEPERFRAME;
+      capture.capability = camera.fixedRate ? 0 : V4L2_CAP_TIMEPERFRAME;
       if (request == VIDIOC_S_PARM && camera.echoesRate) return 0;
-      capture.timeperframe = {1, camera.rateHz};
+      capture.timeperframe = {camera.rateHz == 0 ? 0u : 2u, 2 * camera.rateHz};
       return 0;
     }
     default: return -ENOTTY;

@@ -2,6 +2,7 @@
 // A guide followed from the first pair to the last one: each place, tilt and sentence, worked out from cells on paper.
 import { expect, test } from "vitest";
 import { type Board, CaptureGuide, type Detection, type SeenPair } from "../../../../camera/index.js";
+import type { TiltSide } from "../../../../camera/rig/calibrate/guide.js";
 import { sameOrder } from "../../../../camera/rig/calibrate/pairs.js";
 import type { CalibrationResult } from "../../../../camera/rig/calibrate/result.js";
 
@@ -9,14 +10,14 @@ const board: Board = { pattern: "chessboard", columns: 4, rows: 3, squareMetres:
 /** 5 x 4 cells of 128 x 120 pixels; the diagonal is 800 pixels. */
 const imageSize = { width: 640, height: 480 };
 
+/** Upper left, upper right, lower left and lower right. */
+type Quad = readonly [Corner, Corner, Corner, Corner];
+type Corner = readonly [x: number, y: number];
+type Area = readonly [column: number, row: number, lastColumn: number, lastRow: number];
+
 /** A board between its upper left, upper right, lower left and lower right corner. */
-function shown(corners: readonly (readonly [number, number])[], shift = 0): Detection {
-  const [a, b, c, d] = corners as [number, number][] as [
-    [number, number],
-    [number, number],
-    [number, number],
-    [number, number],
-  ];
+function shown(corners: Quad, shift = 0): Detection {
+  const [a, b, c, d] = corners;
   const points = Array.from({ length: 12 }, (_, id) => {
     const [s, t] = [(id % 4) / 3, Math.floor(id / 4) / 2];
     return [0, 1].map(
@@ -39,24 +40,23 @@ function shown(corners: readonly (readonly [number, number])[], shift = 0): Dete
 }
 
 /** The right image shows everything one cell further to the left. */
-const pairOf = (corners: readonly (readonly [number, number])[], name = "pair"): SeenPair => ({
+const pairOf = (corners: Quad, name = "pair"): SeenPair => ({
   name,
   left: shown(corners),
   right: shown(corners, -128),
 });
-const rectangle = (x0: number, y0: number, x1: number, y1: number) =>
-  [
-    [x0, y0],
-    [x1, y0],
-    [x0, y1],
-    [x1, y1],
-  ] as const;
+const rectangle = (x0: number, y0: number, x1: number, y1: number): Quad => [
+  [x0, y0],
+  [x1, y0],
+  [x0, y1],
+  [x1, y1],
+];
 /** A board over whole cells of the left image. */
 const cells = (column: number, row: number, lastColumn: number, lastRow: number) =>
   rectangle(128 * column + 20, 120 * row + 20, 128 * lastColumn + 108, 120 * lastRow + 100);
 
 /** 160 px wide, a quarter of the image: a ratio r of opposite sides is a tilt of 6.4 r; here 6.4 x 10 / 210 = 0.30. */
-const TILTED = {
+const TILTED: Record<TiltSide, (x: number, y: number) => Quad> = {
   left: (x: number, y: number) => [
     [x, y - 55],
     [x + 160, y - 50],
@@ -82,7 +82,7 @@ const TILTED = {
     [x, y + 50],
     [x + 160, y + 50],
   ],
-} as const;
+};
 
 let ms = 0;
 /** Two looks at a still board. */
@@ -104,14 +104,14 @@ const solution = (changes: object = {}) =>
   }) as unknown as CalibrationResult;
 
 // Where the board goes, then the emptiest places, and the share of 16 cells that are covered.
-const PLACES = [
+const PLACES: readonly [where: Area, wanted: string, covered: number][] = [
   [[3, 1, 4, 2], "the upper right of the left image, the left side of the right image, ", 4],
   [[1, 1, 2, 2], "the upper right of the left image, the upper left of the right image, ", 8],
   [[3, 0, 4, 0], "the lower right of the left image, the upper left of the right image, ", 10],
   [[3, 3, 4, 3], "the upper left of the left image, the upper left of the right image, ", 12],
   [[1, 0, 2, 0], "", 14],
-] as const;
-const SIDES = ["left", "right", "upper", "lower"] as const;
+];
+const SIDES: readonly TiltSide[] = ["left", "right", "upper", "lower"];
 /** Two tilts to each side. */
 const TILTS = SIDES.flatMap((side, at) => [130, 290].map((x) => pairOf(TILTED[side](x, 180 + 30 * at))));
 /** A guide that has taken these pairs. */

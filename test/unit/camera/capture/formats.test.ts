@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of formats, the choice among them, stills, and requested controls.
 import { CAPTURE_FORMATS, type CaptureFormat, controlName } from "v4l2-camera";
-import { delivered, FORMAT_TRAITS, isInterleaved, type NativeDescription } from "v4l2-camera/parts";
+import {
+  delivered,
+  FORMAT_TRAITS,
+  isInterleaved,
+  type NativeDescription,
+  packedSamples,
+} from "v4l2-camera/parts";
 import { describe, expect, test } from "vitest";
 import type { PixelFormat, RawImage } from "../../../../camera/frame.js";
 import { chooseFormat, formatsToMeasure, offerText } from "../../../../camera/live/choose.js";
@@ -54,6 +60,29 @@ describe("format table", () => {
     for (const { fourcc } of FORMAT_TRAITS) expect(fourcc).toHaveLength(4);
   });
 
+  test("bytes of a pixel, and the bits of raw words", () => {
+    const bytes = (format: CaptureFormat) => {
+      if (format === "MJPEG") return 0;
+      if (format.endsWith("10P")) return 10 / 8;
+      if (format.endsWith("12P")) return 12 / 8;
+      if (/^(GREY|NV12|BAYER_....8)$/.test(format)) return 1;
+      return format === "RGB8" || format === "Y12I" ? 3 : 2;
+    };
+    const bits = (format: CaptureFormat) => Number(/^(?:Y|BAYER_....)(10|12)$/.exec(format)?.[1] ?? 0);
+    expect(
+      FORMAT_TRAITS.map(({ format, bytesPerPixel, rawBits }) => [format, bytesPerPixel, rawBits ?? 0]),
+    ).toEqual(CAPTURE_FORMATS.map((format) => [format, bytes(format), bits(format)]));
+    const packed = (format: CaptureFormat) => [format, packedSamples(format)];
+    expect((["Y10P", "Y12P", "BAYER_RGGB10P", "BAYER_RGGB12P", "Y10", "GREY"] as const).map(packed)).toEqual([
+      ["Y10P", 4],
+      ["Y12P", 2],
+      ["BAYER_RGGB10P", 4],
+      ["BAYER_RGGB12P", 2],
+      ["Y10", 1],
+      ["GREY", 1],
+    ]);
+  });
+
   test("words filled from the top are 16-bit samples; JPEG is delivered as grey", () => {
     expect(delivered("Y10", "high")).toBe("Y16");
     expect(delivered("BAYER_GBRG12", "high")).toBe("BAYER_GBRG16");
@@ -61,6 +90,7 @@ describe("format table", () => {
     expect(delivered("BAYER_RGGB8", "high")).toBe("BAYER_RGGB8");
     expect(delivered("YUYV", "high")).toBe("YUYV");
     expect(delivered("MJPEG", "low")).toBe("GREY");
+    expect(delivered("MJPEG", "high", true)).toBe("RGB8");
   });
 });
 
@@ -137,6 +167,13 @@ describe("choice of the format", () => {
     expect(order.findIndex((format) => format.endsWith("8"))).toBeGreaterThan(order.indexOf("UYVY"));
     expect(order.findIndex((format) => format.startsWith("BAYER"))).toBeLessThan(order.indexOf("Y10"));
     expect(order.at(-1)).toBe("MJPEG");
+    const ofMosaics = order.filter((format) => format.startsWith("BAYER"));
+    const orders = ["RGGB", "GRBG", "GBRG", "BGGR"];
+    expect(ofMosaics).toEqual(
+      ["8", "10", "12", "16", "10P", "12P"].flatMap((depth) =>
+        orders.map((colours) => `BAYER_${colours}${depth}`),
+      ),
+    );
   });
 
   const request = { width: 640, height: 480, format: "auto" } as const;

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { rotationMatrix } from "../../../../camera/calibration/matrix.js";
 import { greyPairLayout, turnMap } from "../../../../camera/index.js";
 import { PairAligner } from "../../../../camera/rig/alignment/index.js";
+import { isDepthwattError } from "../../../../core/index.js";
 import { createTexture } from "../../../doubles/texture.js";
 
 const [width, height, disparity] = [320, 240, 12];
@@ -213,3 +214,22 @@ test.each([1, -1])(
       });
   },
 );
+
+test("errors of the addon are errors of depthwatt, with their cause and advice", async () => {
+  const aligner = new PairAligner(options);
+  const short = new Uint8Array(5);
+  const turn = { map: new Int32Array(2), width: 0, height: 1, inputWidth: 1, inputHeight: 1 };
+  const attempts = [
+    () => new PairAligner({ ...options, inputWidth: 0 }),
+    () => aligner.look(short, short),
+    () => turnMap({ ...turn, focalPixels: 1, cx: 0, cy: 0, rotation: new Float64Array(9) }),
+  ];
+  for (const attempt of attempts) {
+    const error = await Promise.resolve()
+      .then(attempt)
+      .catch((caught: unknown) => caught);
+    expect(isDepthwattError(error)).toBe(true);
+    expect(error).toMatchObject({ code: "ENGINE_PARAMETER", exitCode: 4, cause: expect.any(Error) });
+  }
+  aligner.close();
+});

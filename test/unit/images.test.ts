@@ -386,6 +386,61 @@ describe("disparity files", () => {
     }
   });
 
+  test("16-bit PNG: the largest disparity is 65535 / 256, and one that does not fit is named with its place", () => {
+    const stored = (...values: number[]) => [
+      ...disparityToPng16({ data: Float32Array.from(values), width: 2, height: 2 }, "a.png").data,
+    ];
+    expect(stored(255.998, 65_535 / 256, 1.5 / 256, 0)).toEqual([65_535, 65_535, 2, 1]);
+    expect(() => stored(1, 2, 3, 256)).toThrow(/found 256 at x 1, y 1$/);
+    expect(() => stored(1, -0.25, 3, 4)).toThrow(/found -0.25 at x 1, y 0$/);
+  });
+
+  test("of truths that know only +inf, any other value that is not finite is damage", async () => {
+    const file = join(folder, "truth.pfm");
+    const read = (values: number[], invalid?: "inf" | "+inf") => {
+      writeFileSync(file, encodePfm({ data: Float32Array.from(values), width: 2, height: 2 }));
+      return readDisparity(file, invalid && { invalid });
+    };
+    expect([...(await read([1, infinity, -2, 0], "+inf")).data]).toEqual([1, infinity, -2, 0]);
+    await expect(read([1, 2, 3, Number.NaN], "+inf")).rejects.toMatchObject({
+      code: "IMAGE_UNSUPPORTED",
+      message: `${file}: expected disparities, or inf for none, found NaN at (1, 1)`,
+    });
+    await expect(read([1, -infinity, 3, 4], "+inf")).rejects.toThrow(/found -Infinity at \(1, 0\)$/);
+    for (const invalid of ["inf", undefined] as const)
+      expect([...(await read([1, -infinity, Number.NaN, 4], invalid)).data]).toEqual([
+        1,
+        infinity,
+        infinity,
+        4,
+      ]);
+  });
+
+  test("colours are 256 even steps of a range, rounded half up; values beyond it have the ends'", () => {
+    const turbo = colourTable("turbo");
+    const place = new Map([...turbo].map((colour, at) => [colour & 0xffffff, at]));
+    const places = (values: number[], range?: { min: number; max: number }) => {
+      const { data, width, height } = colourDisparity(
+        { data: Float32Array.from(values), width: values.length, height: 1 },
+        range,
+      );
+      expect([data.length, width, height]).toEqual([3 * values.length, values.length, 1]);
+      return values.map((_, at) =>
+        place.get(data[3 * at]! + (data[3 * at + 1]! << 8) + (data[3 * at + 2]! << 16)),
+      );
+    };
+    const every = Array.from({ length: 256 }, (_, at) => at);
+    expect(places(every)).toEqual(every);
+    expect(DISPARITY_COLOURS).toHaveLength(3 * 256);
+    // Five colours a pixel.
+    expect(places([-1, 0, 0.09, 0.11, 0.29, 0.31, 1, 50, 51, 99], { min: 0, max: 51 })).toEqual([
+      0, 0, 0, 1, 1, 2, 5, 250, 255, 255,
+    ]);
+    expect(places([20, 10, 15, 12])).toEqual([255, 0, 128, 51]);
+    expect(places([3, 3])).toEqual([0, 0]);
+    expect(places([3, 4], { min: 3, max: 3 })).toEqual([0, 0]);
+  });
+
   test("Q4 to file and back, by both formats", async () => {
     const disparity = disparityFromQ4(new Int16Array([16, -32768, 0, 17, 4095, 1]), 3, 2);
     expect([...disparity.data]).toEqual([1, infinity, 0, 1.0625, 255.9375, 0.0625]);

@@ -41,6 +41,9 @@ needs("turbojpeg").suite("the header of a JPEG", () => {
       expect(decodes(inserted(find(marker), 0xff, 0xff, 0xff))).toBe(true);
     expect(decodes(inserted(find(0xc0), 0xff, 0xfe, 0, 2))).toBe(true);
     expect(decodes(inserted(find(0xda), 0xff, 0xfe, 0, 5, 0xff, 0xd9, 0xff))).toBe(true);
+    // A length of two bytes, with what looks like a frame of another size inside.
+    const frame = [0xff, 0xc0, 0, 17, 8, 0, 1, 0, 1];
+    expect(decodes(inserted(find(0xda), 0xff, 0xfe, 1, 44, ...frame, ...new Array(289).fill(0)))).toBe(true);
     expect(decodes(inserted(jpeg.length, 0, 0, 0xff, 0xd8))).toBe(true);
     expect(decodes(inserted(jpeg.length - 2, 0xff, 0xff))).toBe(true);
     // An extended frame of 8 bits is decoded like a baseline frame.

@@ -29,7 +29,11 @@ function opened(result: PowerSensor | { available: false; reason: string }): Pow
   return result;
 }
 
-const refusal = (result: object): string => ("reason" in result ? String(result.reason) : "it was opened");
+/** The reason of what is not available; anything else fails the test. */
+function refusal(result: object): string {
+  expect(result).toMatchObject({ available: false, reason: expect.any(String) });
+  return (result as { reason: string }).reason;
+}
 
 /** Simulates missing permissions for root, whom the system never refuses. */
 const denying =
@@ -226,6 +230,38 @@ describe("battery", () => {
     expect(sensor.read()).toEqual([{ available: true, timestampNs: 105n, powerMilliwatts: 1 }]);
     tree.write(battery({ scope: "Device\n" }));
     expect(refusal(openBattery({ root: tree.root }))).toContain("no battery");
+  });
+
+  test("is one rail, the total; a file that it lacks is the reason of no reading", () => {
+    tree.write(battery({ type: "Battery\n" }));
+    const sensor = opened(openBattery({ root: tree.root }));
+    expect([sensor.rails, sensor.total]).toEqual([
+      [
+        {
+          label: "BAT0",
+          sourcePath: tree.path(`${folder}/power_now`),
+          kind: "power",
+          updateIntervalMs: undefined,
+          step: undefined,
+        },
+      ],
+      { rails: ["BAT0"], reason: "a discharging battery feeds the whole machine" },
+    ]);
+    const reasons = [
+      {},
+      { status: "Discharging\n" },
+      { voltage_now: 12_000_000 },
+      { current_now: "x\n" },
+    ].map((more) => {
+      tree.write(battery(more as Record<string, string | number>));
+      return refusal(sensor.read()[0]!).replace(tree.path(folder), "");
+    });
+    expect(reasons).toEqual([
+      "/status does not exist",
+      "/voltage_now does not exist",
+      "/current_now does not exist",
+      expect.stringContaining('/current_now: expected a whole number, got "x"'),
+    ]);
   });
 
   test("says nothing about the machine while it charges", () => {

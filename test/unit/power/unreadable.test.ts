@@ -123,6 +123,12 @@ describe("conditions", () => {
       { powerMode: "balanced" },
     ],
     ["a clock in megahertz", { [`${GPU}/cur_freq`]: 918 }, { gpuMegahertz: 918 }],
+    ["a clock in hertz", { [`${GPU}/cur_freq`]: 114_750_000 }, { gpuMegahertz: 114.75 }],
+    [
+      "limits of which one cannot be read",
+      { [`${GPU}/min_freq`]: 918, [`${GPU}/max_freq`]: "?\n" },
+      { clocksLocked: missing("no devfreq folder shows the limits of the GPU clock") },
+    ],
     [
       "a clock that stands at zero",
       { [`${GPU}/cur_freq`]: 0 },

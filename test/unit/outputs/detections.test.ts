@@ -785,8 +785,14 @@ describe("an answer by hand", () => {
       left: { K: [10, 0, 39.5, 0, 10, 29.5, 0, 0, 1], distortion: { model: "none", coefficients: [] } },
     },
     rectification: {
-      ...{ width, height, focalPixels: 100, baselineMetres: 0.1, disparityOffsetPixels: 0 },
-      ...{ cx: 20, cy: 39.45, R1: [1, 0, 0, 0, 1, 0, 0, 0, 1] },
+      width,
+      height,
+      focalPixels: 100,
+      baselineMetres: 0.1,
+      disparityOffsetPixels: 0,
+      cx: 20,
+      cy: 39.45,
+      R1: [1, 0, 0, 0, 1, 0, 0, 0, 1],
       P1: [20, 0, 31.5, 0, 0, 20, 31.5, 0, 0, 0, 1, 0],
     },
   } as unknown as Rig;
@@ -900,7 +906,9 @@ describe("an answer by hand", () => {
     const pixels = columns * rows;
     const frame: KeptFrame = {
       ...keptFrame(0),
-      ...{ width: columns, height: rows, confidence: new Uint8Array(pixels).fill(9) },
+      width: columns,
+      height: rows,
+      confidence: new Uint8Array(pixels).fill(9),
       disparityQ4: new Int16Array(pixels).fill(160),
     };
     const corners = [{ x: 0, y: 0 }, { x: 1, y: 0 }, { x: 1, y: 1 }, { x: 0, y: 1 }]; // biome-ignore format: a box
@@ -956,7 +964,10 @@ test("with texture the distance is that of the images: 10.25 px where the matche
     Uint8Array.from({ length: width * height }, (_, i) => grey((i % width) + shift, Math.floor(i / width)));
   const measured = measureDetection(
     {
-      ...{ width, height, left: image(0), right: image(10.25) },
+      width,
+      height,
+      left: image(0),
+      right: image(10.25),
       disparityQ4: new Int16Array(width * height).fill(160),
       confidence: new Uint8Array(width * height).fill(255),
     },
@@ -981,7 +992,12 @@ test("the history keeps copies of whole frames, and forgets those of another siz
   const history = new DepthHistory(2);
   history.add(frame as unknown as ComputedFrame, 1000);
   const kept = {
-    ...{ width, height, clock: "file", timestampNs: 5n, sequence: 7, timeMs: 1000 },
+    width,
+    height,
+    clock: "file",
+    timestampNs: 5n,
+    sequence: 7,
+    timeMs: 1000,
     left: slot.left.slice(),
     right: slot.right.slice(),
     disparityQ4: slot.disparityQ4.slice(),

@@ -174,14 +174,17 @@ test("raw bodies and their descriptions, of every stream", async () => {
   const { published, send, drops } = sinksBy(everyStream("raw"));
   expect(await send(twoPixels())).toEqual(Array(8).fill(true));
   const rectified = {
-    ...{ encoding: "raw", width: 2, height: 1, leftTimestampNs: 1n, rightTimestampNs: 2n, clock: "realtime" },
-    ...{
-      timestampPoint: "start",
-      realtimeOffsetNs: 0n,
-      leftSequence: 3,
-      rightSequence: 4,
-      energy: undefined,
-    },
+    encoding: "raw",
+    width: 2,
+    height: 1,
+    leftTimestampNs: 1n,
+    rightTimestampNs: 2n,
+    clock: "realtime",
+    timestampPoint: "start",
+    realtimeOffsetNs: 0n,
+    leftSequence: 3,
+    rightSequence: 4,
+    energy: undefined,
   };
   const other = { ...rectified, width: 3, camera: "rgb" };
   const points = { frame: "robot", colour: "grey" };

@@ -278,7 +278,10 @@ test("a broker that does not let this client in is noticed, with the advice for 
   const notices: string[] = [];
   const output = await openMqtt({
     settings: config.outputs.mqtt,
-    ...{ base: "depthwatt", device: "rig", hasDepth: true, searched: () => ({ min: 0, max: 64 }) },
+    base: "depthwatt",
+    device: "rig",
+    hasDepth: true,
+    searched: () => ({ min: 0, max: 64 }),
     notice: (text: string) => notices.push(text),
   } as never);
   cleanups.push(() => output.close());

@@ -198,7 +198,9 @@ test("a frame that an output cannot be lent takes its number; one that its rate 
 
 test("figures are the output's with the outlet's own drops; they stay when it fails to count and when it is closed", async () => {
   let counters: () => OutputCounters = () => ({
-    ...{ sent: 3, bytes: 30, drops: { own: 1, rateLimit: 5 } },
+    sent: 3,
+    bytes: 30,
+    drops: { own: 1, rateLimit: 5 },
     details: { connected: true },
   });
   let failure: DepthwattError | undefined;

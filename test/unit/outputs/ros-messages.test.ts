@@ -566,8 +566,15 @@ test("computed images: names, sizes, pixels, and points with their fields", () =
 
 const CAMERAS = ["/rig/left/camera_info", "/rig/right/camera_info"];
 const EVERYTHING = {
-  ...{ inputs: true, left: true, leftColours: false, right: true, depth: "compressedDepth", disparity: true },
-  ...{ confidence: true, registered: true, points: true },
+  inputs: true,
+  left: true,
+  leftColours: false,
+  right: true,
+  depth: "compressedDepth",
+  disparity: true,
+  confidence: true,
+  registered: true,
+  points: true,
 };
 
 test.each<[object, object, string[]]>([

@@ -14,15 +14,20 @@ afterEach(async () => {
 async function start(limits: Partial<BrokerLimits> = {}, ports: Partial<BrokerPorts> = {}) {
   const core = await startBrokerCore(
     {
-      ...{ maxPendingBytesPerClient: 1e6, maxConnections: 8, maxPacketBytes: 100_000 },
-      ...{ maxRetainedBytes: 1000, maxRetainedMessages: 2, ...limits },
+      maxPendingBytesPerClient: 1e6,
+      maxConnections: 8,
+      maxPacketBytes: 100_000,
+      maxRetainedBytes: 1000,
+      maxRetainedMessages: 2,
+      ...limits,
     },
     { mqtt: 0, webSocket: undefined, ...ports },
   );
   cleanups.push(() => core.close());
   const connect = async (options: IClientOptions = {}) => {
     const client = await mqtt.connectAsync(`mqtt://127.0.0.1:${core.port}`, {
-      ...{ protocolVersion: 4, reconnectPeriod: 0 },
+      protocolVersion: 4,
+      reconnectPeriod: 0,
       ...options,
     });
     client.on("error", () => {});

@@ -22,7 +22,10 @@ afterEach(async () => {
 function open(url: string, options: Partial<PublisherOptions> = {}) {
   const notices: string[] = [];
   const made = createPublisher({
-    ...{ broker: url, base: "depthwatt", device: "rig", protocolVersion: 5 },
+    broker: url,
+    base: "depthwatt",
+    device: "rig",
+    protocolVersion: 5,
     onNotice: (notice) => notices.push(notice),
     ...options,
   });

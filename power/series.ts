@@ -92,17 +92,15 @@ export class RailSeries {
     if (last < 0) {
       this.#firstNs = time;
       this.#firstMicrojoules = counted ? value : 0;
-      rows.fill(0, row, row + COLUMNS);
       rows[row + MILLIWATTS] = counted ? 0 : value;
       rows[row + MICROJOULES] = counted ? value : 0;
-      rows[row + FIRST_READ] = 0;
     } else {
       const gap = time - this.#at(last, TIME);
       const before = this.#at(last, MILLIWATTS);
       // mW x ns = 1e-12 J = 1e-6 uJ
       const energy = counted ? value : this.#at(last, MICROJOULES) + (gap * (before + value) * 0.5) / 1e6;
-      const power = counted ? ((energy - this.#at(last, MICROJOULES)) * 1e6) / gap : value;
-      const step = last === 0 && counted ? 0 : power - before;
+      const power = counted ? 0 : value;
+      const step = power - before;
       // A counter continues counting through a pause in reading it; samples of power do not.
       const lost = !counted && gap > this.#gapLimitNs ? gap : 0;
       const squared = this.#at(last, SQUARED_STEPS) + step * step;
@@ -136,7 +134,8 @@ export class RailSeries {
   #energyAt(time: number, sample: number): number {
     const energy = this.#at(sample, MICROJOULES);
     const passed = time - this.#at(sample, TIME);
-    if (passed <= 0 || sample + 1 >= this.#taken) return energy;
+    // The newest sample has none after it, and no time has passed since then.
+    if (passed === 0) return energy;
     const gap = this.#at(sample + 1, TIME) - this.#at(sample, TIME);
     if (this.#rail.kind === "energy")
       return energy + ((this.#at(sample + 1, MICROJOULES) - energy) * passed) / gap;
@@ -164,7 +163,7 @@ export class RailSeries {
       return { available: false, reason: `${label}: no reading for the last ${since} s of the window${why}` };
     }
     const oldest = Math.max(0, this.#taken - this.#capacity);
-    if (fromNs < this.#at(oldest, TIME) - this.#gapLimitNs && !(fromNs <= this.#firstNs && oldest === 0)) {
+    if (oldest > 0 && fromNs < this.#at(oldest, TIME) - this.#gapLimitNs) {
       return {
         available: false,
         reason: `${label}: the window begins before the samples that are still kept`,

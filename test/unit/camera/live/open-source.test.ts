@@ -2,6 +2,7 @@
 // From settings to a source with drivers in this file: where each image is in its frame, descriptions, notes and refusals.
 import { afterEach, describe, expect, test } from "vitest";
 import { openV4l2Source, type PairSource, type V4l2Settings } from "../../../../camera/index.js";
+import type { MeasureDecoding } from "../../../../camera/live/decoding-costs.js";
 import {
   FACTS_BYTES,
   type NativeAddon,
@@ -163,6 +164,50 @@ function bench(drivers: Record<string, Driver>) {
 
 const ONE = "/dev/one";
 const STRIDE = 4096;
+
+describe("the format", () => {
+  const measuring = (yuyvNs: number, jpegNs: number) => {
+    const asked: unknown[] = [];
+    const measureDecoding: MeasureDecoding = async (...request) => {
+      asked.push(request);
+      return { nsPerPixel: new Map([["YUYV", yuyvNs] as const, ["MJPEG", jpegNs] as const]), cores: 2 };
+    };
+    return { asked, measureDecoding };
+  };
+
+  test.each([
+    [false, 1, 9, "YUYV"],
+    [true, 9, 1, "MJPG"],
+  ])(
+    "is measured where costs decide, with colours %s: %d and %d ns take %s",
+    async (colours, yuyv, jpeg, fourcc) => {
+      const { open, asked, notes } = bench({ [ONE]: { formats: { YUYV: [30], MJPG: [30] } } });
+      const { asked: measured, measureDecoding } = measuring(yuyv, jpeg);
+      const source = await open({ sideBySide: ONE, ...(colours && { colours }) }, { measureDecoding });
+      expect(measured).toEqual([[["YUYV", "MJPEG"], colours]]);
+      expect(asked.map((one) => one.fourcc)).toEqual([fourcc]);
+      expect(notes).toEqual([source.description.formatChoice]);
+      expect(notes[0]).toMatch(
+        /^source\.v4l2\.format auto takes (YUYV|MJPEG) \(30 Hz, .* ms a pair\); also possible/,
+      );
+    },
+  );
+
+  test.each<[string, Partial<V4l2Settings>, Record<string, number[]>, string, boolean]>([
+    ["only one", {}, { YUYV: [30] }, "YUYV", true],
+    ["named", { format: "YUYV" }, { YUYV: [30], MJPG: [30] }, "YUYV", false],
+    ["only one that reaches the rate", { rateHz: 30 }, { YUYV: [30], MJPG: [10] }, "YUYV", true],
+  ])("is not measured: %s", async (_, settings, formats, fourcc, hasReason) => {
+    const { open, asked, notes } = bench({ [ONE]: { formats } });
+    const { asked: measured, measureDecoding } = measuring(9, 1);
+    await open({ sideBySide: ONE, ...settings }, { measureDecoding });
+    expect([measured, asked.map((one) => one.fourcc), notes.length]).toEqual([
+      [],
+      [fourcc],
+      hasReason ? 1 : 0,
+    ]);
+  });
+});
 
 describe("one camera with both images", () => {
   test.each<[string, Partial<V4l2Settings>, string, [string, string, number, number, string]]>([

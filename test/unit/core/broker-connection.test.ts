@@ -78,8 +78,14 @@ function pause(): number {
 
 describe("options", () => {
   const common = {
-    ...{ clientId: "id", clean: true, keepalive: 15, connectTimeout: 20_000, reconnectPeriod: 0 },
-    ...{ queueQoSZero: false, resubscribe: false, wsOptions: { perMessageDeflate: false } },
+    clientId: "id",
+    clean: true,
+    keepalive: 15,
+    connectTimeout: 20_000,
+    reconnectPeriod: 0,
+    queueQoSZero: false,
+    resubscribe: false,
+    wsOptions: { perMessageDeflate: false },
   };
 
   test("of MQTT 5: packets of at most 1 MiB", () => {
@@ -104,7 +110,10 @@ describe("options", () => {
       [
         URL,
         {
-          ...{ ...common, ...secrets, protocolVersion: 4, connectTimeout: 140 },
+          ...common,
+          ...secrets,
+          protocolVersion: 4,
+          connectTimeout: 140,
           will: { topic: "t", payload: "bye", qos: 1, retain: true },
         },
       ],

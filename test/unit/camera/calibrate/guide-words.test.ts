@@ -25,15 +25,13 @@ function shown(corners: Quad, shift = 0): Detection {
     );
   });
   return {
-    ...{
-      absence: "none",
-      columns: 4,
-      rows: 3,
-      missing: 0,
-      blurAlongRows: 1,
-      blurAlongColumns: 1,
-      contrast: 100,
-    },
+    absence: "none",
+    columns: 4,
+    rows: 3,
+    missing: 0,
+    blurAlongRows: 1,
+    blurAlongColumns: 1,
+    contrast: 100,
     ids: Int32Array.from({ length: 12 }, (_, id) => id),
     points: Float64Array.from(points.flatMap(([x, y]) => [x! + shift, y!])),
   };
@@ -132,8 +130,14 @@ test("the emptiest places, one after the other", () => {
     text: "the board is seen: hold it still",
     wanted: `the right side of the left image, the left side of the right image, ${tilts}`,
     progress: {
-      ...{ pairs: 0, wantedPairs: 15, left: nothing, right: nothing, covered: { left: 0, right: 0 } },
-      ...{ tilts: { left: 0, right: 0, upper: 0, lower: 0 }, precise: undefined, share: 0 },
+      pairs: 0,
+      wantedPairs: 15,
+      left: nothing,
+      right: nothing,
+      covered: { left: 0, right: 0 },
+      tilts: { left: 0, right: 0, upper: 0, lower: 0 },
+      precise: undefined,
+      share: 0,
     },
     enough: false,
   });
@@ -186,7 +190,9 @@ test("enough, and what serves a goal after it", () => {
     expect(guide.progress()).toMatchObject({ precise: false, share: 0.75 });
   }
   expect(hold(guide, spare)).toMatchObject({
-    ...{ verdict: "taken", wanted: "more tilt, near the cameras", enough: false },
+    verdict: "taken",
+    wanted: "more tilt, near the cameras",
+    enough: false,
     text: "taken: pair 16; show it with more tilt, near the cameras",
   });
   guide.solved(solution());
@@ -246,7 +252,8 @@ test("a pose is known from either end of the board, and without its outer corner
   hold(guide, pair);
   const turned = (one: Detection) => ({ ...one, ids: one.ids.map((id) => 11 - id) });
   expect(hold(guide, { ...pair, left: turned(pair.left), right: turned(pair.right) })).toMatchObject({
-    ...{ verdict: "known", text: expect.stringMatching(/^this pose is known: hold it into /) },
+    verdict: "known",
+    text: expect.stringMatching(/^this pose is known: hold it into /),
   });
   const without = (one: Detection) => ({ ...one, ids: one.ids.slice(1), points: one.points.slice(2) });
   expect(hold(guide, { ...pair, left: without(pair.left), right: without(pair.right) }).verdict).toBe(
@@ -255,7 +262,8 @@ test("a pose is known from either end of the board, and without its outer corner
   // The right image says how the board is tilted, if the left one lacks a corner.
   const right = pairOf(TILTED.right(200, 160));
   expect(hold(guide, { ...right, left: without(right.left) })).toMatchObject({
-    ...{ verdict: "taken", progress: { tilts: { left: 0, right: 1, upper: 0, lower: 0 } } },
+    verdict: "taken",
+    progress: { tilts: { left: 0, right: 1, upper: 0, lower: 0 } },
   });
 });
 

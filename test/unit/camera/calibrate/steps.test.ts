@@ -81,15 +81,13 @@ const residuals = (call: NativeSolveCall, of: (view: number, camera: number, at:
 
 /** A board of 4 x 3 corners, 10 px apart. */
 const seen = (x: number, y = 40): Detection => ({
-  ...{
-    absence: "none",
-    columns: 4,
-    rows: 3,
-    missing: 0,
-    blurAlongRows: 1,
-    blurAlongColumns: 1,
-    contrast: 100,
-  },
+  absence: "none",
+  columns: 4,
+  rows: 3,
+  missing: 0,
+  blurAlongRows: 1,
+  blurAlongColumns: 1,
+  contrast: 100,
   ids: Int32Array.from({ length: 12 }, (_, id) => id),
   points: Float64Array.from({ length: 24 }, (_, at) =>
     at % 2 === 0 ? x + 10 * ((at >> 1) % 4) : y + 10 * Math.floor(at / 8),
@@ -131,23 +129,27 @@ describe("detection", () => {
     const image: GreyImage = { data: Uint8Array.of(1, 2, 3, 4), width: 2, height: 2 };
     const plain = await asked((native) => detectIn(native, image, board));
     expect(plain).toEqual({
-      ...{
-        image: image.data,
-        width: 2,
-        height: 2,
-        pattern: 0,
-        columns: 4,
-        rows: 3,
-        dictionary: 0,
-        markerShare: 0,
-      },
+      image: image.data,
+      width: 2,
+      height: 2,
+      pattern: 0,
+      columns: 4,
+      rows: 3,
+      dictionary: 0,
+      markerShare: 0,
     });
     expect(plain.image).toBe(image.data);
     // 255 / 4000: 63.75 and 31.875 are rounded.
     const deep = { ...image, data: Uint16Array.of(0, 1000, 4000, 500) };
     const charuco = { ...board, pattern: "charuco", dictionary: 7, markerMetres: 0.0225 } as const;
     expect(await asked((native) => detectIn(native, deep, charuco))).toEqual({
-      ...{ width: 2, height: 2, pattern: 2, columns: 4, rows: 3, dictionary: 7, markerShare: 0.75 },
+      width: 2,
+      height: 2,
+      pattern: 2,
+      columns: 4,
+      rows: 3,
+      dictionary: 7,
+      markerShare: 0.75,
       image: Uint8Array.of(0, 64, 255, 32),
     });
     const black = { ...image, data: new Uint16Array(4) };
@@ -163,7 +165,9 @@ describe("detection", () => {
 
   const shows = (columns: number, rows: number, absence: Detection["absence"] = "none"): Detection => ({
     ...seen(0),
-    ...{ columns, rows, absence },
+    columns,
+    rows,
+    absence,
   });
 
   test("the board that most pictures show; of two, the larger", () => {
@@ -210,15 +214,13 @@ describe("the adjustment's call and answer", () => {
       { robust: false, cameras: [] },
     );
     expect(calls[0]).toEqual({
-      ...{
-        cameras: 2,
-        views: 2,
-        robust: true,
-        withoutK3: false,
-        count: 2,
-        depthCount: 2,
-        disparityPixels: 0.25,
-      },
+      cameras: 2,
+      views: 2,
+      robust: true,
+      withoutK3: false,
+      count: 2,
+      depthCount: 2,
+      disparityPixels: 0.25,
       cameraSpecs: Int32Array.of(0, 640, 480, 2, 320, 200),
       viewIndex: Int32Array.of(0, 1),
       cameraIndex: Uint8Array.of(0, 1),
@@ -338,7 +340,10 @@ describe("quality", () => {
     // Left lens 0 to 3, right lens 4 to 8, rotation 9 to 11, translation 12 to 14.
     const variances = [0.04, 9, 9, 9, 0.09, 9, 9, 9, 9, 4e-4, 1e-4, 4e-4, 1e-6, 2e-6, 9e-6];
     const solution = {
-      ...{ ...EMPTY, lenses, parameters: 15, covariance: covarianceOf(variances, [[12, 13, -0.5e-6]]) },
+      ...EMPTY,
+      lenses,
+      parameters: 15,
+      covariance: covarianceOf(variances, [[12, 13, -0.5e-6]]),
       rigs: [{ rotation: new Float64Array(9), translation: Float64Array.of(-3, -4, 0) }],
     };
     expect(standardDeviations(solution)).toEqual({
@@ -350,7 +355,10 @@ describe("quality", () => {
     });
     const rounded = covarianceOf(variances.map(() => -1e-20));
     expect(standardDeviations({ ...solution, covariance: rounded })).toEqual({
-      ...{ leftFocalPixels: 0, rightFocalPixels: 0, baselineMetres: 0, rotationDegrees: 0 },
+      leftFocalPixels: 0,
+      rightFocalPixels: 0,
+      baselineMetres: 0,
+      rotationDegrees: 0,
     });
     expect(standardDeviations({ ...solution, covariance: new Float64Array() })).toBeUndefined();
   });
@@ -368,14 +376,12 @@ describe("quality", () => {
   const pinhole = (name: string, coefficients: number[] = []) =>
     ({ name, K, distortion: { model: "plumb_bob", coefficients } }) as const;
   const level: StereoCalibration = withHash({
-    ...{
-      imageSize,
-      left: pinhole("left"),
-      right: pinhole("right"),
-      R: IDENTITY3,
-      T: [-0.1, 0, 0],
-      files: [],
-    },
+    imageSize,
+    left: pinhole("left"),
+    right: pinhole("right"),
+    R: IDENTITY3,
+    T: [-0.1, 0, 0],
+    files: [],
   });
 
   test("rows of the same corners, in pixels of the rectified images", () => {
@@ -397,7 +403,8 @@ describe("quality", () => {
     // r - r^3 is at most 0.385, at 38.5 px from the centre.
     const folded = withHash({ ...level, left: pinhole("left", [-1]) });
     const at = (...xs: number[]): Detection => ({
-      ...{ ...seen(0), ids: Int32Array.from(xs.keys()) },
+      ...seen(0),
+      ids: Int32Array.from(xs.keys()),
       points: Float64Array.from(xs.flatMap((x) => [320 + x, 240])),
     });
     const pairs: SeenPair[] = [
@@ -647,7 +654,8 @@ describe("cameras next to the pair", () => {
     });
     const few = (count: number): Detection => ({
       ...seen(10),
-      ...{ ids: seen(0).ids.slice(0, count), points: seen(10).points.slice(0, 2 * count) },
+      ids: seen(0).ids.slice(0, count),
+      points: seen(10).points.slice(0, 2 * count),
     });
     const absent: Detection = { ...seen(10), absence: "incomplete" };
     const good = [seen(10), seen(11), seen(12), seen(13)];
@@ -684,7 +692,10 @@ describe("cameras next to the pair", () => {
       corner(3, 4, true),
     ];
     const solution = {
-      ...{ ...EMPTY, lenses, parameters: 37, covariance: covarianceOf(variances) },
+      ...EMPTY,
+      lenses,
+      parameters: 37,
+      covariance: covarianceOf(variances),
       residuals: Float64Array.of(9, 9, 3, 0, 0, 4, 50, 0, 0.6, 0.8),
     };
     const other = (name: string) => ({ ...rgb, name });
@@ -721,7 +732,9 @@ describe("a whole calibration whose adjustment is known", () => {
   const known = {
     lenses: [numbers(rig.left), numbers(rig.right)],
     rigs: [{ rotation: Float64Array.from(rig.R), translation: Float64Array.from(rig.T) }],
-    ...{ parameters, covariance: covarianceOf(new Array<number>(parameters).fill(1e-8)), rmsPixels: 0.77 },
+    parameters,
+    covariance: covarianceOf(new Array<number>(parameters).fill(1e-8)),
+    rmsPixels: 0.77,
     depthDeviations: Float64Array.of(3, 4, 3, 4, 3, 4),
   };
   const options: CalibrateOptions = { board, lens: "radtan", imageSize };
@@ -740,7 +753,10 @@ describe("a whole calibration whose adjustment is known", () => {
     return { calls, result: await result };
   };
   const used = (name: string, cornersLeftOut = 0, left = 0.5) => ({
-    ...{ name, used: true, cornersLeftOut, leftRmsPixels: expect.closeTo(left, 9) },
+    name,
+    used: true,
+    cornersLeftOut,
+    leftRmsPixels: expect.closeTo(left, 9),
     rightRmsPixels: expect.closeTo(0.5, 9),
     epipolarRmsPixels: expect.closeTo(0, 6),
   });
@@ -757,7 +773,12 @@ describe("a whole calibration whose adjustment is known", () => {
     expect(calls.at(-1)!.used.indexOf(0)).toBe(29);
     expect(result).toEqual({
       calibration: { ...rig, left: rig.left, right: rig.right, R: near(rig.R), hash: expect.any(String) },
-      ...{ lens: "radtan", board, rmsPixels: 0.77, pairsUsed: 7, matchingErrorPixels: 0.25, others: [] },
+      lens: "radtan",
+      board,
+      rmsPixels: 0.77,
+      pairsUsed: 7,
+      matchingErrorPixels: 0.25,
+      others: [],
       leftRmsPixels: expect.closeTo(0.5, 9),
       rightRmsPixels: expect.closeTo(0.5, 9),
       epipolarRmsPixels: expect.closeTo(0, 6),
@@ -770,7 +791,10 @@ describe("a whole calibration whose adjustment is known", () => {
         rotationDegrees: expect.closeTo(Math.sqrt(3e-8) * DEGREES, 12),
       },
       depthErrors: [1, 3, 10].map((depthMetres) => ({
-        ...{ depthMetres, calibrationMetres: 3, matchingMetres: 4, totalMetres: 5 },
+        depthMetres,
+        calibrationMetres: 3,
+        matchingMetres: 4,
+        totalMetres: 5,
       })),
       coverage: { left: expect.anything(), right: expect.anything() },
       blurPixels: { left: 1, right: 1 },
@@ -787,7 +811,10 @@ describe("a whole calibration whose adjustment is known", () => {
     expect(calls.map(({ views }) => views)).toEqual([7, 7, 7, 6, 6, 6]);
     expect(result.pairsUsed).toBe(6);
     expect(result.pairs[4]).toEqual({
-      ...{ name: "4", used: false, cornersLeftOut: 0, cause: "motion" },
+      name: "4",
+      used: false,
+      cornersLeftOut: 0,
+      cause: "motion",
       reason: "the board moved between the cameras: each image fits alone, together they are 2.6 px apart",
     });
     expect(result.pairs.filter(({ used: one }) => one).map(({ name }) => name)).toEqual([..."012356"]);

@@ -362,7 +362,9 @@ K: [${K(focal, 410, 320, 240)}]\nR: [${R}]\nP: [${P}]\n`;
     const pose = `R: [${IDENTITY}]\nT: [-0.1, 0, 0]\nR13: [${IDENTITY}]\nT13: [0.1, 0, 0]\n`;
     const words = `distortion_model: ${model}\nwidth: 640\nheight: 480\n`;
     expect(read(words + camera(1) + camera(2) + camera(3) + pose)).toMatchObject({
-      ...{ left: { distortion: lens }, right: { distortion: lens }, others: [{ distortion: lens }] },
+      left: { distortion: lens },
+      right: { distortion: lens },
+      others: [{ distortion: lens }],
     });
   });
 

@@ -99,7 +99,15 @@ describe("a rectification that the file gives", () => {
   test("is taken as it is, with the matrix that makes points of disparities", () => {
     const found = rectify(given, { crop: "given" });
     expect(found).toMatchObject({
-      ...{ width: 640, height: 480, R1: QUARTER, R2: IDENTITY3, P1, P2, focalPixels: 400, cx: 320, cy: 240 },
+      width: 640,
+      height: 480,
+      R1: QUARTER,
+      R2: IDENTITY3,
+      P1,
+      P2,
+      focalPixels: 400,
+      cx: 320,
+      cy: 240,
       baselineMetres: expect.closeTo(0.1, 12),
       disparityOffsetPixels: 10,
       // y has rows of 4/5 the height; 1 / B is 10, and 10 px of offset are 100.
@@ -278,15 +286,19 @@ describe("texts for other programs", () => {
       data: near(data),
     });
     expect(root).toEqual({
-      ...{ image_width: 640, image_height: 480 },
-      ...{
-        M1: matrix(3, 3, K),
-        D1: matrix(1, 5, radtan.coefficients),
-        M2: matrix(3, 3, K),
-        D2: matrix(1, 4, [0, 0, 0, 0]),
-      },
-      ...{ R: matrix(3, 3, IDENTITY3), T: matrix(3, 1, level.T), R1: matrix(3, 3, R1), R2: matrix(3, 3, R2) },
-      ...{ P1: matrix(3, 4, P1), P2: matrix(3, 4, P2), Q: matrix(4, 4, qMatrix) },
+      image_width: 640,
+      image_height: 480,
+      M1: matrix(3, 3, K),
+      D1: matrix(1, 5, radtan.coefficients),
+      M2: matrix(3, 3, K),
+      D2: matrix(1, 4, [0, 0, 0, 0]),
+      R: matrix(3, 3, IDENTITY3),
+      T: matrix(3, 1, level.T),
+      R1: matrix(3, 3, R1),
+      R2: matrix(3, 3, R2),
+      P1: matrix(3, 4, P1),
+      P2: matrix(3, 4, P2),
+      Q: matrix(4, 4, qMatrix),
     });
   });
 
@@ -299,9 +311,14 @@ describe("texts for other programs", () => {
       data: near(data),
     });
     const info = (name: string, D: readonly number[], R: readonly number[], P: readonly number[]) => ({
-      ...{ image_width: 640, image_height: 480, camera_name: name, distortion_model: "plumb_bob" },
-      ...{ camera_matrix: matrix(3, 3, K), distortion_coefficients: matrix(1, 5, D) },
-      ...{ rectification_matrix: matrix(3, 3, R), projection_matrix: matrix(3, 4, P) },
+      image_width: 640,
+      image_height: 480,
+      camera_name: name,
+      distortion_model: "plumb_bob",
+      camera_matrix: matrix(3, 3, K),
+      distortion_coefficients: matrix(1, 5, D),
+      rectification_matrix: matrix(3, 3, R),
+      projection_matrix: matrix(3, 4, P),
     });
     expect(parseCalibrationText("left.yaml", left).root).toEqual(info("left", radtan.coefficients, R1, P1));
     expect(parseCalibrationText("right.yaml", right).root).toEqual(info("right", [0, 0, 0, 0, 0], R2, P2));

@@ -39,11 +39,24 @@ test("ideal and rectified cameras are equal pinholes, 12 cm apart", () => {
   expect(sceneView(640, 480)).toEqual({ width: 640, height: 480, focalPixels: 520, cx: 319.5, cy: 239.5 });
   for (const view of ["ideal", "rectified"] as const) expect(sceneCalibration({ view })).toEqual(IDEAL);
   const pinhole = {
-    ...{ fx: 520, fy: 520, cx: 319.5, cy: 239.5, distortion: [0, 0, 0, 0, 0], rotation: IDENTITY },
-    ...{ gain: 1, offsetGrey: 0, vignetting: 0 },
+    fx: 520,
+    fy: 520,
+    cx: 319.5,
+    cy: 239.5,
+    distortion: [0, 0, 0, 0, 0],
+    rotation: IDENTITY,
+    gain: 1,
+    offsetGrey: 0,
+    vignetting: 0,
   };
   const common = {
-    ...{ width: 640, height: 480, seed: 1, room: 0, cellPixels: 8, focalPixels: 520, baselineMetres: 0.12 },
+    width: 640,
+    height: 480,
+    seed: 1,
+    room: 0,
+    cellPixels: 8,
+    focalPixels: 520,
+    baselineMetres: 0.12,
   };
   expect(sceneSetup({ view: "ideal" })).toEqual({
     ...common,
@@ -64,7 +77,13 @@ test("options go to the renderer: room, seed, noise, colours, size", () => {
   expect(
     sceneSetup({ width: 160, height: 120, seed: 9, room: "tiles", noiseGrey: 0, colours: true }),
   ).toMatchObject({
-    ...{ width: 160, height: 120, seed: 9, noiseGrey: 0, colours: true, focalPixels: 130, cellPixels: 4 },
+    width: 160,
+    height: 120,
+    seed: 9,
+    noiseGrey: 0,
+    colours: true,
+    focalPixels: 130,
+    cellPixels: 4,
     room: SCENE_ROOMS.indexOf("tiles"),
   });
   expect(sceneSetup({ view: "ideal", noiseGrey: 2 }).noiseGrey).toBe(2);

@@ -121,12 +121,18 @@ describe("pairs as fast as they come back", () => {
     ]);
     expect(pairs).toHaveLength(2);
     const image = (data: Uint8Array, sequence: number) => ({
-      ...{ ...SIZE, data, strideBytes: 160, format: "GREY", timestampNs: expect.any(BigInt), sequence },
+      ...SIZE,
+      data,
+      strideBytes: 160,
+      format: "GREY",
+      timestampNs: expect.any(BigInt),
+      sequence,
     });
     expect(pairs[1]).toEqual({
       left: image(Uint8Array.of(1), 1),
       right: image(Uint8Array.of(101), 1),
-      ...{ clock: "monotonic", release: expect.any(Function) },
+      clock: "monotonic",
+      release: expect.any(Function),
     });
     pairs[0]!.release();
     expect(pairs).toHaveLength(2);
@@ -160,7 +166,11 @@ describe("pairs as fast as they come back", () => {
     other.draw();
     const buffer = other.buffers[2]!;
     expect(pairs[0]!.other).toEqual({
-      ...{ ...SIZE, data: buffer.left, strideBytes: 480, format: "RGB8", sequence: 0 },
+      ...SIZE,
+      data: buffer.left,
+      strideBytes: 480,
+      format: "RGB8",
+      sequence: 0,
       timestampNs: pairs[0]!.left.timestampNs,
     });
     expect(source.counters().other).toMatchObject({ pairs: 1, offsetNs: 0 });
@@ -337,7 +347,10 @@ describe("single frames", () => {
     const [scene] = Scene.made as [Scene];
     scene.depthAlong.mockImplementation(({ depth }) => depth.fill(3));
     const camera = {
-      ...{ name: "rgb", imageSize: { width: 3, height: 2 }, R: turn, T: [1, 2, 3] as const },
+      name: "rgb",
+      imageSize: { width: 3, height: 2 },
+      R: turn,
+      T: [1, 2, 3] as const,
       K: [10, 0, 1, 0, 20, 0.5, 0, 0, 1] as const,
       distortion: { model: "none" as const, coefficients: [] },
     };
@@ -346,7 +359,9 @@ describe("single frames", () => {
     const near = (values: readonly number[]) => values.map((value) => expect.closeTo(value, 9));
     expect({ ...call, rays: [...call.rays], rotation: [...call.rotation], centre: [...call.centre] }).toEqual(
       {
-        ...{ frame: 6, count: 6, depth: expect.any(Float32Array) },
+        frame: 6,
+        count: 6,
+        depth: expect.any(Float32Array),
         rotation: near(turn),
         // -R^T T, and R^T (1, 2, 3) is (1, 3, -2).
         centre: near([-1, -3, 2]),

@@ -225,9 +225,7 @@ test("errors of the addon are errors of depthwatt, with their cause and advice",
     () => turnMap({ ...turn, focalPixels: 1, cx: 0, cy: 0, rotation: new Float64Array(9) }),
   ];
   for (const attempt of attempts) {
-    const error = await Promise.resolve()
-      .then(attempt)
-      .catch((caught: unknown) => caught);
+    const error = await (async () => attempt())().catch((caught: unknown) => caught);
     expect(isDepthwattError(error)).toBe(true);
     expect(error).toMatchObject({ code: "ENGINE_PARAMETER", exitCode: 4, cause: expect.any(Error) });
   }

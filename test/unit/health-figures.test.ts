@@ -70,3 +70,28 @@ test("a difference of the scale is that of the focal lengths", () => {
   const { scalePercent, focalPixels } = figuresOf(look({ scale: 0.004 * DEGREES }));
   expect([scalePercent, focalPixels]).toEqual([0.4, 2]);
 });
+
+test("every figure is rounded to what it is worth, and nothing is -0", () => {
+  // Features are off by 2.6913578e-4 focal lengths: 0.1346 rows, and an angle by 0.0015420 degrees and the shared 0.005.
+  const one = {
+    ...look({ pitch: 0.12344567, yaw: -1e-9, roll: 0.3456789, scale: 0.0012345678 * DEGREES }, 100),
+    squares: 80 * 2.6913578e-4 ** 2,
+    meanRows: -0.123456,
+    p95Rows: 1.23456,
+  } as AlignmentLook;
+  expect(figuresOf(one)).toEqual({
+    rows: {
+      mean: -0.123,
+      p95: 1.235,
+      // 639 columns of 0.00603323 radians, 479 rows of 0.0012345678.
+      overWidth: 3.855,
+      overHeight: 0.591,
+    },
+    rotationDegrees: { total: 0.3671, pitch: 0.1234, yaw: 0, roll: 0.3457 },
+    deviationDegrees: { pitch: 0.0052, yaw: 0.0052, roll: 0.0052 },
+    scalePercent: 0.123,
+    focalPixels: 0.62,
+    features: 80,
+    residualRows: 0.135,
+  });
+});

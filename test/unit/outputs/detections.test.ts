@@ -255,7 +255,7 @@ test("messages at their limits are taken", () => {
   expect(polygon(65)).toMatchObject({
     detections: [{ corners: "expected a polygon of 3 to 64 corners, got a list of 65" }],
   });
-  // Of all labels together 50 detections are taken.
+  // All labels together may have 50 detections.
   const matched = (dogs: number) =>
     parseMessage(
       JSON.stringify({ matches: { cat: Array(30).fill({ box }), dog: Array(dogs).fill({ box }) } }),
@@ -931,7 +931,7 @@ test("the border of the inner half weighs four times too, and a frame with one i
   const set = (rows: number[], columns: number[], q4: number) => {
     for (const y of rows) for (const x of columns) disparityQ4[y * width + x] = q4;
   };
-  // Of 10 x 10 pixels the inner half has the centres 2.5 to 7.5. 4 x 12 against 40.
+  // The inner half of 10 x 10 pixels has the centres 2.5 to 7.5. 4 x 12 against 40.
   set([2, 3, 4, 5, 6, 7], [2, 7], 320);
   set([0, 1, 8, 9], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 160);
   const corners = [{ x: 0, y: 0 }, { x: 0.25, y: 0 }, { x: 0.25, y: 0.25 }, { x: 0, y: 0.25 }]; // biome-ignore format: a box

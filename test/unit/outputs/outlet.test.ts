@@ -229,7 +229,7 @@ test("figures are the output's with the outlet's own drops; they stay when it fa
   expect([outlet.counters(), outlet.problem]).toEqual([figures, "counters failed: no idea"]);
   counters = () => ({ sent: 4, bytes: 40, drops: {}, details: { connected: false } });
   expect([outlet.counters().sent, outlet.problem]).toEqual([4, undefined]);
-  // A lost connection comes back by itself; a full disk does not.
+  // A lost connection is made again automatically; a full disk needs a person.
   failure = new DepthwattError("BROKER_UNREACHABLE", "away");
   outlet.counters();
   expect([outlet.problem, outlet.failure]).toEqual([undefined, failure]);

@@ -47,7 +47,7 @@ async function start(limits: Partial<BrokerLimits> = {}, ports: Partial<BrokerPo
 const isClosed = (client: MqttClient) => () => !client.connected;
 
 test("messages reach subscribers and are counted, those for one that is behind are dropped and counted", async () => {
-  // What waits may be as much as the limit: nothing here.
+  // As many bytes as the limit may wait: none here.
   const { core, connect, listen } = await start({ maxPendingBytesPerClient: 0 });
   const { texts } = await listen("a/#");
   const sender = await connect();
@@ -157,7 +157,7 @@ test("a session ends with its connection, and a newcomer without a place is refu
   expect(await isKept).toBe(false);
 });
 
-test("only pages of this machine open a WebSocket, and only for MQTT; others are told what this is", async () => {
+test("only pages of this machine open a WebSocket, and only for MQTT; other requests get an explanation", async () => {
   const { core } = await start({}, { webSocket: 0 });
   const { webSocketPort: port } = core;
   const outcome = (origin: string | undefined, protocol = "mqtt") =>

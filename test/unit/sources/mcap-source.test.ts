@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 import type { FramePair } from "../../../camera/index.js";
 import { lossWords, type McapSourceSettings, openMcapSource } from "../../../edge/sources/mcap/source.js";
 import { type ForeignMessage, imageMessage, writeForeignMessages } from "../../doubles/recordings.js";
@@ -127,6 +127,50 @@ test("times and numbers rise from lap to lap, by a period and by one", async () 
     [700n, 12],
   ]);
   expect(pairs[4]!.right).toMatchObject({ timestampNs: START_NS + 402n * MS, sequence: 8 });
+});
+
+test("laps that begin later continue from their own first pair", async () => {
+  const { pairs } = await play(await record(4), { loop: true, startSeconds: 0.1 }, 5);
+  expect(pairs.map(({ left }) => [(left.timestampNs - START_NS) / MS, left.sequence])).toEqual([
+    [100n, 2],
+    [200n, 4],
+    [300n, 6],
+    // A period after the last one, and the next number.
+    [400n, 7],
+    [500n, 9],
+  ]);
+});
+
+test.each([
+  [1, [0, 100, 200]],
+  [2.5, [0, 40, 80]],
+])("at %d times the speed pairs come on time", async (speed, expected) => {
+  const { source } = await open(await record(3), { speed });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+  try {
+    const times: number[] = [];
+    let isOver = false;
+    source.start({
+      onPair: (pair) => {
+        times.push(performance.now());
+        pair.release();
+      },
+      onDegraded: () => {},
+      onEnd: () => {
+        isOver = true;
+      },
+      onError: () => {},
+    });
+    while (!isOver) {
+      // The file is read in real time; the clock stands meanwhile.
+      for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+      vi.advanceTimersByTime(times.length === 0 ? 0 : 5);
+    }
+    expect(times.map((ms) => Math.round(ms - times[0]!))).toEqual(expected);
+  } finally {
+    vi.useRealTimers();
+    await source.stop();
+  }
 });
 
 test("a recording of one message time has 30 pairs a second in its laps, and no rate", async () => {

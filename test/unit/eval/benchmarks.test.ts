@@ -137,6 +137,43 @@ describe("Middlebury v3 and ETH3D", () => {
     expect(scenes[0]!.measures!.nonocc!["bad 2"]!.badPercent).toBe(0);
   });
 
+  test("a whole scene as it is read, of the full size and of a quarter", async () => {
+    for (const [size, scale] of [
+      ["trainingF", 1],
+      ["trainingQ", 4],
+    ] as const) {
+      await middleburyScene(`${size}/Shelves`, undefined, "600");
+      put(`${size}/notes/readme.txt`, "");
+      expect(await readDataset(join(folder, size))).toEqual([
+        {
+          folder: join(folder, size),
+          name: "Shelves",
+          left: "Shelves/im0.png",
+          right: "Shelves/im1.png",
+          groundTruth: { path: "Shelves/disp0GT.pfm", scale: 1, invalid: "+inf" },
+          masks: { nonocc: "Shelves/mask0nocc.png" },
+          // The engine's largest search.
+          numDisparities: 512,
+          badThresholdPx: 2 / scale,
+          measures: [0.5, 1, 2, 4].map((px) => ({ name: `bad ${px}`, thresholdPx: px / scale })),
+          pixelScale: scale,
+          weight: 0.5,
+        },
+      ]);
+    }
+    await middleburyScene("other/Shelves", undefined, "1");
+    const [plain] = await readDataset(join(folder, "other"));
+    expect(plain).toMatchObject({ numDisparities: 1, badThresholdPx: 1, pixelScale: 1 });
+    expect(plain!.weight).toBeUndefined();
+  });
+
+  test("only training scenes are found below MiddEval3", async () => {
+    await middleburyScene("MiddEval3/testQ/Adirondack");
+    await expect(readDataset(join(folder, "MiddEval3"))).rejects.toMatchObject({ code: "DATASET_INVALID" });
+    await middleburyScene("MiddEval3/trainingH/Pipes");
+    expect((await readDataset(join(folder, "MiddEval3"))).map(({ name }) => name)).toEqual(["Pipes"]);
+  });
+
   test("several sizes are a choice of the user", async () => {
     await middleburyScene("trainingH/Adirondack");
     await middleburyScene("trainingQ/Adirondack");
@@ -184,6 +221,30 @@ describe("KITTI", () => {
     expect(measures!.all!.D1!.badPercent).toBeCloseTo(200 / 3, 10);
     expect(measures!.all!["bad 4"]).toMatchObject({ badPercentValidOnly: 0 });
     expect(masks.valid!.density).toBeCloseTo(200 / 3, 10);
+  });
+
+  test("whole scenes as they are read; 2012 in colours where they are there", async () => {
+    await kittiScene("000000", 2012);
+    const measures = [
+      { name: "D1", thresholdPx: 3, share: 0.05 },
+      ...[2, 3, 4, 5].map((px) => ({ name: `bad ${px}`, thresholdPx: px })),
+    ];
+    const scene = (left: string, right: string) => ({
+      folder: join(folder, "training"),
+      name: "000000_10",
+      left: `${left}/000000_10.png`,
+      right: `${right}/000000_10.png`,
+      groundTruth: { path: "disp_occ/000000_10.png", scale: 256, invalid: 0 },
+      masks: { noc: { path: "disp_noc/000000_10.png", counts: expect.any(Function) } },
+      numDisparities: 256,
+      badThresholdPx: 3,
+      measures,
+    });
+    put("training/disp_occ/000000_11.png", "another moment");
+    expect(await readDataset(folder)).toEqual([scene("image_0", "image_1")]);
+    expect(await readDataset(join(folder, "training"))).toEqual([scene("image_0", "image_1")]);
+    put("training/colored_0/000000_10.png", "colours");
+    expect(await readDataset(folder)).toEqual([scene("colored_0", "colored_1")]);
   });
 
   test("2015: background and objects apart", async () => {

@@ -51,7 +51,8 @@ const peerWords = ({ name, version, mode, paths, threads, medianMs, engineMedian
   `${name} ${version}, ${mode} (${paths} paths), ${threads} ${threads === 1 ? "thread" : "threads"}: median ` +
   `${medianMs.toFixed(2)} ms; depthwatt in turn ${engineMedianMs.toFixed(2)} ms, ${ratio.toFixed(2)} times as fast`;
 
-function lines(figures: BenchFigures): string[] {
+/** Returns the figures as lines for a person. */
+export function benchLines(figures: BenchFigures): string[] {
   const { medianMs, p95Ms, minMs, fps, megaDisparitiesPerSecond } = figures;
   const stages = Object.entries(figures.stages).map(([name, ms]) => `${name} ${ms.toFixed(2)}`);
   const { repeatedStage } = figures;
@@ -83,7 +84,7 @@ async function run(flags: BenchFlags): Promise<void> {
     onStep: (done, total, step) => progress.show(done, total, step),
   }).finally(() => progress.clear());
   if (flags.json) printJson(figures);
-  else for (const line of lines(figures)) printLine(line);
+  else for (const line of benchLines(figures)) printLine(line);
 }
 
 export function define(command: Command): void {

@@ -2,9 +2,9 @@
 // The figures of depthwatt bench agree with each other, and name the instruction set that made them.
 import { Command } from "commander";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { define } from "../../../../../edge/commands/bench/command.js";
+import { benchLines, define } from "../../../../../edge/commands/bench/command.js";
 import { compareWithOpencv } from "../../../../../edge/commands/bench/compare.js";
-import { timeMatcher } from "../../../../../edge/commands/bench/index.js";
+import { type BenchFigures, timeMatcher } from "../../../../../edge/commands/bench/index.js";
 import { loadConfig } from "../../../../../edge/config/index.js";
 
 const configWith = (...set: string[]) => loadConfig({ set: ["engine.backend=cpu", ...set] }).config;
@@ -109,4 +109,101 @@ test("engine and peer in turn: the median of all rounds, and their ratio", async
     { ...common, mode: "HH4", paths: 4, medianMs: 6, ratio: 3 },
     { ...common, mode: "HH", paths: 8, medianMs: 8, ratio: 4 },
   ]);
+});
+
+describe("the text of the figures", () => {
+  const unknown = (reason: string) => ({ available: false as const, reason });
+  const FIGURES = {
+    width: 640,
+    height: 480,
+    numDisparities: 64,
+    algorithm: "sgm",
+    halfResolution: false,
+    parameters: { paths: 8 },
+    frames: 250,
+    medianMs: 8.125,
+    p95Ms: 9.256,
+    minMs: 7.994,
+    fps: 123.08,
+    megaDisparitiesPerSecond: 2419.6,
+    backend: "cpu",
+    instructionSet: "avx2",
+    threads: 4,
+    peakResidentMb: 187.6,
+    measured: { sensor: "rapl", what: "the processor alone" },
+    watts: 12.346,
+    joulesPerFrame: 0.10032,
+    joulesPerFrameNet: 0.06251,
+    fpsPerWatt: 9.969,
+    changedSettings: {},
+    peers: [],
+    repeatedStage: null,
+    stages: { match: 7.256, median: 0.5 },
+  } as unknown as BenchFigures;
+  const lines = (more: object) => benchLines({ ...FIGURES, ...more } as BenchFigures);
+
+  test("size, machine, times, stages, power and settings", () => {
+    expect(lines({})).toEqual([
+      "sgm 640x480, 64 disparities, 8 paths",
+      "cpu avx2, 4 threads, 250 frames",
+      "median 8.13 ms, p95 9.26 ms, minimum 7.99 ms: 123.1 fps, 2420 million disparities/s",
+      "stages, median ms: match 7.26, median 0.50",
+      "peak memory 188 MB, 12.35 W, 0.1003 J a frame (0.0625 net of idle), 9.97 fps/W; measured: the processor alone",
+      "settings: the defaults",
+    ]);
+  });
+
+  test("half resolution, one thread, a repeated stage, changed settings, and a peer", () => {
+    const peer = {
+      name: "OpenCV StereoSGBM",
+      version: "4.6.0",
+      mode: "HH",
+      paths: 8,
+      medianMs: 30.004,
+      engineMedianMs: 8.006,
+      ratio: 3.748,
+    };
+    const text = lines({
+      halfResolution: true,
+      threads: 1,
+      repeatedStage: { stage: "median", times: 50 },
+      changedSettings: { "match.sgm.paths": 8, "calibration.file": null },
+      peers: [
+        { ...peer, threads: 1 },
+        { ...peer, threads: 2 },
+      ],
+    });
+    expect(text[0]).toMatch(/, half resolution$/);
+    expect(text[1]).toBe("cpu avx2, 1 thread, 250 frames");
+    expect(text[3]).toBe("stages, median ms: match 7.26, median 0.50 (median 50 times a frame)");
+    expect(text.slice(5)).toEqual([
+      "settings: the defaults, but match.sgm.paths=8 calibration.file=",
+      "OpenCV StereoSGBM 4.6.0, HH (8 paths), 1 thread: median 30.00 ms; depthwatt in turn 8.01 ms, 3.75 times as fast",
+      "OpenCV StereoSGBM 4.6.0, HH (8 paths), 2 threads: median 30.00 ms; depthwatt in turn 8.01 ms, 3.75 times as fast",
+    ]);
+  });
+
+  test("power that is known in part", () => {
+    const power = (more: object) => lines(more)[4]!.replace("peak memory 188 MB, ", "");
+    expect(power({ watts: unknown("no sensor") })).toBe("watts not measured: no sensor");
+    expect(power({ joulesPerFrameNet: unknown("no idle"), measured: null })).toBe(
+      "12.35 W, 0.1003 J a frame (net not measured: no idle), 9.97 fps/W",
+    );
+    expect(power({ joulesPerFrame: unknown("x"), fpsPerWatt: unknown("x"), measured: null })).toBe("12.35 W");
+  });
+});
+
+test.each([
+  ["--width", "15", "16 to 16384"],
+  ["--width", "16385", "16 to 16384"],
+  ["--height", "15", "16 to 16384"],
+  ["--height", "16385", "16 to 16384"],
+  ["--frames", "0", "1 to 1000000"],
+  ["--frames", "1000001", "1 to 1000000"],
+])("%s %s is refused", async (flag, text, range) => {
+  const command = new Command();
+  define(command);
+  await expect(command.parseAsync([flag, text], { from: "user" })).rejects.toThrow(
+    `expected ${flag} to be a whole number from ${range}, got "${text}"`,
+  );
 });

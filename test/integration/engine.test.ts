@@ -256,11 +256,7 @@ describe("parameters", () => {
       { ...foreign, match: { ...match, halfResolution: true } },
       needsNoMaps,
     ],
-    [
-      "depth without an encoding of its own",
-      { encodeDepth: "raw" } as never,
-      "Expected no encoding or rvl for depth",
-    ],
+    ["an encoding of raw depth", { encodeDepth: "raw" } as never, "Expected no encoding or rvl for depth"],
   ])("%s is accepted, or refused with what was expected", (_, changes, message) => {
     const open = () => createEngine(options({ threads: 1, ...changes })).close();
     if (message === "") expect(open).not.toThrow();

@@ -50,7 +50,9 @@ test("an image of a stage has sides of 1 to 32768 pixels and a stride that holds
   const bytes = (needed: number, name = "image") =>
     `Expected at least ${needed} bytes for ${name}, got ${needed - 1}.`;
   const of = (width: number, height: number, strideBytes: number, length: number) => ({
-    ...{ width, height, strideBytes },
+    width,
+    height,
+    strideBytes,
     image: new Uint8Array(length),
   });
   const table: [object, string][] = [

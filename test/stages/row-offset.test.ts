@@ -255,7 +255,7 @@ describe.each(forms)("row offset, %s: limits by hand", (variant) => {
     }
   });
 
-  test("the lowest of equal rows wins, and four rows are at the limit whatever the others cost", () => {
+  test("the lowest of equal rows wins, and four rows are at the limit at any cost of the others", () => {
     const two = () => [31, 0, 31, 31, 31, 31, 31, 0, 31];
     expect(rowOffset(variant, pairOf(200, two))).toEqual(known(-12));
     for (const [at, quarterRows] of [

@@ -234,7 +234,7 @@ describe("match.sgm.search: auto", () => {
   });
 
   test("a case is decided by the largest gain among the measured cases that are no larger", () => {
-    const measured = winningCases(cases);
+    const measured = winningCases(cases) as typeof cases;
     const tasks = measured.flatMap((one) =>
       [-1, 0, 1].flatMap((step) => [
         { ...one, width: one.width + step },

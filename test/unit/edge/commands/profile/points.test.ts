@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The points that a profile plans from its flags: limits of every list, the order of the points, and those that are still missing.
-import { describe, expect, test } from "vitest";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
   type PlanOptions,
   parseAlgorithms,
@@ -14,7 +17,7 @@ import {
   parseSizes,
   planPoints,
 } from "../../../../../edge/commands/profile/plan.js";
-import { missingPoints } from "../../../../../edge/commands/profile/sweep.js";
+import { missingPoints, type SweepOptions, sweep } from "../../../../../edge/commands/profile/sweep.js";
 import {
   OPTIONAL_STAGES,
   type PointResult,
@@ -185,5 +188,111 @@ describe("plans", () => {
     expect(missingPoints([BASE, other, BASE, BASE], results(BASE, BASE, other))).toEqual([BASE]);
     expect(missingPoints([BASE], results(BASE, BASE, other))).toEqual([]);
     expect(missingPoints([BASE, other], [])).toEqual([BASE, other]);
+  });
+});
+
+describe("a sweep", () => {
+  let folder = "";
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "depthwatt-sweep-"));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  const NOT_YET = { available: false as const, reason: "not measured yet" };
+  const done = { id: pointId(BASE) } as PointResult;
+  /** Records what a sweep does to the machine; nothing is computed. */
+  function createSweep(
+    points: readonly ProfilePoint[],
+    more: Partial<Record<keyof SweepOptions, unknown>> = {},
+  ) {
+    const calls: unknown[] = [];
+    const idle = [4.5, 4.75];
+    const options = {
+      folder,
+      profile: { idleBefore: NOT_YET, idleAfter: NOT_YET, results: [done] },
+      points,
+      meter: {
+        sensor: { rails: [] },
+        measureIdle: async (seconds: number) => {
+          calls.push(`idle for ${seconds} s`);
+          return idle.shift();
+        },
+      },
+      modes: {
+        set: (mode: string) => calls.push(`mode ${mode}`),
+        restore: () => calls.push("modes restored"),
+      },
+      clocks: {
+        change: async (clocks: object) => {
+          calls.push(clocks);
+          return { gpu: 408e6 };
+        },
+        restore: async () => calls.push("clocks restored"),
+      },
+      seconds: 20,
+      warmUpSeconds: 4,
+      idleSeconds: 10,
+      onProgress: (progress: object) => calls.push(progress),
+      ...more,
+    } as unknown as SweepOptions;
+    return { calls, options };
+  }
+  const restored = ["clocks restored", "modes restored"];
+  const saved = () => JSON.parse(readFileSync(join(folder, "profile.json"), "utf8"));
+
+  test("of points that are all there measures idle power before and after", async () => {
+    const { calls, options } = createSweep([BASE]);
+    await sweep(options);
+    const step = (step: string) => ({ done: 1, total: 1, secondsLeft: 10, step });
+    const idle = "idle for 10 s";
+    expect(calls).toEqual([
+      step("idle power"),
+      idle,
+      step("idle power again"),
+      idle,
+      step("done"),
+      ...restored,
+    ]);
+    expect(saved()).toEqual({ idleBefore: 4.5, idleAfter: 4.75, results: [done] });
+    const again = createSweep([BASE], { profile: { idleBefore: 3, idleAfter: NOT_YET, results: [done] } });
+    await sweep(again.options);
+    expect(again.calls.filter((call) => call === idle)).toHaveLength(1);
+    expect(saved()).toMatchObject({ idleBefore: 3, idleAfter: 4.5 });
+  });
+
+  test("without a sensor gives its reason", async () => {
+    const sensor = { available: false, reason: "no sensor" };
+    const { calls, options } = createSweep([BASE], {
+      meter: { sensor },
+      clocks: undefined,
+      modes: undefined,
+    });
+    await sweep(options);
+    expect(calls).toEqual([{ done: 1, total: 1, secondsLeft: 0, step: "done" }]);
+    expect(saved()).toMatchObject({ idleBefore: sensor, idleAfter: sensor });
+  });
+
+  test("that is interrupted ends before the next point; two seconds are guessed for setting it up", async () => {
+    const { calls, options } = createSweep([BASE, BASE, BASE], { signal: AbortSignal.abort() });
+    await sweep(options);
+    // Two points of 4 s and 20 s, and idle power.
+    const first = { done: 1, total: 3, secondsLeft: 2 * (20 + 4 + 2) + 10, step: "idle power" };
+    expect(calls).toEqual([first, "idle for 10 s", ...restored]);
+    expect(saved()).toEqual({ idleBefore: 4.5, idleAfter: NOT_YET, results: [done] });
+  });
+
+  test("ends where heat lowers a clock below its point's, and restores the machine", async () => {
+    const point = { ...BASE, mode: "15W", clockHertz: { gpu: 612e6 } };
+    const { calls, options } = createSweep([BASE, point]);
+    await expect(sweep(options)).rejects.toMatchObject({
+      code: "DEVICE_UNAVAILABLE",
+      message: "The gpu clock was limited to 612000000 Hz, and the kernel limits it to 408000000 Hz.",
+    });
+    expect(calls.slice(2)).toEqual([
+      { done: 1, total: 2, secondsLeft: 36, step: pointId(point) },
+      "mode 15W",
+      { gpu: 612e6 },
+      ...restored,
+    ]);
   });
 });

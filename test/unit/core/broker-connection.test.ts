@@ -10,7 +10,7 @@ import {
   uniqueClientId,
 } from "../../../core/mqtt/connection.js";
 
-/** What the connection uses of a client. A destroyed stream closes the client, as it does in mqtt. */
+/** A client, as far as the connection uses it. A destroyed stream closes the client, as it does in mqtt. */
 class Client extends EventEmitter {
   connected = false;
   readonly stream = Object.assign(new EventEmitter(), {
@@ -190,7 +190,7 @@ describe("what ended a connection", () => {
     return opened;
   };
 
-  test("an error without a code keeps its words, and does not close by itself", () => {
+  test("an error without a code keeps its words, and closes nothing", () => {
     const { statuses, onDown } = up();
     client().emit("error", new Error("odd"));
     client().emit("error", Object.assign(new Error("later"), { code: 151 }));

@@ -23,15 +23,15 @@ describe("work with a limit", () => {
   }
 
   test.each([1, 2, 3])("has %i items under way, never more, and leaves none out", async (limit) => {
-    const [done, running] = [[] as number[], { now: 0, most: 0 }];
+    const [done, running] = [[] as number[], { now: 0, max: 0 }];
     await forEachLimited(limit, items(7), async (item) => {
-      running.most = Math.max(running.most, ++running.now);
+      running.max = Math.max(running.max, ++running.now);
       await ended();
       running.now--;
       done.push(item);
     });
     expect(done.sort()).toEqual([0, 1, 2, 3, 4, 5, 6]);
-    expect(running).toEqual({ now: 0, most: limit });
+    expect(running).toEqual({ now: 0, max: limit });
   });
 
   test("begins nothing after the first failure, waits for the rest and reports the first", async () => {

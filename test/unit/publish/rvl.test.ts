@@ -110,7 +110,7 @@ const words = (nibbles: string) =>
     ),
   );
 
-test("bodies worked out by hand unpack over whatever was there", () => {
+test("bodies worked out by hand unpack over other pixels", () => {
   // Folded: +5 is 10 = 1|010, -1 is 1, 996 is 1992 = 3|7|1|0, +65535 is 131070 = 3|7|7|7|7|6,
   // lowest group first.
   expect([...unpack(words("2 2 a1 1 1 1 89f3"), 6)]).toEqual([0, 0, 5, 4, 0, 1000]);
@@ -118,7 +118,7 @@ test("bodies worked out by hand unpack over whatever was there", () => {
   expect([...unpack(words("1 1 2 2 0"), 4)]).toEqual([0, 1, 0, 0]);
 });
 
-test("a second run is measured against what is left, and a value against 16 bits", () => {
+test("a second run is measured against the rest of the image, and a value against 16 bits", () => {
   expect(() => unpack(words("1 1 2 4"), 5)).toThrow("RVL body, byte 4: expected at most 3 zeros, found 4");
   expect(() => unpack(words("1 1 2 0 4"), 5)).toThrow("RVL body, byte 4: expected at most 3 values, found 4");
   // 65536 is folded to 131072 = 4|0|0|0|0|0.

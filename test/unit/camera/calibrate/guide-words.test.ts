@@ -101,7 +101,7 @@ const solution = (changes: object = {}) =>
     ...changes,
   }) as unknown as CalibrationResult;
 
-// Where the board goes, then the emptiest places, and the share of 16 cells that are covered.
+/** Each row has the cells of the board, the emptiest places after it, and how many of 16 cells are covered. */
 const PLACES: readonly [where: Area, wanted: string, covered: number][] = [
   [[3, 1, 4, 2], "the upper right of the left image, the left side of the right image, ", 4],
   [[1, 1, 2, 2], "the upper right of the left image, the upper left of the right image, ", 8],
@@ -124,7 +124,7 @@ test("the emptiest places, one after the other", () => {
   const guide = new CaptureGuide(board, imageSize);
   const tilts = "its left side nearer, its right side nearer, its upper side nearer, its lower side nearer";
   const nothing = { counts: Array<number>(20).fill(0), share: 0 };
-  // Of the left image, columns 1 to 4 are within reach: 4 empty cells are at its right side, 2 or fewer elsewhere.
+  // Columns 1 to 4 of the left image are within reach. Its right side has 4 empty cells, other places 2 or fewer.
   expect(guide.look(pairOf(cells(3, 1, 4, 2)), 0)).toEqual({
     verdict: "moving",
     text: "the board is seen: hold it still",

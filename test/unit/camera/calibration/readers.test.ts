@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole calibrations out of small files of each format, with every number told apart, and what each reader refuses.
+// Whole calibrations out of small files of each format, in which every number differs, and what each reader refuses.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -485,7 +485,7 @@ describe("values", () => {
     expect(message(() => readSize(mapping, ["w", "h"], "f"))).toEqual(expected);
   });
 
-  test("words for what is found", () => {
+  test("words for a value in an error", () => {
     expect([undefined, null, [], { a: 1 }, "a", 2, false].map(describeValue)).toEqual([
       ...["nothing", "nothing", "a list of 0", "a mapping", "'a'", "2", "false"],
     ]);

@@ -236,7 +236,7 @@ test.each<[string | undefined, readonly number[] | undefined, unknown]>([
   ["rational_polynomial", [...twelve, 0, 0], ["thin_prism", ...twelve]],
   // A camera model, which says nothing of the lens.
   ["Pinhole", ten.slice(0, 5), ["plumb_bob", ...ten.slice(0, 5)]],
-  [" FishEye ", [1, 2, 3, 4], ["equidistant", 1, 2, 3, 4]],
+  [" FISHEYE ", [1, 2, 3, 4], ["equidistant", 1, 2, 3, 4]],
   ["equi", [1, 2, 3, 4], ["equidistant", 1, 2, 3, 4]],
   ["kannala_brandt", [1, 2, 3, 4], ["equidistant", 1, 2, 3, 4]],
   ["fisheye", [1, 2, 3, 4, 0], "D: expected 4 coefficients for equidistant, found 5."],

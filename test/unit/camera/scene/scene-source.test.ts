@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scene as a source and as single frames, on a fake clock and with a stub that draws when the test says so.
+// The scene as a source and as single frames, on a fake clock and with a stub that draws on request.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import {
   type FramePair,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small parts of the core: work with a limit, servers that close, percentiles at the ends, formats with colours, error codes.
+// Small parts of the core: limited work, closing servers, percentiles at the ends, formats with colours, error codes.
 
 import { once } from "node:events";
 import { readFileSync } from "node:fs";

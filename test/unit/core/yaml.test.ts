@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// YAML that is nested too deeply, and keys that a mapping has twice: where they are found, and texts that only look like them.
+// YAML that is nested too deeply, and keys that a mapping has twice: their places, and texts that look like them.
 import { describe, expect, test } from "vitest";
 import { parseYamlDocument } from "../../../core/yaml.js";
 

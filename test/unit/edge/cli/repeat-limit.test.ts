@@ -60,7 +60,7 @@ test("a line counts as new after more than two hours without it", () => {
   }
 });
 
-test("a hundred kinds of lines are remembered; the one that began first is forgotten", () => {
+test("a hundred kinds of lines are remembered, and beyond them the oldest kind is forgotten", () => {
   let now = 0;
   const limit = new RepeatLimit(() => now);
   const repeat = (line: string) => {

@@ -100,7 +100,7 @@ test("the first signal ends the run in order, the second one the process; a serv
   }
 });
 
-test("a terminal is found in /proc/self/stat, whatever the name of the process is", () => {
+test("a terminal is found in /proc/self/stat behind any name of a process", () => {
   // pid (name) state ppid pgrp session tty_nr.
   expect(hasTerminal("7 (node) S 1 7 7 34816 7 0")).toBe(true);
   expect(hasTerminal("7 (node) S 1 7 7 0 -1 0")).toBe(false);
@@ -113,7 +113,7 @@ function createLog() {
   return { entries, log: { info: write("info"), warn: write("warn") } as never };
 }
 
-test("a configuration that is read again: what changes, nothing, and what is refused", async () => {
+test("a configuration that is read again: two changes, none, and a refusal", async () => {
   const applied: unknown[] = [];
   const runtime = {
     config: load().config,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// depthwatt batch over a small archive: which pairs are matched, kept and skipped, what is printed, and what is refused.
+// Tests depthwatt batch over a small archive: pairs that are matched, kept and skipped, the texts, and refused command lines.
 import {
   existsSync,
   mkdirSync,

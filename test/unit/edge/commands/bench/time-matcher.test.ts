@@ -130,7 +130,7 @@ describe("the text of the figures", () => {
     instructionSet: "avx2",
     threads: 4,
     peakResidentMb: 187.6,
-    measured: { sensor: "rapl", what: "the processor alone" },
+    measured: { sensor: "rapl", what: "the GPU board alone" },
     watts: 12.346,
     joulesPerFrame: 0.10032,
     joulesPerFrameNet: 0.06251,
@@ -148,7 +148,7 @@ describe("the text of the figures", () => {
       "cpu avx2, 4 threads, 250 frames",
       "median 8.13 ms, p95 9.26 ms, minimum 7.99 ms: 123.1 fps, 2420 million disparities/s",
       "stages, median ms: match 7.26, median 0.50",
-      "peak memory 188 MB, 12.35 W, 0.1003 J a frame (0.0625 net of idle), 9.97 fps/W; measured: the processor alone",
+      "peak memory 188 MB, 12.35 W, 0.1003 J a frame (0.0625 net of idle), 9.97 fps/W; measured: the GPU board alone",
       "settings: the defaults",
     ]);
   });

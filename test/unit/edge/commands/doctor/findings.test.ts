@@ -81,12 +81,14 @@ test("settings, board and CPU", () => {
   });
   expect(loaded?.config.match.sgm.p1).toBe(9);
   expect(
-    lookAtBoard({ board: { name: "nano", title: "Nano", reason: "it says so", file: "n.json" } } as never),
+    lookAtBoard({
+      board: { name: "nano", title: "Nano", reason: "its device tree", file: "n.json" },
+    } as never),
   ).toEqual({
     name: "board",
     state: "ok",
-    text: "Nano (it says so)",
-    facts: { board: "nano", reason: "it says so", file: "n.json" },
+    text: "Nano (its device tree)",
+    facts: { board: "nano", reason: "its device tree", file: "n.json" },
   });
   expect(lookAtBoard({ board: { title: "unknown", reason: "off" } } as never).facts).toEqual({
     board: null,

@@ -96,7 +96,7 @@ const ROUNDS = [
 ];
 
 describe("costs of stages", () => {
-  test("a table with the time of each stage and the joules of those that were left out", async () => {
+  test("a table with the time of each stage and the joules of stages that were left out", async () => {
     const path = save("rounds", ROUNDS);
     // The stage is the difference of two means of three: the residuals' deviation is sqrt(4e-4 / 4) J, and Student's t of
     // four degrees of freedom is 2.776. Half widths are 2.776 * 0.01 J * sqrt(2 / 3) and sqrt(1 / 3).

@@ -38,7 +38,7 @@ test("two runs more than unknowns are needed, and each stage must vary", () => {
     runs: 4,
     degreesOfFreedom: 2,
   });
-  // Left out in every run, it cannot be told from the rest.
+  // Left out in every run, a stage is no different from the rest.
   expect(regress(Array.from({ length: 5 }, () => run(1, without)))).toBeUndefined();
   expect(regress(Array.from({ length: 5 }, () => run(1)))).toBeUndefined();
 });

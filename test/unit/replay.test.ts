@@ -361,6 +361,40 @@ describe("playing", () => {
     expect(played.sequences).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   });
 
+  test("looped: numbers that are missing stay missing in every lap, and times follow them", async () => {
+    const images = { "3.pgm": 1, "4.pgm": 2, "6.pgm": 3, "7.pgm": 4 };
+    const [left, right] = [await side("l", images), await side("r", images)];
+    const played = await play({ left, right, rateHz: 1000, loop: true, frames: 9 });
+    expect(played.pairs.map((pair) => pair[0]).join("")).toBe("123412341");
+    expect(played.sequences).toEqual([0, 1, 3, 4, 5, 6, 8, 9, 10]);
+    expect(played.stampsNs).toEqual(played.sequences.map((sequence) => BigInt(sequence) * 1_000_000n));
+    expect(played.source.description.title).toMatch(/, 4 pairs 4x2, 1000 Hz, looped$/);
+    expect(played.source.counters()).toEqual({
+      pairs: 9,
+      dropsLeft: {},
+      dropsRight: {},
+      skewMsMean: 0,
+      skewMsP99: 0,
+      driftPpm: undefined,
+    });
+  });
+
+  test("a recording plays once, for at most as many pairs as are asked for", async () => {
+    const folder = await side("l", stamped(3));
+    for (const [frames, pairs] of [
+      [undefined, 3],
+      [2, 2],
+      [4, 3],
+    ] as const) {
+      const options = { left: folder, right: folder, rateHz: "max", ...(frames && { frames }) } as const;
+      const { source, pairs: played, degraded } = await play(options);
+      expect([played.length, degraded]).toEqual([pairs, []]);
+      expect(source.description.title).toMatch(/, 3 pairs 4x2, as fast as they are taken$/);
+      const events = { onPair() {}, onDegraded() {}, onEnd() {}, onError() {} };
+      expect(() => source.start(events)).toThrow("a replay source was started twice");
+    }
+  });
+
   test("side by side, time stamps from the rate", async () => {
     const path = join(root, "sbs");
     mkdirSync(path);

@@ -395,6 +395,7 @@ describe("rows of the native thread", () => {
 
   test("are taken by a meter every 200 ms and once more at its end, and their cost is shown", () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    read.mockClear();
     try {
       const rows: number[][] = [];
       const { native, sampler } = nativeOf(rows);

@@ -86,7 +86,7 @@ function quarterOptions(options: EngineOptions, numDisparities: number): EngineO
       parameters: {},
     },
     refine: {},
-    // In rows of the captured image, whatever the size of the rectified one.
+    // The unit is rows of the captured image, also where the rectified one is smaller.
     verticalOffset: verticalOffset ?? "auto",
     backend: "cpu",
     threads: 1,

@@ -304,7 +304,7 @@ describe("detection on constructed trees", () => {
     expect(detectBoard(boards, { root: nameless.root }).board?.name).toBe("orin-nano-4gb");
   });
 
-  test("only the chip: what is known and which boards would fit, with the name of the model if it counts", () => {
+  test("only the chip: the reason names the chip, the model if it counts, and the other boards that would fit", () => {
     const board = (name: string, models: string[], gigabytesPerSecond?: number) =>
       ({
         name,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the governor knows of levels, followed by hand: watts, speed, work, names; and which pairs its rate lets through.
+// Tests the governor's knowledge of levels by hand (watts, speed, work, names), and which pairs its rate lets through.
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { FramePair, PairSource, SourceEvents } from "../../../camera/index.js";
 import { Knowledge } from "../../../edge/governor/knowledge.js";
@@ -102,7 +102,7 @@ describe("the gate of a rate", () => {
     gate.start({
       onPair: ({ left }) => taken.push(left.sequence),
       onEnd: () => ended.push("end"),
-    } as SourceEvents);
+    } as Partial<SourceEvents> as SourceEvents);
     let released = 0;
     const now = vi.spyOn(performance, "now");
     const deliver = (...times: number[]) => {

@@ -18,7 +18,7 @@ import { compressedMessage } from "../../doubles/recordings.js";
 
 /** 3 s and 7 ns. */
 const STAMP_NS = 3_000_000_007n;
-const header = () => new CdrWriter().int32(3).uint32(7).string("eye");
+const header = () => new CdrWriter().int32(3).uint32(7).string("side");
 
 function image(
   fields: Partial<{
@@ -59,7 +59,7 @@ test("an image has every field of its message; bytes behind its rows stay", () =
   });
   expect(parseImage(message)).toEqual({
     stampNs: STAMP_NS,
-    frameId: "eye",
+    frameId: "side",
     width: 2,
     height: 2,
     encoding: "mono8",
@@ -142,7 +142,7 @@ test("a message without a capture time has the time of recording", () => {
   });
 });
 
-test("the camera matrix is the one behind the distortion, whatever its length", () => {
+test("the camera matrix is the one behind the distortion, of any length", () => {
   for (const distortion of [[], [0.5, 0.25, 0, 0, 0.125]]) {
     const writer = header().uint32(48).uint32(64).string("plumb_bob").float64Array(distortion, true);
     for (const [matrix, length] of [9, 9, 12].entries())
@@ -252,7 +252,7 @@ describe("maps", () => {
     const message = image({ height: 2, encoding: "16UC1", step: 6, isBigEndian, data });
     expect(decodeDepth("Image", message, "/d")).toEqual({
       stampNs: STAMP_NS,
-      frameId: "eye",
+      frameId: "side",
       width: 2,
       height: 2,
       millimetres: Uint16Array.from(millimetres),

@@ -57,7 +57,7 @@ const header = (frame: string, sec = 5, nanosec = 9): Field[] => [
   ["u32", nanosec],
   ["string", frame],
 ];
-const LAYOUT = { frameId: "eye", width: 7, height: 3, encoding: "mono16", strideBytes: 16 };
+const LAYOUT = { frameId: "side", width: 7, height: 3, encoding: "mono16", strideBytes: 16 };
 
 /** Writes a body behind a prefix into a buffer that holds other bytes, from its third byte on. */
 function written(bytes: number, write: (target: Uint8Array) => number): number[] {
@@ -71,7 +71,7 @@ describe("images", () => {
   test("sensor_msgs/msg/Image", () => {
     const prefix = imagePrefix(LAYOUT);
     const expected = cdr(
-      ...header("eye"),
+      ...header("side"),
       ["u32", 3, 7],
       ["string", "mono16"],
       ["u8", 0],
@@ -90,7 +90,7 @@ describe("images", () => {
   ])("sensor_msgs/msg/CompressedImage of compressedDepth %s", (format, prefix, config) => {
     const body = Uint8Array.of(1, 2, 3, 4, 5);
     const expected = cdr(
-      ...header("eye"),
+      ...header("side"),
       ["string", `16UC1; compressedDepth ${format}`],
       ["u32", config.length + 5],
       ["bytes", [...config, ...body]],
@@ -112,7 +112,7 @@ test.each([
   const prefix = pointCloudPrefix({ ...LAYOUT, ...(colours !== undefined && { colours }) });
   const points = Uint8Array.from({ length: 21 * pointBytes }, (_, i) => i);
   const expected = cdr(
-    ...header("eye"),
+    ...header("side"),
     ["u32", 3, 7, names.length],
     // 7 is PointField.FLOAT32.
     ...names.flatMap((name, at): Field[] => [
@@ -147,9 +147,9 @@ describe("cameras", () => {
       r: numbers(200, 9),
       p: numbers(300, 12),
     };
-    expect([...cameraInfoMessage(camera, "eye", STAMP_NS)]).toEqual(
+    expect([...cameraInfoMessage(camera, "side", STAMP_NS)]).toEqual(
       cdr(
-        ...header("eye"),
+        ...header("side"),
         ["u32", 48, 64],
         ["string", "rational_polynomial"],
         ["u32", d.length],

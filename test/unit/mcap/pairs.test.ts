@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which topics of a recording hold the pairs, which messages belong together, and what is said of the others.
+// Which topics of a recording hold the pairs, which messages belong together, and the reports about the others.
 import { describe, expect, test } from "vitest";
 import {
   imageTopics,

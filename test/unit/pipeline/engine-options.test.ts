@@ -165,7 +165,7 @@ describe("with a calibration", () => {
         /^points\.colour: expected grey, because the left image \(GREY\) has no colours, got rgb$/,
       ),
     );
-    // Without points the colour is nobody's.
+    // Without points the colour has no effect.
     expect(options(["points.colour=rgb"], { geometry: RIGGED }).made).not.toHaveProperty("points");
   });
 
@@ -199,7 +199,7 @@ describe("with a calibration", () => {
           new RegExp(`^expected images of 32x24 of the camera thermal, .* delivers ${width}x${height}$`),
         ),
       );
-    // The right camera has no images of its own here.
+    // The right camera needs no further images: the pair has them.
     const right = options(["registration.camera=right"], { ...registration, layout: { other } }).made;
     expect(right.registration).not.toHaveProperty("image");
     expect(() => options(["registration.camera=none"], { geometry: RIGGED })).toThrow(/none/);

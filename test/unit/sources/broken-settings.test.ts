@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each source refuses of its settings, with the keys it names, and which paths it claims.
+// Tests which settings each source refuses, with the keys that it names, and which paths it claims.
 import { describe, expect, test } from "vitest";
 import { loadConfig } from "../../../edge/config/index.js";
 import {
@@ -49,7 +49,7 @@ describe("command", () => {
     [{ ...images, right: "cat 'a" }, ["right"], "source.command.right: "],
     [{ ...images, left: "cat 'a" }, ["left"], "source.command.left: "],
     [{ sideBySide: 'cat "a' }, ["sideBySide"], "source.command.sideBySide: "],
-    // The shell understands what is split at blanks otherwise.
+    // With a shell, depthwatt does not split the command.
     [{ ...images, right: "cat 'a", shell: true }, undefined, ""],
   ])("%j breaks %j", (settings, keys, text) => {
     const found = broken("command", settings);

@@ -223,7 +223,7 @@ test("a consumer holds two pairs at most, and the end waits for what it holds", 
   expect(isStopped).toBe(false);
   held[2]!.release();
   await stopped;
-  // Who stops it is told of no end.
+  // A source that is stopped reports no end.
   expect([held.length, ended]).toEqual([3, []]);
 });
 

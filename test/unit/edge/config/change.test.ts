@@ -28,7 +28,7 @@ const refusal = (act: () => unknown): DepthwattError => {
 };
 
 describe("a change", () => {
-  test("changes what it names, and reports what is another value now", () => {
+  test("changes what it names, and reports the keys with another value", () => {
     const { config: next, changed } = change({ "match.sgm.paths": 8, "match.sgm.p1": config.match.sgm.p1 });
     expect(changed).toEqual(["match.sgm.paths"]);
     expect(next).toEqual({
@@ -303,14 +303,14 @@ describe("settings and their origins", () => {
     expect(blamed({ set: ["depth.minMetres=3"] })).toBe("depth.minMetres (from --set)");
     const lower = { DEPTHWATT_BOARD: "none", DEPTHWATT_DEPTH_MIN_METRES: "3" };
     expect(blamed({ environment: lower, set: ["depth.maxMetres=2"] })).toBe("depth.minMetres (from --set)");
-    // Of two from the same source, the first key's.
+    // Two flags have the same rank, so the first key of the rule is blamed.
     const flag = (name: string, value: number) => ({ flag: name, value });
     expect(
       blamed({ flags: { "depth.maxMetres": flag("--max", 2), "depth.minMetres": flag("--min", 3) } }),
     ).toBe("depth.minMetres (from --min)");
   });
 
-  test("what a preset does not get is said, unless the value is the same", () => {
+  test("settings that override a preset are reported, unless the value is the same", () => {
     const { overruled } = load({ preset: "sad-5", set: ["match.algorithm=cbca"] });
     expect(overruled).toEqual(["match.algorithm is cbca (from --set), not sad as preset sad-5 has it"]);
     expect(load({ preset: "sad-5", set: ["match.algorithm=sad"] }).overruled).toEqual([]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library on small pairs: every form of an image, results as numbers, engines of many pairs, and what is refused.
+// The library on small pairs: every form of an image, results as numbers, engines of many pairs, refusals.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -48,7 +48,8 @@ describe("a result", () => {
 });
 
 test("options are settings: the values of settings come last, and variables are not read", () => {
-  process.env.DEPTHWATT_BASE = "from-the-environment";
+  const before = process.env.DEPTHWATT_CONFIG;
+  process.env.DEPTHWATT_CONFIG = "/no/such/file.yaml";
   try {
     const config = configFrom(
       { algorithm: "cbca", minDisparity: 3, numDisparities: 40, settings: { "match.numDisparities": 48 } },
@@ -61,7 +62,8 @@ test("options are settings: the values of settings come last, and variables are 
     ]);
     expect([config.device, config.base]).toEqual(["below", "depthwatt"]);
   } finally {
-    delete process.env.DEPTHWATT_BASE;
+    if (before === undefined) delete process.env.DEPTHWATT_CONFIG;
+    else process.env.DEPTHWATT_CONFIG = before;
   }
 });
 

@@ -114,7 +114,7 @@ describe("how the images are read", () => {
   });
 });
 
-test("pixels at the end of the range: of those that are matched, every so manieth", () => {
+test("the share of the matched pixels at the end of the range, with and without a step", () => {
   const at = (...pixels: number[]) => Int16Array.from(pixels, (disparity) => 16 * disparity);
   const sure = (length: number) => new Uint8Array(length).fill(1);
   const search = { minDisparity: 10, numDisparities: 20 };

@@ -111,7 +111,7 @@ describe("the table", () => {
     power: { ...known.power, watts: { available: false, reason: "too short" }, changed: [] },
   } as unknown as PointResult;
 
-  test("has every figure in its column, an empty field for what is unknown, and quotes where they are needed", () => {
+  test("has every figure in its column, an empty field for an unknown one, and quotes where they are needed", () => {
     expect(profileCsv([known, unknown, unsure])).toBe(
       [
         "id,mode,algorithm,width,height,num_disparities,paths,rate_hz,half_resolution,search,gpu_limit_mhz,emc_limit_mhz," +

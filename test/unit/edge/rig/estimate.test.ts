@@ -59,7 +59,7 @@ describe("an estimate", () => {
     expect(found !== undefined).toBe(isKnown);
   });
 
-  test("solves the equations, with what is known before added to the diagonal", () => {
+  test("solves the equations, with the priors added to the diagonal", () => {
     // Every product differs, so that none can stand for another; the matrix is diagonally dominant.
     const matrix = ALIGNMENT_TERMS.map((_, i) =>
       ALIGNMENT_TERMS.map((_other, j) => (i === j ? 100 + 7 * i : 1 + Math.min(i, j) + 0.5 * Math.max(i, j))),

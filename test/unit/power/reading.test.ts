@@ -123,7 +123,7 @@ describe("the timer", () => {
 });
 
 describe("the idle baseline", () => {
-  test("is measured by a timer that ends with it, or by the one that runs", async () => {
+  test("is measured by a timer that ends with it, or by the timer that runs", async () => {
     for (const isStarted of [false, true]) {
       const board = new Board(() => 4);
       const meter = meterOf(board);

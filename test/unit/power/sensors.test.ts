@@ -29,7 +29,7 @@ function opened(result: PowerSensor | { available: false; reason: string }): Pow
   return result;
 }
 
-/** The reason of what is not available; anything else fails the test. */
+/** The reason why a sensor is not available; an available one fails the test. */
 function refusal(result: object): string {
   expect(result).toMatchObject({ available: false, reason: expect.any(String) });
   return (result as { reason: string }).reason;
@@ -101,7 +101,7 @@ describe("RAPL", () => {
       expect(refusal(openRapl({ root: tree.root }))).toMatch(/energy_uj may not be read.*60-depthwatt-power/);
       return;
     }
-    // Root may read everything: for one read it becomes the user nobody.
+    // Root may read everything: for one read it becomes a user without rights.
     chmodSync(tree.root, 0o755);
     process.seteuid?.(65534);
     try {

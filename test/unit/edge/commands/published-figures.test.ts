@@ -720,7 +720,7 @@ describe("the range that a scene needs", () => {
       rightMap: maps((x, y) => [64 * x + 16, 64 * y + 16]),
       match: { algorithm: "sgm", halfResolution: true, minDisparity: 0, numDisparities: 50, parameters: {} },
       refine: {},
-      verticalOffset: 0.75,
+      verticalOffset: 1.3,
       instructionSet: "scalar",
     });
     await needed({ ...options, verticalOffset: "auto" });

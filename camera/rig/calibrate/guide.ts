@@ -26,8 +26,8 @@ export const GUIDE_GOALS = {
 
 /** Pixels a second, in diagonals of the image, below which a board is still: a third of a pixel in an exposure of 30 ms at VGA. */
 const STILL_PER_SECOND = 0.015;
-/** Looks further apart say nothing of motion. */
-const NEIGHBOURS_MS = 1500;
+/** Time over which a board may move at that speed, however far apart two looks are: a slow machine takes seconds for one. */
+const MAX_MOTION_MS = 1500;
 /** Mean shift of the corners, in diagonals, from which a pose says something new. */
 const NEW_SHARE = 0.04;
 /** The same for the tilt, in units of TILTED. */
@@ -264,10 +264,10 @@ export class CaptureGuide {
 
   /** Returns the speed of the faster image, pixels a second; undefined for the first pair. */
   #speed(pair: SeenPair, before: { pair: SeenPair; ms: number } | undefined, ms: number): number | undefined {
-    if (before === undefined || ms - before.ms > NEIGHBOURS_MS || ms <= before.ms) return undefined;
+    if (before === undefined || ms <= before.ms) return undefined;
     const count = boardCorners(this.#board);
     const shift = Math.max(...SIDES.map((side) => meanShift(pair[side], before.pair[side], count)));
-    return Number.isFinite(shift) ? (1000 * shift) / (ms - before.ms) : undefined;
+    return Number.isFinite(shift) ? (1000 * shift) / Math.min(ms - before.ms, MAX_MOTION_MS) : undefined;
   }
 
   #isNew({ pair, tilt }: Taken): boolean {

@@ -9,8 +9,8 @@ import { assert, root, until } from "./tools.mjs";
 const BOARDS = process.env.BOARDS;
 /** The signal ends the capture after so many pairs: fewer than the guide wants, which takes minutes here. */
 const PAIRS = 9;
-/** A pose that is not taken by then says nothing new; generous, since a look takes a second on a busy host. */
-const MAX_HOLD_MS = 12_000;
+/** A pose that is not taken by then says nothing new; generous, since a look takes many seconds on a busy host. */
+const MAX_HOLD_MS = 60_000;
 
 const taken = (text) => Number([...text.matchAll(/taken: pair (\d+)/g)].at(-1)?.[1] ?? 0);
 

@@ -185,7 +185,7 @@ export async function runCases(cases) {
     const started = performance.now();
     let timer;
     const limit = new Promise((_, reject) => {
-      const limitMs = /^(end to end|calibrate)/.test(name) ? 450_000 : 180_000;
+      const limitMs = /^(end to end|calibrate)/.test(name) ? 900_000 : 180_000;
       timer = setTimeout(() => reject(new Error(`the case took more than ${limitMs} ms`)), limitMs);
     });
     try {

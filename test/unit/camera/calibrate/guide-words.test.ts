@@ -83,9 +83,10 @@ const TILTED: Record<TiltSide, (x: number, y: number) => Quad> = {
 };
 
 let ms = 0;
-/** Two looks at a still board. */
+/** Two looks at a still board, after one at none. */
 function hold(guide: CaptureGuide, pair: SeenPair) {
   ms += 5000;
+  guide.look({ ...pair, left: { ...pair.left, absence: "nothing" } }, ms - 100);
   guide.look(pair, ms);
   return guide.look(pair, ms + 100);
 }

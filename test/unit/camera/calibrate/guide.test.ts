@@ -41,7 +41,6 @@ test("a board that moves is not taken; one that is held still is, once", () => {
   expect(taken.verdict).toBe("taken");
   expect(taken.progress.pairs).toBe(1);
   expect(guide.look(seen(poseAt(0.8, 0.004)), 600).verdict).toBe("known");
-  // A look two seconds later says nothing of how it moved.
   expect(guide.look(seen(poseAt(0.8, 0.2)), 2600).verdict).toBe("moving");
   expect(guide.look(seen(poseAt(0.8, 0.2)), 2800).verdict).toBe("taken");
 });
@@ -60,7 +59,9 @@ test.each([
   ["still", 1.19, 100, "taken"],
   ["moving", 1.21, 100, "moving"],
   ["still, seen again after 1.5 s", 17.9, 1500, "taken"],
-  ["unknown, after more than 1.5 s", 0, 1501, "moving"],
+  // More than 1.5 s apart, the board may have moved as far as in 1.5 s: 18 pixels.
+  ["still, seen again after a minute", 17.9, 60_000, "taken"],
+  ["elsewhere, a minute later", 18.1, 60_000, "moving"],
   ["unknown, at the same time", 0, 0, "moving"],
 ])("a board is %s: %f pixels in %i ms", (_, pixels, ms, verdict) => {
   const guide = new CaptureGuide(board, imageSize);

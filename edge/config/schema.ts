@@ -33,14 +33,14 @@ function defaultDevice(): string {
 }
 
 export const configSchema = section("All settings of depthwatt.", {
-  device: setting(z.string().max(128).regex(TOPIC_LEVEL), {
+  device: setting(z.string().regex(TOPIC_LEVEL), {
     default: defaultDevice,
-    expects: "one MQTT topic level (no +, #, / or blank, and no $ in front)",
+    expects: "one MQTT topic level of up to 200 bytes (no +, #, / or blank, and no $ in front)",
     description: "Name of this device in its topics; by default the host name.",
   }),
-  base: setting(z.string().max(256).regex(TOPIC_PREFIX), {
+  base: setting(z.string().regex(TOPIC_PREFIX), {
     default: "depthwatt",
-    expects: "MQTT topic levels joined by / (no +, # or blank, and no $ in front)",
+    expects: "MQTT topic levels joined by /, up to 200 bytes (no +, # or blank, and no $ in front)",
     description: "Beginning of every topic: BASE/DEVICE/depth.",
   }),
   board: setting(z.string().min(1), {

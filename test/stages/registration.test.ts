@@ -310,6 +310,27 @@ test("no disparity, and one behind the camera, give no depth in any form", () =>
   }
 });
 
+test("depths from 2^40 and offsets from 65536 px are refused, each alone", () => {
+  const call = { width: 1, disparityQ4: Int16Array.of(16) };
+  const tries = [
+    // 16000 f B x 1: 2^40 at 68.7 m x 10^6 px.
+    { focalPixels: 1e6, baselineMetres: 68, disparityOffsetPixels: 0 },
+    { focalPixels: 1e6, baselineMetres: 69, disparityOffsetPixels: 0 },
+    { focalPixels: 1, baselineMetres: 1, disparityOffsetPixels: 65_535 },
+    { focalPixels: 1, baselineMetres: 1, disparityOffsetPixels: -65_536 },
+  ];
+  const results = tries.map((one) => {
+    try {
+      register("reference", same(1), { ...call, ...one });
+      return "computed";
+    } catch (error) {
+      return (error as Error).message;
+    }
+  });
+  const refused = expect.stringContaining("finite and below");
+  expect(results).toEqual(["computed", refused, "computed", refused]);
+});
+
 test("numbers that are not finite or too large are refused", () => {
   const call = { width: 1, disparityQ4: Int16Array.of(16) };
   for (const value of [Number.NaN, Number.POSITIVE_INFINITY, 1e12]) {

@@ -4,7 +4,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { SharedFrames } from "../../../../camera/command/shared-frames.js";
 import {
   type CommandSettings,
@@ -71,6 +71,34 @@ test("a frame that is being overwritten is false", () => {
   bytes.writeBigUInt64LE(9n, RING_BYTES);
   bytes.writeUInt32LE(0xffffffff, RING_BYTES + 20);
   expect(open(bytes).read(1, new Uint8Array(500))).toBe(false);
+});
+
+test("a frame that is overwritten while it is read is false", () => {
+  const [frames, bytes] = [open(ring(3)), ring(3)];
+  bytes.writeBigUInt64LE(9n, RING_BYTES);
+  const target = new Uint8Array(500);
+  // The helper begins frame 4 between the check before the copy and the copy.
+  Object.defineProperty(target, "length", {
+    get: () => {
+      writeFileSync(join(folder, "ring"), bytes);
+      return 500;
+    },
+  });
+  expect(frames.read(1, target)).toBe(false);
+});
+
+test("a frame whose header is overwritten while it is read is false", () => {
+  const torn = ring(3).fill(255, RING_BYTES + 16, RING_BYTES + 24);
+  const frames = open(torn);
+  // The helper writes the place and the size of frame 4, then its number.
+  const read = vi.spyOn(Buffer.prototype, "readUInt32LE").mockImplementationOnce(() => {
+    torn.writeBigUInt64LE(9n, RING_BYTES);
+    writeFileSync(join(folder, "ring"), torn);
+    return 0xffffffff;
+  });
+  expect(frames.read(1, new Uint8Array(500))).toBe(false);
+  expect(read).toHaveBeenCalled();
+  read.mockRestore();
 });
 
 test.each<[string, (bytes: Buffer) => Buffer, RegExp]>([

@@ -221,9 +221,15 @@ describe("refusals", () => {
   });
 
   test("what run would refuse is refused here: names that are no topics, a broker URL that is none", () => {
-    expect(refusal({ set: [`base=${"b".repeat(250)}`] }).message).toMatch(
-      /^base .*at most 200 bytes of UTF-8/,
-    );
+    for (const key of ["base", "device"]) {
+      expect(loadConfig({ set: [`${key}=${"b".repeat(200)}`], environment: {} }).config).toMatchObject({
+        [key]: "b".repeat(200),
+      });
+      for (const length of [201, 300])
+        expect(refusal({ set: [`${key}=${"b".repeat(length)}`] }).message).toMatch(
+          new RegExp(`^${key} .*at most 200 bytes of UTF-8`),
+        );
+    }
     expect(refusal({ set: ["device=a/b"] }).message).toMatch(/^device .*expected one MQTT topic level/);
     expect(refusal({ set: ["outputs.mqtt.broker=mqtt://host:99999"] }).message).toMatch(
       /^outputs\.mqtt\.broker .*with a host name/,

@@ -41,7 +41,9 @@ export const types = {
     // The live page has a browser's types, and JSX; the scripts that TypeScript imports are JavaScript.
     for (const project of ["tsconfig.check.json", "tsconfig.scripts.json", "clients/page"])
       if (existsSync(join(root, project)))
-        problems.push(...(await run(root, "typescript/bin/tsc", ["-p", project, "--pretty", "false"])).lines);
+        problems.push(
+          ...(await run(root, "@typescript/native/bin/tsc", ["-p", project, "--pretty", "false"])).lines,
+        );
     return {
       found: "sources, tests, scripts that they import, and the live page",
       problems: [...problems, ...unlistedScripts(root)],

@@ -43,7 +43,7 @@ export function steadyPairs() {
 /**
  * Disparities and their hashes, frame by frame, two frames at a time where the backend takes two.
  * @param {typeof import("../../cuda/index.js").createEngine} open
- * @param {object} changes of the engine's options
+ * @param {{ match?: object, refine?: object, [name: string]: unknown }} changes of the engine's options
  */
 export async function steadyFrames(open, changes, pairs = steadyPairs()) {
   const base = smallEngine(WIDTH, HEIGHT, { slots: 4, threads: 1 });

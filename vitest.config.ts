@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One project for each suite of test/suites.ts; what a suite needs of the machine is declared in its files
-// (test/doubles/needs.ts).
+// The projects of test/suites.ts; what a suite needs of the machine is declared in its files (test/doubles/needs.ts).
 import { relative } from "node:path";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
@@ -10,11 +9,14 @@ import {
   findSuite,
   groupOrder,
   longestFirst,
+  projectOf,
+  type Suite,
   sharesProcesses,
   testFiles,
 } from "./test/suites.js";
 
 const files = testFiles();
+const suites = chosenSuites(process.argv);
 
 // Every random test of a run draws from these seeds; test/doubles/run-report.ts prints them next to a failure.
 const seed = String(Date.now() % 1_000_000_007);
@@ -51,17 +53,21 @@ export default defineConfig({
     hookTimeout: 60_000,
     expect: { poll: { timeout: 10_000 } },
     reporters: ["default", "./test/doubles/run-report.ts"],
-    projects: chosenSuites(process.argv).map((suite) => ({
-      extends: true as const,
-      test: {
-        name: suite.name,
-        include: files.filter((path) => findSuite(path) === suite),
-        isolate: !sharesProcesses(suite),
-        maxWorkers: filesAtOnce(suite),
-        sequence: { groupOrder: groupOrder(suite) },
-        // Emulation and virtual machines are slow where other work shares the cores.
-        testTimeout: /^(long|nightly|apart)-/.test(suite.name) ? 300_000 : 60_000,
-      },
-    })),
+    projects: [...new Set(suites.map(projectOf))].map((name) => {
+      const own = suites.filter((suite) => projectOf(suite) === name);
+      const [suite] = own as [Suite];
+      return {
+        extends: true as const,
+        test: {
+          name,
+          include: files.filter((path) => own.includes(findSuite(path) as Suite)),
+          isolate: !sharesProcesses(suite),
+          maxWorkers: filesAtOnce(suite),
+          sequence: { groupOrder: groupOrder(suite) },
+          // Emulation and virtual machines are slow where other work shares the cores.
+          testTimeout: /^(long|nightly|apart)-/.test(name) ? 300_000 : 60_000,
+        },
+      };
+    }),
   },
 });

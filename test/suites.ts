@@ -4,7 +4,7 @@
 import { readdirSync } from "node:fs";
 
 export interface Suite {
-  /** Its vitest project. Names begin with "long-", "nightly-", "apart-" or neither, which is how the scripts of package.json choose. */
+  /** Begins with "long-", "nightly-", "apart-" or neither, which is how the scripts of package.json choose. */
   name: string;
   /** Beginnings of paths. A file belongs to the suite with the longest one that fits. */
   files: readonly string[];
@@ -18,7 +18,7 @@ export const SUITES: readonly Suite[] = [
     name: "architecture",
     files: ["test/architecture/"],
     budgetSeconds: 14,
-    for: "the checks themselves, the suites, what npm would publish",
+    for: "the suites, the tools for tests",
   },
   { name: "unit", files: ["test/unit/"], budgetSeconds: 228, for: "one module at a time" },
   {
@@ -74,6 +74,8 @@ export const SUITES: readonly Suite[] = [
       "camera/v4l2/test/garbage.test.ts",
       "camera/v4l2/test/unplug-cycles.test.ts",
       "test/architecture/checks.test.ts",
+      "test/architecture/package.test.ts",
+      "test/architecture/sbom.test.ts",
       "test/integration/capture-cost.test.ts",
       "test/integration/capture-latency.test.ts",
       "test/integration/confidence.test.ts",
@@ -103,7 +105,7 @@ export const SUITES: readonly Suite[] = [
       "test/unit/predictions.test.ts",
     ],
     budgetSeconds: 590,
-    for: "runs of many seconds: every live setting a hundred times, energy of stages, cost and latency of capture, a governor at work, OpenCV measured in turn",
+    for: "runs of many seconds: every live setting a hundred times, energy of stages, cost and latency of capture, a governor at work, OpenCV measured in turn, the checks themselves, what npm would publish",
   },
   {
     name: "long-rig",
@@ -238,7 +240,7 @@ export const SUITES: readonly Suite[] = [
     for: "the Debian packages: judged, packed twice, and lived with in a clean Debian from installation to purge; the npm tarballs",
   },
   {
-    name: "long-systemd",
+    name: "nightly-systemd",
     files: ["test/systemd-vm/"],
     budgetSeconds: 620,
     for: "the service in a virtual machine whose init is systemd: operation, failures, boots",
@@ -303,6 +305,9 @@ const isNightly = (name: string) => name.startsWith("nightly-");
  * suites measure memory, descriptors and times, so each of their files has its own process.
  */
 export const sharesProcesses = ({ name }: Suite): boolean => isShort(name) && name !== "mocks";
+
+/** Returns the vitest project of a suite. Suites that share processes are one: each process loads the program once. */
+export const projectOf = (suite: Suite): string => (sharesProcesses(suite) ? "short" : suite.name);
 
 /**
  * Returns how many files of a suite run at a time. Short ones often wait for a timer or a process, nightly ones for the disk: a third

@@ -2,7 +2,7 @@
 // A vitest reporter that ends the run with one line per failed test and its seeds, per skipped test, per test that passed only at the second try, and per
 // suite with its seconds against its budget, so that none is ever silent.
 import type { Reporter, TestModule } from "vitest/node";
-import { SUITES } from "../suites.js";
+import { findSuite, SUITES } from "../suites.js";
 
 /** One line per suite that ran. `warn`: one more for each that took longer than it may. */
 export function overBudget(took: ReadonlyMap<string, number>, warn: boolean): string[] {
@@ -56,7 +56,8 @@ export default class RunReport implements Reporter {
     for (const module of modules) {
       const { duration, collectDuration, prepareDuration, environmentSetupDuration } = module.diagnostic();
       const seconds = (duration + collectDuration + prepareDuration + environmentSetupDuration) / 1000;
-      took.set(module.project.name, (took.get(module.project.name) ?? 0) + seconds);
+      const { name } = findSuite(module.relativeModuleId)!;
+      took.set(name, (took.get(name) ?? 0) + seconds);
     }
     for (const line of overBudget(took, process.env.CI === "true")) console.log(line);
   }

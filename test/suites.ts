@@ -17,7 +17,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "architecture",
     files: ["test/architecture/"],
-    budgetSeconds: 14,
+    budgetSeconds: 8,
     for: "the suites, the tools for tests",
   },
   { name: "unit", files: ["test/unit/"], budgetSeconds: 228, for: "one module at a time" },
@@ -34,7 +34,7 @@ export const SUITES: readonly Suite[] = [
       "test/unit/image-library.test.ts",
       "test/unit/publish/open-mqtt.test.ts",
     ],
-    budgetSeconds: 43,
+    budgetSeconds: 49,
     for: "modules replaced by vi.mock, each file in its own process",
   },
   {

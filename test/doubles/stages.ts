@@ -47,7 +47,7 @@ export class Random {
 export const AWKWARD_WIDTHS = [1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 40, 63, 64, 65, 67, 72, 129, 200];
 
 /** Returns whether two arrays of integers of one type have equal bytes: much faster than a loop over their elements. */
-export function isSameBytes(got: ArrayLike<number>, expected: ArrayLike<number>): boolean {
+function isSameBytes(got: ArrayLike<number>, expected: ArrayLike<number>): boolean {
   if (!ArrayBuffer.isView(got) || !ArrayBuffer.isView(expected)) return false;
   if (got.constructor !== expected.constructor || /^Float/.test(got.constructor.name)) return false;
   const bytes = ({ buffer, byteOffset, byteLength }: ArrayBufferView) =>

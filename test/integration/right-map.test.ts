@@ -5,7 +5,7 @@ import { rotationMatrix, SceneRenderer, sceneCalibration, turnMap } from "../../
 import { createEngine, type EngineOptions } from "../../cuda/index.js";
 import { loadNative } from "../../edge/contracts/native.js";
 import { rectifiedGeometry } from "../../edge/pipeline/geometry.js";
-import { isSameBytes } from "../doubles/stages.js";
+import { expectSameImage } from "../doubles/stages.js";
 
 const DEGREES = 180 / Math.PI;
 const SIZE = { width: 240, height: 160 };
@@ -62,14 +62,16 @@ test.each(["auto", 0, 0.5] as const)("with a vertical offset of %s", async (vert
   };
   const [asOpened, asTurned] = [await fresh(maps!.rightMap), await fresh(turned)];
   const engine = createEngine(options);
-  expect(isSameBytes(await frame(engine), asOpened)).toBe(true);
+  const expectFrame = (got: Int16Array, expected: Int16Array, what: string) =>
+    expectSameImage(got, expected, SIZE.width, what);
+  expectFrame(await frame(engine), asOpened, "before");
   engine.setRightMap(turned);
   const exchanged = await frame(engine);
-  expect(isSameBytes(exchanged, asTurned)).toBe(true);
+  expectFrame(exchanged, asTurned, "exchanged");
   const valid = (disparity: Int16Array) => disparity.filter((one) => one !== -32768).length;
   if (verticalOffset === 0) expect(valid(exchanged)).toBeGreaterThan(valid(asOpened));
   engine.setRightMap(maps!.rightMap);
-  expect(isSameBytes(await frame(engine), asOpened)).toBe(true);
+  expectFrame(await frame(engine), asOpened, "back again");
   expect(() => engine.setRightMap(new Int32Array(8))).toThrow(/Expected a right map of 76800 values/);
   engine.close();
 });

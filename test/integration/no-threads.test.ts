@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A system that gives no more threads: an error with a code, and all is well again when it does.
 import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { promisify } from "node:util";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
+import { needs } from "../doubles/needs.js";
 
 interface Outcomes {
   held: { engine: string; scene: string };
@@ -10,31 +14,39 @@ interface Outcomes {
 }
 
 const run = promisify(execFile);
-// V8 aborts where it cannot make room for young objects: it has all of that room before memory is held.
-const V8 = ["--min-semi-space-size=16", "--max-semi-space-size=16", "--no-incremental-marking"];
 
-/** @param tries that are left where V8 itself finds no memory, which says nothing of depthwatt */
-async function outcomesWith(stacks: number, tries = 5): Promise<Outcomes> {
-  const words = [...V8, "test/doubles/without-threads.mjs", String(stacks)];
-  try {
-    return JSON.parse((await run(process.execPath, words)).stdout) as Outcomes;
-  } catch (error) {
-    const { stderr } = error as { stderr?: string };
-    if (tries > 1 && /v8::|heap out of memory/.test(stderr ?? "")) return outcomesWith(stacks, tries - 1);
-    throw error;
-  }
-}
+needs("toolchain").suite("a system without threads", () => {
+  const folder = mkdtempSync(join(tmpdir(), "depthwatt-threads-"));
+  const library = join(folder, "fewer_threads.so");
+  afterAll(() => rmSync(folder, { recursive: true }));
 
-test("no thread at all, and one for each of the first few", async () => {
-  const none = await outcomesWith(0);
-  expect(none.held.engine).toMatch(/^ENGINE_FAILED: .*another thread.*ulimit/);
-  expect(none.held.scene).toMatch(/^ENGINE_FAILED: .*another thread.*ulimit/);
-  for (const stacks of [1, 2, 3, 4]) {
-    const { held, free } = await outcomesWith(stacks);
-    for (const one of [held.engine, held.scene]) expect(one).toMatch(/^(ok$|ENGINE_FAILED: )/);
-    expect(free, `after ${stacks}`).toEqual({ engine: "ok", scene: "ok" });
+  async function outcomesWith(threads: number): Promise<Outcomes> {
+    const env = { ...process.env, LD_PRELOAD: `${process.env.LD_PRELOAD ?? ""} ${library}` };
+    const words = ["test/doubles/without-threads.mjs", String(threads)];
+    return JSON.parse((await run(process.execPath, words, { env })).stdout) as Outcomes;
   }
-}, 60_000);
+
+  test("an engine of four threads is refused with three, and both open as soon as there are enough", async () => {
+    await run("gcc", [
+      "-shared",
+      "-fPIC",
+      "-O2",
+      "-o",
+      library,
+      "test/doubles/native/fewer_threads.c",
+      "-ldl",
+    ]);
+    const refused = expect.stringMatching(/^ENGINE_FAILED: .*another thread.*ulimit/);
+    const free = { engine: "ok", scene: "ok" };
+    for (const threads of [0, 1, 2, 3])
+      expect(await outcomesWith(threads), `${threads}`).toEqual({
+        held: { engine: refused, scene: refused },
+        free,
+      });
+    expect(await outcomesWith(4)).toEqual({ held: { engine: "ok", scene: refused }, free });
+    expect(await outcomesWith(100)).toEqual({ held: free, free });
+  }, 60_000);
+});
 
 test("as many threads as cores that the process may use", async () => {
   const program = `

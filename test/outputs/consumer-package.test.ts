@@ -146,8 +146,8 @@ describe("depthwatt-consumer", () => {
       "--lib",
       "es2023,dom",
     ];
-    const tsc = join(root, "node_modules/typescript/bin/tsc");
-    execFileSync(process.execPath, [tsc, ...words, ...types, "typed.mts"], { cwd: folder, encoding: "utf8" });
+    const tsc = join(root, "node_modules/.bin/tsc");
+    execFileSync(tsc, [...words, ...types, "typed.mts"], { cwd: folder, encoding: "utf8" });
   });
 
   test("the example for Node prints what arrives", async () => {

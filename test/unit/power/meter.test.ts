@@ -539,6 +539,8 @@ describe("one rail by hand", () => {
     const paused = series("power", [[0, 1000], [1.5, 1000], [2, 1000]]); // biome-ignore format: three readings
     expect(paused.between(0, 2 * S)).toEqual(refused("r: 1.5 s of 2.0 s were not sampled"));
     expect(paused.between(1.5 * S, 2 * S)).toMatchObject({ joules: 0.5 });
+    const pausedLater = series("power", [[0, 1000], [1, 1000], [3, 1000]]); // biome-ignore format: three readings
+    expect(pausedLater.between(0, S)).toMatchObject({ joules: 1 });
     const sum = { joules: 0, variance: 0 };
     expect(paused.addEnergy(0, S, sum)).toBe("r: not sampled for 1.5 s");
     const long: [number, number][] = Array.from({ length: 150 }, (_, second) => [second, 1000]);
@@ -596,6 +598,8 @@ describe("one rail by hand", () => {
     [5.5, 5.75, 0.25 * 2.25, 4, 0],
     [6.5, 7.5, 0.5 * 6 + 0.5 * 6.5, 16 + 4, 1],
     [7, 8, 6, 4, 1],
+    // The step after a window that ends at a reading is not its own.
+    [5, 7, 2 + 5, 4 + 16, 2],
   ])("power from %d to %d s", (from, to, joules, squaredSteps, samples) => {
     const rail = series("power", [[5, 1000], [6, 3000], [7, 7000], [8, 5000]]); // biome-ignore format: four readings
     const seconds = Math.min(to, 8) - Math.max(from, 5);

@@ -42,7 +42,10 @@ export const adaptationOptions = ({
 /** Returns the message for a rig whose vertical offset exceeds the search; undefined otherwise. */
 export function rowsTooFarApart({ verticalOffset }: Pick<EngineInfo, "verticalOffset">): string | undefined {
   if (!verticalOffset.atLimit) return undefined;
-  return "the right image lies 4 rows or more above or below the left one, which is not corrected: calibrate the cameras";
+  return (
+    "the right image lies 4 rows or more above or below the left one, which 'auto' does not correct: " +
+    "calibrate the cameras, or set rectify.verticalOffset to the rows (-16 to 16)"
+  );
 }
 
 const unavailable = (reason: string): Unavailable => ({ available: false, reason });

@@ -39,7 +39,7 @@ function write(name: string, rows: number, frames = 3): string[] {
   });
 }
 
-const WARNING = "4 rows or more above or below the left one, which is not corrected: calibrate the cameras";
+const WARNING = "4 rows or more above or below the left one, which 'auto' does not correct: calibrate the cameras";
 
 test.each([
   [4, 1],

@@ -262,7 +262,7 @@ export class RailSeries {
     const first = fromStart ? -1 : this.#find(from);
     const startCount = fromStart ? 0 : this.#at(first, COUNT);
     const start = fromStart ? this.#firstMicrojoules : this.#energyAt(from, first);
-    // What follows a window that ends at a reading is not in it.
+    // Where a window ends at a reading, the step after it is not in it.
     const end = to > this.#at(last, TIME) ? last + 1 : last;
     const samples = this.#at(last, COUNT) - startCount;
     const gapNs = this.#at(end, GAP_NS) - (fromStart ? 0 : this.#at(first, GAP_NS));

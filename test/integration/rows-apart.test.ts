@@ -39,7 +39,8 @@ function write(name: string, rows: number, frames = 3): string[] {
   });
 }
 
-const WARNING = "4 rows or more above or below the left one, which 'auto' does not correct: calibrate the cameras";
+const WARNING =
+  "4 rows or more above or below the left one, which 'auto' does not correct: calibrate the cameras";
 
 test.each([
   [4, 1],

@@ -235,6 +235,42 @@ describe.each(variants)("floor, %s: twin of the reference", (variant) => {
   });
 });
 
+describe.each(variants)("floor, %s: votes", (variant) => {
+  const score = native.stages.floorScore as unknown as (call: object) => number;
+  const UNKNOWN = 32767;
+
+  test("cells on the plane, next to it and below it, each band with its weight", () => {
+    const random = new Random();
+    for (let round = 0; round < 20; round++) {
+      const columns = random.fill(new Int16Array(64), -20, 20);
+      const rows = random.fill(new Int16Array(48), 20, 90);
+      const cells = Int16Array.from({ length: 64 * 48 }, (_, at) => {
+        const apart = random.pick([-400, -34, -33, -32, -17, -16, -1, 0, 16, 17, 300, UNKNOWN]);
+        return apart === UNKNOWN ? UNKNOWN : columns[at % 64]! + rows[Math.floor(at / 64)]! + apart;
+      });
+      let expected = 0;
+      for (const [at, d] of cells.entries()) {
+        const [i, j] = [at % 64, Math.floor(at / 64)];
+        const p = columns[i]! + rows[j]!;
+        if (d === UNKNOWN || p < 32) continue;
+        const weight = (Math.floor(j / 6) + 1) ** 2;
+        if (Math.abs(d - p) <= 16) expected += 4 * weight;
+        if (d - p < -32) expected -= weight;
+      }
+      expect(score({ variant, cells, columns, rows }), `seed ${random.seed}`).toBe(expected);
+    }
+  });
+
+  test("all cells on the plane, and all below it, at the ends of a disparity", () => {
+    const weights = Array.from({ length: 48 }, (_, j) => (Math.floor(j / 6) + 1) ** 2);
+    const all = 64 * weights.reduce((sum, weight) => sum + weight);
+    const columns = new Int16Array(64).fill(16000);
+    const rows = new Int16Array(48).fill(16000);
+    expect(score({ variant, cells: new Int16Array(3072).fill(32000), columns, rows })).toBe(4 * all);
+    expect(score({ variant, cells: new Int16Array(3072).fill(-32000), columns, rows })).toBe(-all);
+  });
+});
+
 describe("floor: what every form shares, by hand", () => {
   interface Parts {
     parameters: number[];

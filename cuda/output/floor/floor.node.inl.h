@@ -5,6 +5,8 @@
 // native.stages.floorParts({width, height, focalPixels, baselineMetres, disparityOffsetPixels, cx, cy, plane: Float64Array [a, b, c],
 //   points: Float64Array [x, y, disparityQ4] of three}) returns FloorParameters, the cells, the candidates, the plane through the
 //   points (empty: none), and whether `plane` is a floor.
+// native.stages.floorScore({variant: one that is not the reference, cells: Int16Array of 64 x 48 disparities (32767: unknown),
+//   columns: Int16Array A(i), rows: Int16Array B(j)}) returns the score of a candidate.
 // native.stages.followFloor({height, isSet, count, frames: Float64Array [outcome, a, b, c] of each}) returns the frames' numbers.
 #include "floor.h"
 
@@ -108,6 +110,16 @@ Napi::Value floorParts(const Napi::CallbackInfo& info) {
   return result;
 }
 
+Napi::Value floorScore(const Napi::CallbackInfo& info) {
+  const auto call = objectAt(info, 0, "the call");
+  // Vectors are loaded from aligned memory.
+  alignas(64) int16_t cells[kFloorCells], columns[kFloorColumns];
+  std::copy_n(readElements<const int16_t>(call, "cells", kFloorCells), kFloorCells, cells);
+  std::copy_n(readElements<const int16_t>(call, "columns", kFloorColumns), kFloorColumns, columns);
+  const auto* rows = readElements<const int16_t>(call, "rows", kFloorRows);
+  return Napi::Number::New(info.Env(), kernelsFor<FloorKernels>(readVariant(call).set).score(cells, columns, rows));
+}
+
 Napi::Value followFloors(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
   const int32_t height = readInteger(call, "height", 1, 16384), count = readInteger(call, "count", 1, 1000);
@@ -133,6 +145,7 @@ Napi::Value followFloors(const Napi::CallbackInfo& info) {
 void addFloor(Napi::Env env, Napi::Object stages) {
   stages.Set("floor", Napi::Function::New(env, floorStage, "floor"));
   stages.Set("floorParts", Napi::Function::New(env, floorParts, "floorParts"));
+  stages.Set("floorScore", Napi::Function::New(env, floorScore, "floorScore"));
   stages.Set("followFloor", Napi::Function::New(env, followFloors, "followFloor"));
 }
 

@@ -36,6 +36,67 @@ test.each<[string[], boolean, object]>([
   expect(requiredEncodings(outputs(...set), hasDepth)).toEqual(expected);
 });
 
+/** Every output with its frames switched on, and what the engine makes for it and nothing else. */
+const NEEDED: Record<string, [set: string[], needed: object][]> = {
+  viewer: [[[], {}]],
+  derived: [[["enabled=true"], {}]],
+  detections: [[["enabled=true"], { rightGrey: true }]],
+  mcap: [
+    [["file=a.mcap"], {}],
+    [["file=a.mcap", "depth=compressedDepth"], { encodeDepth: "rvl" }],
+    [["file=a.mcap", "points=true"], { points: true }],
+    [["file=a.mcap", "right=true"], { rightGrey: true }],
+    [["file=a.mcap", "leftColours=true"], { leftRgb: true }],
+    [["file=a.mcap", "leftColours=true", "left=false"], {}],
+    [["file=a.mcap", "registered=true"], { registration: true }],
+    [
+      ["file=a.mcap", "recording=false", "right=true", "leftColours=true", "points=true", "registered=true"],
+      {},
+    ],
+  ],
+  ros: [
+    [["enabled=true"], { encodeDepth: "rvl" }],
+    [["enabled=true", "compressedDepth=png"], {}],
+    [["enabled=true", "compressedDepth=off", "points=true"], { points: true }],
+    [["enabled=true", "compressedDepth=off", "voxels=true"], { voxels: true }],
+    [["enabled=true", "compressedDepth=off", "right=true"], { rightGrey: true }],
+    [["enabled=true", "compressedDepth=off", "registered=true"], { registration: true }],
+  ],
+  foxglove: [
+    [["enabled=true"], {}],
+    [["enabled=true", "points=true"], { points: true }],
+    [["enabled=true", "leftColours=true"], { leftRgb: true }],
+    [["enabled=true", "right=true"], { rightGrey: true }],
+    [["enabled=true", "registered=true"], { registration: true }],
+  ],
+  sharedMemory: [
+    [["path=/run/frames.sock"], {}],
+    [["path=/run/frames.sock", "points=true"], { points: true }],
+    [["path=/run/frames.sock", "leftColours=true"], { leftRgb: true }],
+    [["path=/run/frames.sock", "right=true"], { rightGrey: true }],
+    [["path=/run/frames.sock", "registered=true"], { registration: true }],
+  ],
+  mqtt: [
+    [["broker=embedded", "depth.enabled=false", "left.enabled=true"], {}],
+    [["broker=embedded", "depth.enabled=false", "left.enabled=true", "left.colours=true"], { leftRgb: true }],
+    [["broker=embedded", "depth.enabled=false", "left.colours=true"], {}],
+    [["broker=embedded", "depth.enabled=false", "right.enabled=true"], { rightGrey: true }],
+    [["broker=embedded", "depth.enabled=false", "registered.enabled=true"], { registration: true }],
+    [["broker=embedded", "depth.enabled=false", "points.enabled=true"], { points: true }],
+    [
+      ["broker=embedded", "depth.enabled=false", "points.enabled=true", "points.encoding=voxels"],
+      { voxels: true },
+    ],
+  ],
+};
+
+test.each(
+  Object.entries(NEEDED).flatMap(([kind, rows]) => rows.map(([set, needed]) => [kind, set, needed] as const)),
+)("%s with %j needs %j", (kind, set, needed) => {
+  const own = set.map((word) => `outputs.${kind}.${word}`);
+  expect(requiredEncodings(outputs("outputs.mqtt.broker=none", ...own), true)).toEqual(needed);
+});
+
 test("outputs that request different encodings each get one that they can use", () => {
   expect(
     mergeEncodings([{ encodeDisparity: "raw" }, { encodeDepth: "rvl", encodeDisparity: "rvl" }]),

@@ -45,6 +45,7 @@ export default defineConfig({
   test: {
     ...(!isShuffled && { sequence: { sequencer: LongestFirst } }),
     globalSetup: "test/setup/fresh-build.ts",
+    setupFiles: "test/setup/equal-arrays.ts",
     pool: "forks",
     // Keeps what was compiled, by the content of each module.
     experimental: { fsModuleCache: true },

@@ -2,7 +2,7 @@
 // The service manager's messages: a watchdog fed by frames alone, one READY, and real datagrams through the addon.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -287,5 +287,20 @@ print(s.recv(4096).decode())`;
     expect(sdNotify("/no/such/socket", "x")).toBe("No such file or directory");
     expect(sdNotify("", "x")).not.toBe("");
     expect(sdNotify("/".repeat(200), "x")).toBe("File name too long");
+  });
+
+  test("a thousand of them leave no descriptor open", () => {
+    const { sdNotify } = loadNative();
+    const isSocket = (name: string) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${name}`).startsWith("socket:");
+      } catch {
+        return false;
+      }
+    };
+    const sockets = () => readdirSync("/proc/self/fd").filter(isSocket).length;
+    const before = sockets();
+    for (let at = 0; at < 1000; at++) sdNotify("/no/such/socket", "x");
+    expect(sockets()).toBeLessThan(before + 500);
   });
 });

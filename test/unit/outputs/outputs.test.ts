@@ -4,12 +4,12 @@ import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:f
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { loadConfig } from "../../../edge/config/index.js";
 import type { EnergyRecord } from "../../../edge/contracts/energy.js";
-import type { Prepared } from "../../../edge/contracts/output.js";
+import type { Output, OutputContext, Prepared } from "../../../edge/contracts/output.js";
 import { Outputs, PreparedOutputs } from "../../../edge/outputs/outputs.js";
-import { OUTPUT_KINDS, type OutputKind } from "../../../edge/outputs/section.js";
+import { OUTPUT_KINDS, type OutputKind, outputDefinition } from "../../../edge/outputs/section.js";
 import { until } from "../../doubles/frames.js";
 import { sharedFrame } from "../../doubles/shared-memory.js";
 
@@ -20,6 +20,7 @@ beforeEach(() => {
 });
 afterEach(async () => {
   vi.useRealTimers();
+  vi.restoreAllMocks();
   for (const outputs of opened.splice(0)) await outputs.close();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -220,4 +221,124 @@ test("only outputs that are on are prepared, and closed unless an output took th
   await taken.close();
   await prepare("none").close();
   expect(closed).toEqual(["embedded"]);
+});
+
+describe("outputs of a test's own", () => {
+  type Call = [output: string, method: string, ...words: unknown[]];
+
+  /** Opens two outputs that record their calls in place of those of energy and foxglove. */
+  async function openFakes(more: { energy?: Partial<Output>; foxglove?: Partial<Output> } = {}) {
+    const { config } = loadConfig({
+      set: [
+        "board=none",
+        "outputs.mqtt.broker=none",
+        "outputs.viewer.enabled=false",
+        "outputs.energy.file=log.jsonl",
+        "outputs.foxglove.enabled=true",
+      ],
+      environment: {},
+    });
+    const calls: Call[] = [];
+    const contexts: Partial<Record<OutputKind, OutputContext<unknown>>> = {};
+    const methods = [
+      "state",
+      "notice",
+      "info",
+      "cameraInfo",
+      "metrics",
+      "grid",
+      "energy",
+      "settings",
+      "configure",
+    ];
+    for (const kind of ["energy", "foxglove"] as const) {
+      const heard = methods.map((method) => [
+        method,
+        (...words: unknown[]) => calls.push([kind, method, ...words]),
+      ]);
+      const output = {
+        ...Object.fromEntries(heard),
+        streams: [],
+        frame: () => {},
+        counters: () => ({ sent: 0, bytes: 0, drops: {} }),
+        close: async () => {},
+        ...more[kind],
+      } as Output;
+      vi.spyOn(outputDefinition(kind), "open").mockImplementation(async (context) => {
+        contexts[kind] = context as OutputContext<unknown>;
+        return output;
+      });
+    }
+    const notices: string[] = [];
+    const outputs = new Outputs({ onNotice: (notice) => notices.push(notice), onProblem: () => {} });
+    opened.push(outputs);
+    await outputs.open(config.outputs, new PreparedOutputs(config.outputs), { device: "rig" } as never);
+    return { outputs, calls, contexts, notices, settings: config.outputs };
+  }
+
+  test("each report of the run reaches every output with its words, and configure() its own settings", async () => {
+    const { outputs, calls, contexts, settings } = await openFakes();
+    const picture = { width: 8 } as never;
+    outputs.state("degraded", "hot", "CPU_HOT");
+    outputs.notice("one");
+    outputs.info({ version: "1.2.3" });
+    outputs.cameraInfo({ width: 8 });
+    outputs.metrics({ fps: 30 });
+    outputs.energy(ENTRY);
+    outputs.settings({ "match.maxDisparity": 64 }, "mqtt");
+    contexts.energy!.showGrid!({ cells: 4 });
+    outputs.configure(settings, picture);
+    const each = (method: string, ...words: unknown[]) => [
+      ["energy", method, ...words],
+      ["foxglove", method, ...words],
+    ];
+    expect(calls).toEqual([
+      ...each("state", "degraded", "hot", "CPU_HOT"),
+      ...each("notice", "one"),
+      ...each("info", { version: "1.2.3" }),
+      ...each("cameraInfo", { width: 8 }),
+      ...each("metrics", { fps: 30 }),
+      ...each("energy", ENTRY),
+      ...each("settings", { "match.maxDisparity": 64 }, "mqtt"),
+      ...each("grid", { cells: 4 }),
+      ["energy", "configure", settings.energy, picture],
+      ["foxglove", "configure", settings.foxglove, picture],
+    ]);
+    expect([contexts.energy!.settings, contexts.foxglove!.device]).toEqual([settings.energy, "rig"]);
+  });
+
+  test("an output finds the broker, the zones and the alarms of those that are open", async () => {
+    const alone = await openFakes();
+    const { broker, zones, alarms } = alone.contexts.foxglove!;
+    expect([broker!(), zones!(), alarms!(), alone.outputs.greeting()]).toEqual([undefined, [], [], []]);
+    const access = { url: "mqtt://here:1883", embedded: true } as never;
+    const { outputs, contexts } = await openFakes({
+      energy: { zones: ["door", "table"], greeting: () => [["energy", "log.jsonl"]] },
+      foxglove: { broker: access, zones: ["floor"], alarms: ["door"] },
+    });
+    const first = contexts.energy!;
+    expect([first.broker!(), first.zones!(), first.alarms!()]).toEqual([
+      access,
+      ["door", "table", "floor"],
+      ["door"],
+    ]);
+    expect(outputs.greeting()).toEqual([["energy", "log.jsonl"]]);
+  });
+
+  test("the outputs are ready when the last one is, and closed when all are, with a notice for one that fails", async () => {
+    const steps: string[] = [];
+    const step = async (name: string) => {
+      await new Promise(setImmediate);
+      steps.push(name);
+    };
+    const { outputs, notices } = await openFakes({
+      energy: { ready: step("ready"), close: () => Promise.reject(new Error("EIO")) },
+      foxglove: { close: () => step("closed") },
+    });
+    await outputs.ready();
+    steps.push("begin");
+    await outputs.close();
+    expect(steps).toEqual(["ready", "begin", "closed"]);
+    expect(notices).toEqual(["output energy: it did not close: EIO"]);
+  });
 });

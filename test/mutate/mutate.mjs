@@ -226,6 +226,8 @@ const mutants = files.flatMap((file) =>
   })),
 );
 console.error(`${mutants.length} mutants of ${files.length} files, seed ${seed}, ${minutes} minutes`);
+// Of the tree that is copied: a commit while it runs changes nothing in the copy.
+const { commit } = describeRun();
 await copyTree(copy);
 for (const made of ["build", "camera/v4l2/build"]) {
   for (const name of readdirSync(join(root, made)).filter(
@@ -365,6 +367,7 @@ function writeReport() {
   const report = {
     what: `mutation testing, ${wide ? "all short suites" : related ? "the short tests that reach each file" : "the tests near each file"}: npm run test:mutate`,
     ...describeRun(),
+    commit,
     seed,
     minutes: Math.round((performance.now() - began) / 6000) / 10,
     files: files.length,

@@ -226,7 +226,7 @@ const mutants = files.flatMap((file) =>
   })),
 );
 console.error(`${mutants.length} mutants of ${files.length} files, seed ${seed}, ${minutes} minutes`);
-// Of the tree that is copied: a commit while it runs changes nothing in the copy.
+// The commit of the copied tree: one that follows while this runs changes nothing in the copy.
 const { commit } = describeRun();
 await copyTree(copy);
 for (const made of ["build", "camera/v4l2/build"]) {

@@ -261,3 +261,27 @@ test("another rig forgets frames and objects, the same one keeps them; replayed 
   frame(2, BASE_MS);
   expect((await answers(1))[0]).toMatchObject({ id: "new", leftSequence: 2, nearestMetres: {} });
 });
+
+test("the distance is that of both images: 10.25 px where the matcher found 10", async () => {
+  const { frame, say, answers } = await openOutput();
+  const grey = (x: number, y: number) => 128 + 50 * Math.sin(0.5 * x + y) + 50 * Math.cos(0.23 * x - y);
+  const image = (shift: number) =>
+    Uint8Array.from({ length: SIZE * SIZE }, (_, i) =>
+      Math.round(grey((i % SIZE) + shift, Math.floor(i / SIZE))),
+    );
+  const disparityQ4 = new Int16Array(SIZE * SIZE).fill(160);
+  const confidence = new Uint8Array(SIZE * SIZE).fill(255);
+  frame(1, BASE_MS, { slot: { left: image(0), right: image(10.25), disparityQ4, confidence } });
+  say({ detections: [{ ...car, box: [0.5, 0.1, 0.9, 0.9] }] });
+  const [answer] = await answers(1);
+  const [measured] = answer!.detections as Record<string, number>[];
+  const { focalPixels, baselineMetres } = rig.rectification;
+  expect(Math.abs(measured!.disparityPixels! - 10.25)).toBeLessThan(0.01);
+  expect(measured!.distanceMetres).toBeCloseTo(
+    (focalPixels * baselineMetres) / measured!.disparityPixels!,
+    3,
+  );
+  // Rounding to whole grey levels is noise of 0.3 levels in each image.
+  expect(measured!.standardErrorMetres).toBeGreaterThan(0);
+  expect(measured!.standardErrorMetres).toBeLessThan(0.01);
+});

@@ -27,11 +27,14 @@ export async function openCommand(settings: Partial<CommandOutputSettings>, hasD
   return { output, notices };
 }
 
-export function offerPicture(output: Output, frame: ComputedFrame): void {
+/** Returns how often the output reported the frame as sent, which it does later. */
+export function offerPicture(output: Output, frame: ComputedFrame): { sent: number } {
   let isReleased = false;
   const release = () => {
     isReleased = true;
   };
-  output.frame({ frame, sent: () => {}, release } as unknown as FrameLease);
+  const calls = { sent: 0 };
+  output.frame({ frame, sent: () => calls.sent++, release } as unknown as FrameLease);
   expect(isReleased).toBe(true);
+  return calls;
 }

@@ -81,7 +81,6 @@ class CommandOutput implements Output {
     const { command, shell } = this.#context.settings;
     let isStarted = false;
     this.#size = undefined;
-    this.#isWriting = false;
     this.#reason = undefined;
     this.#startedMs = performance.now();
     this.#process = new CommandProcess(commandWords(command!, shell), {

@@ -31,8 +31,10 @@ async function open(...words: Parameters<typeof openCommand>) {
 async function written(settings: Partial<CommandOutputSettings>, frames: readonly ComputedFrame[]) {
   const { output } = await open({ command: toFile, ...settings });
   for (const [i, frame] of frames.entries()) {
-    offer(output, frame);
+    const lease = offer(output, frame);
+    expect(lease.sent).toBe(0);
     await until("it is read", () => output.counters().sent === i + 1);
+    expect(lease.sent).toBe(1);
   }
   await output.close();
   expect(output.counters().drops).toEqual({});
@@ -205,6 +207,11 @@ describe("a program that ends", () => {
   const happened = async (condition: () => boolean) => {
     while (!condition()) await new Promise((resolve) => setImmediate(resolve));
   };
+  /** Offers a picture: a program that is being ended gets none, one that has not read the last one is busy. */
+  const notRunning = (output: Output) => {
+    offer(output, makeFrame(2));
+    return output.counters().drops.notRunning ?? 0;
+  };
   const details = (output: Output) => output.counters().details as { running: boolean; restarts: number };
 
   test("is started again after 0.5, 1 and 2 s, and after 0.5 s once it ran for 5 s; the same end is noticed once", async () => {
@@ -256,31 +263,38 @@ describe("a program that ends", () => {
     output.configure!({} as never, { rateHz: 12.5 } as never);
     offer(output, makeFrame(1));
     await happened(() => output.counters().sent === 1);
-    const small = makeFrame(2, 32, 16);
+    // As wide as before, and less high.
+    const small = makeFrame(2, 64, 16);
     offer(output, small);
     expect(output.counters()).toMatchObject({ sent: 1, drops: { otherSize: 1 } });
     await happened(() => !details(output).running);
     expect(notices).toEqual([
-      'command "sh": is started again for pictures of 32x16. It is started again in 0.5 s.',
+      'command "sh": is started again for pictures of 64x16. It is started again in 0.5 s.',
     ]);
     vi.advanceTimersByTime(500);
     offer(output, small);
     await happened(() => output.counters().sent === 2);
     const bytes = (pixels: number, header: string) => header.length + "FRAME\n".length + pixels;
-    const header = "YUV4MPEG2 W32 H16 F12500:1000 Ip A1:1 Cmono\n";
+    const header = "YUV4MPEG2 W64 H16 F12500:1000 Ip A1:1 Cmono\n";
     // The header is no picture: it is not counted.
-    expect(output.counters().bytes).toBe(64 * 48 + 32 * 16 + 2 * "FRAME\n".length);
+    expect(output.counters().bytes).toBe(64 * 48 + 64 * 16 + 2 * "FRAME\n".length);
     await output.close();
     const written = readFileSync(join(folder, "out"));
-    expect(written.length).toBe(bytes(32 * 16, header));
+    expect(written.length).toBe(bytes(64 * 16, header));
     expect(written.subarray(0, header.length).toString()).toBe(header);
   });
 
   test("with a picture that it has not read loses it, and is named silent", async () => {
     const { output, notices } = await open({ command: "exec sleep 100", timeoutMs: 1000 });
+    // Four looks per timeout: a picture of 100 ms later is missed at 1250 ms, not before.
+    vi.advanceTimersByTime(100);
     // More than a pipe of 64 KiB holds.
-    offer(output, makeFrame(1, 320, 256));
-    vi.advanceTimersByTime(1000);
+    const lease = offer(output, makeFrame(1, 320, 256));
+    vi.advanceTimersByTime(1149);
+    expect(notRunning(output)).toBe(0);
+    vi.advanceTimersByTime(1);
+    expect(notRunning(output)).toBe(1);
+    expect(lease.sent).toBe(0);
     await happened(() => !details(output).running);
     expect(output.counters()).toMatchObject({ sent: 0, bytes: 0, drops: { lost: 1 } });
     expect(notices).toEqual(['command "sh": read nothing for 1 s. It is started again in 0.5 s.']);

@@ -326,3 +326,61 @@ test.each(DETECTIONS)("%#: %j, changed: %s", async (board, change, wanted, found
   for (const [k, value] of [...sums, blurAlongRows, blurAlongColumns, contrast].entries())
     expect(Math.abs(value - (expected[k] ?? 0)), `figure ${k}: ${value}`).toBeLessThanOrEqual(1e-8 * value);
 });
+
+/** A board of 9 x 6 corners that faces the camera. Lengths are in pixels. */
+interface FacingBoard {
+  /** The first corner. */
+  readonly x: number;
+  readonly y: number;
+  readonly pitch: number;
+  /** Scale of the logistic curve across an edge. */
+  readonly edge: number;
+  /** Half of the step from dark to bright, grey levels. */
+  readonly amplitude: number;
+}
+
+/** Dark and bright fields as 1 and -1, with edges as soft as a logistic curve; 0 beyond the board's fields. */
+function stripes(at: number, { pitch, edge }: FacingBoard, corners: number): number {
+  let sum = 0;
+  for (let field = -1; field < corners; field++) {
+    const [from, to] = [field, field + 1].map((side) => 1 / (1 + Math.exp((side * pitch - at) / edge)));
+    sum += (field % 2 === 0 ? 1 : -1) * (from! - to!);
+  }
+  return sum;
+}
+
+function facingPicture(boards: readonly FacingBoard[]): Picture {
+  const [width, height] = [640, 480];
+  const sums = new Float64Array(width * height).fill(128);
+  for (const board of boards) {
+    const across = Array.from({ length: width }, (_, x) => stripes(x - board.x, board, 9));
+    const down = Array.from({ length: height }, (_, y) => stripes(y - board.y, board, 6));
+    for (const [i, sum] of sums.entries())
+      sums[i] = sum - board.amplitude * across[i % width]! * down[Math.floor(i / width)]!;
+  }
+  return { data: Uint8Array.from(sums, Math.round), width, height };
+}
+
+// A board smaller than 2 % of the image does not end the search for a nearer one: corners 12 pixels apart
+// span 96 x 60 pixels, 1.9 % of the image, and corners 13 pixels apart 104 x 65, 2.2 %.
+test.each([
+  [12, "near"],
+  [13, "far"],
+] as const)("a board of pitch %d and a nearer, paler one: the %s one", async (pitch, expected) => {
+  const boards = {
+    far: { x: 40, y: 40, pitch, edge: 0.4, amplitude: 90 },
+    near: { x: 240, y: 220, pitch: 36, edge: 2, amplitude: 10 },
+  };
+  const { absence, ids, points } = await detectIn(
+    loadNative(),
+    facingPicture([boards.far, boards.near]),
+    chess,
+  );
+  expect(absence).toBe("none");
+  expect([...ids]).toEqual(Array.from({ length: 54 }, (_, id) => id));
+  const board = boards[expected];
+  for (const id of ids) {
+    expect(points[2 * id]! - (board.x + board.pitch * (id % 9))).toBeCloseTo(0, 1);
+    expect(points[2 * id + 1]! - (board.y + board.pitch * Math.floor(id / 9))).toBeCloseTo(0, 1);
+  }
+});

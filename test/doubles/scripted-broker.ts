@@ -68,6 +68,21 @@ export const connack = (code = 0, properties: readonly number[] = []): Buffer =>
 export const puback = ({ messageId }: Received, code = 0): Buffer =>
   Buffer.from([0x40, code === 0 ? 2 : 3, messageId >> 8, messageId & 255, ...(code === 0 ? [] : [code])]);
 
+/** PUBLISH with QoS 0 as MQTT 5 has it, without properties. */
+export function publication(topic: string, payload: Uint8Array | string): Buffer {
+  const name = Buffer.from(topic);
+  const body = Buffer.concat([
+    Buffer.of(name.length >> 8, name.length & 255),
+    name,
+    Buffer.of(0),
+    Buffer.from(payload),
+  ]);
+  const length: number[] = [];
+  for (let rest = body.length; rest > 0 || length.length === 0; rest = Math.floor(rest / 128))
+    length.push((rest % 128) + (rest >= 128 ? 128 : 0));
+  return Buffer.concat([Buffer.of(0x30, ...length), body]);
+}
+
 function answerTo(packet: Received): Buffer {
   const { type, qos, messageId, filters } = packet;
   if (type === CONNECT) return connack();

@@ -23,6 +23,7 @@ import {
 } from "../../../edge/outputs/mcap/recorder.js";
 import { recordingName } from "../../../edge/outputs/mcap/recording-name.js";
 import { until } from "../../doubles/frames.js";
+import { Random } from "../../doubles/random.js";
 import { readRosImage } from "../../doubles/ros-reader.js";
 
 let folder: string;
@@ -39,6 +40,7 @@ function start(changes: Partial<RecorderOptions> = {}, disk: RecordingDisk = rea
   const space = { free: 50, total: 100 };
   const reported = {
     written: 0,
+    bytes: 0,
     lost: {} as Record<string, number>,
     problems: [] as (string | undefined)[],
     files: [] as string[],
@@ -46,7 +48,10 @@ function start(changes: Partial<RecorderOptions> = {}, disk: RecordingDisk = rea
   };
   const around: RecorderSurroundings = {
     disk,
-    free: () => space,
+    free() {
+      if (space.total === 0) throw new Error("ENOSYS");
+      return space;
+    },
     now: () => ({ ms: clock.ms, date: new Date(clock.ms) }),
   };
   const file = join(folder, "out.mcap");
@@ -61,7 +66,10 @@ function start(changes: Partial<RecorderOptions> = {}, disk: RecordingDisk = rea
     },
     zstd,
     {
-      onWritten: (frames) => (reported.written += frames),
+      onWritten: (frames, bytes) => {
+        reported.written += frames;
+        reported.bytes += bytes;
+      },
       onLost: (frames, cause) => (reported.lost[cause] = (reported.lost[cause] ?? 0) + frames),
       onProblem: (problem) => reported.problems.push(problem),
       onFile: (path) => reported.files.push(path),
@@ -70,9 +78,11 @@ function start(changes: Partial<RecorderOptions> = {}, disk: RecordingDisk = rea
     around,
   );
   let number = 0;
+  const random = new Random(5);
   const frame = (bytes = 100) => {
     // Noise: it takes as much room packed as it does plain.
-    const data = Uint8Array.from({ length: bytes }, () => Math.random() * 256);
+    const noise = Uint32Array.from({ length: Math.ceil(bytes / 4) }, () => random.whole(0, 2 ** 32 - 1));
+    const data = new Uint8Array(noise.buffer, 0, bytes);
     const part = { channel: 0, data, publishNs: BigInt(number), sequence: number };
     recorder.frame([part], BigInt(Math.round(clock.ms)) * 1_000_000n);
     return number++;
@@ -118,7 +128,7 @@ test("what waits is flushed when it is flushMs old, or 4 MiB large", () => {
   clock.ms += 1;
   frame();
   expect(reported.written).toBe(3);
-  frame(5 << 20);
+  recorder.frame([{ channel: 0, data: new Uint8Array(5 << 20), publishNs: 0n, sequence: 0 }], 0n);
   expect(reported.written).toBe(4);
   // Without a limit of size or time all of it is one file.
   clock.ms += 3_600_000;
@@ -398,7 +408,8 @@ test("the share that the disk keeps, at its border and between two looks at it",
   all.recorder.end();
   expect(all.reported).toMatchObject({ written: 1, lost: {} });
   const { free, total } = realSurroundings.free(folder);
-  expect([free <= total, total > 1e6, Number.isInteger(total)]).toEqual([true, true, true]);
+  // A block has 512 bytes or a multiple of it.
+  expect([free <= total, total > 1e6, free % 512, total % 512]).toEqual([true, true, 0, 0]);
 });
 
 test("a file ends when it is as old or as large as it may be, and parts are numbered from 1", () => {
@@ -429,6 +440,140 @@ test("a file ends when it is as old or as large as it may be, and parts are numb
   expect(ended).toBeGreaterThan(whole.size);
   expect(files(whole.size).names).toEqual([`${whole.size}-0001.mcap`, `${whole.size}-0002.mcap`]);
   expect(files(whole.size + 1).names).toEqual([`${whole.size + 1}-0001.mcap`]);
+});
+
+const document = (text: string, channel = 1) => ({
+  channel,
+  data: new TextEncoder().encode(text),
+  publishNs: 5n,
+  sequence: 0,
+});
+
+/** Messages of a file in the order of the disk, by topic, documents as their text; and how its chunks are packed. */
+async function contents(file: string) {
+  const recording = await openRecording(file);
+  const messages: (number | string)[] = [];
+  for await (const { channelId, data, sequence } of recording.messages())
+    messages.push(
+      recording.channels.get(channelId)!.topic === "/frames" ? sequence : Buffer.from(data).toString(),
+    );
+  await recording.close();
+  const handle = await open(file);
+  const { scanned } = await scanRecording(handle, statSync(file).size);
+  await handle.close();
+  const chunks = scanned!.chunkIndexes;
+  return {
+    messages,
+    packed: chunks.map(({ compression }) => compression),
+    bytes: chunks.reduce((sum, one) => sum + Number(one.chunkLength + one.messageIndexLength), 0),
+  };
+}
+
+test("a file has its documents in order, packed, and the next one begins with the newest of each channel", async () => {
+  const { recorder, frame, reported } = start();
+  recorder.begins(document("old"));
+  recorder.begins(document("new"));
+  frame();
+  recorder.document(document("now"), 1_000_000_000n);
+  frame();
+  recorder.end();
+  recorder.document(document("last"), 1_000_000_000n);
+  recorder.end();
+  const [first, second] = [await contents(reported.files[0]!), await contents(reported.files[1]!)];
+  expect(first).toMatchObject({ messages: ["new", 0, "now", 1], packed: ["zstd"] });
+  expect(second).toMatchObject({ messages: ["new", "last"], packed: ["zstd"] });
+  expect(reported).toMatchObject({ written: 2, bytes: first.bytes + second.bytes, lost: {}, notices: [] });
+});
+
+test("a chunk is written from 4 MiB on", () => {
+  const { recorder, reported } = start();
+  const blank = (bytes: number) =>
+    recorder.frame([{ channel: 0, data: new Uint8Array(bytes), publishNs: 0n, sequence: 0 }], 0n);
+  const mebibyte = 1 << 20;
+  // 10,000 bytes are enough for the schema and the heads of all records.
+  for (const bytes of [mebibyte, mebibyte, mebibyte, mebibyte - 10_000]) blank(bytes);
+  expect(reported.written).toBe(0);
+  blank(10_000);
+  expect(reported.written).toBe(5);
+});
+
+test("what waits is due when its oldest message is flushMs old", () => {
+  const { recorder, frame, clock, reported } = start({ flushMs: 50 });
+  frame();
+  clock.ms += 20;
+  frame();
+  expect(recorder.dueInMs).toBe(30);
+  clock.ms += 40;
+  expect([recorder.dueInMs, reported.written]).toEqual([0, 0]);
+  recorder.flush();
+  expect([recorder.dueInMs, reported.written]).toEqual([undefined, 2]);
+});
+
+test("a document that is lost is no lost frame", () => {
+  const refuse = () => {
+    throw Object.assign(new Error("ENOSPC: refused"), { code: "ENOSPC" });
+  };
+  const full = start({}, { ...realDisk, write: refuse });
+  full.recorder.document(document("a"), 1n);
+  full.recorder.flush();
+  const reserve = start();
+  reserve.space.free = 9;
+  reserve.recorder.document(document("a"), 1n);
+  // Not even a cause with the count 0.
+  expect([full.reported.lost, reserve.reported.lost]).toEqual([{}, {}]);
+  expect(full.reported.problems).toEqual([`cannot write to ${full.file}: ENOSPC: refused`]);
+});
+
+test("a problem names the file that is written, and the least share is kept", () => {
+  const { recorder, frame, space, clock, reported } = start({ rotateSeconds: 1, keepFreePercent: 1 });
+  frame();
+  clock.ms += 999;
+  recorder.flush();
+  expect(reported.files).toHaveLength(1);
+  frame();
+  clock.ms += 1;
+  recorder.flush();
+  // The file was a second old: it has ended.
+  frame();
+  expect(reported.files).toEqual([join(folder, "out-0001.mcap"), join(folder, "out-0002.mcap")]);
+  space.free = 0.5;
+  clock.ms += 500;
+  frame();
+  expect(reported.lost).toEqual({ diskReserve: 1 });
+  const broken = start(
+    { rotateSeconds: 1 },
+    {
+      ...realDisk,
+      sync: () => {
+        throw new Error("EIO: i/o error");
+      },
+    },
+  );
+  broken.frame();
+  broken.recorder.flush();
+  expect(broken.reported.problems.at(-1)).toBe(
+    `cannot write to ${join(folder, "out-0003.mcap")}: EIO: i/o error`,
+  );
+});
+
+test("the number of a part is not given twice, though its file was moved away", () => {
+  const { recorder, frame, reported } = start();
+  const name = (number: number) => (number === 1 ? "out.mcap" : `out-000${number}.mcap`);
+  for (const number of [1, 2, 3]) {
+    frame();
+    recorder.end();
+    expect(readdirSync(folder)).toEqual([name(number)]);
+    rmSync(join(folder, name(number)));
+  }
+  expect(reported.files).toEqual([1, 2, 3].map((number) => join(folder, name(number))));
+});
+
+test("a disk whose free space is unknown is written to", () => {
+  const { recorder, frame, reported, space } = start();
+  space.total = 0;
+  frame();
+  recorder.end();
+  expect(reported).toMatchObject({ written: 1, lost: {} });
 });
 
 test("names: the time, the number of the part, and never one that is taken", () => {

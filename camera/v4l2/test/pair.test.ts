@@ -237,6 +237,59 @@ describe("frame period and drift", () => {
   });
 });
 
+describe("limits of the frame period", () => {
+  const T = 40e6;
+  /** A camera of 25 fps with these steps after its first image. */
+  const camera = (steps: number[], nominalNs: number | undefined = T) => {
+    const period = new FramePeriod(nominalNs);
+    for (const step of [0, ...steps]) period.addStep(step);
+    return period;
+  };
+  const steady = (count: number) => new Array<number>(count).fill(T);
+
+  test("a nominal period is believed down to 0.8 of it", () => {
+    expect(camera(new Array<number>(9).fill(0.8 * T)).periodNs).toBe(T);
+    expect(camera(new Array<number>(9).fill(0.8 * T - 1)).periodNs).toBe(0.8 * T - 1);
+  });
+
+  test("the period is the median of the last nine steps", () => {
+    expect(camera([5, 1, 4, 2, 3], undefined).periodNs).toBe(3);
+    // The last nine are 4 to 12; all of them would have 6 or 7 in the middle.
+    expect(camera([1, 2, 3, 12, 4, 11, 5, 10, 6, 9, 7, 8], undefined).periodNs).toBe(8);
+  });
+
+  test.each([
+    ["a pause of 50 periods", 50 * T, T],
+    ["a longer pause", 50 * T + 1, undefined],
+    ["a time that repeats", 0, undefined],
+    ["a time that falls", -T, undefined],
+  ])("the fit after %s", (_, step, fittedNs) => {
+    expect(camera(steady(59)).fittedNs).toBe(T);
+    expect(camera(steady(58)).fittedNs).toBeUndefined();
+    const after = camera([...steady(59), step, ...steady(30)]).fittedNs;
+    expect(after && Math.round(after)).toBe(fittedNs);
+    expect(camera([...steady(59), step, ...steady(59)]).fittedNs).toBeCloseTo(T, 3);
+  });
+
+  test("the fit's standard error is at most 50 ppm", () => {
+    // Times that alternate by a to both sides: of n = 60, the squares about the line sum to 60 a^2 - 900 a^2 / 17995, where
+    // 17995 = n (n^2 - 1) / 12. Over n - 2 and 17995, the error is 0.0075788 a, and 50 ppm of 40 ms for a = 263.9 us.
+    const fitted = (a: number) =>
+      camera(Array.from({ length: 59 }, (_, i) => T + (i % 2 ? 2 : -2) * a)).fittedNs;
+    expect(fitted(263e3)).toBeCloseTo(T + (30 / 17995) * -263e3, 3);
+    expect(fitted(264.5e3)).toBeUndefined();
+  });
+
+  test("a drift needs both fits", () => {
+    const [known, unknown] = [camera(steady(100)), camera(steady(10))];
+    expect([driftPpm(known, unknown), driftPpm(unknown, known), driftPpm(known, known)]).toEqual([
+      undefined,
+      undefined,
+      0,
+    ]);
+  });
+});
+
 test.each([
   [
     "a nominal rate, losses and pauses",

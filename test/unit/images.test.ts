@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { crc32 } from "node:zlib";
 import { convertIndexedToRgb, decode, encode } from "fast-png";
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -25,6 +26,7 @@ import {
   readDisparity,
   readEnginePicture,
   readGreyImage,
+  readPfm,
   readRgbImage,
   readStereoSideBySide,
   shownRange,
@@ -487,6 +489,73 @@ describe("files", () => {
     expect(await readGreyImage(join(folder, "really.jpg"))).toEqual(image);
   });
 
+  test("a folder is none, and the kinds that a reader needs are named", async () => {
+    const at = (name: string, bytes: Uint8Array) => {
+      writeFileSync(join(folder, name), bytes);
+      return join(folder, name);
+    };
+    const pgm = at("kind.pgm", text("P2 1 1 255 7"));
+    const png = await encodePng({ data: samples(12, true), width: 4, height: 3 });
+    const deep = at("kind.png", png);
+    const cut = at("cut.png", png.subarray(0, png.length - 20));
+    const pfm = at("kind.pfm", encodePfm({ data: Float32Array.of(1, 2), width: 2, height: 1 }));
+    const rgb = "PNG or JPEG with 8 bits per channel";
+    const refused = (file: string, expected: string, found: string) => ({
+      code: "IMAGE_UNSUPPORTED",
+      message: `${file}: expected ${expected}, found ${found}`,
+      hint: `Give ${expected}.`,
+      context: { file },
+    });
+    await expect(readRgbImage(pgm)).rejects.toMatchObject(refused(pgm, rgb, "pgm"));
+    await expect(readRgbImage(deep)).rejects.toMatchObject(refused(deep, rgb, "png"));
+    await expect(readPfm(pgm)).rejects.toMatchObject(refused(pgm, "PFM", "pgm"));
+    expect(await readPfm(pfm)).toEqual({ data: Float32Array.of(1, 2), width: 2, height: 1 });
+    await expect(readGreyImage(folder)).rejects.toMatchObject({
+      code: "SOURCE_UNREADABLE",
+      message: `expected a readable image at ${folder}, found: a folder`,
+      context: { file: folder },
+    });
+    await expect(readGreyImage(cut)).rejects.toMatchObject({
+      code: "SOURCE_UNREADABLE",
+      message: expect.stringMatching(
+        /cut\.png: expected a whole PNG of at most 67\.108864 megapixels, found damage: ./,
+      ),
+      context: { file: cut },
+    });
+  });
+
+  test("a picture of more than 8192 x 8192 pixels is refused by its header", async () => {
+    const header = Buffer.from(await encodePng({ data: samples(12, false), width: 4, height: 3 }));
+    header.writeUInt32BE(8193, 16);
+    header.writeUInt32BE(8192, 20);
+    header.writeUInt32BE(crc32(header.subarray(12, 29)), 29);
+    await expect(decodeGreyImage(header, "a.png")).rejects.toThrow(/exceeds pixel limit$/);
+  });
+
+  test("JPEG in colour has its three channels, and grey JPEG three equal ones", async () => {
+    const flat = (channels: 1 | 3, ...colour: number[]) =>
+      sharp(
+        Uint8Array.from({ length: 256 * channels }, (_, i) => colour[i % channels]!),
+        {
+          raw: { width: 16, height: 16, channels },
+        },
+      )
+        .jpeg({ quality: 100 })
+        .toBuffer();
+    const path = join(folder, "flat.jpg");
+    const first = async (bytes: Uint8Array) => {
+      writeFileSync(path, bytes);
+      const { data, width, height } = await readRgbImage(path);
+      expect([data.length, width, height]).toEqual([768, 16, 16]);
+      return [...data.subarray(765)];
+    };
+    const [red, green, blue] = await first(await flat(3, 200, 90, 20));
+    expect(Math.max(Math.abs(red! - 200), Math.abs(green! - 90), Math.abs(blue! - 20))).toBeLessThanOrEqual(
+      3,
+    );
+    expect(await first(await flat(1, 77))).toEqual([77, 77, 77]);
+  });
+
   test("JPEG", async () => {
     const ramp = Uint8Array.from({ length: 64 * 48 }, (_, i) => 40 + (i % 64) * 2 + Math.floor(i / 64));
     const bytes = await sharp(ramp, { raw: { width: 64, height: 48, channels: 1 } })
@@ -519,6 +588,18 @@ describe("files", () => {
     await expect(readStereoSideBySide(file)).rejects.toThrow(
       /expected an even width for two images.*found 3/,
     );
+    writeFileSync(file, text("P3 2 2 255  1 2 3  4 5 6  7 8 9  10 11 12"));
+    expect(await readStereoSideBySide(file, true)).toEqual({
+      left: { data: Uint8Array.of(1, 2, 3, 7, 8, 9), width: 1, height: 2, format: "RGB8" },
+      right: { data: Uint8Array.of(4, 5, 6, 10, 11, 12), width: 1, height: 2, format: "RGB8" },
+    });
+    // (77 R + 150 G + 29 B + 128) >> 8
+    expect([...(await readStereoSideBySide(file)).left.data]).toEqual([2, 8]);
+    writeFileSync(file, text("P2 2 1 65535  257 65535"));
+    expect(await readStereoSideBySide(file, true)).toEqual({
+      left: { data: Uint16Array.of(257), width: 1, height: 1, format: "Y16" },
+      right: { data: Uint16Array.of(65535), width: 1, height: 1, format: "Y16" },
+    });
   });
 });
 

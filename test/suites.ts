@@ -30,6 +30,7 @@ export const SUITES: readonly Suite[] = [
       "test/unit/edge/run/duty-cycle.test.ts",
       "test/unit/edge/run/live-effects.test.ts",
       "test/unit/edge/run/published-figures.test.ts",
+      "test/unit/edge/run/rigs.test.ts",
       "test/unit/edge/run/transitions.test.ts",
       "test/unit/image-library.test.ts",
       "test/unit/publish/open-mqtt.test.ts",

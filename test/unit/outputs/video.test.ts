@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import sharp from "sharp";
 import { afterEach, expect, test } from "vitest";
-import { colourDisparity } from "../../../camera/index.js";
+import { colourDisparity, DISPARITY_COLOURS } from "../../../camera/index.js";
 import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
 import type { FrameLease, OutputContext } from "../../../edge/contracts/output.js";
 import { HttpServer } from "../../../edge/http/index.js";
@@ -143,6 +143,110 @@ test("colours follow the range that is searched, at either end", async () => {
     const mean = colours.reduce((sum, value, i) => sum + Math.abs(value - pixels[i]!), 0) / colours.length;
     expect(mean).toBeLessThan(8);
   }
+});
+
+test("a colour is that of its place in the searched range, and a pixel without a disparity is black", async () => {
+  let range = { min: 20, max: 30 };
+  const { url, offer } = await serve(() => range);
+  const depth = await watch(`${url}/depth.mjpeg`);
+  const colour = (index: number) => [...DISPARITY_COLOURS.subarray(3 * index, 3 * index + 3)];
+  // 256 colours from one end to the other; JPEG keeps a flat picture's within two levels.
+  for (const [shown, [min, max, q4, expected]] of (
+    [
+      [20, 30, 16 * 25, colour(128)],
+      [20, 30, -32_768, [0, 0, 0]],
+      [20, 30, 16 * 20, colour(0)],
+      [20, 30, 16 * 30, colour(255)],
+      [20, 40, 16 * 25, colour(64)],
+      [0, 40, 16 * 25, colour(159)],
+      [0, 40, -1, colour(0)],
+      [0, 40, 16 * 50, colour(255)],
+    ] as const
+  ).entries()) {
+    range = { min, max };
+    const disparityQ4 = new Int16Array(64 * 48).fill(q4);
+    offer({ slot: { disparityQ4 }, encodings: {}, width: 64, height: 48 } as unknown as ComputedFrame);
+    await until("the picture", () => depth.jpegs.length > shown);
+    const pixels = await sharp(depth.jpegs[shown]!).raw().toBuffer();
+    const worst = pixels.reduce((most, value, i) => Math.max(most, Math.abs(value - expected[i % 3]!)), 0);
+    expect([min, max, q4, worst <= 3]).toEqual([min, max, q4, true]);
+  }
+});
+
+/** A viewer without a socket: the test says whether it has received what it was sent. */
+function fakeViewer(method = "GET") {
+  const sent: Buffer[] = [];
+  const viewer = {
+    sent,
+    writableLength: 0,
+    destroyed: 0,
+    stalledMs: 0,
+    onStalled: () => {},
+    onClose: () => {},
+    req: { method },
+    on: (_: string, onClose: () => void) => (viewer.onClose = onClose),
+    setHeader: () => {},
+    flushHeaders: () => {},
+    socket: {
+      setTimeout(milliseconds: number, onStalled: () => void) {
+        Object.assign(viewer, { stalledMs: milliseconds, onStalled });
+      },
+    },
+    cork: () => {},
+    uncork: () => {},
+    write: (bytes: string | Uint8Array) => sent.push(Buffer.from(bytes as Uint8Array)),
+    end(bytes?: Uint8Array) {
+      if (bytes !== undefined) sent.push(Buffer.from(bytes));
+      viewer.onClose();
+    },
+    destroy: () => viewer.destroyed++,
+  };
+  return viewer;
+}
+
+test("viewers that still have a picture to receive miss one each, and none is encoded for them alone", async () => {
+  const pages = new Map<string, (request: unknown, response: unknown) => void>();
+  const server = { url: "http://here", get: (path: string, page: never) => pages.set(path, page) };
+  const output = await openVideoOutput({
+    http: async () => ({ server, gate: undefined }),
+    searched: () => ({ min: 0, max: 64 }),
+  } as unknown as OutputContext<VideoSettings>);
+  let sent = 0;
+  const offer = () =>
+    output.frame({ frame: makeFrame(64, 48), sent: () => sent++, release() {} } as unknown as FrameLease);
+  const [first, second, still] = [fakeViewer(), fakeViewer(), fakeViewer()];
+  for (const viewer of [first, second]) pages.get("/video/left.mjpeg")!(undefined, viewer);
+  first.writableLength = 1;
+  offer();
+  await until("it is shown", () => output.counters().sent === 1);
+  expect(output.counters().drops).toEqual({ "left.viewerBusy": 1 });
+  const [head, jpeg, end] = second.sent;
+  expect([String(head), String(end), second.sent.length, first.sent]).toEqual([
+    `--picture\r\nContent-Type: image/jpeg\r\nContent-Length: ${jpeg!.length}\r\n\r\n`,
+    "\r\n",
+    3,
+    [],
+  ]);
+  second.writableLength = 1;
+  offer();
+  expect(output.counters().drops).toEqual({ "left.viewerBusy": 3 });
+  // One who wants a single picture gets it, whoever else is busy.
+  pages.get("/video/left.jpg")!(undefined, still);
+  offer();
+  await until("it is shown", () => output.counters().sent === 2);
+  expect([still.sent.length, sent]).toEqual([1, 2]);
+  expect(output.counters()).toEqual({
+    sent: 2,
+    bytes: jpeg!.length + still.sent[0]!.length,
+    drops: { "left.viewerBusy": 5 },
+    details: { url: "http://here/video", viewers: { left: 2, depth: 0 } },
+  });
+  // After half a minute without progress only one that has something to receive is disconnected.
+  first.writableLength = 0;
+  for (const viewer of [first, second]) viewer.onStalled();
+  expect([first.stalledMs, first.destroyed, second.destroyed]).toEqual([30_000, 0, 1]);
+  await output.close();
+  expect([first.destroyed, still.destroyed]).toEqual([1, 0]);
 });
 
 test("a still picture is the next frame's", async () => {

@@ -1,18 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every number of `match --json`, `eval --json` and `profile --json`, computed a second time from the maps, times and watts that
-// this test scripts. Whole documents are compared, so a new number needs its line here.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+// Every number of `match --json`, `eval --json`, `profile --json` and `measure --json`, computed a second time from the
+// maps, times and watts that this test scripts. Whole documents are compared, so a new number needs its line here.
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { colourDisparity, encodePfm, encodePng, sceneCalibration } from "../../../../camera/index.js";
-import { type EngineOptions, STAGE_NAMES } from "../../../../cuda/index.js";
+import {
+  baselineMetres,
+  colourDisparity,
+  encodePfm,
+  encodePng,
+  loadStereoCalibration,
+  sceneCalibration,
+  stringifyCalibration,
+} from "../../../../camera/index.js";
+import { type EngineOptions, type NativeEngine, STAGE_NAMES } from "../../../../cuda/index.js";
 import { runCommandLine } from "../../../../edge/cli/program.js";
 import { measurePoint, tryRepeatedStages } from "../../../../edge/commands/profile/measure.js";
 import { SETTINGS } from "../../../../edge/config/index.js";
 import { neededDisparities } from "../../../../edge/match/search-range.js";
 import type { ProfilePoint } from "../../../../edge/profile/types.js";
 import { Meter } from "../../../../power/index.js";
+import { runInProcess } from "../../../doubles/command-line.js";
 import { constructedProfile, MODEL } from "../../../doubles/constructed-profile.js";
 import {
   CONTEXT,
@@ -1049,4 +1058,185 @@ test("match: the line of results, its warnings and the files", async () => {
   expect((await written("match", ...pair)).notes).toEqual([
     expect.stringMatching(/^warning: (PAIR_\w+: |only 42 % of the pixels are matched)/),
   ]);
+});
+
+describe("measure", () => {
+  const [width, height] = [64, 48];
+  const calibration = sceneCalibration({ width, height, view: "rectified" });
+  const [focalPixels, baseline] = [calibration.left.K[0], baselineMetres(calibration)];
+  // 0.4 of both sides: 26 x 19 pixels, with 19 columns and 14 rows before them.
+  const [area, areaPixels] = [{ x: 19, y: 14, width: 26, height: 19 }, 494];
+  const atSixteen = (focalPixels * baseline) / 16;
+  const noDrops = { filled: 0, lowConfidence: 0, tooNear: 0, tooFar: 0 };
+  let [file, pair, opened, closed] = ["", [""], {} as EngineOptions, 0];
+  beforeEach(async () => {
+    [file, closed] = [join(folder, "stereo.json"), 0];
+    writeFileSync(file, stringifyCalibration(calibration));
+    pair = [join(folder, "left"), join(folder, "right")];
+    for (const side of ["left", "right"]) {
+      mkdirSync(join(folder, side));
+      for (let i = 10; i < 42; i++) await writeGrey(`${side}/${i}.png`, width, height, (at) => at % 200);
+    }
+  });
+
+  /** An engine whose every frame has these disparities. */
+  function give(disparity: (x: number) => number, matched: (x: number, y: number) => boolean = () => true) {
+    const at = Array.from({ length: width * height }, (_, i) => [i % width, Math.floor(i / width)] as const);
+    const disparityQ4 = Int16Array.from(at, ([x]) => Math.round(16 * disparity(x)));
+    const confidence = Uint8Array.from(at, ([x, y]) => (matched(x, y) ? 1 : 0));
+    script.openEngine = (options) => {
+      opened = options;
+      return {
+        info: ENGINE_INFO,
+        framesInFlight: 1,
+        slots: [{ disparityQ4, confidence }],
+        stageMilliseconds: stageTimes(0, LEFT_OUT),
+        submit: (...[, , , done]: Parameters<NativeEngine["submit"]>) =>
+          setImmediate(done, null, { validPixels: 0, matchedPixels: 0, droppedPixels: noDrops }),
+        close: () => closed++,
+      } as never;
+    };
+  }
+  const measure = (...words: string[]) => runInProcess(["measure", ...pair, "--calibration", file, ...words]);
+  const metres = (value: number) => Number(value.toFixed(5));
+
+  test("30 frames of the middle, as text; the flags reach the engine, which is closed", async () => {
+    give(() => 16);
+    const { code, stdout, stderr } = await measure("--num-disparities", "40", "--algorithm", "cbca");
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout.split("\n")).toEqual([
+      "area            26x19 at 19, 14, 30 frames",
+      "fill rate       100.0 % matched",
+      `distance        ${atSixteen.toFixed(4)} m`,
+      "angle           0.0 degrees",
+      "error           unavailable: --distance was not given",
+      "spatial noise   0.00 mm, 0.00 %, 0.000 px",
+      "temporal noise  0.00 mm, 0.00 %, 0.000 px",
+      "",
+    ]);
+    expect(opened).toMatchObject({ width, height, match: { algorithm: "cbca", numDisparities: 40 } });
+    expect(closed).toBe(1);
+  });
+
+  test("--frames, a region and the true distance, as JSON", async () => {
+    give(() => 16);
+    const region = ["region.x=2", "region.y=3", "region.width=8", "region.height=8"];
+    const words = [
+      ...region.flatMap((one) => ["--set", one]),
+      "--distance",
+      "1000",
+      "--frames",
+      "1",
+      "--json",
+    ];
+    const { code, stdout, stderr } = await measure(...words);
+    expect([code, stderr]).toEqual([0, ""]);
+    const none = { millimetres: 0, percent: 0, subpixels: 0 };
+    expect(JSON.parse(stdout)).toEqual({
+      frames: 1,
+      fillRatePercent: 100,
+      distanceMetres: metres(atSixteen),
+      angleDegrees: 0,
+      error: {
+        millimetres: expect.closeTo(1000 * (atSixteen - 1000), 2),
+        percent: expect.closeTo((100 * (atSixteen - 1000)) / 1000, 2),
+      },
+      spatialNoise: none,
+      temporalNoise: { available: false, reason: "it needs two frames or more with the same matched pixels" },
+      area: { x: 2, y: 3, width: 8, height: 8 },
+      trueMetres: 1000,
+      tare: null,
+    });
+  });
+
+  test("--tare at the limits of fill and angle, and --undo", async () => {
+    const corrected = 1.01 * atSixteen;
+    const tare = ["--tare", "--distance", String(corrected), "--frames", "2"];
+    // The first 247 pixels of the area by rows: half of it.
+    const countOf = (x: number, y: number) => (y - area.y) * area.width + (x - area.x);
+    const first = (count: number) => (x: number, y: number) =>
+      x >= area.x && x < area.x + area.width && countOf(x, y) < count;
+    give(() => 16, first(areaPixels / 2));
+    const { code, stdout, stderr } = await measure(...tare);
+    expect([code, stderr]).toEqual([0, ""]);
+    const after = baselineMetres(loadStereoCalibration(file).calibration);
+    expect(after).toBeCloseTo(1.01 * baseline, 6);
+    const mm = (value: number) => `${(1000 * value).toFixed(3)} mm`;
+    expect(stdout.split("\n").slice(1, 2)).toEqual(["fill rate       50.0 % matched"]);
+    expect(stdout.split("\n").slice(7)).toEqual([
+      `${file}: baseline ${mm(baseline)} -> ${mm(after)} (x ${(after / baseline).toFixed(5)}); ` +
+        `--undo restores ${file}.before-tare`,
+      "",
+    ]);
+    const undone = await runInProcess(["measure", "--calibration", file, "--undo"]);
+    expect([undone.code, undone.stdout]).toEqual([0, `${file}: restored, baseline ${mm(baseline)}\n`]);
+
+    const json = await measure(...tare, "--json");
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      trueMetres: corrected,
+      tare: {
+        file,
+        kept: `${file}.before-tare`,
+        baselineMetres: { before: near(baseline), after: near(after) },
+      },
+    });
+    const again = await runInProcess(["measure", "--calibration", file, "--undo", "--json"]);
+    expect(JSON.parse(again.stdout)).toEqual({ undone: { file, baselineMetres: near(baseline) } });
+
+    const before = readFileSync(file, "utf8");
+    // The plane of the disparities 16 + k (x - 31.5) is turned by atan(f k / 16).
+    const turned = (degrees: number) => (x: number) =>
+      16 + ((16 * Math.tan((degrees * Math.PI) / 180)) / focalPixels) * (x - 31.5);
+    const refusal = (found: string) =>
+      `error: expected a target that fills 50 % of the area at 10 degrees or less, found ${found} degrees\n` +
+      "hint: Face a textured flat target. The calibration file is unchanged.\n";
+    give(() => 16, first(areaPixels / 2 - 1));
+    expect(await measure(...tare)).toMatchObject({ code: 2, stderr: refusal("49.8 % at 0.0") });
+    give(turned(10.5));
+    expect(await measure(...tare)).toMatchObject({ code: 2, stderr: refusal("100.0 % at 10.5") });
+    expect(readFileSync(file, "utf8")).toBe(before);
+    give(turned(9.5));
+    expect(await measure(...tare)).toMatchObject({ code: 0, stderr: "" });
+    expect(closed).toBe(5);
+  });
+
+  test("too few matched pixels, or no calibration, end it with what to do", async () => {
+    give(
+      () => 16,
+      () => false,
+    );
+    expect(await measure("--frames", "2")).toMatchObject({
+      code: 3,
+      stdout: "",
+      stderr:
+        "error: expected matched pixels in 26x19 at 19, 14, found too few in 2 frames\n" +
+        "hint: Point the cameras at a textured flat target, and check match.numDisparities.\n",
+    });
+    expect(closed).toBe(1);
+    const bare = await runInProcess(["measure", ...pair]);
+    expect(bare.code).toBe(2);
+    expect(bare.stderr).toContain("error: depth needs a calibration, and there is none\n");
+    expect(closed).toBe(1);
+  });
+
+  test.each([
+    [["left"], "expected LEFT and RIGHT, or neither of them, got LEFT alone"],
+    [["--tare"], "--tare needs the true distance: give --distance METRES"],
+    [["--tare", "--undo", "--distance", "1"], "expected --tare or --undo, got both"],
+    [["--undo"], "--tare and --undo change a calibration file, and none is given"],
+    [
+      ["left", "right", "--tare", "--distance", "1"],
+      "--tare and --undo change a calibration file, and none is given",
+    ],
+    ...["0", "-1", "1000.1", "x"].map((text): [string[], string] => [
+      ["--distance", text],
+      "expected metres, above 0 and up to 1000",
+    ]),
+    [["--frames", "0"], "expected a whole number of 1 or more"],
+  ])("%j is refused before anything is opened", async (words, message) => {
+    script.openEngine = () => expect.unreachable();
+    const { code, stderr } = await runInProcess(["measure", ...words]);
+    expect(code).toBe(2);
+    expect(stderr).toContain(message);
+  });
 });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// get, set and calibrate --from-run against a device in memory: the requests that it receives, and what is printed of its answer.
+// get, set and calibrate --from-run against a device in memory: the requests that it receives, and what is printed of its
+// answer.
 import { createHmac } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { hostname, tmpdir, userInfo } from "node:os";

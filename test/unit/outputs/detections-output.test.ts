@@ -35,9 +35,10 @@ const TOPIC = "depthwatt/rig/detections";
 async function openOutput(settings: object = {}) {
   const broker = await startSideListener();
   cleanups.push(() => broker.close());
+  const topic = (settings as { topic?: string }).topic ?? TOPIC;
   const picture = { rig, hasDepth: true };
   const output = await openDetections({
-    settings: { ...SETTINGS, ...settings },
+    settings: Object.defineProperties({ ...SETTINGS }, Object.getOwnPropertyDescriptors(settings)),
     base: "depthwatt",
     device: "rig",
     broker: () => broker.access,
@@ -70,7 +71,7 @@ async function openOutput(settings: object = {}) {
     expect(lease).toEqual({ released: 1, sent: 1 });
   };
   const say = (message: object | string, retained = false) =>
-    broker.say(TOPIC, typeof message === "string" ? message : JSON.stringify(message), retained);
+    broker.say(topic, typeof message === "string" ? message : JSON.stringify(message), retained);
   const answers = async (count: number) => {
     await until(`${count} answers`, () => broker.heard.length >= count);
     const all = broker.take();
@@ -284,4 +285,64 @@ test("the distance is that of both images: 10.25 px where the matcher found 10",
   // Rounding to whole grey levels is noise of 0.3 levels in each image.
   expect(measured!.standardErrorMetres).toBeGreaterThan(0);
   expect(measured!.standardErrorMetres).toBeLessThan(0.01);
+});
+
+test("detections are read from the topic of the settings; a message names its own image", async () => {
+  const raw = sceneCalibration({ width: SIZE, height: SIZE });
+  const turned = { calibration: raw, rectification: rectify(raw) };
+  const answerFor = async (settings: object, message: object) => {
+    const opened = await openOutput({ topic: "door/objects", ...settings });
+    opened.output.configure!({} as never, { ...opened.picture, rig: turned } as never);
+    // Between two thousandths of a millisecond: the times of doubles this large are 0.00024 ms apart.
+    opened.frame(1, BASE_MS, { leftTimestampNs: BigInt(BASE_MS) * 1_000_000n + 123_456_700n });
+    opened.say({ detections: [{ ...car, id: undefined }], ...message });
+    const [answer] = await opened.answers(1);
+    expect(answer).toMatchObject({ ok: true, timeMs: BASE_MS + 123.457 });
+    return (answer!.detections as { sizeMetres: object }[])[0]!.sizeMetres;
+  };
+  const [rectified, captured] = [await answerFor({}, {}), await answerFor({ image: "raw" }, {})];
+  expect(captured).not.toEqual(rectified);
+  expect(await answerFor({}, { image: "raw" })).toEqual(captured);
+  expect(await answerFor({ image: "raw" }, { image: "rectified" })).toEqual(rectified);
+});
+
+test("messages take a quarter of the time, and are refused beyond", async () => {
+  const slow = {
+    // It is read for each measurement, which so takes 125 ms of the output's clock.
+    get minConfidence() {
+      vi.advanceTimersByTime(125);
+      return 0.5;
+    },
+  };
+  const { frame, say, answers, details } = await openOutput(slow);
+  frame(1, BASE_MS);
+  const answer = async () => {
+    say({ detections: [car] });
+    const [{ ok, reason }] = (await answers(1)) as [{ ok: boolean; reason?: string }];
+    return [ok, reason];
+  };
+  // 250 ms may be spent at once: 125 are left, then 31.25 and -62.5, since each 125 ms bring 31.25 back.
+  for (let message = 0; message < 3; message++) expect(await answer()).toEqual([true, undefined]);
+  const busy = [false, "detections took 25 % of the time already"];
+  expect(await answer()).toEqual(busy);
+  vi.advanceTimersByTime(125);
+  expect(await answer()).toEqual(busy);
+  vi.advanceTimersByTime(1);
+  expect(await answer()).toEqual([true, undefined]);
+  expect(details()).toMatchObject({ measured: 4, refused: { busy: 2 } });
+});
+
+test("a time waits for its frame if it is at most a second ahead, less the delay of the detections", async () => {
+  vi.useRealTimers();
+  vi.useFakeTimers({ toFake: ["performance", "setInterval", "clearInterval", "Date"], now: BASE_MS });
+  const { frame, say, answers, details } = await openOutput({ delayMs: 40 });
+  frame(1, BASE_MS - 5000);
+  say({ id: "far", timeMs: BASE_MS + 1041, detections: [] });
+  expect(await answers(1)).toEqual([
+    { id: "far", ok: false, reason: "the time is 1001 ms in the future; compare the clocks" },
+  ]);
+  say({ id: "near", timeMs: BASE_MS + 1040, detections: [] });
+  await until("it waits", () => details().waiting === 1);
+  frame(2, BASE_MS + 1000);
+  expect(await answers(1)).toMatchObject([{ id: "near", ok: true, leftSequence: 2 }]);
 });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests flags that name boards, lengths and numbers: values that are taken, and the sentence for each that is not.
 import { describe, expect, test } from "vitest";
-import { DICTIONARIES } from "../../../../../camera/index.js";
+import { DICTIONARIES, LENS_MODELS } from "../../../../../camera/index.js";
 import {
   numberBetween,
   positiveNumber,
@@ -14,6 +14,7 @@ import {
   checkFlags,
   parseBoard,
   parseMetres,
+  parseOthers,
   parseSeconds,
 } from "../../../../../edge/commands/calibrate/flags.js";
 
@@ -100,6 +101,11 @@ describe("the board", () => {
       board({}),
       "expected --square, the side of a square of the printed board, got nothing",
     ],
+    [
+      "the smallest and the largest size",
+      board({ square: "1cm", board: "3x64" }),
+      { pattern: "chessboard", squareMetres: 0.01, columns: 3, rows: 64 },
+    ],
     ["two columns", board({ square: "1cm", board: "2x6" }), size("2x6")],
     ["65 rows", board({ square: "1cm", board: "9x65" }), size("9x65")],
     ["no size", board({ square: "1cm", board: "large" }), size("large")],
@@ -119,6 +125,11 @@ describe("the board", () => {
       board({ pattern: "charuco", board: "8x5", baseline: "0.1", marker: "22mm" }),
       "expected --square and --marker, the sides of a square and of a marker",
     ],
+    ...["0.95", "0.3"].map((side): [string, () => unknown, unknown] => [
+      `a marker of ${side} of the square`,
+      board({ ...charuco, square: "1", marker: side }),
+      { pattern: "charuco", columns: 8, rows: 5, squareMetres: 1, markerMetres: Number(side), dictionary: 1 },
+    ]),
     ["a large marker", board({ ...charuco, marker: "29mm" }), `${marker} 0.029 m`],
     ["a small marker", board({ ...charuco, marker: "8mm" }), `${marker} 0.008 m`],
   ])("%s", (_what, run, expected) => expect(outcome(run)).toEqual(expected));
@@ -135,4 +146,42 @@ test.each<[Partial<CalibrateFlags>, unknown]>([
   [{ baseline: "wide" }, 'expected --baseline to be a length such as 0.025 (metres) or 25mm, got "wide"'],
 ])("flags %j", (flags, expected) => {
   expect(outcome(() => checkFlags(flags as CalibrateFlags))).toEqual(expected);
+});
+
+describe("further cameras", () => {
+  const others = (...other: string[]) =>
+    outcome(() => parseOthers({ other, lens: "radtan" } as CalibrateFlags));
+  const camera = (name: string, place: string, lens = "radtan") => ({ name, lens, place });
+  const form = (text: string) => `expected --other to be NAME=IMAGES or NAME:LENS=IMAGES, got "${text}"`;
+  const lenses = LENS_MODELS.join(", ");
+  const numbered = (count: number) => Array.from({ length: count }, (_, i) => `c${i}=images`);
+  const [longest, tooLong] = ["n".repeat(32), "n".repeat(33)];
+
+  test.each<[string[], unknown]>([
+    [[], []],
+    [["rgb=stills/rgb"], [camera("rgb", "stills/rgb")]],
+    [["T-1_x:fisheye=a=b:c"], [camera("T-1_x", "a=b:c", "fisheye")]],
+    [[`${longest}=x`], [camera(longest, "x")]],
+    [
+      ["a=1", "b:rational=2"],
+      [camera("a", "1"), camera("b", "2", "rational")],
+    ],
+    [[`${tooLong}=x`], form(`${tooLong}=x`)],
+    ...["rgb", "rgb=", "=x", "-a=x", "a b=x", "rgb:=x"].map((text): [string[], string] => [
+      [text],
+      form(text),
+    ]),
+    [["t:wide=x"], `camera t: expected a lens of ${lenses}, got wide`],
+    [["a=1", "a=2"], "expected every camera to have its own name, got a twice"],
+    [["right=1"], "expected every camera to have its own name, got right twice"],
+    [numbered(16), numbered(16).map((_, i) => camera(`c${i}`, "images"))],
+    [numbered(17), "expected at most 16 --other, got 17"],
+  ])("--other %j", (given, expected) => expect(others(...given)).toEqual(expected));
+
+  test("none at all, and what to write in place of an unknown lens", () => {
+    expect(parseOthers({ lens: "radtan" } as CalibrateFlags)).toEqual([]);
+    expect(() => parseOthers({ other: ["t:wide=x"], lens: "fisheye" } as CalibrateFlags)).toThrow(
+      expect.objectContaining({ hint: "For example --other t:fisheye=x." }),
+    );
+  });
 });

@@ -4,7 +4,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import {
   baselineMetres,
   colourDisparity,
@@ -16,6 +16,7 @@ import {
 } from "../../../../camera/index.js";
 import { type EngineOptions, type NativeEngine, STAGE_NAMES } from "../../../../cuda/index.js";
 import { runCommandLine } from "../../../../edge/cli/program.js";
+import "../../../../edge/commands/measure/command.js";
 import { measurePoint, tryRepeatedStages } from "../../../../edge/commands/profile/measure.js";
 import { SETTINGS } from "../../../../edge/config/index.js";
 import { neededDisparities } from "../../../../edge/match/search-range.js";
@@ -1068,16 +1069,23 @@ describe("measure", () => {
   const [area, areaPixels] = [{ x: 19, y: 14, width: 26, height: 19 }, 494];
   const atSixteen = (focalPixels * baseline) / 16;
   const noDrops = { filled: 0, lowConfidence: 0, tooNear: 0, tooFar: 0 };
-  let [file, pair, opened, closed] = ["", [""], {} as EngineOptions, 0];
-  beforeEach(async () => {
-    [file, closed] = [join(folder, "stereo.json"), 0];
-    writeFileSync(file, stringifyCalibration(calibration));
-    pair = [join(folder, "left"), join(folder, "right")];
+  let [file, opened, closed] = ["", {} as EngineOptions, 0];
+  const images = mkdtempSync(join(tmpdir(), "depthwatt-measured-"));
+  afterAll(() => rmSync(images, { recursive: true }));
+  beforeAll(async () => {
+    const data = Uint8Array.from({ length: width * height }, (_, i) => i % 200);
+    const png = await encodePng({ data, width, height });
     for (const side of ["left", "right"]) {
-      mkdirSync(join(folder, side));
-      for (let i = 10; i < 42; i++) await writeGrey(`${side}/${i}.png`, width, height, (at) => at % 200);
+      mkdirSync(join(images, side));
+      // More than the 30 frames that are measured without --frames.
+      for (let i = 10; i < 42; i++) writeFileSync(join(images, side, `${i}.png`), png);
     }
   });
+  beforeEach(() => {
+    [file, closed] = [join(folder, "stereo.json"), 0];
+    writeFileSync(file, stringifyCalibration(calibration));
+  });
+  const pair = [join(images, "left"), join(images, "right")];
 
   /** An engine whose every frame has these disparities. */
   function give(disparity: (x: number) => number, matched: (x: number, y: number) => boolean = () => true) {
@@ -1149,55 +1157,66 @@ describe("measure", () => {
     });
   });
 
-  test("--tare at the limits of fill and angle, and --undo", async () => {
-    const corrected = 1.01 * atSixteen;
-    const tare = ["--tare", "--distance", String(corrected), "--frames", "2"];
-    // The first 247 pixels of the area by rows: half of it.
-    const countOf = (x: number, y: number) => (y - area.y) * area.width + (x - area.x);
-    const first = (count: number) => (x: number, y: number) =>
-      x >= area.x && x < area.x + area.width && countOf(x, y) < count;
+  const corrected = 1.01 * atSixteen;
+  const tare = ["--tare", "--distance", String(corrected), "--frames", "2"];
+  // The first pixels of the area by rows; 247 are half of it.
+  const countOf = (x: number, y: number) => (y - area.y) * area.width + (x - area.x);
+  const first = (count: number) => (x: number, y: number) =>
+    x >= area.x && x < area.x + area.width && countOf(x, y) < count;
+  const mm = (value: number) => `${(1000 * value).toFixed(3)} mm`;
+
+  test("--tare of a target that fills half of the area", async () => {
     give(() => 16, first(areaPixels / 2));
     const { code, stdout, stderr } = await measure(...tare);
     expect([code, stderr]).toEqual([0, ""]);
     const after = baselineMetres(loadStereoCalibration(file).calibration);
     expect(after).toBeCloseTo(1.01 * baseline, 6);
-    const mm = (value: number) => `${(1000 * value).toFixed(3)} mm`;
     expect(stdout.split("\n").slice(1, 2)).toEqual(["fill rate       50.0 % matched"]);
     expect(stdout.split("\n").slice(7)).toEqual([
       `${file}: baseline ${mm(baseline)} -> ${mm(after)} (x ${(after / baseline).toFixed(5)}); ` +
         `--undo restores ${file}.before-tare`,
       "",
     ]);
-    const undone = await runInProcess(["measure", "--calibration", file, "--undo"]);
-    expect([undone.code, undone.stdout]).toEqual([0, `${file}: restored, baseline ${mm(baseline)}\n`]);
+  });
 
-    const json = await measure(...tare, "--json");
-    expect(JSON.parse(json.stdout)).toMatchObject({
-      trueMetres: corrected,
-      tare: {
-        file,
-        kept: `${file}.before-tare`,
-        baselineMetres: { before: near(baseline), after: near(after) },
-      },
-    });
-    const again = await runInProcess(["measure", "--calibration", file, "--undo", "--json"]);
-    expect(JSON.parse(again.stdout)).toEqual({ undone: { file, baselineMetres: near(baseline) } });
+  test("--tare --json, and --undo as text and as JSON", async () => {
+    give(() => 16);
+    for (const more of [[], ["--json"]]) {
+      const json = await measure(...tare, "--json");
+      const after = baselineMetres(loadStereoCalibration(file).calibration);
+      expect(JSON.parse(json.stdout)).toMatchObject({
+        trueMetres: corrected,
+        tare: {
+          file,
+          kept: `${file}.before-tare`,
+          scale: near(after / baseline),
+          baselineMetres: { before: near(baseline), after: near(after) },
+        },
+      });
+      const { code, stdout } = await runInProcess(["measure", "--calibration", file, "--undo", ...more]);
+      expect(code).toBe(0);
+      if (more.length === 0) expect(stdout).toBe(`${file}: restored, baseline ${mm(baseline)}\n`);
+      else expect(JSON.parse(stdout)).toEqual({ undone: { file, baselineMetres: near(baseline) } });
+      expect(readFileSync(file, "utf8")).toBe(stringifyCalibration(calibration));
+    }
+  });
 
-    const before = readFileSync(file, "utf8");
-    // The plane of the disparities 16 + k (x - 31.5) is turned by atan(f k / 16).
-    const turned = (degrees: number) => (x: number) =>
-      16 + ((16 * Math.tan((degrees * Math.PI) / 180)) / focalPixels) * (x - 31.5);
-    const refusal = (found: string) =>
-      `error: expected a target that fills 50 % of the area at 10 degrees or less, found ${found} degrees\n` +
+  // The plane of the disparities 16 + k (x - 31.5) is turned by atan(f k / 16).
+  const turned = (degrees: number) => (x: number) =>
+    16 + ((16 * Math.tan((degrees * Math.PI) / 180)) / focalPixels) * (x - 31.5);
+  test.each([
+    [0, areaPixels / 2 - 1, "49.8 % at 0.0"],
+    [10.5, areaPixels, "100.0 % at 10.5"],
+    [9.5, areaPixels, undefined],
+  ])("--tare of a target at %d degrees with %i matched pixels", async (degrees, matched, refused) => {
+    give(turned(degrees), first(matched));
+    const { code, stderr } = await measure(...tare);
+    const text =
+      `error: expected a target that fills 50 % of the area at 10 degrees or less, found ${refused} degrees\n` +
       "hint: Face a textured flat target. The calibration file is unchanged.\n";
-    give(() => 16, first(areaPixels / 2 - 1));
-    expect(await measure(...tare)).toMatchObject({ code: 2, stderr: refusal("49.8 % at 0.0") });
-    give(turned(10.5));
-    expect(await measure(...tare)).toMatchObject({ code: 2, stderr: refusal("100.0 % at 10.5") });
-    expect(readFileSync(file, "utf8")).toBe(before);
-    give(turned(9.5));
-    expect(await measure(...tare)).toMatchObject({ code: 0, stderr: "" });
-    expect(closed).toBe(5);
+    expect([code, stderr]).toEqual(refused === undefined ? [0, ""] : [2, text]);
+    const isUnchanged = readFileSync(file, "utf8") === stringifyCalibration(calibration);
+    expect([isUnchanged, closed]).toEqual([refused !== undefined, 1]);
   });
 
   test("too few matched pixels, or no calibration, end it with what to do", async () => {

@@ -25,6 +25,7 @@ export const SUITES: readonly Suite[] = [
     name: "mocks",
     files: [
       "test/unit/camera/command/command-camera.test.ts",
+      "test/unit/edge/cli/run.test.ts",
       "test/unit/edge/commands/doctor/cameras.test.ts",
       "test/unit/edge/commands/published-figures.test.ts",
       "test/unit/edge/run/duty-cycle.test.ts",

@@ -24,7 +24,7 @@ export class OpenedRun {
   away = false;
   readonly parts = {
     source: {
-      description: { title: "by hand", rateHz: undefined as number | undefined },
+      description: { title: "by hand", rateHz: nextSource.rateHz },
       isAway: () => this.away,
     },
     engine: {
@@ -93,6 +93,12 @@ export const countedFigures = (figures: Counted): RunFigures =>
     ...figures,
   }) as RunFigures;
 
+/** Pairs per second of the runs that are opened from now on. */
+export const nextSource: { rateHz: number | undefined } = { rateHz: undefined };
+
+/** What the next runs to be opened wait for. */
+export const delays: Promise<void>[] = [];
+
 /** Runs that were opened, oldest first, and the errors of the next ones to be opened. */
 export const opened: OpenedRun[] = [];
 export const refusals: Error[] = [];
@@ -103,6 +109,7 @@ export const refusal = (code: ErrorCode, message: string) =>
 export const mainModule = (actual: object) => ({
   ...actual,
   openRuntime: async (...opening: Opening) => {
+    await delays.shift();
     const error = refusals.shift();
     if (error !== undefined) throw error;
     const run = new OpenedRun(...opening);
@@ -146,5 +153,6 @@ export async function ended<Result>(run: Promise<Result>): Promise<Result> {
 }
 
 export function forgetRuns(): void {
-  for (const list of [opened, refusals, pauses]) list.length = 0;
+  for (const list of [opened, refusals, pauses, delays]) list.length = 0;
+  nextSource.rateHz = undefined;
 }

@@ -21,11 +21,23 @@ Lattice::Lattice(int32_t cellsX, int32_t cellsY, uint32_t seed)
   }
 }
 
+namespace {
+
+std::vector<Lattice::Place> texelPlaces(int32_t cells) {
+  std::vector<Lattice::Place> places;
+  places.reserve(kTileSize);
+  for (int32_t at = 0; at < kTileSize; ++at) places.push_back(Lattice::place((at + 0.5) / kTileSize * cells, cells));
+  return places;
+}
+
+}  // namespace
+
 Octaves::Octaves(int32_t cells, int count, uint32_t seed, int32_t stretch) {
   double amplitude = 1;
   for (int octave = 0; octave < count; ++octave) {
     const int32_t cellsV = cells / stretch > 0 ? cells / stretch : 1;
-    layers_.push_back({Lattice(cells, cellsV, seed + 101u * octave), cells, cellsV, amplitude});
+    layers_.push_back({Lattice(cells, cellsV, seed + 101u * octave), cells, cellsV, amplitude, texelPlaces(cells),
+                       texelPlaces(cellsV)});
     total_ += amplitude;
     amplitude *= 0.62;
     cells *= 2;

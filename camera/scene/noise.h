@@ -22,22 +22,37 @@ inline int32_t floorToInt(double value) {
   return value < whole ? whole - 1 : whole;
 }
 
+/// Texels along a side of a tile. Noise is looked up at their middles, so their places in each lattice are found once.
+constexpr int32_t kTileSize = 512;
+
 /// Values in [0, 1) on a grid of `cellsX` by `cellsY` cells.
 class Lattice {
  public:
+  /// A coordinate in the grid: the cell, and the smoothed share of its far side.
+  struct Place {
+    int32_t cell;
+    double share;
+  };
+
   Lattice(int32_t cellsX, int32_t cellsY, uint32_t seed);
 
-  /// Interpolates between the four values around (x, y), in cells, any real numbers; repeats after the grid.
-  double at(double x, double y) const {
-    const int32_t fx = floorToInt(x), fy = floorToInt(y);
-    const double sx = smooth(x - fx), sy = smooth(y - fy);
-    const float* upper = &values_[static_cast<size_t>(wrap(fy, cellsY_)) * (cellsX_ + 1) + wrap(fx, cellsX_)];
+  /// Finds a coordinate, in cells, any real number; the grid repeats.
+  static Place place(double value, int32_t cells) {
+    const int32_t whole = floorToInt(value);
+    return {wrap(whole, cells), smooth(value - whole)};
+  }
+
+  /// Interpolates between the four values around (x, y).
+  double at(const Place& x, const Place& y) const {
+    const float* upper = &values_[static_cast<size_t>(y.cell) * (cellsX_ + 1) + x.cell];
     const float* lower = upper + cellsX_ + 1;
     const double upperLeft = upper[0], upperRight = upper[1], lowerLeft = lower[0], lowerRight = lower[1];
-    const double top = upperLeft * (1 - sx) + upperRight * sx;
-    const double bottom = lowerLeft * (1 - sx) + lowerRight * sx;
-    return top * (1 - sy) + bottom * sy;
+    const double top = upperLeft * (1 - x.share) + upperRight * x.share;
+    const double bottom = lowerLeft * (1 - x.share) + lowerRight * x.share;
+    return top * (1 - y.share) + bottom * y.share;
   }
+
+  double at(double x, double y) const { return at(place(x, cellsX_), place(y, cellsY_)); }
 
  private:
   /// Nearly every point is within the grid already, so divide only for the others.
@@ -61,11 +76,20 @@ class Octaves {
   /// Returns about -1 to 1.
   double at(double u, double v) const;
 
+  /// Returns the same at the middle of a texel, u = (x + 0.5) / kTileSize.
+  double atTexel(int32_t x, int32_t y) const {
+    double sum = 0;
+    for (const Layer& layer : layers_)
+      sum += layer.amplitude * (layer.lattice.at(layer.columns[x], layer.rows[y]) - 0.5);
+    return 2 * sum / total_;
+  }
+
  private:
   struct Layer {
     Lattice lattice;
     int32_t cellsU, cellsV;
     double amplitude;
+    std::vector<Lattice::Place> columns, rows;  ///< of the texels
   };
   std::vector<Layer> layers_;
   double total_ = 0;

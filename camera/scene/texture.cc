@@ -3,7 +3,6 @@
 #include "texture.h"
 
 #include <atomic>
-#include <cmath>
 #include <mutex>
 
 #include "both.h"
@@ -12,8 +11,17 @@
 namespace depthwatt::scene {
 namespace {
 
-constexpr int32_t kTileSize = 512;
 constexpr int32_t kSmallestLevel = 4;
+
+/// A texel of a tile, and its middle: u = (x + 0.5) / kTileSize.
+struct Texel {
+  int32_t x, y;
+  double u, v;
+};
+
+/// The noise at a texel, and along the other diagonal: with u and v exchanged.
+double noise(const Octaves& octaves, const Texel& at) { return octaves.atTexel(at.x, at.y); }
+double turned(const Octaves& octaves, const Texel& at) { return octaves.atTexel(at.y, at.x); }
 
 double clamp01(double value) { return value < 0 ? 0 : value > 1 ? 1 : value; }
 /// Returns 0 below `low`, 1 above `high`, smooth between.
@@ -21,16 +29,16 @@ double ramp(double low, double high, double value) { return smooth(clamp01((valu
 
 /// Returns 1 on a line of `width` around whole numbers of x, 0 elsewhere, with soft sides.
 double seam(double x, double width) {
-  const double offset = x - std::floor(x);
+  const double offset = x - floorToInt(x);
   const double distance = offset < 0.5 ? offset : 1 - offset;
   return 1 - ramp(width * 0.6, width * 1.4, distance);
 }
 
-/// Each paint: its noise, made once, and its grey at (u, v) in its tile, 0 to 1 before clamping.
+/// Each paint: its noise, made once, and its grey at a texel of its tile, 0 to 1 before clamping.
 struct Plaster {
   Octaves broad, fine;
   explicit Plaster(uint32_t seed) : broad(3, 3, seed), fine(40, 4, seed + 7) {}
-  double at(double u, double v) const { return 0.66 + 0.10 * broad.at(u, v) + 0.07 * fine.at(u, v); }
+  double at(const Texel& t) const { return 0.66 + 0.10 * noise(broad, t) + 0.07 * noise(fine, t); }
 };
 
 struct Planks {
@@ -41,12 +49,13 @@ struct Planks {
   explicit Planks(uint32_t seed) : seed(seed), broad(12, 4, seed + 9, 3) {
     for (uint32_t board = 0; board < kBoards; ++board) grains.emplace_back(96, 4, seed + 2 + board, 12);
   }
-  double at(double u, double v) const {
-    const auto index = static_cast<uint32_t>(std::floor(u * kBoards));
+  double at(const Texel& t) const {
+    const double u = t.u, v = t.v;
+    const auto index = static_cast<uint32_t>(floorToInt(u * kBoards));
     const double shift = unit(hash(index, 3, seed));
-    const auto piece = static_cast<uint32_t>(std::floor((v + shift) * 2)) & 1u;
+    const auto piece = static_cast<uint32_t>(floorToInt((v + shift) * 2)) & 1u;
     const double tone = 0.34 + 0.20 * unit(hash(index, piece, seed + 1));
-    const double grain = 0.16 * grains[index].at(u, v) + 0.10 * broad.at(u, v);
+    const double grain = 0.16 * noise(grains[index], t) + 0.10 * noise(broad, t);
     const double gaps = 0.75 * seam(u * kBoards, 0.02) + 0.7 * seam((v + shift) * 2, 0.006);
     return (tone + grain) * (1 - clamp01(gaps));
   }
@@ -55,15 +64,16 @@ struct Planks {
 struct Crate {
   Octaves alongV, alongU, ofBrace;
   explicit Crate(uint32_t seed) : alongV(64, 5, seed, 8), alongU(64, 5, seed + 3, 8), ofBrace(24, 4, seed + 5) {}
-  double at(double u, double v) const {
+  double at(const Texel& t) const {
+    const double u = t.u, v = t.v;
     const double edgeU = u < 0.5 ? u : 1 - u, edgeV = v < 0.5 ? v : 1 - v;
     const double edge = edgeU < edgeV ? edgeU : edgeV;
     const double diagonal = u > v ? u - v : v - u;
     const bool frame = edge < 0.12;
     const bool brace = !frame && diagonal < 0.10;
-    double value = 0.50 + 0.24 * (frame && edgeV < edgeU ? alongU.at(v, u) : alongV.at(u, v));
+    double value = 0.50 + 0.24 * (frame && edgeV < edgeU ? turned(alongU, t) : noise(alongV, t));
     if (frame) value += 0.14;
-    if (brace) value += 0.08 + 0.12 * ofBrace.at(u, v);
+    if (brace) value += 0.08 + 0.12 * noise(ofBrace, t);
     if (!frame && !brace) value *= 1 - 0.6 * seam(u * 5 + 0.1, 0.035);
     value *= 1 - 0.65 * (1 - ramp(0.004, 0.012, edge > 0.12 ? edge - 0.12 : 0.12 - edge));
     if (brace) value *= 1 - 0.55 * ramp(0.088, 0.1, diagonal);
@@ -80,18 +90,19 @@ struct Books {
   explicit Books(uint32_t seed)
       : seed(seed), board(48, 4, seed, 8), dark(16, 3, seed + 2), cover(64, 4, seed + 4, 4),
         letters(208, 160, seed + 6) {}
-  double at(double u, double v) const {
-    const double row = std::floor(v * 4), inRow = v * 4 - row;
-    const auto rowIndex = static_cast<uint32_t>(row);
-    if (inRow > 0.91) return 0.46 + 0.12 * board.at(v, u);
+  double at(const Texel& t) const {
+    const double u = t.u, v = t.v;
+    const auto rowIndex = static_cast<uint32_t>(floorToInt(v * 4));
+    const double inRow = v * 4 - rowIndex;
+    if (inRow > 0.91) return 0.46 + 0.12 * turned(board, t);
     // Books of uneven width: 26 slots per row, some joined to their left neighbour.
-    auto slot = static_cast<uint32_t>(std::floor(u * 26));
+    auto slot = static_cast<uint32_t>(floorToInt(u * 26));
     if (unit(hash(slot, rowIndex, seed)) < 0.35 && slot > 0) --slot;
     const double height = 0.62 + 0.24 * unit(hash(slot, rowIndex, seed + 1));
-    if (0.91 - inRow > height) return 0.07 + 0.03 * dark.at(u, v);
+    if (0.91 - inRow > height) return 0.07 + 0.03 * noise(dark, t);
     const double tone = 0.14 + 0.72 * unit(hash(slot, rowIndex, seed + 3));
     const double up = (0.91 - inRow) / height;
-    double value = tone + 0.07 * cover.at(u, v);
+    double value = tone + 0.07 * noise(cover, t);
     const double band = 0.15 + 0.6 * unit(hash(slot, rowIndex, seed + 5));
     if (up > band && up < band + 0.14) value = 1 - tone + 0.35 * (letters.at(u * 208, v * 160) - 0.5);
     return value * (1 - 0.55 * seam(u * 26, 0.07));
@@ -101,68 +112,80 @@ struct Books {
 struct Rug {
   Octaves fine, broad;
   explicit Rug(uint32_t seed) : fine(128, 3, seed), broad(6, 4, seed + 2) {}
-  double at(double u, double v) const {
+  double at(const Texel& t) const {
+    const double u = t.u, v = t.v;
     const double edgeU = u < 0.5 ? u : 1 - u, edgeV = v < 0.5 ? v : 1 - v;
     const double edge = edgeU < edgeV ? edgeU : edgeV;
-    const double p = u * 8 - std::floor(u * 8) - 0.5, q = v * 6 - std::floor(v * 6) - 0.5;
+    const double p = u * 8 - floorToInt(u * 8) - 0.5, q = v * 6 - floorToInt(v * 6) - 0.5;
     const double diamond = (p < 0 ? -p : p) + (q < 0 ? -q : q);
     double value = diamond < 0.22 ? 0.78 : diamond < 0.40 ? 0.22 : 0.52;
     if (edge < 0.07) value = edge > 0.02 && edge < 0.05 ? 0.80 : 0.25;
-    return value + 0.10 * fine.at(u, v) + 0.10 * broad.at(u, v);
+    return value + 0.10 * noise(fine, t) + 0.10 * noise(broad, t);
   }
 };
 
 /// Uneven patches: the nearest of jittered centres decides the tone.
 struct Patches {
   static constexpr int32_t kCells = 5;
-  uint32_t seed;
+  struct Centre {
+    double x, y, tone;
+  };
+  Centre centres[kCells + 2][kCells + 2];  ///< of the cells from -1 to kCells
   Octaves fine;
-  explicit Patches(uint32_t seed) : seed(seed), fine(24, 4, seed + 3) {}
-  double at(double u, double v) const {
-    const double x = u * kCells, y = v * kCells;
-    const auto cx = static_cast<int32_t>(std::floor(x)), cy = static_cast<int32_t>(std::floor(y));
+  explicit Patches(uint32_t seed) : fine(24, 4, seed + 3) {
+    for (int32_t y = -1; y <= kCells; ++y) {
+      for (int32_t x = -1; x <= kCells; ++x) {
+        const auto wx = static_cast<uint32_t>((x + kCells) % kCells), wy = static_cast<uint32_t>((y + kCells) % kCells);
+        centres[y + 1][x + 1] = {x + unit(hash(wx, wy, seed)), y + unit(hash(wx, wy, seed + 1)),
+                                 unit(hash(wx, wy, seed + 2))};
+      }
+    }
+  }
+  double at(const Texel& t) const {
+    const double x = t.u * kCells, y = t.v * kCells;
+    const int32_t left = floorToInt(x), top = floorToInt(y);
     double best = 9, second = 9, tone = 0;
-    for (int32_t dy = -1; dy <= 1; ++dy) {
-      for (int32_t dx = -1; dx <= 1; ++dx) {
-        const auto wx = static_cast<uint32_t>((cx + dx + kCells) % kCells);
-        const auto wy = static_cast<uint32_t>((cy + dy + kCells) % kCells);
-        const double ox = cx + dx + unit(hash(wx, wy, seed)) - x, oy = cy + dy + unit(hash(wx, wy, seed + 1)) - y;
-        const double distance = ox * ox + oy * oy;
+    for (int32_t row = top; row < top + 3; ++row) {
+      for (int32_t column = left; column < left + 3; ++column) {
+        const Centre& centre = centres[row][column];
+        const double ox = centre.x - x, oy = centre.y - y, distance = ox * ox + oy * oy;
         if (distance < best) {
           second = best;
           best = distance;
-          tone = unit(hash(wx, wy, seed + 2));
+          tone = centre.tone;
         } else if (distance < second) {
           second = distance;
         }
       }
     }
     const double border = ramp(0.01, 0.06, second - best);
-    return (0.12 + 0.80 * tone + 0.12 * fine.at(u, v)) * (0.35 + 0.65 * border);
+    return (0.12 + 0.80 * tone + 0.12 * noise(fine, t)) * (0.35 + 0.65 * border);
   }
 };
 
 struct Dots {
   Octaves ground;
   explicit Dots(uint32_t seed) : ground(16, 5, seed) {}
-  double at(double u, double v) const {
-    const double row = std::floor(v * 7), offset = static_cast<int32_t>(row) & 1 ? 0.5 : 0.0;
-    const double p = u * 7 + offset - std::floor(u * 7 + offset) - 0.5, q = v * 7 - row - 0.5;
+  double at(const Texel& t) const {
+    const double u = t.u, v = t.v;
+    const int32_t row = floorToInt(v * 7);
+    const double offset = row & 1 ? 0.5 : 0.0;
+    const double p = u * 7 + offset - floorToInt(u * 7 + offset) - 0.5, q = v * 7 - row - 0.5;
     const double inside = 1 - ramp(0.085, 0.115, p * p + q * q);
-    return 0.24 + 0.58 * inside + 0.14 * ground.at(u, v);
+    return 0.24 + 0.58 * inside + 0.14 * noise(ground, t);
   }
 };
 
 struct Marble {
   Octaves warp, veins;
   explicit Marble(uint32_t seed) : warp(4, 3, seed + 1), veins(6, 6, seed) {}
-  double at(double u, double v) const { return 0.62 + 0.30 * veins.at(u + 0.12 * warp.at(u, v), v); }
+  double at(const Texel& t) const { return 0.62 + 0.30 * veins.at(t.u + 0.12 * noise(warp, t), t.v); }
 };
 
 struct Card {
   Octaves fibre;
   explicit Card(uint32_t seed) : fibre(48, 4, seed) {}
-  double at(double u, double v) const { return 0.58 + 0.05 * fibre.at(u, v) - 0.30 * seam(u + 0.5, 0.035); }
+  double at(const Texel& t) const { return 0.58 + 0.05 * noise(fibre, t) - 0.30 * seam(t.u + 0.5, 0.035); }
 };
 
 /// A landscape in a frame: sky, sun, three ridges.
@@ -180,42 +203,44 @@ struct Poster {
       }
     }
   }
-  double at(double u, double v) const {
+  double at(const Texel& t) const {
+    const double u = t.u, v = t.v;
     const double edgeU = u < 0.5 ? u : 1 - u, edgeV = v < 0.5 ? v : 1 - v;
     if (edgeU < 0.045 || edgeV < 0.045) return 0.13;
-    if (edgeU < 0.10 || edgeV < 0.10) return 0.93 + 0.02 * paper.at(u, v);
+    if (edgeU < 0.10 || edgeV < 0.10) return 0.93 + 0.02 * noise(paper, t);
     // A later ridge is in front of an earlier one.
-    const double* crest = &crests[static_cast<size_t>(u * kTileSize)];
+    const double* crest = &crests[t.x];
     for (int ridge = kRidges - 1; ridge >= 0; --ridge) {
-      if (v > crest[ridge * kTileSize]) return 0.56 - 0.17 * ridge + 0.16 * slopes[ridge].at(u, v);
+      if (v > crest[ridge * kTileSize]) return 0.56 - 0.17 * ridge + 0.16 * noise(slopes[ridge], t);
     }
     const double sunU = u - 0.68, sunV = v - 0.32;
     if (sunU * sunU + sunV * sunV < 0.012) return 0.98;
-    return 0.84 - 0.25 * v + 0.05 * sky.at(u, v);
+    return 0.84 - 0.25 * v + 0.05 * noise(sky, t);
   }
 };
 
 struct Linen {
   Octaves warp, weft;
   explicit Linen(uint32_t seed) : warp(64, 3, seed, 4), weft(64, 3, seed + 1, 4) {}
-  double at(double u, double v) const { return 0.86 + 0.05 * warp.at(u, v) + 0.04 * weft.at(v, u); }
+  double at(const Texel& t) const { return 0.86 + 0.05 * noise(warp, t) + 0.04 * turned(weft, t); }
 };
 
 struct Bare {
-  double at(double, double) const { return 0.7; }
+  double at(const Texel&) const { return 0.7; }
 };
 
 struct Slats {
   static constexpr int kCount = 12;
-  double at(double u, double) const {
-    const double p = u * kCount - std::floor(u * kCount);
+  double at(const Texel& t) const {
+    const double p = t.u * kCount - floorToInt(t.u * kCount);
     return 0.78 - 0.42 * ramp(0.50, 0.66, p) * (1 - ramp(0.88, 1, p));
   }
 };
 
 struct Tiles {
   static constexpr int kCount = 4;
-  double at(double u, double v) const {
+  double at(const Texel& t) const {
+    const double u = t.u, v = t.v;
     const double joint = seam(u * kCount, 0.035), course = seam(v * kCount, 0.035);
     return 0.80 - 0.45 * (joint > course ? joint : course);
   }
@@ -228,7 +253,7 @@ std::vector<uint8_t> painted(const P& paint) {
   texels.reserve(kTileSize * kTileSize);
   for (int32_t y = 0; y < kTileSize; ++y) {
     for (int32_t x = 0; x < kTileSize; ++x) {
-      const double value = paint.at((x + 0.5) / kTileSize, (y + 0.5) / kTileSize);
+      const double value = paint.at({x, y, (x + 0.5) / kTileSize, (y + 0.5) / kTileSize});
       texels.push_back(static_cast<uint8_t>(clamp01(value) * 255 + 0.5));
     }
   }
@@ -299,10 +324,10 @@ std::vector<Textures::Level> Textures::paintTile(Paint paint, uint32_t seed) {
 
 double Textures::bilinear(const Level& level, double u, double v) {
   const double x = u * level.size - 0.5, y = v * level.size - 0.5;
-  const double fx = std::floor(x), fy = std::floor(y);
+  const int32_t fx = floorToInt(x), fy = floorToInt(y);
   const double sx = x - fx, sy = y - fy;
   const int32_t mask = level.size - 1;
-  const auto x0 = static_cast<int32_t>(fx) & mask, y0 = static_cast<int32_t>(fy) & mask;
+  const int32_t x0 = fx & mask, y0 = fy & mask;
   const int32_t x1 = (x0 + 1) & mask, y1 = (y0 + 1) & mask;
   const uint8_t* upper = &level.texels[static_cast<size_t>(y0) * level.size];
   const uint8_t* lower = &level.texels[static_cast<size_t>(y1) * level.size];

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole texts of depthwatt profile and profile compare, computed by hand from profiles with round figures.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { detectBoard, loadBoards } from "../../../../../edge/boards/index.js";
 import { runCommandLine } from "../../../../../edge/cli/program.js";
 import { stageCosts } from "../../../../../edge/commands/profile/stage-energy.js";
+import { VERSION } from "../../../../../edge/contracts/version.js";
 import {
   type PointResult,
   type Profile,
@@ -266,5 +268,84 @@ describe("profile compare", () => {
       `${pointId({ ...POINT, paths: 8 })}  10.0  10.0  +0.0 %  -  -  -  -`,
       "no watts to compare: watts of A: no sensor",
     ]);
+  });
+});
+
+describe("a profile that is continued", () => {
+  /** Saves a profile of one point that was made here, on the CPU and without a sensor. */
+  function saveOwn(name: string, seconds: number, warmUpSeconds: number): string {
+    const { provenance } = constructedProfile();
+    const { board } = detectBoard(loadBoards());
+    const own = {
+      ...provenance,
+      version: VERSION,
+      machine: hostname(),
+      board: { ...provenance.board, name: board?.name ?? null },
+      backend: "cpu",
+      sensor: UNKNOWN,
+    } as Profile["provenance"];
+    return save(name, [result({})], { provenance: own, seconds, warmUpSeconds });
+  }
+  const words = [
+    "--backend",
+    "cpu",
+    "--sensor",
+    "none",
+    "--disparities",
+    "64",
+    "--paths",
+    "4",
+    "--searches",
+    "full",
+  ];
+  const times = (seconds: number, warmUp: number, idle: number) =>
+    ["--seconds", seconds, "--warm-up", warmUp, "--idle", idle].map(String);
+
+  test.each([
+    [2, 0.5, 2],
+    [3600, 600, 600],
+  ])(
+    "with all points measured it only writes: %d s, warmed up for %d s, idle for %d s",
+    async (...limits) => {
+      const listeners = process.listenerCount("SIGINT");
+      const path = saveOwn("own", limits[0], limits[1]);
+      const [json] = await run("-o", path, ...words, ...times(...limits), "--json");
+      const none = { available: false, reason: "power.sensor is 'none'" };
+      expect(JSON.parse(json!)).toMatchObject({
+        files: ["profile.json", "profile.csv", "report.html"].map((name) => join(path, name)),
+        idleBefore: none,
+        idleAfter: none,
+        results: [{ id: ID }],
+      });
+      expect(err.split("\n")).toEqual([
+        "1 of 1 points are already measured",
+        `no watts and no joules will be measured: ${none.reason}`,
+        "1 of 1 points measured; done",
+        "",
+      ]);
+      const stored = JSON.parse(readFileSync(join(path, "profile.json"), "utf8"));
+      expect([stored.idleBefore, stored.idleAfter, stored.clockLimitHertz]).toEqual([none, none, undefined]);
+      expect(process.listenerCount("SIGINT")).toBe(listeners);
+    },
+  );
+
+  test.each([
+    [["--backend", "gpu"], '--backend: expected one of auto, cpu, cuda, got "gpu"'],
+    [["--sensor", "watch"], /--sensor: expected one of .*none.*, got "watch"/],
+    [["--idle", "1.9"], 'expected --idle to be a number from 2 to 600, got "1.9"'],
+    [["--idle", "601"], 'expected --idle to be a number from 2 to 600, got "601"'],
+    [["--seconds", "1.9"], 'expected --seconds to be a number from 2 to 3600, got "1.9"'],
+    [["--seconds", "3601"], 'expected --seconds to be a number from 2 to 3600, got "3601"'],
+    [["--warm-up", "0.4"], 'expected --warm-up to be a number from 0.5 to 600, got "0.4"'],
+    [["--warm-up", "601"], 'expected --warm-up to be a number from 0.5 to 600, got "601"'],
+    [["--seconds", "3"], "holds a profile made under other conditions"],
+  ])("%j is refused, and the folder stays as it is", async (more, message) => {
+    const path = saveOwn("own", 2, 0.5);
+    const before = readFileSync(join(path, "profile.json"), "utf8");
+    const code = await runCommandLine(["profile", "-o", path, ...words, ...times(2, 0.5, 2), ...more]);
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toMatch(message);
+    expect(readFileSync(join(path, "profile.json"), "utf8")).toBe(before);
+    expect(readdirSync(path)).toEqual(["profile.json"]);
   });
 });

@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // The open output of derived measurements at a scripted broker: every message whole, and its alarms.
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import type { FrameLease, OutputContext } from "../../../edge/contracts/output.js";
 import { openDerived } from "../../../edge/outputs/derived/derived-output.js";
 import { until } from "../../doubles/frames.js";
+import {
+  readRosGrid,
+  readRosHeader,
+  readRosPoints,
+  readRosScan,
+  readRosTransforms,
+} from "../../doubles/ros-reader.js";
+import { PUBLISH } from "../../doubles/scripted-broker.js";
 import { startSideListener } from "../../doubles/side-listener.js";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
+  vi.useRealTimers();
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
@@ -109,7 +118,15 @@ test("zones, scan and quality of a frame, and an alarm", async () => {
   // Columns 0 and 3 see atan(1.5 / 2) to both sides.
   expect([scan.angleMin, scan.angleMax, scan.angleIncrement]).toEqual([-0.643501, 0.643501, 1.28700222]);
   const alarms = () => broker.heard.filter(({ topic }) => topic === "depthwatt/rig/alarms");
-  expect(output.counters().details).toMatchObject({ connected: true, alarms: { all: "on" } });
+  const published = () => broker.packets.filter(({ type }) => type === PUBLISH);
+  // The state of the alarm is published twice: before a frame, and with it.
+  await until("all were sent", () => output.counters().sent === published().length);
+  expect(output.counters()).toEqual({
+    sent: published().length,
+    bytes: published().reduce((sum, { payloadBytes }) => sum + payloadBytes, 0),
+    drops: {},
+    details: { connected: true, messageDrops: {}, alarms: { all: "on" } },
+  });
   await output.close();
   expect(alarms().at(-1)).toEqual({
     topic: "depthwatt/rig/alarms",
@@ -213,8 +230,182 @@ test("zones and alarms change while it is open, and the last alarm is withdrawn"
   configure({ zones: undefined, alarms: undefined, scan: false, quality: false });
   expect([output.streams, states()]).toEqual([[], undefined]);
   await until("the alarms are withdrawn", () => broker.heard.some(({ text }) => text === ""));
-  expect(broker.heard.at(-1)).toEqual({ topic: "depthwatt/rig/alarms", text: "", retained: true });
+  // Zones come over another connection, and may come later.
+  const withdrawn = broker.heard.filter(({ topic }) => topic === "depthwatt/rig/alarms").at(-1);
+  expect(withdrawn).toEqual({ topic: "depthwatt/rig/alarms", text: "", retained: true });
   frame(4, 2, SMALL);
   configure({ zones: "wrong", alarms: "wrong" });
   expect(output.streams).toEqual(["scan", "quality"]);
+});
+
+const FLOOR = {
+  zones: undefined,
+  alarms: undefined,
+  scan: false,
+  quality: false,
+  floor: "auto",
+  grid: true,
+  gridBinary: true,
+  gridRos: true,
+  gridMetres: 1.5,
+  gridCellMetres: 0.5,
+};
+/** Level cameras of 90 degrees, 0.1 m apart. */
+const LEVEL = {
+  rectification: { focalPixels: 2, baselineMetres: 0.1, disparityOffsetPixels: 0, cx: 2, cy: 1 },
+};
+
+/** The floor 1 m below: its disparity grows by 0.1 px for each row; in 65536 x 16ths of a pixel. */
+function floorNumbers(outcome: number, isThere: number) {
+  const numbers = new Float64Array(13);
+  numbers[0] = outcome;
+  // Of 64 x 48 pixels 2048 are below the horizon, 1536 of them on the floor.
+  numbers[5] = 1536;
+  numbers[7] = 2048;
+  numbers.set([isThere, 0, 0.1 * 16 * 65_536, 0], 9);
+  return numbers;
+}
+
+test("the floor and its grid as JSON, as bytes and as ROS messages, and on the page twice a second", async () => {
+  const shown: object[] = [];
+  const { output, broker } = await openOutput(
+    { rig: LEVEL, showGrid: (grid: object) => shown.push(grid) },
+    FLOOR,
+  );
+  vi.useFakeTimers({ toFake: ["performance"] });
+  expect(output.streams).toEqual(["floor", "grid", "cells", "ros"]);
+  // Nearest first, from right to left: an obstacle ahead, a drop-off to the left of the second row.
+  const grid = Uint8Array.of(1, 2, 0, 1, 1, 3, 0, 0, 0);
+  const lease = { released: 0, sent: 0 };
+  const offer = (floor: Float64Array, more: object = {}) =>
+    output.frame({
+      frame: { width: 4, height: 2, clock: "file", leftTimestampNs: 12_345n, slot: { floor, grid }, ...more },
+      release: () => lease.released++,
+      sent: () => lease.sent++,
+    } as unknown as FrameLease);
+  let taken = 0;
+  const take = async (count: number) => {
+    const published = () => broker.packets.filter(({ type }) => type === PUBLISH).slice(taken);
+    await until(`${count} messages`, () => published().length >= count);
+    const all = published().map(({ topic, bytes, payloadBytes }) => [
+      topic.replace("depthwatt/rig/", ""),
+      bytes.subarray(bytes.length - payloadBytes),
+    ]);
+    taken += all.length;
+    return Object.fromEntries(all) as Record<string, Buffer>;
+  };
+  const json = (body: Buffer) => JSON.parse(body.toString()) as { grid: object };
+
+  offer(floorNumbers(0, 1));
+  const first = await take(7);
+  expect(Object.keys(first)).toEqual([
+    "floor",
+    "grid",
+    "cells",
+    "ros/grid",
+    "ros/grid_scan",
+    "ros/obstacles",
+    "ros/tf",
+  ]);
+  expect(json(first.floor!)).toEqual({
+    ...HEAD,
+    floor: {
+      source: "estimated",
+      heightMetres: 1,
+      pitchDegrees: 0,
+      rollDegrees: 0,
+      confidence: 0.75,
+      imageShare: 0.5,
+    },
+  });
+  const { grid: document } = json(first.grid!);
+  expect(document).toMatchObject({
+    cellMetres: 0.5,
+    rows: ["???", "v..", "?#."],
+    scan: { angleMax: 0.785398 },
+  });
+  // Version 1, clock 3 (file), a head of 32 bytes, the time, the sizes, 0.5 m as a float, then two bits a cell.
+  const cells = first.cells!;
+  expect([cells.subarray(0, 4).toString(), cells.length, cells.readBigUInt64LE(8)]).toEqual([
+    "DWGR",
+    35,
+    12_345n,
+  ]);
+  expect([cells[4], cells[5], cells.readUInt16LE(6)]).toEqual([1, 3, 32]);
+  expect([cells.readUInt16LE(16), cells.readUInt16LE(18), cells.readFloatLE(20)]).toEqual([3, 3, 0.5]);
+  expect([...cells.subarray(32)]).toEqual([0b01001001, 0b00001101, 0]);
+  expect(readRosGrid(first["ros/grid"]!)).toMatchObject({
+    stampNs: 12_345n,
+    frameId: "stereo_floor",
+    resolution: 0.5,
+    width: 3,
+    height: 3,
+    // A row for each column of the grid, from right to left.
+    data: Int8Array.of(0, 0, -1, 100, 0, -1, -1, 100, -1),
+  });
+  expect(readRosScan(first["ros/grid_scan"]!)).toMatchObject({ stampNs: 12_345n, rangeMax: 1.5 });
+  expect(readRosPoints(first["ros/obstacles"]!)).toMatchObject({ stampNs: 12_345n, width: 2 });
+  const [transform] = readRosTransforms(first["ros/tf"]!);
+  expect(transform).toMatchObject({ stampNs: 12_345n, child: "stereo_floor" });
+  expect(transform!.translation[2]).toBeCloseTo(-1, 12);
+  expect(shown).toEqual([document]);
+
+  vi.advanceTimersByTime(499);
+  offer(floorNumbers(0, 1), { clock: "monotonic", leftTimestampNs: process.hrtime.bigint() });
+  const second = await take(7);
+  expect(shown).toHaveLength(1);
+  const sinceMs = Date.now() - Number(readRosHeader(second["ros/grid"]!).stampNs / 1_000_000n);
+  expect(Math.abs(sinceMs)).toBeLessThan(60_000);
+
+  // No floor: all is unknown, and there is no transform.
+  vi.advanceTimersByTime(1);
+  offer(floorNumbers(2, 0));
+  const third = await take(6);
+  const reason = "no plane below the cameras fits the pixels";
+  const unknown = { available: false, reason: `no floor: ${reason}` };
+  expect([json(third.floor!), json(third.grid!)]).toEqual([
+    { ...HEAD, floor: { available: false, reason } },
+    { ...HEAD, grid: unknown },
+  ]);
+  expect([third["ros/tf"], [...third.cells!.subarray(32)]]).toEqual([undefined, [0, 0, 0]]);
+  expect(shown).toEqual([document, unknown]);
+  expect(lease).toEqual({ released: 3, sent: 3 });
+});
+
+test("the topics of the floor are those of the settings; without a calibration there is no floor", async () => {
+  for (const [settings, streams] of [
+    [{ gridBinary: false, gridRos: false }, ["floor", "grid"]],
+    [{ gridBinary: false }, ["floor", "grid", "ros"]],
+    [{ gridRos: false }, ["floor", "grid", "cells"]],
+  ] as const) {
+    const { output } = await openOutput({ rig: LEVEL }, { ...FLOOR, ...settings });
+    expect(output.streams).toEqual(streams);
+  }
+  const none = { available: false, reason: "without a calibration there is no depth" };
+  for (const picture of [{ rig: undefined }, { rig: LEVEL, hasDepth: false }]) {
+    const { frame, next } = await openOutput(picture, { ...FLOOR, gridBinary: false, gridRos: false });
+    frame(4, 2, { floor: floorNumbers(0, 1), grid: new Uint8Array(9) });
+    expect(await next(2)).toEqual({ floor: { ...HEAD, floor: none }, grid: { ...HEAD, grid: none } });
+  }
+});
+
+test("a frame whose messages the broker does not get is one that was not sent", async () => {
+  const { output, broker } = await openOutput({}, { alarms: undefined });
+  await broker.close();
+  await until("the broker is away", () => output.counters().details!.connected === false);
+  const lease = { released: 0, sent: 0 };
+  for (let frames = 0; frames < 2; frames++)
+    output.frame({
+      frame: { width: 4, height: 2, clock: "file", leftTimestampNs: 1n, slot: SMALL, result: {} },
+      release: () => lease.released++,
+      sent: () => lease.sent++,
+    } as unknown as FrameLease);
+  expect(lease).toEqual({ released: 2, sent: 0 });
+  // Zones, scan and quality of both frames.
+  expect(output.counters()).toMatchObject({
+    sent: 0,
+    bytes: 0,
+    drops: { notSent: 2 },
+    details: { messageDrops: { offline: 6 } },
+  });
 });

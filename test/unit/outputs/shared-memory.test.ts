@@ -88,6 +88,43 @@ test.each(["points", "right", "registered", "registeredConfidence"] as const)(
   },
 );
 
+test("left is grey unless the settings and the frame have colours, and bytes are those of header and pixels", async () => {
+  const pixels = 64 * 48;
+  const frame = sharedFrame(5);
+  const grey = { ...frame, encodings: { ...frame.encodings, leftRgb: false } };
+  for (const [leftColours, offered, bytes] of [
+    [true, frame, 3 * pixels],
+    [true, grey, pixels],
+    [false, frame, pixels],
+  ] as const) {
+    const shared = await share({ leftColours });
+    const { first } = await read(shared, "left");
+    shared.offer(offered);
+    expect((await valueFrom(first)).values.length).toBe(bytes);
+    // The header of a frame without energy has 96 bytes.
+    expect(shared.output.counters()).toMatchObject({ sent: 1, bytes: 96 + bytes });
+  }
+});
+
+test("a source without a calibration ends the readers of depth, those that wait too, and no others", async () => {
+  const shared = await share();
+  const left = await read(shared, "left");
+  const depth = await read(shared, "depth");
+  shared.offer(sharedFrame(1));
+  await Promise.all([left.first, depth.first]);
+  const waiting = await read(shared, "points");
+  shared.output.configure({} as never, { hasDepth: false } as never);
+  expect((await depth.frames.next()).done).toBe(true);
+  await expect(waiting.first).rejects.toMatchObject({
+    code: "DEVICE_UNAVAILABLE",
+    message: expect.stringContaining("points needs a calibration; disparity is there without one"),
+  });
+  await until("they have left", () => shared.output.streams.length === 1);
+  shared.offer(sharedFrame(2));
+  expect((await valueFrom(left.frames.next())).header.leftSequence).toBe(2);
+  expect(shared.output.counters().details).toMatchObject({ readers: { left: 1 }, refused: {} });
+});
+
 test("the newest frame wins, missed ones are counted, an overwritten one is noticed", async () => {
   const shared = await share({ slots: 3 });
   const { frames, first } = await read(shared, "depth");

@@ -36,7 +36,8 @@ vi.mock("../../../../edge/cli/run/reload.js", async (actual) => ({
 const END_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const listeners = () => END_SIGNALS.map((name) => process.listeners(name));
 let before: ReturnType<typeof listeners>;
-let printed = { out: "", log: "" };
+/** `all`: both streams in the order of their lines. */
+let printed = { out: "", log: "", all: "" };
 let folder: string;
 let restore = () => {};
 
@@ -44,18 +45,23 @@ beforeEach(() => {
   forgetRuns();
   before = listeners();
   folder = mkdtempSync(join(tmpdir(), "depthwatt-run-"));
-  printed = { out: "", log: "" };
+  printed = { out: "", log: "", all: "" };
   vi.spyOn(process, "exit").mockImplementation((() => {}) as never);
   vi.spyOn(process.stdout, "write").mockImplementation((text) => {
     printed.out += text;
+    printed.all += text;
     return true;
   });
   vi.spyOn(process.stderr, "write").mockImplementation((text) => {
-    printed.log += text;
+    // Warnings of Node are not the program's.
+    if (!/^\((node:|Use `node)/.test(String(text))) printed.log += text;
+    printed.all += text;
     return true;
   });
 });
 afterEach(async () => {
+  // A run that begins again ends here.
+  refusals.push(...Array.from({ length: 4 }, () => refusal("INTERNAL", "the test is over")));
   send("SIGTERM");
   for (const one of opened) one.end({ frames: 1 });
   await settled();
@@ -165,6 +171,7 @@ describe("one run", () => {
     await ended(running);
     const drawn = `\r\u001b[K${LINE}\n`;
     expect(written()).toBe(`${drawn}warn careful event=notice\n${drawn}`);
+    expect(printed.all.endsWith(`${drawn}7 frames in 2.0 s | ${LINE}\n`)).toBe(true);
     printed.log = "";
     const failing = start();
     await settled();
@@ -409,6 +416,19 @@ describe("a run as a service", () => {
     vi.advanceTimersByTime(1000);
     expect(messages).toEqual(["READY=1", "WATCHDOG=1"]);
   });
+});
+
+test("a service that gets a slower source feeds the watchdog for three of its periods", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+  const messages = asService({ WATCHDOG_USEC: "4000000" });
+  void start();
+  await settled();
+  const { events, config, parts } = newest();
+  parts.source.description.rateHz = 0.8;
+  events.onSettings!(config);
+  // Three periods are 3.75 s; a look each second.
+  vi.advanceTimersByTime(6000);
+  expect(messages).toEqual(["WATCHDOG=1", "WATCHDOG=1", "WATCHDOG=1"]);
 });
 
 describe("several rigs", () => {

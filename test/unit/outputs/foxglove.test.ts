@@ -251,6 +251,50 @@ test("a small message behind one that is larger than all that may wait arrives",
   expect(output.counters().drops).toEqual({});
 });
 
+test("stamps are capture times since 1970, those of a recording as they are", async () => {
+  const { output, url, offer } = await serve();
+  const { messages, subscribe } = await join(url);
+  subscribe("right/image_raw");
+  subscribe("left/image_rect");
+  await until("the subscriptions", () => output.streams.length === 2);
+  const image = { data: new Uint8Array(8), sequence: 3 };
+  const stamps = async (clock: string, leftTimestampNs: bigint) => {
+    const times = { clock, leftTimestampNs, rightTimestampNs: leftTimestampNs + 500n };
+    const images = { left: image, right: image };
+    offer({ ...makeFrame(4, 2), ...times, images } as unknown as ComputedFrame);
+    await until("both images", () => messages.length === 2);
+    const [right, left] = messages.splice(0) as [Received, Received];
+    for (const { data, timestamp } of [left, right]) expect(readRosImage(data).stampNs).toBe(timestamp);
+    expect(right.timestamp - left.timestamp).toBe(500n);
+    return left.timestamp;
+  };
+  expect(await stamps("file", 12_345n)).toBe(12_345n);
+  expect(await stamps("realtime", 1_700_000_000_000_000_007n)).toBe(1_700_000_000_000_000_007n);
+  const nowMs = Number((await stamps("monotonic", process.hrtime.bigint())) / 1_000_000n);
+  expect(Math.abs(nowMs - Date.now())).toBeLessThan(60_000);
+});
+
+test("a stream is computed until its last client has left", async () => {
+  const { output, url, offer } = await serve();
+  const [first, second] = [await join(url), await join(url)];
+  for (const { subscribe } of [first, second]) subscribe("left/image_rect");
+  const clients = () => output.counters().details!.clients;
+  await until("both subscriptions", () => {
+    offer(makeFrame(4, 2));
+    return first.messages.length > 0 && second.messages.length > 0;
+  });
+  await until("all are counted", () => (output.counters().sent as number) > 0);
+  expect(clients()).toBe(2);
+  first.socket.terminate();
+  await until("one has left", () => clients() === 1);
+  expect(output.streams).toEqual(["/depthwatt/rig/left/image_rect"]);
+  second.socket.terminate();
+  await until("both have left", () => clients() === 0);
+  expect(output.streams).toEqual([]);
+  const lease = offer(makeFrame(4, 2));
+  expect([lease.released, lease.wasSent]).toEqual([true, false]);
+});
+
 test("the layout names topics that are offered", async () => {
   const { url } = await serve();
   const { channels } = await join(url);

@@ -18,7 +18,7 @@ import {
 import { open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { McapIndexedReader, McapRecordBuilder, McapWriter } from "@mcap/core";
+import { McapIndexedReader, McapRecordBuilder, McapStreamReader, McapWriter } from "@mcap/core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { FramePair } from "../../../camera/index.js";
 import { isDepthwattError } from "../../../core/index.js";
@@ -249,6 +249,80 @@ test.each(["none", "zstd"])("the index lists the records of the file, with compr
   });
   const known = { channelsById: second.written.channelsById, schemasById: second.written.schemasById };
   expectSame({ ...second, scanned: { ...second.scanned, ...known } });
+});
+
+/** Types of a file's records in order, by the library of the format. */
+function recordTypes(file: string): string[] {
+  const reader = new McapStreamReader();
+  reader.append(readFileSync(file));
+  const types: string[] = [];
+  for (let record = reader.nextRecord(); record !== undefined; record = reader.nextRecord())
+    types.push(record.type);
+  return types;
+}
+
+test("a channel is described once, and again in the chunk after one that was lost, whose times count for nothing", async () => {
+  const file = place("lost-chunk.mcap");
+  rmSync(file, { force: true });
+  let full = false;
+  const disk = {
+    ...realDisk,
+    write: (...words: Parameters<typeof realDisk.write>) => (full ? 0 : realDisk.write(...words)),
+  };
+  const recording = new RecordingFile(file, undefined, disk);
+  const a = recording.channel({ topic: "/a", schema: STATE });
+  const b = recording.channel({ topic: "/b", schema: STATE });
+  const add = (channelId: number, logTime: bigint) =>
+    recording.message({ channelId, sequence: 1, logTime, publishTime: 1000n, data: new Uint8Array(4) });
+  add(a, 50n);
+  add(a, 60n);
+  recording.flush();
+  full = true;
+  for (const time of [1n, 900n]) add(b, time);
+  expect(() => recording.flush()).toThrow("ENOSPC");
+  full = false;
+  add(b, 70n);
+  recording.flush();
+  for (const channel of [a, b]) add(channel, 80n);
+  recording.end();
+  const described = ["Schema", "Channel"];
+  expect(recordTypes(file)).toEqual([
+    "Header",
+    ...[...described, "Message", "Message", "MessageIndex"],
+    ...[...described, "Message", "MessageIndex"],
+    ...["Message", "Message", "MessageIndex", "MessageIndex"],
+    // The summary has every schema and channel.
+    ...["DataEnd", "Schema", "Channel", "Channel", "Statistics"],
+    ...["ChunkIndex", "ChunkIndex", "ChunkIndex", "Footer"],
+  ]);
+  const { written } = await readIndexes(file);
+  expect(written.statistics).toMatchObject({ messageCount: 5n, messageStartTime: 50n, messageEndTime: 80n });
+  expect(
+    written.chunkIndexes.map(({ messageStartTime, messageEndTime }) => [messageStartTime, messageEndTime]),
+  ).toEqual([
+    [50n, 60n],
+    [70n, 70n],
+    [80n, 80n],
+  ]);
+});
+
+test("a disk that takes a few bytes at a time gets the same file", () => {
+  const files = [1 << 20, 7].map((most) => {
+    const file = place(`most-${most}.mcap`);
+    rmSync(file, { force: true });
+    const write: typeof realDisk.write = (to, bytes, position) =>
+      realDisk.write(to, bytes.subarray(0, most), position);
+    const recording = new RecordingFile(file, undefined, { ...realDisk, write });
+    const channelId = recording.channel({ topic: "/a", schema: STATE });
+    for (const logTime of [1n, 2n]) {
+      const data = Buffer.from(`{"state":"${logTime}"}`);
+      recording.message({ channelId, sequence: 1, logTime, publishTime: logTime, data });
+      recording.flush();
+    }
+    recording.end();
+    return readFileSync(file);
+  });
+  expect(files[0]!.equals(files[1]!)).toBe(true);
 });
 
 test("a disk that writes nothing is full, and a file that could not begin is removed", () => {

@@ -514,6 +514,7 @@ test("computed images: names, sizes, pixels, and points with their fields", () =
   expect(readRosImage(withRight.get("right/image_rect")!.data)).toMatchObject({
     frameId: "right_rectified",
     encoding: "mono8",
+    step: WIDTH,
     data: slot.right,
   });
   // Without it no image, and an engine that has not taken the setting yet gives none.

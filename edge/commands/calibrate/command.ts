@@ -143,7 +143,7 @@ interface Material {
 async function make(flags: CalibrateFlags, { pairs, looked }: Material, beganMs: number): Promise<string> {
   for (const text of looked.notes) note(`note: ${text}`);
   const result = await calibrated(flags, looked);
-  const { board, seen, notes } = looked;
+  const { seen, notes } = looked;
   const report =
     flags.report === undefined
       ? undefined
@@ -162,7 +162,7 @@ async function make(flags: CalibrateFlags, { pairs, looked }: Material, beganMs:
     );
   if (flags.json) {
     const { calibration, ...rest } = result;
-    printJson({ ...rest, calibration, board, files, seconds: (performance.now() - beganMs) / 1000 });
+    printJson({ ...rest, calibration, files, seconds: (performance.now() - beganMs) / 1000 });
   } else printResult(result, files);
   return `${result.pairsUsed} pairs, ${result.rmsPixels.toFixed(3)} px rms, written to ${files.join(", ")}`;
 }

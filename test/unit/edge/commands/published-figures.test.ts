@@ -1068,7 +1068,14 @@ describe("measure", () => {
   // 0.4 of both sides: 26 x 19 pixels, with 19 columns and 14 rows before them.
   const [area, areaPixels] = [{ x: 19, y: 14, width: 26, height: 19 }, 494];
   const atSixteen = (focalPixels * baseline) / 16;
-  const noDrops = { filled: 0, lowConfidence: 0, tooNear: 0, tooFar: 0 };
+  const computed = {
+    slot: 0,
+    validPixels: 0,
+    matchedPixels: 0,
+    droppedPixels: { filled: 0, lowConfidence: 0, tooNear: 0, tooFar: 0 },
+    encodedDepthBytes: 0,
+    encodedDisparityBytes: 0,
+  };
   let [file, opened, closed] = ["", {} as EngineOptions, 0];
   const images = mkdtempSync(join(tmpdir(), "depthwatt-measured-"));
   afterAll(() => rmSync(images, { recursive: true }));
@@ -1099,8 +1106,7 @@ describe("measure", () => {
         framesInFlight: 1,
         slots: [{ disparityQ4, confidence }],
         stageMilliseconds: stageTimes(0, LEFT_OUT),
-        submit: (...[, , , done]: Parameters<NativeEngine["submit"]>) =>
-          setImmediate(done, null, { validPixels: 0, matchedPixels: 0, droppedPixels: noDrops }),
+        submit: (...[, , , done]: Parameters<NativeEngine["submit"]>) => setImmediate(done, null, computed),
         close: () => closed++,
       } as never;
     };

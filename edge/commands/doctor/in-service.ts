@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // doctor --service: runs the doctor in the sandbox of the installed unit, as its user, by systemd-run.
-import { spawnSync } from "node:child_process";
+import { type SpawnSyncReturns, spawnSync } from "node:child_process";
 import { DepthwattError } from "../../../core/index.js";
 import { type ConfigOptions, loadFlagConfig } from "../../cli/options.js";
 import { checkInstance, settingsFile, unitName } from "../../service/install-plan.js";
@@ -21,9 +21,10 @@ export function sandboxProperties(unit: string): string[] {
     .replace(/\\\n/g, " ")
     .split("\n")
     .flatMap((line) => {
-      section = /^\[(.+)\]$/.exec(line.trim())?.[1] ?? section;
-      const key = /^(\w+)=/.exec(line)?.[1];
-      return section === "Service" && key !== undefined && SANDBOX.test(key) ? [line.trim()] : [];
+      const trimmed = line.trim();
+      section = /^\[(.+)\]$/.exec(trimmed)?.[1] ?? section;
+      const key = /^(\w+)=/.exec(trimmed)?.[1];
+      return section === "Service" && key !== undefined && SANDBOX.test(key) ? [trimmed] : [];
     });
 }
 
@@ -39,15 +40,29 @@ function passwordFlag(options: ConfigOptions, unit: string): string[] {
   return ["--set", `outputs.mqtt.passwordFile=${moved}`];
 }
 
-function start(properties: readonly string[], words: readonly string[]) {
-  const options = ["--quiet", "--pipe", "--wait", "--collect", `--unit=${TRANSIENT}`];
-  const all = [...options, ...properties.flatMap((line) => ["-p", line]), ...words];
-  return spawnSync("systemd-run", all, {
-    encoding: "utf8",
-    maxBuffer: 1 << 26,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+/** The parts of this machine that are used: another one in tests. */
+export interface ServiceHost {
+  /** Returns the text of an installed unit with its drop-ins; undefined if there is none. */
+  unitText(name: string): string | undefined;
+  userId(): number | undefined;
+  /** The script of this program. */
+  script(): string;
+  systemdRun(
+    words: readonly string[],
+  ): Pick<SpawnSyncReturns<string>, "status" | "stdout" | "stderr" | "error">;
 }
+
+const THIS_HOST: ServiceHost = {
+  unitText: installedUnit,
+  userId: () => process.getuid?.(),
+  script: mainScript,
+  systemdRun: (words) =>
+    spawnSync("systemd-run", words, {
+      encoding: "utf8",
+      maxBuffer: 1 << 26,
+      stdio: ["ignore", "pipe", "pipe"],
+    }),
+};
 
 export interface InServiceOptions {
   config?: string;
@@ -63,16 +78,19 @@ export interface InServiceOptions {
  * @returns its exit code
  * @throws DepthwattError SERVICE_FAILED
  */
-export function doctorInService({ service, config, rig, set = [], json = false }: InServiceOptions): number {
+export function doctorInService(
+  { service, config, rig, set = [], json = false }: InServiceOptions,
+  host = THIS_HOST,
+): number {
   const instance = service === true ? undefined : service;
   if (instance !== undefined) checkInstance(instance);
   const unit = unitName(instance);
-  const text = installedUnit(`${unit}.service`);
+  const text = host.unitText(`${unit}.service`);
   if (text === undefined)
     throw new DepthwattError("SERVICE_FAILED", `there is no ${unit}.service`, {
       hint: "Run 'sudo depthwatt install-service' first.",
     });
-  if (process.getuid?.() !== 0)
+  if (host.userId() !== 0)
     throw new DepthwattError("SERVICE_FAILED", "running in the service's sandbox needs root", {
       hint: "Run 'sudo depthwatt doctor --service'.",
     });
@@ -80,11 +98,16 @@ export function doctorInService({ service, config, rig, set = [], json = false }
   const chosen = { config: file, ...(rig !== undefined && { rig }) };
   const rigWords = rig === undefined ? [] : ["--rig", rig];
   const more = [...rigWords, ...set.flatMap((one) => ["--set", one]), ...(json ? ["--json"] : [])];
-  const words = [process.execPath, mainScript(), "doctor", "--config", file];
+  const words = [process.execPath, host.script(), "doctor", "--config", file];
   words.push(...passwordFlag(chosen, unit), ...more);
+  const transient = ["--quiet", "--pipe", "--wait", "--collect", `--unit=${TRANSIENT}`];
   let properties = sandboxProperties(text);
   for (;;) {
-    const { status, stdout, stderr, error } = start(properties, words);
+    const { status, stdout, stderr, error } = host.systemdRun([
+      ...transient,
+      ...properties.flatMap((line) => ["-p", line]),
+      ...words,
+    ]);
     // An older systemd ignores lines of a unit that it does not know, and systemd-run refuses them.
     const unknown = /Unknown assignment: (\w+)=/.exec(stderr ?? "")?.[1];
     const rest = properties.filter((line) => !line.startsWith(`${unknown}=`));

@@ -1,35 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which angles count as a rotation of the rig: from sums whose solution is worked out by hand.
 import { expect, test } from "vitest";
-import { ALIGNMENT_TERMS, type AlignmentLook, type AlignmentTerm } from "../../camera/index.js";
+import type { AlignmentLook } from "../../camera/index.js";
 import { joined } from "../../edge/rig/health/figures.js";
+import { alignmentLook as look } from "../doubles/alignment-look.js";
 
 const VIEW = { width: 640, height: 480, focalPixels: 500, cx: 319.5, cy: 239.5 };
 const DEGREES = 180 / Math.PI;
-
-/**
- * A look whose terms do not depend on each other: the angle of each is target / weight, and its variance that of a twentieth of a row
- * / weight, with 0.005 degrees of shared error.
- */
-function look(degrees: Partial<Record<AlignmentTerm, number>>, weight = 1e4): AlignmentLook {
-  const [products, targets]: number[][] = [[], []];
-  for (const [i, term] of ALIGNMENT_TERMS.entries()) {
-    for (let j = i; j < ALIGNMENT_TERMS.length; j++) products!.push(i === j ? weight : 0);
-    targets!.push(((degrees[term] ?? 0) / DEGREES) * weight);
-  }
-  const rows = { meanRows: 0, p95Rows: 0, medianDisparity: 20, smallestDisparity: 5 };
-  const corners = { cpuMs: 1, leftCorners: 90, rightCorners: 90, features: 80, kept: 80 };
-  const picture = { leftSharpness: 1, rightSharpness: 1, leftContrast: 50, rightContrast: 50 };
-  return {
-    ...rows,
-    ...corners,
-    ...picture,
-    weight: 80,
-    squares: 0,
-    products: products!,
-    targets: targets!,
-  } as unknown as AlignmentLook;
-}
 
 const figuresOf = (one: AlignmentLook, calibrated = true) => joined([one], VIEW, calibrated)!.figures;
 

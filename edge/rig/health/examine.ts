@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Examines given pairs: figures and a verdict, and where there is none, whether the images are swapped or mirrored.
-import { type AlignmentLook, identityMap, PairAligner } from "../../../camera/index.js";
+import {
+  type AlignmentLook,
+  identityMap,
+  PairAligner,
+  type PairAlignerOptions,
+} from "../../../camera/index.js";
 import type { InputLayout } from "../../contracts/rig.js";
 import { type AlignmentFigures, inWords, joined, typicalDisparity } from "./figures.js";
 import { type LookGeometry, lookOptions } from "./look-options.js";
@@ -23,6 +28,9 @@ export interface Examination {
   /** Undefined: the cameras lie as the calibration says. */
   problem: PairProblem | undefined;
 }
+
+/** Looks at pairs: a PairAligner, or a test double of it. */
+export type PairLooker = Pick<PairAligner, "look" | "close">;
 
 /** An image twice as wide adds nothing, and takes four times as long. */
 const MAX_WIDTH = 1600;
@@ -49,24 +57,30 @@ function flipped(map: Int32Array, across: number | undefined, down: number | und
 export class Examiner {
   readonly #layout: InputLayout;
   readonly #geometry: LookGeometry;
-  readonly #aligner: PairAligner;
+  readonly #openAligner: (options: PairAlignerOptions) => PairLooker;
+  readonly #aligner: PairLooker;
   readonly #looks: AlignmentLook[] = [];
   /** Pairs for the attempts that follow if they suit no rig. */
   readonly #kept: CapturedPair[] = [];
   #identical = 0;
 
   /** @throws DepthwattError ENGINE_PARAMETER, MEMORY_EXHAUSTED, ADDON_MISSING */
-  constructor(layout: InputLayout, geometry: LookGeometry) {
+  constructor(
+    layout: InputLayout,
+    geometry: LookGeometry,
+    openAligner: (options: PairAlignerOptions) => PairLooker = (options) => new PairAligner(options),
+  ) {
     this.#layout = layout;
     this.#geometry = geometry;
+    this.#openAligner = openAligner;
     this.#aligner = this.#alignerFor(layout, geometry);
   }
 
-  #alignerFor(layout: InputLayout, geometry: LookGeometry): PairAligner {
+  #alignerFor(layout: InputLayout, geometry: LookGeometry): PairLooker {
     const { width, height } = geometry.view;
     const rows = Math.max(32, Math.round(height / 12));
     const reach = { maxWidth: MAX_WIDTH, rows, minDisparity: -(width >> 1), maxDisparity: width >> 1 };
-    return new PairAligner(lookOptions(layout, geometry, reach));
+    return this.#openAligner(lookOptions(layout, geometry, reach));
   }
 
   /** The memory may be used again afterwards. */

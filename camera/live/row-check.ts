@@ -78,7 +78,7 @@ export class RowCheck {
     this.#images = LOOKED_AT.at(-1)! + 1;
     const { bytes, groupLog2 } = sampleLayout(image.format);
     // A row that is longer in memory than reported begins later than the next row is read.
-    const realBytes = image.strideBytes + shift * bytes + (shift >> groupLog2);
+    const realBytes = image.strideBytes + shift * bytes + Math.trunc(shift / 2 ** groupLog2);
     return `${this.#path}: the image is sheared: the driver reports rows of ${image.strideBytes} bytes and seems to write ${realBytes}. Choose another width, such as a multiple of 64 pixels, and report the driver's error.`;
   }
 }

@@ -2,6 +2,7 @@
 // Images whose rows are not where the driver says.
 import { expect, test } from "vitest";
 import { RowCheck, rowShift } from "../../../../camera/live/row-check.js";
+import { sampleLayout } from "../../../../camera/live/sample-layout.js";
 import type { PixelFormat } from "../../../../core/index.js";
 import { Random } from "../../../doubles/random.js";
 import { createTexture } from "../../../doubles/texture.js";
@@ -68,6 +69,31 @@ test("noise is no shift, 127 columns or 31 rows are too few, and faint texture i
   expect([32, 31].map((height) => rowShift({ ...sheared, height }))).toEqual([16, undefined]);
   const faint = (part: number) => sheared.data.map((value) => 100 + value / part);
   expect([2, 40].map((part) => rowShift({ ...sheared, data: faint(part) }))).toEqual([16, undefined]);
+});
+
+test.each([
+  // 32 bytes are 16 samples of two bytes; 20 bytes hold 16 samples of 10 bits, and 24 bytes 16 of 12 bits.
+  ["Y16", 640, 672],
+  ["GREY", 336, 320],
+  ["BAYER_RGGB10P", 400, 420],
+  ["BAYER_RGGB12P", 480, 504],
+] as const)("%s: the warning about rows of %i bytes names %i bytes", (format, reported, real) => {
+  const [width, height] = [320, 100];
+  const layout = sampleLayout(format);
+  const grey = createTexture(width, 120);
+  const data = new Uint8Array(504 * 120 + 1024);
+  for (let y = 0; y < 120; y++)
+    for (let x = 0; x < width; x++) {
+      const at = y * real + layout.offset + x * layout.bytes + (x >> layout.groupLog2);
+      data[at + layout.bytes - 1] = grey(x, y);
+    }
+  const check = new RowCheck("/dev/video2");
+  const sheared = { data, width, height, strideBytes: reported, format, timestampNs: 0n, sequence: 0 };
+  const warnings = Array.from({ length: 16 }, () => check.add(sheared));
+  expect(warnings.at(-1)).toBe(
+    `/dev/video2: the image is sheared: the driver reports rows of ${reported} bytes and seems to write ${real}. ` +
+      "Choose another width, such as a multiple of 64 pixels, and report the driver's error.",
+  );
 });
 
 test("the first image, the 16th and the 61st are looked at", () => {

@@ -132,8 +132,12 @@ describe("found", () => {
       for (let i = 0; i < 5; i++) finder.add(dark(format, bright, 90));
       expect(finder.result().toSorted()).toEqual(bright.toSorted());
       const darker = new DefectFinder();
-      darker.add(dark(format, [[9, 9]], 2));
-      expect(darker.result()).toEqual([[9, 9]]);
+      const two: [number, number][] = [
+        [9, 9],
+        [10, 9],
+      ];
+      darker.add(dark(format, [[30, 2], ...two], 2));
+      expect(darker.result()).toEqual([[30, 2], ...two]);
     },
   );
 
@@ -163,6 +167,50 @@ describe("found", () => {
     data[4 * size * Math.floor(MAX_DEFECTS / size) + 2 * (MAX_DEFECTS % size)] = 200;
     more.add(dotted);
     expect(() => more.result()).toThrow(/at most 4096/);
+  });
+
+  test("the first and last columns and rows are neighbours, and nothing beyond them is", () => {
+    /** Finds the defects of an image of 3 x 3 pixels: grey levels, row by row. */
+    const found = (...levels: number[]) => {
+      const finder = new DefectFinder();
+      const size = { width: 3, height: 3, strideBytes: 3 };
+      finder.add({ ...dark("GREY", [], 0), ...size, data: Uint8Array.from(levels) });
+      return finder.result();
+    };
+    const alone: [number, number][] = [[1, 1]];
+    expect(found(9, 9, 9, 9, 200, 9, 9, 9, 9)).toEqual(alone);
+    expect(found(99, 99, 99, 99, 2, 99, 99, 99, 99)).toEqual(alone);
+    // Two bright neighbours in the first column, the first row, the last column and the last row.
+    for (const levels of [
+      [200, 9, 9, 200, 200, 9, 9, 9, 9],
+      [200, 200, 9, 9, 200, 9, 9, 9, 9],
+      [9, 9, 200, 9, 200, 200, 9, 9, 9],
+      [9, 9, 9, 9, 200, 9, 9, 200, 200],
+    ])
+      expect(found(...levels)).not.toContainEqual([1, 1]);
+    // Pixels of the next row's first column are far from the last column.
+    expect(found(9, 9, 9, 200, 9, 200, 200, 9, 9)).toEqual([
+      [0, 1],
+      [2, 1],
+      [0, 2],
+    ]);
+    // 24 grey levels above black and below white.
+    expect(found(0, 0, 0, 0, 23, 0, 0, 0, 0)).toEqual([]);
+    expect(found(0, 0, 0, 0, 24, 0, 0, 0, 0)).toEqual(alone);
+    expect(found(255, 255, 255, 255, 232, 255, 255, 255, 255)).toEqual([]);
+    expect(found(255, 255, 255, 255, 231, 255, 255, 255, 255)).toEqual(alone);
+  });
+
+  test("a pixel that stands out in one image of two is none", () => {
+    for (const [x, y] of [
+      [5, 5],
+      [39, 11],
+    ] as const) {
+      const finder = new DefectFinder();
+      finder.add(dark("GREY", [[x, y]], 200));
+      finder.add(dark("GREY", [[x, y]], 2));
+      expect(finder.result()).toEqual([]);
+    }
   });
 
   test("a pixel that stands out in some images only is none, and texture is an error", () => {

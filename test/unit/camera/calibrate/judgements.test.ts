@@ -132,6 +132,34 @@ describe("pairs", () => {
     },
   );
 
+  test.each([
+    ["left", [0, 5], []],
+    ["right", [], [3, 7, 8]],
+    ["both", [0, 1, 2], [9, 11]],
+  ])(
+    "the order of corners is found although the %s image lacks some and the right one is larger",
+    (_, left, right) => {
+      const at = (scale: number, x: number, y: number, lacking: readonly number[], turned: boolean) => {
+        const whole = seen(0, 0);
+        const kept = [...whole.ids].filter((id) => !lacking.includes(id));
+        return seen(0, 0, {
+          ids: Int32Array.from(kept, (id) => (turned ? 11 - id : id)),
+          points: Float64Array.from(
+            kept.flatMap((id) => [x + scale * whole.points[2 * id]!, y + scale * whole.points[2 * id + 1]!]),
+          ),
+        });
+      };
+      const seenBy = (turned: boolean): SeenPair => ({
+        name: "",
+        left: at(1, 50, 400, left, false),
+        right: at(3, 900, 20, right, turned),
+      });
+      const straight = seenBy(false);
+      expect(sameOrder(straight, board)).toBe(straight);
+      expect(sameOrder(seenBy(true), board)).toMatchObject({ cause: "outOfOrder" });
+    },
+  );
+
   test("a pose is new when one image moved by 0.3 % of the diagonal; too few pairs name the commonest cause", () => {
     const options = { board, lens: "radtan", imageSize: { width: 300, height: 400 } } as const;
     const named = (name: string, x: number, y: number): SeenPair => ({

@@ -17,6 +17,7 @@ import {
   parseSizes,
   planPoints,
 } from "../../../../../edge/commands/profile/plan.js";
+import { type ProfileOptions, stageRounds } from "../../../../../edge/commands/profile/run.js";
 import { missingPoints, type SweepOptions, sweep } from "../../../../../edge/commands/profile/sweep.js";
 import {
   OPTIONAL_STAGES,
@@ -295,4 +296,27 @@ describe("a sweep", () => {
       ...restored,
     ]);
   });
+});
+
+const usual = ["rectify=40", "match=3", "median=40"];
+test.each<[Partial<ProfileOptions>, number, string[], string[]]>([
+  [{ stageRounds: "0" }, 0, [], []],
+  [{ stageRounds: "1" }, 1, [], []],
+  [{ stageRounds: "0", stages: true }, 4, usual, ["publish"]],
+  [{ stageRounds: "1", stages: true }, 1, usual, ["publish"]],
+  [{ stageRounds: "20", stages: true, repeatStages: "median=2" }, 20, ["median=2"], ["publish"]],
+  [{ stageRounds: "0", stages: true, config: "c.yaml" }, 4, usual, ["capture", "publish"]],
+  [{ stageRounds: "2", repeatStages: "match=2", config: "c.yaml" }, 2, ["match=2"], ["capture"]],
+])("the rounds of %j", (options, rounds, repeated, added) => {
+  const found = stageRounds(options as ProfileOptions);
+  expect({ ...found, repeated: found.repeated.map(({ stage, times }) => `${stage}=${times}`) }).toEqual({
+    stageRounds: rounds,
+    repeated,
+    added,
+  });
+});
+
+test("20 rounds of stages at most", () => {
+  const message = 'expected --stage-rounds to be a number from 0 to 20, got "21"';
+  expect(() => stageRounds({ stageRounds: "21" } as ProfileOptions)).toThrow(message);
 });

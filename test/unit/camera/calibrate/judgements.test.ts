@@ -222,6 +222,13 @@ test("tilt: the ratio of opposite sides, whichever corner is the first", () => {
     upDown: expect.closeTo((60 - 30) / 90, 12),
   });
   expect(boardTilt(seen(0, 0, few(11)), board)).toBeUndefined();
+  // The same outline elsewhere, whichever corner the board begins with.
+  const outline = [100, 50, 130, 50, 160, 90, 100, 90];
+  for (const first of [0, 2, 4, 6])
+    expect(boardTilt(corners([...outline.slice(first), ...outline.slice(0, first)]), board)).toEqual({
+      sideways: expect.closeTo((50 - 40) / 90, 12),
+      upDown: expect.closeTo((60 - 30) / 90, 12),
+    });
 });
 
 describe("rigs", () => {

@@ -68,6 +68,23 @@ test("of several problems the source's comes first, then the backend's, an outpu
   expect(newest()).toBe("degraded | CUDA failed");
 });
 
+test("a state has the code of the problem that it names, and none where that has none", () => {
+  const { state, conditions, newest } = begun();
+  conditions.rigProblem = MOVED;
+  conditions.backend = "cpu";
+  state.setBackendLoss("CUDA failed", "GPU_LOST");
+  state.update("well");
+  expect(newest()).toBe("degraded | CUDA failed | GPU_LOST");
+  state.setBackendLoss("CUDA is slow");
+  state.update("well");
+  expect(newest()).toBe("degraded | CUDA is slow");
+  state.setBackendLoss("CUDA failed", "GPU_LOST");
+  state.setSourceProblem("camera unplugged", "DEVICE_UNAVAILABLE");
+  expect(newest()).toBe("degraded | camera unplugged | DEVICE_UNAVAILABLE");
+  state.setSourceProblem("too dark");
+  expect(newest()).toBe("degraded | too dark");
+});
+
 test("a lost backend degrades the run only where the CPU computes now, and is reported once", () => {
   const { state, conditions, newest } = begun();
   expect(state.setBackendLoss("CUDA failed")).toBe(true);

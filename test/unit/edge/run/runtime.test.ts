@@ -27,7 +27,9 @@ afterEach(() => {
 type Call = [name: string, ...words: unknown[]];
 
 /** A run whose parts note what is asked of them. */
-function assemble(...set: string[]) {
+const assemble = (...set: string[]) => assembleWith({}, ...set);
+
+function assembleWith(more: object, ...set: string[]) {
   const config: Config = loadConfig({ environment: {}, set: [...SET, ...set] }).config;
   const calls: Call[] = [];
   const note =
@@ -43,9 +45,12 @@ function assemble(...set: string[]) {
   const geometry = configuredGeometry(config, DESCRIPTION as never, undefined);
   const parts = {
     board: { name: undefined },
-    source: { description: DESCRIPTION, captureClocks: () => clocks.now },
+    source: { description: DESCRIPTION, captureClocks: () => clocks.now, limit: note("gate.limit") },
     input: {
-      source: {},
+      source: {
+        suspended: false,
+        suspend: async (): Promise<void> => note("source.suspend")(),
+      },
       geometry: { ...geometry, cameraInfo: undefined as object | undefined },
       warnings: ["the calibration is old"],
       picture: "picture",
@@ -53,6 +58,7 @@ function assemble(...set: string[]) {
         prepared.signals.push(words[2] as AbortSignal);
         return prepared.next;
       },
+      reopen: async () => ({ next: prepared.next, isSame: prepared.isSame }),
     },
     engine: {
       info: { ...ENGINE_INFO, backend: "cuda", memory: { images: "mapped", results: "copied" } } as Record<
@@ -62,7 +68,13 @@ function assemble(...set: string[]) {
       match: matchParameters(config.match),
       options: {},
       setRightMap: note("engine.setRightMap"),
-      change: async (_options: object, _afresh: boolean, commit: () => void) => commit(),
+      stageMilliseconds: [1, Number.NaN, 2.5],
+      tryOut: () => undefined,
+      adjust: note("engine.adjust"),
+      change: async (_options: object, afresh: boolean, commit: () => void) => {
+        note("engine.change")(afresh);
+        commit();
+      },
     },
     gpu: { begin: async () => note("gpu.begin")() },
     meter: {
@@ -119,9 +131,14 @@ function assemble(...set: string[]) {
       sourceChanged: note("duty.sourceChanged"),
     },
     snapshots: {},
+    shared: undefined as object | undefined,
   };
   const corrected: { now: object } = { now: parts.input.geometry };
-  const prepared: { signals: AbortSignal[]; next: object | undefined } = { signals: [], next: undefined };
+  const prepared: { signals: AbortSignal[]; next: object | undefined; isSame: boolean } = {
+    signals: [],
+    next: undefined,
+    isSame: true,
+  };
   const clocks: { now: Record<string, object> } = { now: {} };
   const runtime = new Runtime(config, {
     onNotice: note("onNotice"),
@@ -132,6 +149,7 @@ function assemble(...set: string[]) {
     onIdle: note("onIdle"),
     onSettings: note("onSettings"),
   });
+  Object.assign(parts, more);
   runtime.assemble(parts as never);
   /** What happened since the last call, without descriptions, which are long. */
   const happened = (): (string | Call)[] =>
@@ -155,8 +173,10 @@ function assemble(...set: string[]) {
 }
 
 /** The same, running, its beginning forgotten. */
-async function begin(...set: string[]) {
-  const bench = assemble(...set);
+const begin = (...set: string[]) => beginWith({}, ...set);
+
+async function beginWith(more: object, ...set: string[]) {
+  const bench = assembleWith(more, ...set);
   const run = bench.runtime.run();
   run.catch(() => {});
   await settled();
@@ -351,6 +371,7 @@ describe("at each interval", () => {
     expect(await runtime.apply(change)).toEqual(change);
     expect([runtime.config.outputs.metricsIntervalMs, runtime.searchChanged]).toEqual([300, true]);
     expect(happened()).toEqual([
+      ["engine.change", true],
       ["duty.configure", runtime.config.power.dutyCycle],
       ["outputs.configure", runtime.config.outputs, "picture"],
       ["onSettings", runtime.config],
@@ -401,6 +422,7 @@ describe("a change of the settings", () => {
     nextInput(bench, {});
     await runtime.apply({ "source.synthetic.rateHz": 7 });
     expect(happened()).toEqual([
+      ["engine.change", true],
       "pipeline.discardWaiting",
       ["health.open", runtime.config, { ...DESCRIPTION, title: "a recording" }, parts.input.geometry],
       ["duty.configure", runtime.config.power.dutyCycle],
@@ -438,12 +460,40 @@ describe("a change of the settings", () => {
     expect(runtime.config.refine.median).toBe(false);
   });
 
+  test("waits for the one before", async () => {
+    const { runtime, parts } = await begin();
+    const { change } = parts.engine;
+    let open = () => {};
+    const opened = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    parts.engine.change = async (...words) => {
+      await opened;
+      return change(...words);
+    };
+    const first = runtime.apply({ "refine.median": false });
+    await settled();
+    parts.input.prepare = async () => {
+      expect(runtime.config.refine.median).toBe(false);
+      return undefined;
+    };
+    const second = runtime.apply({ "match.numDisparities": 48 });
+    await settled();
+    open();
+    await isOver(first);
+    await isOver(second);
+    expect([runtime.config.refine.median, runtime.config.match.numDisparities]).toEqual([false, 48]);
+  });
+
   test("of the watch configures it; a watch that fails is a notice, and the change holds", async () => {
     const { runtime, parts, happened, noticed } = await begin();
     await runtime.apply({ "health.enabled": false });
-    expect(happened()[0]).toEqual(["health.configure", runtime.config]);
+    expect(happened().slice(0, 2)).toEqual([
+      ["engine.change", false],
+      ["health.configure", runtime.config],
+    ]);
     await runtime.apply({ "refine.median": false });
-    expect(happened()[0]).toEqual(["duty.configure", runtime.config.power.dutyCycle]);
+    expect(happened()[1]).toEqual(["duty.configure", runtime.config.power.dutyCycle]);
     parts.health.configure = () => {
       throw new Error("the drift file is torn");
     };
@@ -478,6 +528,186 @@ describe("a change of the settings", () => {
     await isOver(over.run);
     expect(over.prepared.signals[0]!.aborted).toBe(true);
   });
+});
+
+describe("a run that sleeps", () => {
+  const yes = () => true;
+  const no = () => false;
+
+  test("closes its source between two frames, unless it is no longer wanted or the run ends", async () => {
+    const { runtime, happened } = await begin();
+    await runtime.sleep(no);
+    expect(happened()).toEqual([]);
+    await runtime.sleep(yes);
+    expect(happened()).toEqual([
+      ["engine.change", false],
+      ["pipeline.discardWaiting", "dutyCycle"],
+      "source.suspend",
+    ]);
+    runtime.stop();
+    happened();
+    await runtime.sleep(yes);
+    expect(happened()).toEqual([]);
+  });
+
+  test("is asleep when its source has been closed", async () => {
+    const { runtime, parts } = await begin();
+    let close = () => {};
+    parts.input.source.suspend = () => new Promise<void>((resolve) => (close = resolve));
+    const asleep = runtime.sleep(yes);
+    await expect(isOver(asleep)).rejects.toThrow("still waits");
+    close();
+    await isOver(asleep);
+  });
+
+  /** What the source is opened with again. */
+  async function asleep() {
+    const bench = await begin();
+    const { parts, prepared, happened } = bench;
+    parts.input.source.suspended = true;
+    prepared.next = {
+      source: { description: DESCRIPTION },
+      geometry: parts.input.geometry,
+      takeOver: () => parts.outputs.notice("taken over"),
+      discard: async () => parts.outputs.notice("discarded"),
+    };
+    happened();
+    return bench;
+  }
+
+  test("opens its source again if that is wanted and it is closed", async () => {
+    const { runtime, parts, happened } = await asleep();
+    await runtime.wake(no);
+    parts.input.source.suspended = false;
+    await runtime.wake(yes);
+    expect(happened()).toEqual([]);
+    parts.input.source.suspended = true;
+    await runtime.wake(yes);
+    expect(happened()).toEqual([
+      ["engine.change", false],
+      ["outputs.notice", "taken over"],
+    ]);
+  });
+
+  test("opens a source with other images as another source", async () => {
+    const { runtime, prepared, happened } = await asleep();
+    prepared.isSame = false;
+    await runtime.wake(yes);
+    expect(happened().slice(0, 4)).toEqual([
+      ["engine.change", true],
+      "pipeline.discardWaiting",
+      ["outputs.notice", "taken over"],
+      ["health.open", runtime.config, DESCRIPTION, expect.anything()],
+    ]);
+  });
+
+  test("closes its source again if the engine refuses it", async () => {
+    const { runtime, parts, happened } = await asleep();
+    parts.engine.change = async () => {
+      throw new Error("too large");
+    };
+    await expect(isOver(runtime.wake(yes))).rejects.toThrow("too large");
+    expect(happened()).toEqual([["outputs.notice", "discarded"]]);
+  });
+});
+
+describe("a rig of a board with a governor", () => {
+  interface Part {
+    goal: object;
+    name: string;
+    rank: number;
+    levels: { rateHz: number | undefined }[];
+    frames(): number;
+    busyMs(): number;
+    apply(level: object | undefined): void;
+    onChange(reason: string): void;
+  }
+
+  function governed() {
+    const joined: Part[] = [];
+    const steps: string[] = [];
+    const figures = { available: true, changes: 0 };
+    const part = (one: Part) => {
+      const number = joined.push(one);
+      return {
+        start: () => steps.push(`start ${number}`),
+        stop: async () => void steps.push(`stop ${number}`),
+        levels: one.levels,
+        figures,
+      };
+    };
+    return { joined, steps, figures, shared: { governor: { part }, name: "rear", rank: 2 } };
+  }
+
+  test("joins it from its beginning to its end, and again with other settings of the matcher", async () => {
+    const { joined, steps, figures, shared } = governed();
+    const { runtime, run, finish } = await beginWith({ shared }, "power.minFps=10", "power.budgetWatts=9");
+    expect(joined).toMatchObject([{ name: "rear", rank: 2, goal: { budgetWatts: 9, minFps: 10 } }]);
+    expect(steps.splice(0)).toEqual(["start 1"]);
+    await runtime.apply({ "refine.median": false });
+    expect(steps.splice(0)).toEqual([]);
+    expect(runtime.searchChanged).toBe(false);
+    figures.changes = 1;
+    expect(runtime.searchChanged).toBe(true);
+    figures.available = false;
+    expect(runtime.searchChanged).toBe(false);
+    await runtime.apply({ "power.minFps": 12 });
+    expect(steps.splice(0)).toEqual(["stop 1", "start 2"]);
+    expect(joined[1]!.goal).toEqual({ budgetWatts: 9, minFps: 12 });
+    // Levels with fewer frames than asked for are left out.
+    const slowest = joined.map(({ levels }) => Math.min(...levels.map(({ rateHz }) => rateHz ?? 30)));
+    expect(slowest.map((hz, at) => hz >= [10, 12][at]!)).toEqual([true, true]);
+    finish();
+    await isOver(run);
+    expect(steps).toEqual(["stop 2"]);
+  });
+
+  test("takes its level from it, and tells it frames, times and changes", async () => {
+    const { joined, shared } = governed();
+    const { parts, happened } = await beginWith({ shared }, "power.budgetWatts=9");
+    const [one] = joined as [Part];
+    parts.pipeline.frames = 41;
+    // A stage that did not run has no time.
+    expect([one.frames(), one.busyMs()]).toEqual([41, 3.5]);
+    const level = { parameters: { paths: 4 }, numDisparities: 48, halfResolution: true };
+    one.apply({ ...level, rateHz: 12 });
+    one.apply(undefined);
+    one.onChange("less power");
+    expect(happened()).toEqual([
+      ["gate.limit", 12],
+      ["engine.adjust", level],
+      ["gate.limit", undefined],
+      ["onNotice", "governor: less power"],
+      ["outputs.notice", "governor: less power"],
+    ]);
+  });
+
+  test("does not start it with settings that change before it runs", async () => {
+    const { steps, shared } = governed();
+    const { runtime } = assembleWith({ shared }, "power.budgetWatts=9");
+    await runtime.apply({ "power.budgetWatts": 8 });
+    expect(steps).toEqual(["stop 1"]);
+  });
+});
+
+test("a calibration that is gone is published, and one that stays is not published again", async () => {
+  const { runtime, parts, prepared, happened } = await begin();
+  parts.input.geometry.cameraInfo = { width: 160 };
+  await runtime.apply({ "refine.median": false });
+  prepared.next = {
+    ...{ source: parts.source, geometry: parts.input.geometry, warnings: [] },
+    takeOver: () => {
+      parts.input.geometry.cameraInfo = undefined;
+    },
+  };
+  expect(happened()).not.toContainEqual(["outputs.cameraInfo", { width: 160 }]);
+  await runtime.apply({ "calibration.crop": 1 });
+  expect(happened()).toContainEqual(["outputs.cameraInfo", undefined]);
+});
+
+test("a matcher that reads colours is a notice from the beginning where the images have none", () => {
+  const { noticed } = assemble("match.algorithm=esaw");
+  expect(noticed()).toEqual(["the calibration is old", expect.stringContaining("(GREY)")]);
 });
 
 describe("a frame", () => {

@@ -221,6 +221,9 @@ describe("listing", () => {
       ["abab", "*ab", true],
       ["aba", "ab*ba", false],
       ["abcbc", "a*bc*bc", true],
+      ["xabx", "*ab*ab*", false],
+      ["1aba3", "*ab*ba*", false],
+      ["1ab2ba3", "*ab*ba*", true],
       ["a+b", "a+*", true],
       ["aab", "a+*", false],
       ["any", "**", true],
@@ -278,6 +281,31 @@ describe("listing", () => {
     );
     const plain = await listImages(await side("a", { "1.pgm": 0 }));
     expect(() => settleTimes([plain], "names", 1n)).toThrow(/file names that are times in ns.*found 1\.pgm/);
+  });
+
+  test("a time of up to 40 digits is named, a longer one only by its length", async () => {
+    const list = join(root, "long.txt");
+    for (const [digits, found] of [
+      [40, "9".repeat(40)],
+      [41, "a number of 41 digits"],
+    ] as const) {
+      writeFileSync(list, `${"9".repeat(digits)},a.png\n`);
+      await expect(listImages(list)).rejects.toMatchObject({
+        code: "SOURCE_UNREADABLE",
+        message: `${list}: expected times in ns below 2^63, found ${found}`,
+        context: { file: list },
+      });
+    }
+  });
+
+  test("files of a list are those next to it, and only missing ones those in data/", async () => {
+    await side("data", { "a.pgm": 1, "b.pgm": 2 });
+    await side(".", { "a.pgm": 3 });
+    const list = join(root, "list.txt");
+    writeFileSync(list, `a.pgm\nb.pgm\nc.pgm\n${join(root, "b.pgm")}\n`);
+    expect((await listImages(list)).files).toEqual(
+      ["a.pgm", "data/b.pgm", "c.pgm", "b.pgm"].map((name) => join(root, name)),
+    );
   });
 
   test("a list that is no text is refused in words, one of odd line ends is read", async () => {

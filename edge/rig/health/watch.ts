@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The watch of a run over its rig: a monitor for what comes in now, another one when the source or its calibration changes.
-import { type FramePair, PairAligner } from "../../../camera/index.js";
+import { type FramePair, PairAligner, type PairAlignerOptions } from "../../../camera/index.js";
 import type { Unavailable } from "../../contracts/availability.js";
 import type { InputLayout } from "../../contracts/rig.js";
 import type { PipelineGeometry } from "../../pipeline/geometry.js";
 import { type CorrectionReport, RigCorrection } from "./correction.js";
 import { DriftFile, type DriftReport, type OnDrift } from "./drift.js";
 import { type LookGeometry, lookGeometryFrom, lookOptions } from "./look-options.js";
-import { type HealthReport, type MonitorEvents, RigMonitor } from "./monitor.js";
+import { type HealthReport, type Looker, type MonitorEvents, RigMonitor } from "./monitor.js";
 import { type PairProblem, problem } from "./problem.js";
 import type { HealthSettings } from "./settings.js";
 
@@ -32,14 +32,19 @@ const DISPARITY_PER_WIDTH = 0.5;
 
 export class RigWatch {
   readonly #events: WatchEvents;
+  readonly #openAligner: (options: PairAlignerOptions) => Looker;
   #whyNot = "health.correct is false";
   #opened: { health: HealthSettings; layout: InputLayout; geometry: PipelineGeometry } | undefined;
   #correction: RigCorrection | undefined;
   #monitor: RigMonitor | undefined;
   #drift: DriftFile | undefined;
 
-  constructor(events: WatchEvents) {
+  constructor(
+    events: WatchEvents,
+    openAligner: (options: PairAlignerOptions) => Looker = (options) => new PairAligner(options),
+  ) {
     this.#events = events;
+    this.#openAligner = openAligner;
   }
 
   /**
@@ -61,7 +66,7 @@ export class RigWatch {
     const rows = Math.max(8, Math.round(ROWS_PER_FOCAL * focalPixels));
     const maxDisparity = Math.round(DISPARITY_PER_WIDTH * width);
     const reach = { maxWidth: MAX_WIDTH, rows, minDisparity: -4 - rows, maxDisparity };
-    const aligner = new PairAligner(lookOptions(layout, look, reach));
+    const aligner = this.#openAligner(lookOptions(layout, look, reach));
     this.#correction = this.#correctionFor(health, layout, geometry, look.view);
     this.#openDrift(health);
     this.#monitor = new RigMonitor(aligner, look, health, {

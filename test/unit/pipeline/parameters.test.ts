@@ -2,10 +2,15 @@
 // From settings to the engine's parameters: which matcher halves, where a region ends, and how many disparities that makes.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { loadConfig } from "../../../edge/config/index.js";
 import { adaptationFigures } from "../../../edge/pipeline/adaptation.js";
-import { matchParameters, megaDisparities, regionParameters } from "../../../edge/pipeline/parameters.js";
+import {
+  forcedInstructionSet,
+  matchParameters,
+  megaDisparities,
+  regionParameters,
+} from "../../../edge/pipeline/parameters.js";
 
 const configWith = (...set: string[]) => loadConfig({ set: ["board=none", ...set], environment: {} }).config;
 
@@ -23,6 +28,9 @@ test("a region without a size goes to the edges; without anything there is none"
   expect(regionParameters(configWith().region, image)).toEqual({});
   expect(regionParameters(configWith("region.x=100").region, image)).toEqual({
     region: { x: 100, y: 0, width: 540, height: 480 },
+  });
+  expect(regionParameters(configWith("region.y=30").region, image)).toEqual({
+    region: { x: 0, y: 30, width: 640, height: 450 },
   });
   expect(
     regionParameters(configWith("region.y=10", "region.width=64", "region.height=32").region, image),
@@ -93,4 +101,22 @@ test.each([
     sigma: unknown(reason),
     smoothed: false,
   });
+});
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+test("DEPTHWATT_ISA forces an instruction set that this CPU has", () => {
+  vi.stubEnv("DEPTHWATT_ISA", "");
+  expect(forcedInstructionSet()).toEqual({});
+  vi.stubEnv("DEPTHWATT_ISA", "scalar");
+  expect(forcedInstructionSet()).toEqual({ instructionSet: "scalar" });
+  vi.stubEnv("DEPTHWATT_ISA", "mmx");
+  expect(forcedInstructionSet).toThrow(
+    expect.objectContaining({
+      code: "CONFIG_INVALID",
+      message: expect.stringMatching(/^DEPTHWATT_ISA: expected .*scalar.*, got "mmx"$/),
+    }),
+  );
 });

@@ -494,3 +494,14 @@ describe("boards", () => {
     expect(refusal({ set: [`board=${path}`] }).message).toContain("match.sgm.paths");
   });
 });
+
+test("a flag of the source's section comes after the other flags and before --set", () => {
+  const rate = (set: string[]) =>
+    loadConfig({
+      set: ["board=none", ...set],
+      flags: { "source.synthetic.rateHz": { flag: "--other", value: "9" } },
+      sourceFlags: { rateHz: { flag: "--rate", value: "12" } },
+      environment: {},
+    }).config.source.synthetic.rateHz;
+  expect([rate([]), rate(["source.synthetic.rateHz=5"])]).toEqual([12, 5]);
+});

@@ -2,7 +2,9 @@
 // The state of a run: which of several problems is published, when it is online again, and when nothing is published.
 import { expect, test } from "vitest";
 import type { BackendName } from "../../../../cuda/index.js";
-import { cameraInfo, clocksDiffer } from "../../../../edge/run/info.js";
+import { loadConfig } from "../../../../edge/config/index.js";
+import { matchParameters } from "../../../../edge/pipeline/parameters.js";
+import { cameraInfo, clocksDiffer, runtimeInfo } from "../../../../edge/run/info.js";
 import { RunState } from "../../../../edge/run/run-state.js";
 
 const MOVED = { text: "the cameras have moved", code: "RIG_MOVED" } as const;
@@ -135,4 +137,53 @@ test("camera_info has capture clocks once a camera's images came", () => {
   expect(info({ left: CLOCK })).toEqual({ model: "pinhole", captureClocks: { left: CLOCK } });
   const uncalibrated = { geometry: { cameraInfo: undefined } } as never;
   expect(cameraInfo(uncalibrated, { captureClocks: () => ({ left: CLOCK }) })).toBeUndefined();
+});
+
+test("the description of a run names its board, and why it does not know a cost of memory or a format", () => {
+  const { config } = loadConfig({ set: ["board=none"], environment: {} });
+  const described = (board: string | undefined, setting: string, memory: object, source: object = {}) =>
+    runtimeInfo(
+      { ...config, board: setting } as never,
+      {
+        board: { name: board },
+        source: { description: { title: "two cameras" }, ...source },
+        input: { geometry: { width: 160, height: 96 } },
+        engine: { info: { memory }, match: matchParameters(config.match), options: {} },
+        health: { correction: "none", drift: "unknown" },
+      } as never,
+    );
+  const unknown = (reason: string) => ({ available: false, reason });
+  expect(described(undefined, "none", { images: "in-place", results: "in-place" })).toMatchObject({
+    board: "none",
+    region: null,
+    memory: {
+      images: "in-place",
+      imagesMicroseconds: unknown("the CPU reads images where they are"),
+      resultsMicroseconds: unknown("the CPU reads images where they are"),
+    },
+    captureFormat: unknown("source.v4l2.format auto chose no format"),
+    captureMemory: {},
+    captureClocks: {},
+  });
+  expect(described(undefined, "auto", { images: "mapped", results: "copied" })).toMatchObject({
+    board: "unknown",
+    memory: {
+      imagesMicroseconds: unknown("too few timed frames"),
+      resultsMicroseconds: unknown("too few timed frames"),
+    },
+  });
+  const timed = { images: "mapped", imagesMicroseconds: 30, results: "copied", resultsMicroseconds: 0 };
+  const source = {
+    description: { title: "two cameras", formatChoice: { format: "GREY" } },
+    captureMemory: () => ({ left: "dmabuf" }),
+    captureClocks: () => ({ left: CLOCK }),
+  };
+  expect(described("orin-nano", "none", timed, source)).toMatchObject({
+    board: "orin-nano",
+    source: "two cameras",
+    memory: timed,
+    captureFormat: { format: "GREY" },
+    captureMemory: { left: "dmabuf" },
+    captureClocks: { left: CLOCK },
+  });
 });

@@ -348,3 +348,60 @@ test("schema lists every live setting and the form of every command", async () =
     "restart",
   ]);
 });
+
+test("a nonce has 16 characters or more", async () => {
+  const { ask } = make();
+  expect(await ask("get", { nonce: "x".repeat(15) })).toMatchObject({
+    id: "7",
+    ok: false,
+    code: "CONTROL_INVALID",
+    message: "a signed request needs timeMs and a nonce of 16 characters or more",
+  });
+  expect(await ask("get", { nonce: "x".repeat(16) })).toMatchObject({ id: "7", ok: true });
+});
+
+describe("a request without a signature", () => {
+  function open() {
+    const asked: unknown[][] = [];
+    const gate = new RequestGate({
+      device: DEVICE,
+      secret: undefined,
+      perform: async (...call) => {
+        asked.push(call);
+        return { ok: true, result: 1 } as never;
+      },
+    });
+    return { gate, asked };
+  }
+
+  test("is attributed to where it came from, else to what it says", async () => {
+    const { gate, asked } = open();
+    const named = Buffer.from('{"id":"1","client":"anna","body":{"a":2}}');
+    const nameless = Buffer.from('{"id":"1"}');
+    await gate.answer("set", named, { who: "the live page" });
+    await gate.answer("set", named);
+    await gate.answer("set", nameless);
+    expect(asked).toEqual([
+      ["set", { a: 2 }, "the live page"],
+      ["set", { a: 2 }, '"anna"'],
+      ["set", undefined, "a client without a name"],
+    ]);
+  });
+
+  test("has at most 64 KiB", async () => {
+    const { gate } = open();
+    const padded = (bytes: number) => Buffer.from('{"id":"1"}'.padEnd(bytes));
+    expect(await gate.answer("get", padded(65_536))).toEqual({ id: "1", ok: true, result: 1 });
+    expect(await gate.answer("get", padded(65_537))).toMatchObject({
+      id: null,
+      code: "CONTROL_INVALID",
+      message: "expected a request of at most 65536 bytes, got 65537",
+    });
+  });
+
+  test.each(["null", "7", '"x"', "[]"])("%s is refused", async (text) => {
+    const { gate, asked } = open();
+    expect(await gate.answer("get", Buffer.from(text))).toMatchObject({ id: null, code: "CONTROL_INVALID" });
+    expect(asked).toEqual([]);
+  });
+});

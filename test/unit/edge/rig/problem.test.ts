@@ -48,6 +48,7 @@ test.each<[Partial<AlignmentLook>, number, string | undefined, string]>([
     "the left image is out of focus: its edges are 4.0 pixels wide, those of the right one 2.0 pixels wide",
   ],
   [{ leftSharpness: 1.8 }, 0, undefined, ""],
+  [{ rightSharpness: 1.8 }, 0, undefined, ""],
   [
     { leftSharpness: 1.6, rightSharpness: 0.8 },
     0,
@@ -82,6 +83,13 @@ test.each<[Partial<AlignmentLook>, number, string | undefined, string]>([
   [{ features: 192, kept: 48 }, 0, undefined, ""],
   [{ features: 193, kept: 48 }, 0, "PAIR_UNRELATED", "do not suit the calibration"],
   [{ leftCorners: 320, features: 48, kept: 10 }, 0, "PAIR_UNRELATED", "do not suit the calibration"],
+  // The share is that of the left image's corners.
+  [
+    { leftCorners: 320, rightCorners: 900, features: 48, kept: 10 },
+    0,
+    "PAIR_UNRELATED",
+    "do not suit the calibration",
+  ],
   [{ leftCorners: 321, features: 48, kept: 10 }, 0, "PAIR_UNRELATED", "do not show the same scene"],
   [{ leftCorners: 100, features: 47, kept: 10 }, 0, "PAIR_UNRELATED", "do not show the same scene"],
   [{ medianDisparity: -2 }, 0, undefined, ""],

@@ -49,7 +49,7 @@ interface Printed extends CalibrationResult {
 
 async function result(...words: string[]): Promise<Printed> {
   const { code, stdout, stderr } = await calibrate("--board", "5x4", "--json", ...words);
-  expect(code, stderr).toBe(0);
+  expect([code, stderr]).toEqual([0, ""]);
   return JSON.parse(stdout);
 }
 
@@ -79,12 +79,14 @@ test("the board is guessed, and the result is printed and written", async () => 
 });
 
 test("--json has the result, with the board, and the calibration of the file", async () => {
-  const { board, lens, pairsUsed, files, seconds, calibration, pairs } = await result("--square", "30mm");
+  const { board, lens, pairsUsed, files, seconds, calibration, pairs } = await result(
+    ...["--square", "30mm", "--opencv", `${output}.yaml`],
+  );
   expect({ board, lens, pairsUsed, files }).toEqual({
     board: BOARD,
     lens: "radtan",
     pairsUsed: 5,
-    files: [output],
+    files: [output, `${output}.yaml`],
   });
   expect(pairs.map(({ name }) => name)).toEqual(["0.png", "1.png", "2.png", "3.png", "4.png"]);
   expect(seconds).toBeGreaterThan(0);

@@ -20,10 +20,23 @@ export function alignmentLook(
     targets.push(((degrees[term] ?? 0) / DEGREES) * weight);
   }
   return {
-    ...{ meanRows: 0, p95Rows: 0, medianDisparity: 20, smallestDisparity: 5 },
-    ...{ cpuMs: 1, leftCorners: 90, rightCorners: 90, features: 80, kept: 80 },
-    ...{ leftSharpness: 1, rightSharpness: 1, leftContrast: 50, rightContrast: 50 },
-    ...{ weight: 80, squares: 0, products, targets },
+    meanRows: 0,
+    p95Rows: 0,
+    medianDisparity: 20,
+    smallestDisparity: 5,
+    cpuMs: 1,
+    leftCorners: 90,
+    rightCorners: 90,
+    features: 80,
+    kept: 80,
+    leftSharpness: 1,
+    rightSharpness: 1,
+    leftContrast: 50,
+    rightContrast: 50,
+    weight: 80,
+    squares: 0,
+    products,
+    targets,
     ...more,
   };
 }

@@ -62,8 +62,16 @@ describe("how a pair is looked at", () => {
     const { leftFormat, rightFormat, leftStrideBytes, rightStrideBytes } = LAYOUT;
     expect(reach(101, 396)).toEqual({
       ...VIEW,
-      ...{ inputWidth: 3, inputHeight: 2, leftFormat, rightFormat, leftStrideBytes, rightStrideBytes },
-      ...{ maxWidth: 1600, rows: 33, minDisparity: -50, maxDisparity: 50 },
+      inputWidth: 3,
+      inputHeight: 2,
+      leftFormat,
+      rightFormat,
+      leftStrideBytes,
+      rightStrideBytes,
+      maxWidth: 1600,
+      rows: 33,
+      minDisparity: -50,
+      maxDisparity: 50,
     });
     expect([100, 384, 390, 1200].map((height) => reach(64, height).rows)).toEqual([32, 32, 33, 100]);
   });
@@ -215,7 +223,10 @@ describe("images that are many rows apart are exchanged", () => {
     ]);
     expect(opened[1]!.options).toEqual({
       ...opened[0]!.options,
-      ...{ leftFormat: "Y16", rightFormat: "GREY", leftStrideBytes: 8, rightStrideBytes: 4 },
+      leftFormat: "Y16",
+      rightFormat: "GREY",
+      leftStrideBytes: 8,
+      rightStrideBytes: 4,
     });
   });
 });

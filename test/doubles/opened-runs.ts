@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs that a test opens and ends by hand, and pauses that pass when the test says so. A test file replaces these modules:
+// Runs that a test opens and ends by hand, and pauses that the test ends. A test file replaces these modules:
 //   vi.mock("…/edge/run/main.js", async (actual) => (await import("…/opened-runs.js")).mainModule(await actual()));
 //   vi.mock("node:timers/promises", async () => (await import("…/opened-runs.js")).timersModule);
 // This file must not import the run, which would wait for these modules.
@@ -19,7 +19,7 @@ export class OpenedRun {
   readonly host: RuntimeHost;
   readonly shared: SharedParts | undefined;
   failure: DepthwattError | undefined;
-  /** What happened to it, in order. */
+  /** The calls of its methods, in order. */
   readonly calls: unknown[] = [];
   away = false;
   readonly parts = {
@@ -96,7 +96,7 @@ export const countedFigures = (figures: Counted): RunFigures =>
 /** Pairs per second of the runs that are opened from now on. */
 export const nextSource: { rateHz: number | undefined } = { rateHz: undefined };
 
-/** What the next runs to be opened wait for. */
+/** The next runs to be opened wait for these. */
 export const delays: Promise<void>[] = [];
 
 /** Runs that were opened, oldest first, and the errors of the next ones to be opened. */

@@ -357,7 +357,7 @@ describe("a run as a service", () => {
     expect(entries[1]).toMatchObject({ event: "energy", watts: "6", wattsIdle: "unavailable: not measured" });
   });
 
-  test("waits for a missing part, and reads its file again meanwhile when it is told to", async () => {
+  test("waits for a missing part, and reads its file again meanwhile on SIGHUP", async () => {
     const messages = asService();
     const file = join(folder, "depthwatt.yaml");
     writeFileSync(file, "match: { numDisparities: 64 }\n");
@@ -438,12 +438,10 @@ describe("several rigs", () => {
     writeFileSync(
       file,
       JSON.stringify({
-        ...{
-          board: "none",
-          device: "cart",
-          power: { sensor: "none" },
-          outputs: { mqtt: { broker: "none" } },
-        },
+        board: "none",
+        device: "cart",
+        power: { sensor: "none" },
+        outputs: { mqtt: { broker: "none" } },
         match: { sgm: { paths: 8 }, numDisparities: 48 },
         ...more,
         rigs,
@@ -525,13 +523,17 @@ describe("several rigs", () => {
     expect(logged()).toEqual([]);
   });
 
-  test("end with the error of the one that failed, unless a signal ended them", async () => {
+  test("end with the error of the rig that failed, unless a signal ended them", async () => {
     refusals.push(refusal("DEVICE_BUSY", "it is used"));
     const running = startRigs();
     await settled();
     expect(logged()).toEqual([
       {
-        ...{ level: WARN, event: "waiting", rig: "front", errorCode: "DEVICE_BUSY", hint: "Help." },
+        level: WARN,
+        event: "waiting",
+        rig: "front",
+        errorCode: "DEVICE_BUSY",
+        hint: "Help.",
         msg: "front: it is used",
       },
     ]);
@@ -559,7 +561,9 @@ describe("several rigs", () => {
     for (let number = 0; number < 7; number++) rear.events.onNotice(`camera ${number} is slow`);
     expect(logged()).toEqual(
       [0, 1, 2, 3, 4].map((number) => ({
-        ...{ level: WARN, event: "notice", rig: "rear" },
+        level: WARN,
+        event: "notice",
+        rig: "rear",
         msg: `rear: camera ${number} is slow`,
       })),
     );
@@ -587,7 +591,11 @@ describe("several rigs", () => {
     expect(logged()).toMatchObject([
       { event: "waiting", rig: "front" },
       {
-        ...{ level: INFO, event: "state", rig: "front", state: "degraded", reason: "it is used" },
+        level: INFO,
+        event: "state",
+        rig: "front",
+        state: "degraded",
+        reason: "it is used",
         msg: "front degraded: it is used",
       },
     ]);
@@ -667,11 +675,16 @@ describe("several rigs", () => {
         msg: "front: reload: no setting has changed",
       },
       {
-        ...{ level: INFO, event: "reload", changed: ["match.numDisparities"], rig: "rear" },
+        level: INFO,
+        event: "reload",
+        changed: ["match.numDisparities"],
+        rig: "rear",
         msg: "rear: reload: changed match.numDisparities",
       },
       {
-        ...{ level: WARN, event: "reload", rig: "top" },
+        level: WARN,
+        event: "reload",
+        rig: "top",
         msg: "top: reload: it is new. Restart depthwatt to run it.",
       },
     ]);
@@ -704,7 +717,10 @@ describe("several rigs", () => {
     await settled();
     expect(logged().slice(1)).toEqual([
       {
-        ...{ level: WARN, event: "reload", errorCode: "CONFIG_INVALID", rig: "rear" },
+        level: WARN,
+        event: "reload",
+        errorCode: "CONFIG_INVALID",
+        rig: "rear",
         msg:
           "rear: reload: rigs: expected rear, which runs, found none of that name; the running settings stay. " +
           "Restart depthwatt to run other rigs.",

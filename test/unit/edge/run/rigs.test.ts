@@ -356,7 +356,7 @@ test("a state that cannot be published is a notice, and the rig waits all the sa
 
 const RAILS = { rails: [{ label: "in" }], total: { rails: ["in"] } };
 
-/** A meter that notes what is asked of it. */
+/** A meter that records its calls. */
 function scriptMeter(sensor: object = { available: false, reason: "none" }) {
   const calls: unknown[] = [];
   const note =
@@ -440,7 +440,7 @@ test("a rig that is still being opened delays the next one by a second at most",
   rigs.stop();
 });
 
-test("all is over when no rig runs and one has ended, or nobody waits; a service waits for rigs that failed", async () => {
+test("all is over when no rig runs and one has ended, or no service manager waits; a service waits for rigs that failed", async () => {
   refusals.push(refusal("DEVICE_BUSY", "one"), refusal("DEVICE_BUSY", "two"));
   const once = startRigs({ waits: false });
   expect(await ended(once.run)).toEqual({

@@ -26,7 +26,7 @@ afterEach(() => {
 
 type Call = [name: string, ...words: unknown[]];
 
-/** A run whose parts note what is asked of them. */
+/** A run whose parts record their calls. */
 const assemble = (...set: string[]) => assembleWith({}, ...set);
 
 function assembleWith(more: object, ...set: string[]) {
@@ -151,7 +151,7 @@ function assembleWith(more: object, ...set: string[]) {
   });
   Object.assign(parts, more);
   runtime.assemble(parts as never);
-  /** What happened since the last call, without descriptions, which are long. */
+  /** The calls since the last time, without descriptions, which are long. */
   const happened = (): (string | Call)[] =>
     calls.splice(0).map((call) => (call[0] === "outputs.info" || call.length === 1 ? call[0] : call));
   /** The notices since the last call. */
@@ -560,7 +560,7 @@ describe("a run that sleeps", () => {
     await isOver(asleep);
   });
 
-  /** What the source is opened with again. */
+  /** A run whose source is closed, and the source that is opened next. */
   async function asleep() {
     const bench = await begin();
     const { parts, prepared, happened } = bench;
@@ -662,7 +662,7 @@ describe("a rig of a board with a governor", () => {
     expect(steps).toEqual(["stop 2"]);
   });
 
-  test("takes its level from it, and tells it frames, times and changes", async () => {
+  test("takes its level from it, and reports frames, times and changes", async () => {
     const { joined, shared } = governed();
     const { parts, happened } = await beginWith({ shared }, "power.budgetWatts=9");
     const [one] = joined as [Part];
@@ -695,7 +695,9 @@ test("a calibration that is gone is published, and one that stays is not publish
   parts.input.geometry.cameraInfo = { width: 160 };
   await runtime.apply({ "refine.median": false });
   prepared.next = {
-    ...{ source: parts.source, geometry: parts.input.geometry, warnings: [] },
+    source: parts.source,
+    geometry: parts.input.geometry,
+    warnings: [],
     takeOver: () => {
       parts.input.geometry.cameraInfo = undefined;
     },

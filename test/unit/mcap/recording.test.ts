@@ -307,11 +307,11 @@ test("a channel is described once, and again in the chunk after one that was los
 });
 
 test("a disk that takes a few bytes at a time gets the same file", () => {
-  const files = [1 << 20, 7].map((most) => {
-    const file = place(`most-${most}.mcap`);
+  const files = [1 << 20, 7].map((maxBytes) => {
+    const file = place(`writes-of-${maxBytes}.mcap`);
     rmSync(file, { force: true });
     const write: typeof realDisk.write = (to, bytes, position) =>
-      realDisk.write(to, bytes.subarray(0, most), position);
+      realDisk.write(to, bytes.subarray(0, maxBytes), position);
     const recording = new RecordingFile(file, undefined, { ...realDisk, write });
     const channelId = recording.channel({ topic: "/a", schema: STATE });
     for (const logTime of [1n, 2n]) {

@@ -259,7 +259,7 @@ const LEVEL = {
 function floorNumbers(outcome: number, isThere: number) {
   const numbers = new Float64Array(13);
   numbers[0] = outcome;
-  // Of 64 x 48 pixels 2048 are below the horizon, 1536 of them on the floor.
+  // 2048 of 64 x 48 pixels are below the horizon, 1536 of them on the floor.
   numbers[5] = 1536;
   numbers[7] = 2048;
   numbers.set([isThere, 0, 0.1 * 16 * 65_536, 0], 9);

@@ -226,7 +226,7 @@ test("only outputs that are on are prepared, and closed unless an output took th
 describe("outputs of a test's own", () => {
   type Call = [output: string, method: string, ...words: unknown[]];
 
-  /** Opens two outputs that record their calls in place of those of energy and foxglove. */
+  /** Opens two outputs that record their calls in place of energy and foxglove. */
   async function openFakes(more: { energy?: Partial<Output>; foxglove?: Partial<Output> } = {}) {
     const { config } = loadConfig({
       set: [
@@ -307,7 +307,7 @@ describe("outputs of a test's own", () => {
     expect([contexts.energy!.settings, contexts.foxglove!.device]).toEqual([settings.energy, "rig"]);
   });
 
-  test("an output finds the broker, the zones and the alarms of those that are open", async () => {
+  test("an output finds the broker, the zones and the alarms of the open ones", async () => {
     const alone = await openFakes();
     const { broker, zones, alarms } = alone.contexts.foxglove!;
     expect([broker!(), zones!(), alarms!(), alone.outputs.greeting()]).toEqual([undefined, [], [], []]);

@@ -168,7 +168,7 @@ test("a colour is that of its place in the searched range, and a pixel without a
     offer({ slot: { disparityQ4 }, encodings: {}, width: 64, height: 48 } as unknown as ComputedFrame);
     await until("the picture", () => depth.jpegs.length > shown);
     const pixels = await sharp(depth.jpegs[shown]!).raw().toBuffer();
-    const worst = pixels.reduce((most, value, i) => Math.max(most, Math.abs(value - expected[i % 3]!)), 0);
+    const worst = pixels.reduce((max, value, i) => Math.max(max, Math.abs(value - expected[i % 3]!)), 0);
     expect([min, max, q4, worst <= 3]).toEqual([min, max, q4, true]);
   }
 });
@@ -230,7 +230,7 @@ test("viewers that still have a picture to receive miss one each, and none is en
   second.writableLength = 1;
   offer();
   expect(output.counters().drops).toEqual({ "left.viewerBusy": 3 });
-  // One who wants a single picture gets it, whoever else is busy.
+  // A viewer that asks for a single picture gets it while others are busy.
   pages.get("/video/left.jpg")!(undefined, still);
   offer();
   await until("it is shown", () => output.counters().sent === 2);

@@ -42,7 +42,7 @@ const FILES: [text: string | undefined, value: number, status: number][] = [
   ["8\0\0", 8, 0],
   ["0091\n", 91, 0],
   ["9007199254740992\n", 2 ** 53, 0],
-  // Of a longer file, the first 32 bytes count.
+  // The first 32 bytes of a longer file count.
   [`3${" ".repeat(31)}x`, 3, 0],
   [`3${" ".repeat(30)}x`, 32, STATUS_NOT_A_NUMBER],
   ["", 0, STATUS_NOT_A_NUMBER],

@@ -36,7 +36,7 @@ describe("registration", () => {
     );
   });
 
-  test("the rectified right image needs no camera: a disparity moves x by itself", () => {
+  test("the rectified right image needs no camera: a disparity moves x by its own size", () => {
     expect(registrationView(level, rectification, "right")).toEqual({
       camera: "right",
       width: 640,
@@ -135,7 +135,7 @@ describe("registration", () => {
     expect(at(within + 0.02)).toThrow(/expected a camera that sees a part of the left image/);
   });
 
-  test("a camera that looks back at the pair from 0.21 m sees what is 0.2 m away, from 0.19 m it sees nothing", () => {
+  test("a camera that looks back at the pair from 0.21 m sees a point at 0.2 m, from 0.19 m it sees nothing", () => {
     const back = (metres: number) => () =>
       view({ K: own, R: [-1, 0, 0, 0, 1, 0, 0, 0, -1], T: [0, 0, metres] });
     expect(back(0.21)()).toMatchObject({ camera: "rgb" });

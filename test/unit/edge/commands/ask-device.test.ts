@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// get, set and calibrate --from-run against a device in memory: the requests that it receives, and what is printed of its
+// get, set and calibrate --from-run against a device in memory: the requests that it receives, and the texts made of its
 // answer.
 import { createHmac } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -219,7 +219,7 @@ describe("set", () => {
     );
   });
 
-  test("a key of 1 letter is accepted, and the one that comes twice is named up to 100 letters", async () => {
+  test("a key of 1 letter is accepted, and a repeated one is named up to 100 letters", async () => {
     expect((await set("k=")).requests[0]!.payload.body).toEqual({ values: { k: "" } });
     const long = "z".repeat(101);
     const { code, stderr } = await runInProcess(["set", "--device", "robot", `${long}=1`, `${long}=2`]);

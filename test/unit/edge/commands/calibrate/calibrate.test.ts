@@ -114,7 +114,7 @@ test("--baseline next to --square is checked", async () => {
   expect(Math.abs(baselineMetres / 0.12 - 1)).toBeLessThan(0.02);
 });
 
-test("a further camera is in the calibration file, and not in the others, which is said", async () => {
+test("a further camera is in the calibration file, and not in the others, with a note", async () => {
   const [yaml, ros] = [`${output}.yaml`, `${output}.ros`];
   const words = ["--square", "30mm", "--other", `rgb:fisheye=${left}`, "--opencv", yaml, "--ros", ros];
   const { code, stdout, stderr } = await calibrate("--board", "5x4", "--json", ...words);
@@ -128,7 +128,7 @@ test("a further camera is in the calibration file, and not in the others, which 
   expect([camera!.name, camera!.distortion.model]).toEqual(["rgb", "equidistant"]);
 });
 
-test("--report shows the pair in the middle of those that fit", async () => {
+test("--report shows the middle one of the pairs that fit", async () => {
   const page = `${output}.html`;
   const { files, pairs } = await result("--square", "30mm", "--report", page);
   expect(files).toEqual([output, page]);

@@ -109,7 +109,7 @@ test("follows the first device, names each other one once, and ends after --fram
   expect(listeners()).toEqual(LISTENERS);
 });
 
-test("--device, --stream and --json: the whole summary, and no word of a good connection", async () => {
+test("--device, --stream and --json: the whole summary, and nothing about a good connection", async () => {
   const disparity = { stream: "disparity" } as const;
   const url = await brokerOf([
     { ...disparity, device: "two", number: 7 },

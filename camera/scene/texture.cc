@@ -294,13 +294,11 @@ Textures::Textures(uint32_t seed) {
 std::shared_ptr<const Textures> sharedTextures(uint32_t seed) {
   static std::mutex mutex;
   static uint32_t newestSeed = 0;
-  static std::weak_ptr<const Textures> newest;
+  static std::shared_ptr<const Textures> newest;
   const std::lock_guard<std::mutex> lock(mutex);
-  std::shared_ptr<const Textures> found = newest.lock();
-  if (found == nullptr || newestSeed != seed) found = std::make_shared<const Textures>(seed);
-  newest = found;
+  if (newest == nullptr || newestSeed != seed) newest = std::make_shared<const Textures>(seed);
   newestSeed = seed;
-  return found;
+  return newest;
 }
 
 std::vector<Textures::Level> Textures::paintTile(Paint paint, uint32_t seed) {

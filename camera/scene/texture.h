@@ -48,7 +48,7 @@ class Textures {
   std::vector<Level> levels_[kPaintCount];
 };
 
-/// Returns the textures of a seed, painted once for all scenes that exist at the same time.
+/// Returns the textures of a seed. The newest stay for the next scene: 5 MB, which take longer to paint than a frame.
 std::shared_ptr<const Textures> sharedTextures(uint32_t seed);
 
 }  // namespace depthwatt::scene

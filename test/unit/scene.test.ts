@@ -353,7 +353,7 @@ describe("the frame number in the pixels", () => {
         buildMap(calibration.right, R2, P2, { width, height }, { width, height }),
       ];
       // The large ones take most of the time.
-      const numbers = width < 640 ? [0, 1, 255, 65_535, 11_184_810, 16_777_215] : [255, 11_184_810];
+      const numbers = width < 640 ? [0, 1, 255, 65_535, 11_184_810, 16_777_215] : [11_184_810];
       for (const n of numbers) {
         const { left, right } = await raw.frame(n);
         for (const [side, image] of [left, right].entries()) {

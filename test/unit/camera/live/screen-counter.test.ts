@@ -84,13 +84,15 @@ function render({ rightWhite: _, ...rig }: Rig, startS: number, first: number): 
     // The screen's row is as far down as the image's.
     const from = (startS + (y * rig.lineUs) / 1e6) * rig.screenHz - (rig.scan * y) / HEIGHT;
     const to = from + (rig.exposureUs / 1e6) * rig.screenHz;
-    const light = BAR_BITS.map((_, bar) => exposed(bar, from, to));
+    const light = BAR_BITS.map((_, bar) => 30 + rig.white * exposed(bar, from, to));
+    if (rig.isReversed) light.reverse();
     const edge = 8 + (rig.tilt * y) / HEIGHT;
+    let noise = (first + y * WIDTH) % NOISE.length;
     for (let x = 0; x < WIDTH; x++) {
       const bar = Math.floor(((x - edge) / (WIDTH - 24)) * BAR_BITS.length);
-      const place = rig.isReversed ? BAR_BITS.length - 1 - bar : bar;
-      const noise = rig.noise * NOISE[(first + y * WIDTH + x) % NOISE.length]!;
-      data[y * WIDTH + x] = Math.round(30 + rig.white * (light[place] ?? 0) + noise);
+      const grey = bar >= 0 && bar < light.length ? light[bar]! : 30;
+      data[y * WIDTH + x] = Math.round(grey + rig.noise * NOISE[noise]!);
+      noise = noise + 1 < NOISE.length ? noise + 1 : 0;
     }
   }
   return data;

@@ -108,10 +108,8 @@ export class DeviceClock {
 
   /** Modulo 2^64, so that a counter that passes its top continues as if nothing had happened; exact below 2^53. */
   #readRawNs(words: Uint32Array, at: number): number {
-    const low = words[at]! + this.#offset[0]!;
-    const carry = low >= HIGH ? 1 : 0;
-    const high = words[at + 1]! + this.#offset[1]! + carry;
-    return ((words[at + 3]! - high) | 0) * HIGH + (words[at + 2]! - (low - carry * HIGH));
+    const [low, high] = [words[at]! + this.#offset[0]!, words[at + 1]! + this.#offset[1]!];
+    return ((words[at + 3]! - high) | 0) * HIGH + (words[at + 2]! - low);
   }
 
   #setOffset(offsetNs: bigint): void {

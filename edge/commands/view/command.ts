@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt view: the live page, fed from any broker. Credentials of the broker stay in this process.
+import { once } from "node:events";
 import { type Command, InvalidArgumentError } from "commander";
 import { connectConsumer } from "../../../clients/javascript/src/index.js";
 import { PICTURE_STREAMS } from "../../../core/frame/frame-format.js";
@@ -51,19 +52,20 @@ async function view(url: string, options: ViewOptions): Promise<void> {
   // Somebody sits in front of it: a broker that is back is seen at once.
   const consumer = connectConsumer(url, { base, streams, grid: true, longestPauseMs: 1000, ...credentials });
   const feed = new BrokerFeed(hub, consumer);
+  const ended = new AbortController();
   try {
     await server.listen();
     let reason = "";
     consumer.on("status", (status) => {
-      // Each attempt that fails like the one before need not be reported again.
-      if (status.reason !== reason) log[status.connected ? "info" : "warn"](`broker: ${status.reason}`);
+      // Each attempt that fails like the one before need not be reported again, nor the end that was asked for.
+      if (status.reason !== reason && !ended.signal.aborted)
+        log[status.connected ? "info" : "warn"](`broker: ${status.reason}`);
       reason = status.reason;
     });
     printLine(`page      ${server.url}`);
-    await new Promise<void>((resolve) => {
-      for (const name of END_SIGNALS) process.once(name, () => resolve());
-    });
+    await Promise.race(END_SIGNALS.map((name) => once(process, name, { signal: ended.signal })));
   } finally {
+    ended.abort();
     feed.close();
     await consumer.close();
     hub.close();

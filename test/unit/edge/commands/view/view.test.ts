@@ -51,8 +51,10 @@ test.each(SIGNALS)("serves the page until %s, and subscribes to pictures and the
     expect(await page.text()).toMatch(/^<!doctype html>/i);
   });
   expect([code, stdout]).toEqual([0, `page      ${url}\n`]);
-  const [first] = stderr.split("\n");
+  const [first, ...others] = stderr.trim().split("\n");
   expect(JSON.parse(first!)).toMatchObject({ level: 30, msg: `broker: connected to ${broker!.url}, MQTT 5` });
+  expect(others, "an end that was asked for is no problem of the broker").toEqual([]);
+  expect(listeners(), "no signal has a listener left").toEqual(LISTENERS);
   const leaves = [
     "depth",
     "disparity",

@@ -36,7 +36,7 @@ class Lattice {
 
   Lattice(int32_t cellsX, int32_t cellsY, uint32_t seed);
 
-  /// Finds a coordinate, in cells, any real number; the grid repeats.
+  /// Returns the place of a coordinate in cells, any real number: the grid repeats after `cells`.
   static Place place(double value, int32_t cells) {
     const int32_t whole = floorToInt(value);
     return {wrap(whole, cells), smooth(value - whole)};

@@ -19,7 +19,7 @@ struct Texel {
   double u, v;
 };
 
-/// The noise at a texel, and along the other diagonal: with u and v exchanged.
+/// The noise at a texel, and at the one with u and v exchanged.
 double noise(const Octaves& octaves, const Texel& at) { return octaves.atTexel(at.x, at.y); }
 double turned(const Octaves& octaves, const Texel& at) { return octaves.atTexel(at.y, at.x); }
 

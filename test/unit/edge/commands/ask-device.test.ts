@@ -137,9 +137,9 @@ describe("get", () => {
     const wrong = await runInProcess(["get", "--device", "robot", "--broker", "http://a"]);
     expect(wrong.code).toBe(2);
     expect(wrong.stderr).toMatch(/^error: --broker: expected mqtt:/);
-    const nobody = await runInProcess(["get"]);
-    expect(nobody.code).toBe(2);
-    expect(nobody.stderr).toContain("--device <name>");
+    const unnamed = await runInProcess(["get"]);
+    expect(unnamed.code).toBe(2);
+    expect(unnamed.stderr).toContain("--device <name>");
   });
 
   test("waits --timeout for an answer, 20 seconds by default", async () => {

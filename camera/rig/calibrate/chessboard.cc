@@ -116,7 +116,8 @@ bool isDark(const Plane& image, const Lattice& lattice, int i, int j) {
       }
     }
   }
-  return sames > 0 && others > 0 && same / sames < other / others;
+  // A board of 3 x 3 corners has two fields of either kind.
+  return same / sames < other / others;
 }
 
 /// Returns the corners of the rectangle in the board's order. The first row starts where the first field is dark, if

@@ -81,13 +81,11 @@ std::vector<Spot> findSpots(const Plane& image, int radius) {
     const double n = static_cast<double>(members.size());
     const double mx = sx / n, my = sy / n;
     double xx = 1.0 / 12, xy = 0, yy = 1.0 / 12;
-    float lowest = 1e9f;
     for (const int at : members) {
       const double dx = at % w - mx, dy = at / w - my;
       xx += dx * dx / n;
       xy += dx * dy / n;
       yy += dy * dy / n;
-      lowest = std::min(lowest, image.data[static_cast<size_t>(at)]);
     }
     const double det = xx * yy - xy * xy;
     if (!(det > 0)) continue;

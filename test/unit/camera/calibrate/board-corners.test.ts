@@ -384,3 +384,59 @@ test.each([
     expect(points[2 * id + 1]! - (board.y + board.pitch * Math.floor(id / 9))).toBeCloseTo(0, 1);
   }
 });
+
+// Spots of 29 pixels, 14 pixels apart in their row; every other row is shifted by half of that.
+const SPOT = Array.from({ length: 49 }, (_, i) => [(i % 7) - 3, Math.floor(i / 7) - 3] as const).filter(
+  ([x, y]) => x * x + y * y <= 9,
+);
+const placeOf = (id: number): [number, number] => [
+  40 + 14 * (id % 4) + 7 * (Math.floor(id / 4) % 2),
+  40 + 7 * Math.floor(id / 4),
+];
+type Pixels = readonly (readonly [number, number])[];
+/** A board of 4 x `rows` spots, of which the ninth is made of other pixels. */
+function spotPicture(rows: number, ninth: Pixels = SPOT, background = 200): Picture {
+  const [width, height] = [136, 128];
+  const data = new Uint8Array(width * height).fill(background);
+  for (let id = 0; id < 4 * rows; id++)
+    for (const [x, y] of id === 9 ? ninth : SPOT)
+      data[(placeOf(id)[1] + y) * width + placeOf(id)[0] + x] = 40;
+  return { data, width, height };
+}
+
+// A board of an odd number of rows is read from the end that its shifted rows show. One of an even number looks the same
+// from both ends: it begins where its first row points to the right.
+test.each([
+  [7, "as it is", whole, (id: number) => placeOf(id)],
+  [7, "upside down", half, (id: number) => placeOf(id).map((at, axis) => [135, 127][axis]! - at)],
+  [8, "as it is", whole, (id: number) => placeOf(id)],
+  [8, "upside down", half, (id: number) => placeOf(31 - id).map((at, axis) => [135, 127][axis]! - at)],
+])("4 x %i circles, %s: every spot has its number", async (rows, _, change, expected) => {
+  const { absence, ids, points } = await detectIn(loadNative(), change(spotPicture(rows)), {
+    ...circles,
+    rows,
+  });
+  expect(absence).toBe("none");
+  expect([...ids]).toEqual(Array.from({ length: 4 * rows }, (__, id) => id));
+  expect([...points]).toEqual([...ids].flatMap(expected).map((at) => expect.closeTo(at!, 6)));
+});
+
+const block = (width: number, height: number): Pixels =>
+  Array.from({ length: width * height }, (_, i) => [
+    (i % width) - (width >> 1),
+    Math.floor(i / width) - (height >> 1),
+  ]);
+// A full ellipse or block has 4 pi times the root of the determinant of its covariance, within 12 %; a spot has at least 12
+// pixels, and its longer axis is at most four times the other. A block of a pixels has a variance of a^2 / 12.
+test.each<[string, Pixels, number]>([
+  ["a block of 4 x 4 pixels", block(4, 4), 0],
+  ["a block of 8 x 2 pixels", block(8, 2), 0],
+  ["a block of 9 x 2 pixels", block(9, 2), 1],
+  ["a block of 4 x 3 pixels", block(4, 3), 0],
+  ["11 pixels", block(4, 3).slice(1), 1],
+  ["an open square", block(5, 5).filter(([x, y]) => Math.max(Math.abs(x), Math.abs(y)) === 2), 1],
+  ["a corner", block(6, 6).filter(([x, y]) => x < -1 || y < -1), 1],
+])("circles of which one is %s", async (_, ninth, missing) => {
+  const found = await detectIn(loadNative(), spotPicture(7, ninth), circles);
+  expect([found.absence, found.missing]).toEqual([missing === 0 ? "none" : "incomplete", missing]);
+});

@@ -62,12 +62,12 @@ std::vector<Spot> findSpots(const Plane& image, int radius) {
       stack.pop_back();
       members.push_back(at);
       const int x = at % w, y = at / w;
-      if (x == 0 || y == 0 || x == w - 1 || y == h - 1) {
-        touches = true;
-        continue;
-      }
-      for (const int next : {at - 1, at + 1, at - w, at + w}) {
-        if (dark[static_cast<size_t>(next)] != 1) continue;
+      touches = touches || x == 0 || y == 0 || x == w - 1 || y == h - 1;
+      const bool within[4] = {x > 0, x < w - 1, y > 0, y < h - 1};
+      const int neighbours[4] = {at - 1, at + 1, at - w, at + w};
+      for (int k = 0; k < 4; ++k) {
+        const int next = neighbours[k];
+        if (!within[k] || dark[static_cast<size_t>(next)] != 1) continue;
         dark[static_cast<size_t>(next)] = 2;
         stack.push_back(next);
       }

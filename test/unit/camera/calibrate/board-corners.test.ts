@@ -386,9 +386,11 @@ test.each([
 });
 
 // Spots of 29 pixels, 14 pixels apart in their row; every other row is shifted by half of that.
-const SPOT = Array.from({ length: 49 }, (_, i) => [(i % 7) - 3, Math.floor(i / 7) - 3] as const).filter(
-  ([x, y]) => x * x + y * y <= 9,
-);
+const disk = (squaredRadius: number) =>
+  Array.from({ length: 121 }, (_, i) => [(i % 11) - 5, Math.floor(i / 11) - 5] as const).filter(
+    ([x, y]) => x * x + y * y <= squaredRadius,
+  );
+const SPOT = disk(9);
 const placeOf = (id: number): [number, number] => [
   40 + 14 * (id % 4) + 7 * (Math.floor(id / 4) % 2),
   40 + 7 * Math.floor(id / 4),
@@ -404,8 +406,8 @@ function spotPicture(rows: number, ninth: Pixels = SPOT, background = 200): Pict
   return { data, width, height };
 }
 
-// A board of an odd number of rows is read from the end that its shifted rows show. One of an even number looks the same
-// from both ends: it begins where its first row points to the right.
+// A board of an odd number of rows is read from the end that its shifted rows show. One of an even number looks the
+// same from both ends: it begins where its first row points to the right.
 test.each([
   [7, "as it is", whole, (id: number) => placeOf(id)],
   [7, "upside down", half, (id: number) => placeOf(id).map((at, axis) => [135, 127][axis]! - at)],
@@ -426,17 +428,58 @@ const block = (width: number, height: number): Pixels =>
     (i % width) - (width >> 1),
     Math.floor(i / width) - (height >> 1),
   ]);
-// A full ellipse or block has 4 pi times the root of the determinant of its covariance, within 12 %; a spot has at least 12
-// pixels, and its longer axis is at most four times the other. A block of a pixels has a variance of a^2 / 12.
+// The area of a full ellipse or block is 4 pi times the root of its covariance's determinant, within 12 %. A spot has at
+// least 12 pixels, its longer axis is at most four times the other, and its radius at most 1.6 times its neighbours'
+// radius, or the reverse. A block of a pixels has a variance of a^2 / 12.
 test.each<[string, Pixels, number]>([
   ["a block of 4 x 4 pixels", block(4, 4), 0],
   ["a block of 8 x 2 pixels", block(8, 2), 0],
   ["a block of 9 x 2 pixels", block(9, 2), 1],
   ["a block of 4 x 3 pixels", block(4, 3), 0],
+  ["a disk of 69 pixels", disk(20), 0],
+  ["a disk of 81 pixels", disk(25), 1],
   ["11 pixels", block(4, 3).slice(1), 1],
   ["an open square", block(5, 5).filter(([x, y]) => Math.max(Math.abs(x), Math.abs(y)) === 2), 1],
   ["a corner", block(6, 6).filter(([x, y]) => x < -1 || y < -1), 1],
 ])("circles of which one is %s", async (_, ninth, missing) => {
   const found = await detectIn(loadNative(), spotPicture(7, ninth), circles);
   expect([found.absence, found.missing]).toEqual([missing === 0 ? "none" : "incomplete", missing]);
+});
+
+// The first row, turned by any angle, points to the right.
+test.each([30, 60, 120, 150, 210, 240, 300, 330])("4 x 8 circles, turned by %i degrees", async (degrees) => {
+  const [width, height] = [136, 128];
+  const [sine, cosine] = [Math.sin((degrees * Math.PI) / 180), Math.cos((degrees * Math.PI) / 180)];
+  const places = Array.from({ length: 32 }, (_, id) => {
+    const [x, y] = [placeOf(id)[0] - 64.5, placeOf(id)[1] - 64.5];
+    return [Math.round(68 + cosine * x - sine * y), Math.round(64 + sine * x + cosine * y)] as const;
+  });
+  const data = new Uint8Array(width * height).fill(200);
+  for (const [px, py] of places) for (const [x, y] of SPOT) data[(py + y) * width + px + x] = 40;
+  const found = await detectIn(loadNative(), { data, width, height }, { ...circles, rows: 8 });
+  const expected = (cosine > 0 ? places : places.toReversed()).flat();
+  expect([...found.points]).toEqual(expected.map((at) => expect.closeTo(at, 6)));
+});
+
+// Spots reach from 37 to 92 in x, in every other row to 85, and from 37 to 85 in y. Half a spot is no spot, at the top
+// too.
+test.each<[string, number, readonly [number, number, number, number]]>([
+  ["left", 4, [37, 0, 136, 128]],
+  ["top", 4, [0, 37, 136, 128]],
+  ["top", 4, [0, 40, 136, 128]],
+  ["right", 3, [0, 0, 93, 128]],
+  ["bottom", 4, [0, 0, 136, 86]],
+])("spots at the %s border are incomplete: %i are missing", async (side, missing, [x0, y0, x1, y1]) => {
+  const picture = spotPicture(7);
+  const cut = async (x: number, y: number, right: number, bottom: number) => {
+    const [width, height] = [right - x, bottom - y];
+    const data = Uint8Array.from(
+      { length: width * height },
+      (_, i) => picture.data[(y + Math.floor(i / width)) * picture.width + x + (i % width)]!,
+    );
+    return (await detectIn(loadNative(), { data, width, height }, circles)).missing;
+  };
+  expect(await cut(x0, y0, x1, y1)).toBe(missing);
+  const [left, top] = [side === "left" ? 36 : x0, side === "top" ? 36 : y0];
+  expect(await cut(left, top, x1 + (side === "right" ? 1 : 0), y1 + (side === "bottom" ? 1 : 0))).toBe(0);
 });

@@ -161,6 +161,61 @@ test.each<[string, object, RegExp]>([
   );
 });
 
+// The smallest and the largest value of each setting, each with one beyond it.
+test.each<[string, readonly [number, number], readonly [number, number]]>([
+  ["maxWidth", [0, -1], [16384, 16385]],
+  ["rows", [1, 0], [16384, 16385]],
+  ["minDisparity", [-16384, -16385], [16384, 16385]],
+  ["maxDisparity", [-16384, -16385], [16384, 16385]],
+  ["focalPixels", [0.5, 0], [1e6, Number.NaN]],
+])("%s: the smallest value and one below %j, the largest and one above %j", (name, ...borders) => {
+  const opened = (value: number) => new PairAligner({ ...options, [name]: value }).close();
+  for (const [accepted, refused] of borders) {
+    opened(accepted);
+    expect(() => opened(refused)).toThrow(expect.objectContaining({ code: "ENGINE_PARAMETER" }));
+  }
+});
+
+test("a map has at least 2 x 2 entries, of images of 1 to 16384 pixels a side", async () => {
+  const turn = (width: number, height: number, inputWidth: number, inputHeight: number, angle = 1) =>
+    turnMap({
+      map: new Int32Array(2 * width * height),
+      ...{ width, height, inputWidth, inputHeight, focalPixels: 0.5, cx: 0, cy: 0 },
+      rotation: Float64Array.of(angle, 0, 0, 0, 1, 0, 0, 0, 1),
+    });
+  const accepted: [number, number, number, number][] = [
+    [2, 2, 1, 1],
+    [2, 2, 16384, 16384],
+    [16384, 2, 1, 1],
+    [2, 16384, 1, 1],
+  ];
+  for (const sizes of accepted) expect(await turn(...sizes)).toEqual(new Int32Array(2 * sizes[0] * sizes[1]));
+  const refused: [number, number, number, number, number?][] = [
+    [1, 2, 1, 1],
+    [2, 1, 1, 1],
+    [2, 2, 0, 1],
+    [2, 2, 1, 0],
+    [2, 2, 16385, 1],
+    [2, 2, 1, 16385],
+    [16385, 2, 1, 1],
+    [2, 16385, 1, 1],
+    [2, 2, 1, 1, Number.POSITIVE_INFINITY],
+  ];
+  for (const sizes of refused)
+    await expect(turn(...sizes)).rejects.toMatchObject({ code: "ENGINE_PARAMETER" });
+});
+
+test("each image has its own format", () => {
+  const aligner = new PairAligner({ ...options, rightFormat: "RGB8", rightStrideBytes: 3 * width });
+  const left = image(0, 1);
+  const right = Uint8Array.from({ length: 3 * left.length }, (_, i) => left[Math.floor(i / 3)]!);
+  const look = aligner.look(left, right);
+  expect(Math.abs(look.leftContrast - look.rightContrast)).toBeLessThan(0.5);
+  expect([look.meanRows, look.medianDisparity]).toEqual([expect.closeTo(0, 1), expect.closeTo(0, 1)]);
+  expect(() => aligner.look(left, right.subarray(1))).toThrow(/230400 bytes for the right image/);
+  aligner.close();
+});
+
 test("images that are too small are refused by their side; a closed aligner compares nothing", () => {
   const aligner = new PairAligner(options);
   const [whole, short] = [image(0, 1), image(0, 1).subarray(1)];

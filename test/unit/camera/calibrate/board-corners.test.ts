@@ -428,8 +428,8 @@ const block = (width: number, height: number): Pixels =>
     (i % width) - (width >> 1),
     Math.floor(i / width) - (height >> 1),
   ]);
-// The area of a full ellipse or block is 4 pi times the root of its covariance's determinant, within 12 %. A spot has at
-// least 12 pixels, its longer axis is at most four times the other, and its radius at most 1.6 times its neighbours'
+// The area of a full ellipse or block is 4 pi times the root of its covariance's determinant, within 12 %. A spot has
+// at least 12 pixels, its longer axis is at most four times the other, and its radius at most 1.6 times its neighbours'
 // radius, or the reverse. A block of a pixels has a variance of a^2 / 12.
 test.each<[string, Pixels, number]>([
   ["a block of 4 x 4 pixels", block(4, 4), 0],

@@ -178,6 +178,19 @@ describe.each(forms)("exponential, %s: by hand", (variant) => {
     expect(got.confidence[3]).toBe(confidence);
   });
 
+  test("confidence by a second best of 2", () => {
+    // Neighbours of another colour weigh nothing, and a weight of 65535 / 65536 takes 1 from a cost: 8 2 0 at x = 2 and
+    // 1 8 2 at x = 3.
+    const leftRgb = Uint8Array.from({ length: 12 }, (_, i) => (Math.trunc(i / 3) % 2 === 0 ? 0 : 255));
+    const row = { width: 4, height: 1, left: new Uint8Array(4), right: Uint8Array.of(0, 3, 9, 2), leftRgb };
+    const reported = { steps: 1, gammaColour: 1, gammaDistance: 1, cost: 1, truncation: 255 };
+    const got = exponential(variant, { ...row, ...reported, numDisparities: 3 });
+    expect([...got.disparity]).toEqual([0, 1, 2, 0]);
+    expect([...got.confidence]).toEqual([0, 0, 255, 127]);
+    const next = { ...row, right: Uint8Array.of(3, 3, 9, 1), ...reported, numDisparities: 3 };
+    expect([...exponential(variant, next).confidence].slice(3)).toEqual([255]);
+  });
+
   test("one pixel has no neighbour: its own cost decides; a range wider than the image is the first column's", () => {
     const pixel = { width: 1, height: 1, left: Uint8Array.of(9), right: Uint8Array.of(200) };
     const got = exponential(variant, { ...pixel, minDisparity: 4, numDisparities: 8 });

@@ -33,6 +33,18 @@ describe.each(forms)("sad, %s: by hand", (variant) => {
     expect([...wide.rightDisparity]).toEqual([2, 2, 2, INVALID, INVALID, 2, 2, 2, INVALID, INVALID]);
   });
 
+  test("confidence by second bests of 0, 1 and 2", () => {
+    // One row of hues amid zeros, so that every sum is of three hues: those around x - d, within the row.
+    const pair = valuesOnly(8, 3, Array(24).fill(0), Array(24).fill(0));
+    for (const [x, hue] of [0, 0, 2, 0, 0, 1, 0, 0].entries()) pair.right[8 * (8 + x)] = hue;
+    const got = sad(variant, { ...pair, numDisparities: 3 });
+    // Sums of x = 0 to 7: 0 0 0, 2 0 0, 2 2 0, 2 2 2, 1 2 2, 1 1 2, 1 1 1, 0 1 2.
+    for (const row of [0, 8, 16]) {
+      expect([...got.disparity.subarray(row, row + 8)]).toEqual([0, 1, 2, 0, 0, 0, 0, 0]);
+      expect([...got.confidence.subarray(row, row + 8)]).toEqual([0, 0, 255, 0, 127, 127, 0, 255]);
+    }
+  });
+
   test("sums at their bound stay sums: 15 x 15 windows of the largest difference", () => {
     const pair = valuesOnly(20, 20, Array(400).fill(255), Array(400).fill(0));
     const got = sad(variant, { ...pair, windowWidth: 15, windowHeight: 15, numDisparities: 16 });

@@ -103,8 +103,16 @@ describe("select: by hand", () => {
     expect(Array.from(answer.rightDisparity)).toEqual([2, 2, INVALID, INVALID]);
   });
 
-  test("sums of 0 everywhere but the second best: no division by 0", () => {
-    expect(select({ width: 8, sums: Array(64).fill(0) }).confidence[7]).toBe(0);
+  test.each([
+    [0, 0, 0],
+    [0, 1, 255],
+    [0, 2, 255],
+    [1, 2, 127],
+    [2, 3, 85],
+  ])("confidence of a winner of %i and a second best of %i: %i", (best, second, confidence) => {
+    const last = [second, 90, 90, 90, 90, 90, best, 90];
+    if (best === second) last.fill(best);
+    expect(select({ width: 8, sums: lastPixel(last) }).confidence[7]).toBe(confidence);
   });
 });
 

@@ -105,6 +105,21 @@ describe.each(forms)("sgm, %s: by hand", (variant) => {
     expect(Array.from(answer.confidence)).toEqual([0, 0, 0, 0, 0, 0]);
   });
 
+  test.each([
+    // One row from left to right with a penalty of 1: of x = 1, d = 0 is the best, so that d = 1 and 2 pay 1 at x = 2.
+    ["0 10 1", 0, [0, 0, 0], 255],
+    ["2 10 1", 1, [0, 0, 2], 127],
+  ])("confidence by a second best of 1 or 2: sums of %s", (_, rightBits, disparity, confidence) => {
+    const given = { width: 3, height: 1, numDisparities: 8, paths: 2, p1: 1, p2: 1 };
+    const answer = sgm(variant, {
+      ...given,
+      censusLeft: Uint32Array.of(0, 31, 0),
+      censusRight: Uint32Array.of(0, 31, rightBits),
+    });
+    expect(Array.from(answer.disparity)).toEqual(disparity);
+    expect(Array.from(answer.confidence)).toEqual([0, 0, confidence]);
+  });
+
   test("an image narrower than minDisparity has no candidate at all", () => {
     const answer = sgm(variant, { ...twoPixels(2, 8), minDisparity: 2 });
     expect(Array.from(answer.disparity)).toEqual(Array(4).fill(INVALID));

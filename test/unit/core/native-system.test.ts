@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The addon's clocks, file locks and datagrams.
+import { execFileSync } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
+import { addonPath } from "../../../core/addon.js";
 import { loadNative } from "../../../edge/contracts/native.js";
+import { needs } from "../../doubles/needs.js";
 
 const native = loadNative();
 const refused = (message: string) => expect.objectContaining({ code: "ENGINE_PARAMETER", message });
@@ -54,4 +57,48 @@ test("a datagram's address has 1 to 107 bytes", () => {
   const message = "sdNotify: expected a socket address and a message";
   for (const call of [["/"], ["/", 5], ["/", new Uint16Array(1)], [5, "x"], ["/", "x", "x"]])
     expect(() => native.sdNotify(...(call as [string, string]))).toThrow(refused(message));
+});
+
+needs("toolchain").suite("a system that answers otherwise", () => {
+  const folder = mkdtempSync(join(tmpdir(), "depthwatt-system-"));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  test("a file system without locks, and every state of the clock", () => {
+    const library = join(folder, "system_answers.so");
+    const source = join(import.meta.dirname, "../../doubles/native/system_answers.c");
+    execFileSync("gcc", ["-shared", "-fPIC", "-o", library, source, "-ldl"]);
+    const program = `
+      const { constants: { errno } } = require("node:os");
+      const native = require(process.argv[1]);
+      const locked = ["ENOLCK", "EOPNOTSUPP", "EWOULDBLOCK", "EBADF"].map((name) => {
+        process.env.FLOCK_ERRNO = String(errno[name]);
+        try { return native.lockFile(0); } catch (error) { return error.code; }
+      });
+      // TIME_ERROR is 5 and TIME_WAIT 4; STA_UNSYNC is 64 and STA_PLL 1.
+      const clock = ["0 1 2500 1250 37", "4 0 1 0 0", "0 65 16000000 0 37", "5 1 0 0 0", "-1 1"].map((answer) => {
+        process.env.ADJTIMEX = answer;
+        return native.wallClock();
+      });
+      console.log(JSON.stringify({ locked, clock }));`;
+    const env = { ...process.env, LD_PRELOAD: `${process.env.LD_PRELOAD ?? ""} ${library}` };
+    const { locked, clock } = JSON.parse(
+      execFileSync(process.execPath, ["--eval", program, addonPath()], { env, encoding: "utf8" }),
+    ) as { locked: unknown[]; clock: unknown[] };
+    expect(locked).toEqual([true, true, false, "ENGINE_PARAMETER"]);
+    const state = (synchronised: boolean, maxErrorMs: number, estimatedErrorMs: number, tai: number) => ({
+      synchronised,
+      maxErrorMs,
+      estimatedErrorMs,
+      taiOffsetSeconds: tai,
+    });
+    expect(clock).toEqual([
+      state(true, 2.5, 1.25, 37),
+      state(true, 0.001, 0, 0),
+      state(false, 16_000, 0, 37),
+      state(false, 0, 0, 0),
+      expect.stringMatching(
+        /^the kernel does not answer adjtimex \(Operation not permitted\); .*ProtectClock/,
+      ),
+    ]);
+  });
 });

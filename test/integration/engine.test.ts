@@ -531,6 +531,18 @@ describe("results", () => {
     expect(result.validPixels).toBeGreaterThan(0.8 * large.width * large.height);
   });
 
+  test("count every pixel of an image without a hole", async () => {
+    // Of all pixels a 16-bit field counts an eighth and an 8-bit field a sixteenth, which is more than either can hold.
+    const [width, height] = [1024, 257];
+    const pixels = width * height;
+    // A disparity of 0 everywhere, with a confidence of 1.
+    const right = new Uint8Array(4 * pixels).fill(1, 3 * pixels);
+    const images = { width, height, left: new Uint8Array(pixels), right };
+    const changes = { rightFormat: "GREY_DISPARITY", refine: { ...options().refine, fill: "off" } } as const;
+    const { result } = await computeFrame(images, engineOptions(images, changes));
+    expect(result).toMatchObject({ validPixels: pixels, matchedPixels: pixels });
+  });
+
   /** Everything that a frame leaves behind, as one hash. */
   async function fingerprint(changes: Partial<EngineOptions>): Promise<string> {
     return withEngine(changes, async (engine) => {

@@ -532,7 +532,7 @@ describe("results", () => {
   });
 
   test("count every pixel of an image without a hole", async () => {
-    // Of all pixels a 16-bit field counts an eighth and an 8-bit field a sixteenth, which is more than either can hold.
+    // A 16-bit field counts an eighth of the pixels and an 8-bit field a sixteenth: more than either can hold.
     const [width, height] = [1024, 257];
     const pixels = width * height;
     // A disparity of 0 everywhere, with a confidence of 1.

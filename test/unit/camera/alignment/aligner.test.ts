@@ -180,7 +180,13 @@ test("a map has at least 2 x 2 entries, of images of 1 to 16384 pixels a side", 
   const turn = (width: number, height: number, inputWidth: number, inputHeight: number, angle = 1) =>
     turnMap({
       map: new Int32Array(2 * width * height),
-      ...{ width, height, inputWidth, inputHeight, focalPixels: 0.5, cx: 0, cy: 0 },
+      width,
+      height,
+      inputWidth,
+      inputHeight,
+      focalPixels: 0.5,
+      cx: 0,
+      cy: 0,
       rotation: Float64Array.of(angle, 0, 0, 0, 1, 0, 0, 0, 1),
     });
   const accepted: [number, number, number, number][] = [

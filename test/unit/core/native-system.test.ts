@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The addon's clocks, file locks and datagrams.
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { closeSync, mkdtempSync, openSync, rmSync } from "node:fs";
+import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -57,6 +59,47 @@ test("a datagram's address has 1 to 107 bytes", () => {
   const message = "sdNotify: expected a socket address and a message";
   for (const call of [["/"], ["/", 5], ["/", new Uint16Array(1)], [5, "x"], ["/", "x", "x"]])
     expect(() => native.sdNotify(...(call as [string, string]))).toThrow(refused(message));
+});
+
+test("the peer of a Unix socket is this process; TCP, a file and a descriptor that is closed have none", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "depthwatt-peer-"));
+  const descriptor = (socket: Socket) => (socket as unknown as { _handle: { fd: number } })._handle.fd;
+  /** Connects to itself, and returns the descriptor of the accepted socket to `use`. */
+  async function withPeer(
+    place: { path: string } | { port: number; host: string },
+    use: (descriptor: number) => void,
+  ) {
+    const server = createServer().listen(place);
+    await once(server, "listening");
+    const address = server.address();
+    const client =
+      typeof address === "string" ? connect(address) : connect({ port: address!.port, host: "127.0.0.1" });
+    const [accepted] = (await once(server, "connection")) as [Socket];
+    try {
+      use(descriptor(accepted));
+    } finally {
+      for (const socket of [client, accepted]) socket.destroy();
+      server.close();
+    }
+  }
+  const refusal = refused("peerCredentials: expected the descriptor of a connected Unix socket");
+  try {
+    await withPeer({ path: join(folder, "socket") }, (unix) => {
+      const own = { pid: process.pid, uid: process.geteuid!(), gid: process.getegid!() };
+      expect(native.peerCredentials(unix)).toEqual(own);
+      for (const call of [[], [unix, unix], [String(unix)]] as never[][])
+        expect(() => native.peerCredentials(...(call as unknown as [number]))).toThrow(refusal);
+    });
+    await withPeer({ port: 0, host: "127.0.0.1" }, (tcp) =>
+      expect(() => native.peerCredentials(tcp)).toThrow(refusal),
+    );
+    const file = openSync(join(folder, "file"), "w");
+    expect(() => native.peerCredentials(file)).toThrow(refusal);
+    closeSync(file);
+    expect(() => native.peerCredentials(file)).toThrow(refusal);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 needs("toolchain").suite("a system that answers otherwise", () => {

@@ -45,7 +45,6 @@ size_t rowBytes(size_t width, PixelFormat format) {
 }  // namespace
 
 size_t sourceBytes(int32_t width, int32_t height, size_t strideBytes, PixelFormat format, bool colours) {
-  if (width < 1 || height < 1) return 0;
   const size_t row = rowBytes(static_cast<size_t>(width), format);
   if (strideBytes < row) return 0;
   if (format == PixelFormat::kGreyDisparity) {

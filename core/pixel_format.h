@@ -23,9 +23,10 @@ enum class PixelFormat : int32_t {
 
 constexpr size_t kMaxSourceBytes = (size_t{1} << 31) - 1;
 
-/// Returns the number of bytes that are read of an image. Returns 0 if the size or stride is impossible, or if the
-/// image is larger than kMaxSourceBytes. `colours` matters only for NV12, whose chroma follows its luma: half as many
-/// rows, rounded up, of the same stride, with one byte of U and V for two columns. kGreyDisparity has contiguous rows.
+/// Returns the number of bytes that are read of an image of 1 or more pixels a side. Returns 0 if the stride is
+/// impossible, or if the image is larger than kMaxSourceBytes. `colours` matters only for NV12, whose chroma follows its
+/// luma: half as many rows, rounded up, of the same stride, with one byte of U and V for two columns. kGreyDisparity has
+/// contiguous rows.
 size_t sourceBytes(int32_t width, int32_t height, size_t strideBytes, PixelFormat format, bool colours = false);
 
 /// Returns whether the engine can read colours from it. Otherwise red = green = blue = grey.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every way in which CUDA can be missing has its own sentence, and none of them needs a GPU to be seen. `auto` then runs on
-// the CPU and repeats the sentence; an explicit `cuda` fails with it. A device that is lost is opened again, once.
+// the CPU and repeats the sentence; an explicit `cuda` fails with it.
+// lost-device.test.ts asks for the same sentences within one process.
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { ERROR_CATALOGUE } from "../../core/error-catalogue.js";
 import { needs } from "../doubles/needs.js";
 import { reasonWith } from "../doubles/plugin-reason.js";
@@ -131,71 +132,5 @@ needs("toolchain").suite("a plugin that cannot be used", () => {
     );
     expect(run.status).not.toBe(0);
     expect(run.stderr).toContain("this is a stand-in");
-  });
-});
-
-interface State {
-  error?: { code: string; message: string };
-  backend: string;
-  backendReason: string;
-  memory: { imagesMicroseconds?: number; resultsMicroseconds?: number };
-}
-
-needs("toolchain").suite("a device that is lost", () => {
-  let plugin: string;
-  beforeAll(() => {
-    plugin = compiled("failing.so", "failing_plugin.cc", "-shared", "-fPIC");
-  });
-  /** @param devices frames that each device computes before it fails */
-  function compute(backend: string, frames: number, ...devices: number[]): State[] {
-    const run = spawnSync(process.execPath, ["test/doubles/failing-device.mjs", backend, String(frames)], {
-      encoding: "utf8",
-      env: { ...process.env, DEPTHWATT_CUDA_PLUGIN: plugin, FAILING_PLUGIN: devices.join(" ") },
-    });
-    expect(run.status, run.stderr).toBe(0);
-    return JSON.parse(run.stdout);
-  }
-  const codes = (states: State[]) => states.map(({ error }) => error?.code ?? "ok");
-  const BUS = "The device fell off the bus.";
-
-  test("is opened again; lost a second time, `auto` continues on the CPU", () => {
-    const states = compute("auto", 6, 2, 1, 9);
-    expect(codes(states)).toEqual(["ok", "ok", "FRAME_LOST", "ok", "FRAME_LOST", "ok"]);
-    expect(states.map(({ backend }) => backend)).toEqual(["cuda", "cuda", "cuda", "cuda", "cpu", "cpu"]);
-    expect(states[0]!.backendReason).toBe("a CUDA device was found");
-    expect(states[2]!.error!.message).toContain(`CUDA was opened again after an error: ${BUS}`);
-    expect(states[5]!.backendReason).toBe(`CUDA failed: ${BUS}`);
-  });
-
-  test("with `cuda`, the second loss is final, and each later frame has its error", () => {
-    const states = compute("cuda", 5, 1, 0, 9);
-    expect(codes(states)).toEqual(["ok", "FRAME_LOST", "GPU_LOST", "GPU_LOST", "GPU_LOST"]);
-    expect(states[0]!.backendReason).toBe("backend is set to cuda");
-    expect(states[4]!.error!.message).toContain(BUS);
-  });
-
-  test("that cannot be opened again: both errors are named", () => {
-    expect(compute("cuda", 2, 0)[1]!.error!.message).toContain(`${BUS} Opening it again: No device is left.`);
-    expect(compute("auto", 1, 0)[0]!.backendReason).toBe(
-      `CUDA failed: ${BUS} Opening it again: No device is left.`,
-    );
-  });
-
-  test("a device that computed long enough after its return is opened once more", () => {
-    const [trustedFrames, lost] = [1000, "FRAME_LOST"];
-    const lossesAfter = (frames: number) =>
-      codes(compute("cuda", frames + 2, 0, frames, 9)).filter((code) => code !== "ok");
-    expect(lossesAfter(trustedFrames)).toEqual([lost, lost]);
-    expect(lossesAfter(trustedFrames - 1)).toEqual([lost, "GPU_LOST"]);
-  });
-
-  test("times of the paths: the first frame does not count, and each later one has an eighth", () => {
-    const paths = compute("auto", 4, 9).map(({ memory }) => [
-      memory.imagesMicroseconds,
-      memory.resultsMicroseconds,
-    ]);
-    // Frame n takes 10 n and 20 n microseconds: 20, then 20 + 10 / 8, then 21.25 + 18.75 / 8.
-    const images = [undefined, 20, 21.25, 23.59375];
-    expect(paths).toEqual(images.map((one) => [one, one && 2 * one]));
   });
 });

@@ -107,11 +107,14 @@ needs("toolchain").suite("a plugin of this machine", () => {
 
   /** @param devices frames that each device computes before it fails */
   async function compute(backend: "auto" | "cuda", frames: number, ...devices: number[]): Promise<State[]> {
+    return computeWith({ backend }, frames, ...devices);
+  }
+  async function computeWith(changes: Partial<EngineOptions>, frames: number, ...devices: number[]) {
     const plugin = join(folder, `failing-${copies++}.so`);
     copyFileSync(join(folder, "failing.so"), plugin);
     process.env.DEPTHWATT_CUDA_PLUGIN = plugin;
     process.env.FAILING_PLUGIN = devices.join(" ");
-    const options = smallEngine(32, 16, { backend, threads: 1, slots: 2 }) as EngineOptions;
+    const options = smallEngine(32, 16, { ...changes, threads: 1, slots: 2 }) as EngineOptions;
     const engine = createEngine(options);
     const image = new Uint8Array(32 * 16);
     const states: State[] = [];
@@ -147,6 +150,19 @@ needs("toolchain").suite("a plugin of this machine", () => {
     expect(codes(states)).toEqual(["ok", "FRAME_LOST", "GPU_LOST", "GPU_LOST", "GPU_LOST"]);
     expect(states[0]!.backendReason).toBe("backend is set to cuda");
     expect(states.slice(2).map(({ message }) => message)).toEqual([BUS, BUS, BUS]);
+  });
+
+  test("fails before a frame, where the rows of its images are moved", async () => {
+    const MAP = "The device takes no map.";
+    const moved = (...devices: number[]) =>
+      computeWith({ backend: "auto", verticalOffset: 1 }, 3, ...devices);
+    const [lost, ...later] = await moved(-1, 9);
+    const again = `CUDA was opened again after an error: ${MAP}`;
+    expect(lost).toMatchObject({ code: "FRAME_LOST", message: again, backend: "cuda" });
+    expect(codes(later)).toEqual(["ok", "ok"]);
+    const twice = await moved(-1, -1, 9);
+    expect(codes(twice)).toEqual(["FRAME_LOST", "FRAME_LOST", "ok"]);
+    expect(twice[2]).toMatchObject({ backend: "cpu", backendReason: `CUDA failed: ${MAP}` });
   });
 
   test("has no second device: both errors are named", async () => {

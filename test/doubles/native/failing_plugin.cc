@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plugin for tests whose devices are lost: FAILING_PLUGIN holds, for each device, how many frames it computes before it fails.
-// No further device is there. Frame n of a device takes 10 n microseconds to read its input and 20 n to write its result.
+// A plugin for tests whose devices are lost: FAILING_PLUGIN holds, for each device, how many frames it computes before
+// it fails. A number below 0 is a device that fails before its first frame, where rows are moved. No further device is
+// there. Frame n of a device takes 10 n microseconds to read its input and 20 n to write its result.
 #include <cstdlib>
 #include <sstream>
 
@@ -24,7 +25,9 @@ class FailingDevice : public depthwatt::Backend {
     output.paths.resultMicroseconds = 20.0F * computed_;
     return {};
   }
-  Status adapt(const depthwatt::Adaptation&, const int32_t*, const int32_t*) override { return {}; }
+  Status adapt(const depthwatt::Adaptation&, const int32_t*, const int32_t*) override {
+    return framesLeft_ < 0 ? Status::error(Code::kFailed, "The device takes no map.") : Status();
+  }
   size_t workspaceBytes() const override { return 0; }
   const char* instructionSet() const override { return "cuda"; }
   int threads() const override { return 1; }

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { addonPath } from "../../../core/addon.js";
 import { loadNative } from "../../../edge/contracts/native.js";
-import { needs } from "../../doubles/needs.js";
+import { needs, needsOwnMalloc } from "../../doubles/needs.js";
 
 const native = loadNative();
 const refused = (message: string) => expect.objectContaining({ code: "ENGINE_PARAMETER", message });
@@ -122,11 +122,12 @@ needs("toolchain").suite("a system that answers otherwise", () => {
         process.env.ADJTIMEX = answer;
         return native.wallClock();
       });
-      console.log(JSON.stringify({ locked, clock }));`;
+      console.log(JSON.stringify({ locked, clock, gives: native.giveMemoryBack() }));`;
     const env = { ...process.env, LD_PRELOAD: `${process.env.LD_PRELOAD ?? ""} ${library}` };
-    const { locked, clock } = JSON.parse(
+    const { locked, clock, gives } = JSON.parse(
       execFileSync(process.execPath, ["--eval", program, addonPath()], { env, encoding: "utf8" }),
-    ) as { locked: unknown[]; clock: unknown[] };
+    ) as { locked: unknown[]; clock: unknown[]; gives: boolean };
+    expect(gives, "the C library's own malloc takes both limits").toBe(needsOwnMalloc().met);
     expect(locked).toEqual([true, true, false, "ENGINE_PARAMETER"]);
     const state = (synchronised: boolean, maxErrorMs: number, estimatedErrorMs: number, tai: number) => ({
       synchronised,

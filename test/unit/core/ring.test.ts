@@ -67,7 +67,7 @@ test("the memory of a ring: its header, and frame n in slot n - 1 modulo the slo
   const to = process.hrtime.bigint();
   expect(writer.published).toBe(4);
   const found = memory();
-  // What changes with each frame, whether the ring has ended, and the frames so far.
+  // The word that changes with each frame, the end of the ring (0: not yet), and the frames so far.
   expect([found.readUInt32LE(64), found.readUInt32LE(68), found.readBigUInt64LE(72)]).toEqual([4, 0, 4n]);
   for (const [slot, n] of [4, 2, 3].entries()) {
     const at = HEADER + 8192 * slot;
@@ -134,7 +134,7 @@ test("headers of 1 to 192 bytes, and bodies up to the size that was opened", () 
     [1, 101],
   ] as const)
     expect(publish(header, body)).toBe(message(header, body));
-  expect(writer.published, "what is refused is no frame").toBe(2);
+  expect(writer.published, "a refused frame is none").toBe(2);
   const bytes = Uint8Array.of(1);
   expect(refusal(() => writer.publish("x" as never, bytes))).toBe("Expected the header as a typed array.");
   expect(refusal(() => writer.publish(bytes, {} as never))).toBe("Expected the body as a typed array.");

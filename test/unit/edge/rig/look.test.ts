@@ -181,7 +181,7 @@ describe("further cameras", () => {
     return { looked, calls, all: await lookForOthers(native, pairs, looked, names) };
   }
 
-  test("show the board in images of their own size, or have none of that moment", async () => {
+  test("show the board in images of another size, or have none of that moment", async () => {
     const { looked, calls, all } = await lookAtOthers(
       [
         [other(shows(96, 30, 20), "a0"), undefined],

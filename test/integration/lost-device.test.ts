@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plugin that cannot be used has a sentence of its own, and a device that is lost is opened again, once. In this
+// A plugin that cannot be used is named with its reason, and a device that is lost is opened again, once. In this
 // process: the plugin is looked for at each opening, and each copy of a library is another one.
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

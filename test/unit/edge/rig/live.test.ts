@@ -97,7 +97,8 @@ function startCapture(
     await look(ms, left, right);
     return look(ms + 200, left, right);
   };
-  const counts = () => ({ delivered: count, released, looks: looks.length });
+  /** A look begins with a detection in each image. */
+  const counts = () => ({ delivered: count, released, looks: detected.length / 2 });
   return { done, stop, look, hold, deliver, looks, notices, taken, detected, counts, events: () => events! };
 }
 
@@ -125,12 +126,15 @@ test("a named board: looks, a pair that is taken, and the capture at the source'
   expect([held.verdict, held.progress!.pairs]).toEqual(["known", 1]);
   expect(taken).toEqual(["pair 3 3"]);
   expect(held.wanted).toContain("side nearer");
+  // A shift by 1 px in 0.1 s: boards are still below 0.015 diagonals of 400 px a second.
+  const shifted = (one: Detection) => ({ ...one, points: one.points.map((value) => value + Math.SQRT1_2) });
+  expect((await look(700, shifted(left), shifted(right))).verdict).toBe("moving");
   // Both images of each look, to their last pixels, in search of 5 columns.
   expect(detected.slice(0, 2)).toEqual([
     { image: [1, 101], columns: 5 },
     { image: [1, 101], columns: 5 },
   ]);
-  expect(detected).toHaveLength(8);
+  expect(detected).toHaveLength(10);
   events().onEnd?.();
   const { pairs, ...capture } = await done;
   expect(capture).toEqual({
@@ -149,10 +153,11 @@ test("a named board: looks, a pair that is taken, and the capture at the source'
 test("the size of an unnamed board is that which three looks see in both images", async () => {
   const { look, notices, detected, stop, done } = start(UNSIZED);
   const five = ofSize(5, 4);
+  const hidden: Detection = { ...five, absence: "incomplete" };
   const looks: [Detection, Detection][] = [
     [five, five],
-    [five, absent],
-    [absent, five],
+    [five, hidden],
+    [hidden, five],
     [five, ofSize(5, 5)],
     [ofSize(7, 5), ofSize(7, 5)],
     [ofSize(5, 2), ofSize(5, 2)],
@@ -181,11 +186,14 @@ test("the size of an unnamed board is that which three looks see in both images"
   expect((await done).board).toEqual(board);
 });
 
-test("sides of three corners make a board", async () => {
-  const { look } = start(UNSIZED);
-  for (const ms of [0, 200]) await look(ms, ofSize(3, 3));
-  expect((await look(400, ofSize(3, 3))).board).toBe("3x3 inner corners");
-});
+test.each([{}, { columns: 9 }, { rows: 9 }])(
+  "with %j alone, sides of three corners make a board",
+  async (half) => {
+    const { look } = start({ ...UNSIZED, ...half });
+    for (const ms of [0, 200]) await look(ms, ofSize(3, 3));
+    expect((await look(400, ofSize(3, 3))).board).toBe("3x3 inner corners");
+  },
+);
 
 test("looks are at least 100 ms apart, one at a time, and none comes after the end; every pair is released", async () => {
   const { look, deliver, counts, stop, done } = start(board);
@@ -196,7 +204,7 @@ test("looks are at least 100 ms apart, one at a time, and none comes after the e
   // The second of these comes while the first is looked at.
   const first = look(1300);
   deliver(1500);
-  expect(counts()).toEqual({ delivered: 5, released: 5, looks: 2 });
+  expect(counts()).toEqual({ delivered: 5, released: 5, looks: 3 });
   await first;
   stop.abort();
   deliver(2000);

@@ -101,7 +101,8 @@ async function showFleet(url: string, options: FleetOptions): Promise<void> {
   const end = () => ending.abort();
   let failed: DepthwattError | undefined;
   consumer.on("status", ({ connected, reason, error }) => {
-    if (!connected && options.watch) note(reason);
+    // The end of the command closes the connection, which is no news.
+    if (!connected && options.watch && !ending.signal.aborted) note(reason);
     if (error === undefined) failed = undefined;
     else failed = error;
     if (error !== undefined && !error.retryable) ending.abort();

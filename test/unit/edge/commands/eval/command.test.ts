@@ -281,6 +281,8 @@ test.each([
     ["--sweep", "p1=5", "--sweep", "p2=60", "--plot", "c.svg", "--heat-map", "c.svg"],
     "--heat-map and --plot",
   ],
+  // Each alone is possible, the largest of both are not.
+  [["--sweep", "minDisparity=0,1600", "--sweep", "numDisparities=16,512"], "at most 2047, got 2112"],
 ])("%j is refused before a scene is read", async (words, message) => {
   const { code, stdout, stderr } = await runInProcess(["eval", join(folder, "none"), ...words]);
   expect([code, stdout]).toEqual([2, ""]);

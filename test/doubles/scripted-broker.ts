@@ -115,7 +115,8 @@ export async function startScriptedBroker(
   const packets: Received[] = [];
   const sockets = new Set<Socket>();
   let connections = 0;
-  const server = createServer((socket) => {
+  // Without a delay: a second short packet would wait 40 ms for the acknowledgement of the first one.
+  const server = createServer({ noDelay: true }, (socket) => {
     const session: Session = {
       socket,
       index: connections++,

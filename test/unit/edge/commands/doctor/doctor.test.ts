@@ -134,10 +134,19 @@ describe("cameras", () => {
     mkdirSync(join(root, "closed/dev"), { recursive: true });
     writeFileSync(join(root, "closed/dev/video0"), "");
     symlinkSync("/no/such/device", join(root, "closed/dev/video2"));
-    expect(lookAtCameras(config(...CAMERAS), join(root, "closed"))).toMatchObject({
+    const { facts, ...finding } = lookAtCameras(config(...CAMERAS), join(root, "closed"));
+    const [opened, refused] = (facts as { cameras: { device: string; refused?: string }[] }).cameras;
+    expect(finding).toEqual({
+      name: "cameras",
       state: "bad",
-      hint: expect.stringContaining("video"),
+      text: "2 video devices; this user may not open 1 of them",
+      hint: "Join the group 'video': sudo usermod -aG video $USER, then log in again.",
+      commands: ['sudo usermod -aG video "$USER"'],
+      details: ["/dev/video0  no name", `/dev/video2  no name  (${refused!.refused})`],
+      exitCode: 3,
     });
+    expect([opened!.refused, refused!.device]).toEqual([undefined, "/dev/video2"]);
+    expect(lookAtCameras(config(), join(root, "closed"))).toMatchObject({ state: "absent" });
   });
 });
 

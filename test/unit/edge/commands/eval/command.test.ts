@@ -309,6 +309,9 @@ test("--algorithm all: a line for each matcher", async () => {
     expect(rate).toBeGreaterThan(disparities / (ms + 0.06) - 1);
     if (ms > 0.1) expect(rate).toBeLessThan(disparities / (ms - 0.06) + 1);
   }
+});
+
+test("--algorithm all of scenes without Middlebury's masks", async () => {
   const few = await evaluate("--algorithm", "all", "--scenes", "wrong");
   expect(few.stdout.split("\n")[1]).toMatch(/^sgm +100\.00 +- /);
 });

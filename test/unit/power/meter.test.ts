@@ -11,6 +11,7 @@ import type {
   RailReading,
 } from "../../../power/index.js";
 import { contextChanges, Meter, readContext } from "../../../power/index.js";
+import type { PowerNative, SampleSource } from "../../../power/native.js";
 import type { Unavailable } from "../../../power/sensor.js";
 import { RailSeries, sumOfRails } from "../../../power/series.js";
 import { SysfsTree } from "../../doubles/sysfs-tree.js";
@@ -795,6 +796,122 @@ describe("sampling", () => {
     });
   });
 
+  test.each([
+    // Half a second, ten periods of reading, or three intervals of the sensor, whichever is longest.
+    [100, [undefined, undefined], 100, [500, 500]],
+    [10, [undefined], 10, [1000]],
+    [100, [20, 300], 50, [500, 900]],
+    [undefined, [undefined, 100], 50, [500, 500]],
+  ])(
+    "at %s Hz with intervals of %j ms it reads at %d Hz, and a reading holds for %j ms",
+    (rateHz, intervals, rate, limits) => {
+      const bench = new Bench(Object.fromEntries(intervals.map((_, i) => [`r${i}`, () => 5])));
+      for (const [i, updateIntervalMs] of intervals.entries())
+        bench.rails[i] = { ...bench.rails[i]!, updateIntervalMs };
+      const meter = new Meter({ sensor: bench, clock: () => bench.nowNs, ...(rateHz && { rateHz }) });
+      expect(meter.rateHz).toBe(rate);
+      bench.run(meter, 1, 500);
+      for (const [i, limit] of limits.entries()) {
+        const last = bench.nowNs + BigInt(limit) * 1_000_000n;
+        expect(meter.railEnergy(`r${i}`, bench.at(0), last)).toMatchObject({ joules: expect.closeTo(5, 9) });
+        expect(meter.railEnergy(`r${i}`, bench.at(0), last + 1n)).toEqual({
+          available: false,
+          reason: `r${i}: no reading for the last ${(limit / 1000).toFixed(1)} s of the window`,
+        });
+      }
+    },
+  );
+
+  test("ten minutes of readings are kept", () => {
+    const bench = new Bench({ main: () => 5 });
+    const meter = new Meter({ sensor: bench, clock: () => bench.nowNs, rateHz: 1 });
+    bench.run(meter, 600, 1000);
+    // 601 readings: the one of second 0 is gone, and that of second 1 holds for ten seconds before it.
+    expect(meter.railEnergy("main", bench.at(-9), bench.at(600))).toMatchObject({
+      joules: expect.closeTo(5 * 599, 6),
+    });
+    expect(meter.railEnergy("main", bench.at(-9) - 1n, bench.at(600))).toEqual({
+      available: false,
+      reason: "main: the window begins before the samples that are still kept",
+    });
+  });
+
+  test("a window without times is five seconds long, needs one, and ends with a fresh reading", () => {
+    const bench = new Bench({ main: () => 5 });
+    const meter = createTestMeter(bench);
+    expect(meter.report({ toNs: bench.at(3) })).toMatchObject({
+      available: false,
+      reason: "main: no reading yet",
+    });
+    bench.run(meter, 0.5);
+    expect(meter.sinceStart()).toMatchObject({ reason: "needs a window of at least 1 s, has 0.50 s" });
+    expect(meter.report({ fromNs: bench.at(0.4), toNs: bench.at(0.2) })).toMatchObject({
+      reason: "needs a window of at least 1 s, has 0.00 s",
+    });
+    // Captured before the first reading, inside the last five seconds, and after the window's end.
+    for (const second of [-1, 3, 5, 7.9, 8.2]) meter.frame(bench.at(second));
+    bench.run(meter, 7.5);
+    const { windowSeconds, frames, joules } = available(meter.recent());
+    expect([windowSeconds, frames]).toEqual([5, 3]);
+    expect(joules).toBeCloseTo(25, 9);
+    const since = meter.sinceStart();
+    expect(since).toMatchObject({ windowSeconds: 8, frames: 5, joules: expect.closeTo(40, 9) });
+    expect(meter.report({ toNs: bench.at(1) })).toMatchObject({ available: true, windowSeconds: 1 });
+    expect(meter.report({ toNs: bench.at(1) - 1n })).toMatchObject({ available: false });
+    // 0.25 s after the last reading each of the two takes another one.
+    const taken = () => (available(meter.report({})).rails.main as { samples: number }).samples;
+    const before = taken();
+    bench.nowNs += SECOND / 4n;
+    meter.recent();
+    expect(taken()).toBe(before + 1);
+    bench.nowNs += SECOND / 4n;
+    meter.sinceStart();
+    expect(taken()).toBe(before + 2);
+  });
+
+  test("the whole report of a window of two rails", () => {
+    const bench = new Bench(
+      { a: () => 6, b: () => 2 },
+      { total: { rails: ["a", "b"], reason: "both" }, step: 40 },
+    );
+    const meter = createTestMeter(bench);
+    bench.run(meter, 4);
+    for (let i = 0; i < 8; i++) meter.frame(bench.at(2 + i / 4));
+    const why = {
+      available: false,
+      reason: "readings are taken on the JavaScript thread, whose time is shared with everything else",
+    };
+    const none = (reason: string) => ({ available: false, reason });
+    // A step of 40 mW is an even spread of 40 / sqrt(12) mW; twice that for each rail, sqrt(2) of it for both.
+    const [one, both] = [0.08 / Math.sqrt(12), (0.08 * Math.SQRT2) / Math.sqrt(12)];
+    const rail = (watts: number) => ({
+      available: true,
+      watts: expect.closeTo(watts, 9),
+      joules: expect.closeTo(2 * watts, 9),
+      wattsUncertainty: expect.closeTo(one, 9),
+      samples: 200,
+    });
+    expect(meter.report({ fromNs: bench.at(2) })).toEqual({
+      available: true,
+      reason: "both",
+      sensor: "bench",
+      watts: expect.closeTo(8, 9),
+      wattsUncertainty: expect.closeTo(both, 9),
+      idleWatts: none("no idle baseline was measured"),
+      joules: expect.closeTo(16, 9),
+      joulesPerFrame: expect.closeTo(2, 9),
+      joulesPerFrameNet: none("no idle baseline was measured"),
+      fpsPerWatt: expect.closeTo(0.5, 9),
+      mdePerJoule: none("the number of disparities per frame was not given"),
+      rails: { a: rail(6), b: rail(2) },
+      windowSeconds: 2,
+      frames: 8,
+      sampling: { rateHz: 100, by: "timer", userPercent: why, busReadPercent: why, timerPercent: why },
+      context: none("the conditions were not asked for"),
+      changed: [],
+    });
+  });
+
   test("on the real clock: a timer reads, and closing closes the sensor", async () => {
     const sensor = new Bench({ main: () => 5 });
     sensor.read = () => [{ available: true, timestampNs: process.hrtime.bigint(), powerMilliwatts: 5000 }];
@@ -803,6 +920,119 @@ describe("sampling", () => {
     expect(idle).toBeCloseTo(5, 6);
     meter.close();
     expect(sensor.closed).toBe(true);
+  });
+});
+
+describe("who reads", () => {
+  beforeEach(
+    () => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] }),
+  );
+  afterEach(() => void vi.useRealTimers());
+
+  /** A bench of one rail that a native thread could read. */
+  function sampledBench() {
+    const bench = new Bench({ main: () => 5 });
+    const sources: SampleSource[] = [{ file: "power1_input" }];
+    bench.rails[0] = Object.assign(bench.rails[0]!, {
+      sources,
+      decode: ([powerMilliwatts]: number[], timestampNs: bigint) => ({
+        available: true,
+        timestampNs,
+        powerMilliwatts,
+      }),
+    });
+    const read = vi.spyOn(bench, "read");
+    return { bench, read };
+  }
+
+  test("a timer, one at a time, and none after stop()", () => {
+    const { bench, read } = sampledBench();
+    const intervals = vi.spyOn(globalThis, "setInterval");
+    const meter = new Meter({ sensor: bench, clock: () => bench.nowNs, rateHz: 100 });
+    const reads = (ms: number) => {
+      read.mockClear();
+      vi.advanceTimersByTime(ms);
+      return read.mock.calls.length;
+    };
+    expect(reads(100)).toBe(0);
+    meter.start();
+    expect(read).toHaveBeenCalledTimes(1);
+    expect(reads(1000)).toBe(100);
+    meter.start();
+    expect(reads(1000)).toBe(100);
+    meter.stop();
+    expect(reads(1000)).toBe(0);
+    meter.start();
+    expect(reads(1000)).toBe(100);
+    for (const { value } of intervals.mock.results) expect((value as NodeJS.Timeout).hasRef()).toBe(false);
+    intervals.mockRestore();
+    meter.close();
+    expect([reads(1000), bench.closed]).toEqual([0, true]);
+  });
+
+  test("the native thread where there is one, emptied five times a second and at the end", () => {
+    const { bench, read } = sampledBench();
+    const calls: unknown[] = [];
+    let drains = 0;
+    /** Each emptying finds one reading of 7 W, half a second after the last one. */
+    const native = {
+      createSampler: (options: object) => {
+        calls.push(options);
+        return {
+          available: true,
+          originNs: bench.at(0),
+          drain: (rows: Float64Array) => {
+            rows.set([drains * 0.5e9 - 10, drains * 0.5e9 + 10, 7000, 0]);
+            drains++;
+            return 1;
+          },
+          cost: () => ({ wallSeconds: 20, ownSeconds: 0.2, readSeconds: 0.6, timerSeconds: 0.1 }),
+          stop: () => calls.push("stop"),
+        };
+      },
+    } as unknown as PowerNative;
+    const meter = new Meter({ sensor: bench, clock: () => bench.nowNs, rateHz: 100, native });
+    meter.start();
+    expect(calls.splice(0)).toEqual([
+      { sources: [{ file: "power1_input" }], periodNs: 10_000_000, capacityRows: 4096 },
+    ]);
+    expect(drains).toBe(1);
+    vi.advanceTimersByTime(199);
+    expect(drains).toBe(1);
+    vi.advanceTimersByTime(801);
+    expect(drains).toBe(6);
+    bench.nowNs = bench.at(2.5);
+    expect(meter.report({})).toMatchObject({
+      watts: 7,
+      joules: 17.5,
+      windowSeconds: 2.5,
+      sampling: { rateHz: 100, by: "native thread", userPercent: 1, busReadPercent: 3, timerPercent: 0.5 },
+    });
+    expect([drains, calls]).toEqual([6, []]);
+    meter.stop();
+    expect([drains, calls]).toEqual([7, ["stop"]]);
+    expect(meter.railEnergy("main", bench.at(0), bench.at(3))).toMatchObject({ joules: 21 });
+    vi.advanceTimersByTime(1000);
+    meter.stop();
+    expect([drains, calls.length, read.mock.calls.length]).toEqual([7, 1, 0]);
+    meter.close();
+  });
+
+  test.each([
+    ["refuses", true, 1],
+    ["cannot read this sensor", false, 0],
+  ])("a timer where the native thread %s", (_, isSampled, asked) => {
+    const { bench, read } = isSampled
+      ? sampledBench()
+      : { bench: new Bench({ main: () => 5 }), read: undefined };
+    const reads = read ?? vi.spyOn(bench, "read");
+    const createSampler = vi.fn(() => ({ available: false, reason: "no thread" }));
+    const native = { createSampler } as unknown as PowerNative;
+    const meter = new Meter({ sensor: bench, clock: () => bench.nowNs, rateHz: 100, native });
+    meter.start();
+    vi.advanceTimersByTime(100);
+    expect([createSampler.mock.calls.length, reads.mock.calls.length]).toEqual([asked, 11]);
+    meter.close();
   });
 });
 
@@ -833,7 +1063,7 @@ describe("a sensor that appears late", () => {
 
   test("replaces one without a total; a sensor that is no better is closed", () => {
     const total = { available: false as const, reason: "VDD_SOC was not found" };
-    const part = new Bench({ main: () => 1 }, { total });
+    const part = new Bench({ main: () => 1 }, { total, updateIntervalMs: 140 });
     const same = new Bench({ main: () => 1 }, { total });
     const whole = new Bench({ main: () => 5 });
     const found = [same, whole];
@@ -843,6 +1073,10 @@ describe("a sensor that appears late", () => {
     expect([meter.sensor === part, same.closed]).toEqual([true, true]);
     vi.advanceTimersByTime(5000);
     expect([meter.sensor === whole, part.closed]).toEqual([true, true]);
+    // The new sensor is read at its own rate, and the old one no more.
+    const [reads, olds] = [vi.spyOn(whole, "read"), vi.spyOn(part, "read")];
+    vi.advanceTimersByTime(1000);
+    expect([reads.mock.calls.length, olds.mock.calls.length]).toEqual([50, 0]);
     meter.close();
   });
 
@@ -857,11 +1091,20 @@ describe("a sensor that appears late", () => {
     meter.start();
     vi.advanceTimersByTime(60_000);
     expect(tries).toBe(12);
+    vi.advanceTimersByTime(59_999);
+    expect(tries).toBe(12);
+    vi.advanceTimersByTime(540_001);
+    expect(tries).toBe(22);
+    meter.stop();
     vi.advanceTimersByTime(600_000);
     expect(tries).toBe(22);
+    // It looks quickly again after another start.
+    meter.start();
+    vi.advanceTimersByTime(10_000);
+    expect(tries).toBe(24);
     meter.close();
     vi.advanceTimersByTime(600_000);
-    expect(tries).toBe(22);
+    expect(tries).toBe(24);
   });
 });
 

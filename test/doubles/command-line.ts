@@ -17,9 +17,6 @@ function recordWrites(stream: NodeJS.WriteStream) {
   return { spy, text: () => text };
 }
 
-/** Removes Node's own warnings. Each comes once for a process, in any of its tests. */
-const withoutWarnings = (text: string) => text.replace(/^\((?:node:|Use `node).*\n/gm, "");
-
 /** Runs a command to its end. Calls must follow each other, because all write to the streams of this process. */
 export async function runInProcess(words: readonly string[]): Promise<Ran> {
   const { exitCode } = process;
@@ -27,7 +24,7 @@ export async function runInProcess(words: readonly string[]): Promise<Ran> {
   try {
     process.exitCode = undefined;
     const code = await runCommandLine(words);
-    return { code, stdout: stdout.text(), stderr: withoutWarnings(stderr.text()) };
+    return { code, stdout: stdout.text(), stderr: stderr.text() };
   } finally {
     process.exitCode = exitCode;
     stdout.spy.mockRestore();

@@ -131,7 +131,7 @@ test("MQTT 3.1.1 has no properties: the same request without them", async () => 
   );
 });
 
-test("only the answer with its id or correlation data counts, whatever else arrives", async () => {
+test("only the answer with its id or correlation data counts", async () => {
   const refusal = { ok: false, code: "CONTROL_SECRET", message: "m", hint: "h" };
   const answer = await send((session) =>
     session.send(

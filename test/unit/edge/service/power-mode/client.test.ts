@@ -11,7 +11,7 @@ let folder: string;
 let path: string;
 let server: Server;
 let requests: string[];
-/** What the helper says, in the pieces in which it sends them. */
+/** The pieces of the answer, in the order in which the helper sends them. */
 let answer: string[];
 
 beforeEach(async () => {

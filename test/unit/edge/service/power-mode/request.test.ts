@@ -148,7 +148,7 @@ describe("clock limits", () => {
     ["clocks 5 612000000 -\n", ASKER, "ok 611000000 -\n", [["limit", "5-100", { gpu: 612e6 }]]],
     ["clocks 5 - 2133000000\n", ASKER, "ok - 2133000000\n", [["limit", "5-100", { emc: 2133e6 }]]],
     ["clocks 5 - -\n", ASKER, "ok - -\n", [["restore", "5-100"]]],
-    // Of processes that have ended: everything that no living process holds.
+    // These processes have ended: the helper restores everything that no living process holds.
     ["clocks 7 - -\n", ASKER, "ok - -\n", [["restore", undefined]]],
     ["clocks 7 612000000 -\n", ASKER, "refused there is no process 7\n", []],
     ["clocks 6 - -\n", ASKER, "refused process 6 is another user's\n", []],

@@ -864,3 +864,78 @@ test("RVL is as long as the engine says, and a PNG is made of one frame at a tim
   const third = lend();
   await until("the next one", () => third.released === 1);
 });
+
+test("of three frames at once two are on their way and one is dropped, and none is sent after the end", async () => {
+  const { ros, payloads, send } = await openLive({ ...NONE, image: true, compressedDepth: "rvl" }, undefined);
+  const frame = makeFrame(GREY);
+  const packed = (bytes: number) => {
+    const encodedDepth = Uint8Array.from({ length: 100 }, (_, i) => i);
+    return { ...frame, slot: { ...frame.slot, encodedDepth }, result: { encodedDepthBytes: bytes } } as never;
+  };
+  for (const bytes of [10, 40, 20]) send(packed(bytes));
+  const drops = { "depth.backpressure": 1, "compressedDepth.backpressure": 1 };
+  await until("two of each", () => ros.counters().sent === 4);
+  expect(ros.counters().drops).toEqual(drops);
+  // Memory that comes back is used again, also for a longer message.
+  for (const bytes of [30, 100]) send(packed(bytes));
+  await until("two more of each", () => [...payloads.values()].flat().length === 8);
+  await until("all are counted", () => ros.counters().sent === 8);
+  const lengths = payloads.get("compressedDepth")!.map((message) => readRosCompressedImage(message).data);
+  // The header of 12 bytes, width and height come before the packed pixels.
+  expect(lengths.map((data) => data.length - 20)).toEqual([10, 40, 30, 100]);
+  for (const data of lengths) expect([...data.subarray(20)]).toEqual([...Array(data.length - 20).keys()]);
+  expect(payloads.get("depth")!.map((message) => [...readRosImage(message).data])).toEqual(
+    Array(4).fill([...new Uint8Array(frame.slot.depthMillimetres.buffer)]),
+  );
+  await ros.close();
+  send(packed(10));
+  expect(ros.counters()).toMatchObject({
+    sent: 8,
+    drops: { ...drops, "depth.offline": 1, "compressedDepth.offline": 1 },
+    details: { connected: false, sentByTopic: { depth: 4, compressedDepth: 4 } },
+  });
+});
+
+test("stamps count from 1970, also those of a monotonic clock", async () => {
+  const { payloads, send } = await openLive({ ...NONE, image: true }, undefined);
+  const leftTimestampNs = process.hrtime.bigint();
+  send(makeFrame(GREY, { clock: "monotonic", leftTimestampNs } as never));
+  await until("the frame", () => payloads.size > 0);
+  const { stampNs } = readRosImage(payloads.get("depth")![0]!);
+  expect(Math.abs(Number(stampNs / 1_000_000n) - Date.now())).toBeLessThan(60_000);
+});
+
+test("frames of another size or rig have it in their messages", async () => {
+  const { ros, payloads, send, picture } = await openLive(
+    { ...NONE, image: true, cameraInfo: true },
+    undefined,
+  );
+  const frame = makeFrame(GREY);
+  ros.configure!(
+    { ...NONE, image: true, cameraInfo: true } as never,
+    { ...picture, rig: undefined } as never,
+  );
+  const sized = (width: number, height: number) => {
+    const depthMillimetres = Uint16Array.from({ length: width * height }, (_, i) => i);
+    send({ ...frame, width, height, slot: { ...frame.slot, depthMillimetres } } as never);
+  };
+  const sizes: [number, number][] = [
+    [8, 4],
+    [8, 2],
+    [4, 2],
+  ];
+  for (const [at, [width, height]] of sizes.entries()) {
+    sized(width, height);
+    await until("the frame", () => payloads.get("depth")?.length === at + 1);
+  }
+  const shapes = payloads.get("depth")!.map((message) => readRosImage(message));
+  expect(shapes.map(({ width, height, step, data }) => [width, height, step, data.length])).toEqual(
+    sizes.map(([width, height]) => [width, height, 2 * width, 2 * width * height]),
+  );
+  // Without a rig nothing is known of the camera.
+  expect([...payloads.keys()]).toEqual(["depth"]);
+  ros.configure!({ ...NONE, cameraInfo: true } as never, { ...picture, rig } as never);
+  sized(8, 4);
+  await until("the camera", () => payloads.has("camera_info"));
+  expect(payloads.get("depth")).toHaveLength(3);
+});

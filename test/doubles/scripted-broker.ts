@@ -115,8 +115,7 @@ export async function startScriptedBroker(
   const packets: Received[] = [];
   const sockets = new Set<Socket>();
   let connections = 0;
-  // Without a delay: a second short packet would wait 40 ms for the acknowledgement of the first one.
-  const server = createServer({ noDelay: true }, (socket) => {
+  const server = createServer((socket) => {
     const session: Session = {
       socket,
       index: connections++,

@@ -31,7 +31,11 @@ const BODY = { keys: ["fps"] };
 const REQUEST = { id: "7", payload: '{"id":"7"}' };
 
 async function opened(script: Script, options: Partial<ControlClientOptions> = {}) {
-  const broker = await startScriptedBroker(script);
+  const broker = await startScriptedBroker((packet, session) => {
+    // A second short packet would else wait 40 ms for the acknowledgement of the first one.
+    session.socket.setNoDelay(true);
+    script(packet, session);
+  });
   cleanups.push(() => broker.close());
   const target = {
     broker: broker.url,

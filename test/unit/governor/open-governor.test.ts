@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run's settings make of its governor: the ladder, the goals, the clocks and power modes, and its part of a board.
+// A run's settings decide its governor: the ladder, the goals, the clocks and power modes, and its part of a board.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -190,7 +190,7 @@ test("power modes of a machine that has none are refused", () => {
   expect(board()).toBeDefined();
 });
 
-test("over the budget it changes the engine and says so", async () => {
+test("over the budget it changes the engine and logs it", async () => {
   const { open, governed, events, calls, draw } = parts();
   const loop = open("power.budgetWatts=5") as GovernorLoop;
   expect(loop).toBeInstanceOf(GovernorLoop);

@@ -319,6 +319,8 @@ describe("the file", () => {
     const head = csvHead(record(0));
     const rows = [0, 1, 2].map((i) => csvRow(record(i), head)).join("");
     expect(readFileSync(join(folder, "a.csv"), "utf8")).toBe(head + rows);
+    await write("c.csv", {}, record(0), record(1), record(2));
+    expect(readFileSync(join(folder, "c.csv"), "utf8")).toBe(head + rows);
     // The first write of a CSV file counts its head.
     expect(await write("b.csv", {}, record(0))).toBe(readFileSync(join(folder, "b.csv")).length);
     writeFileSync(join(folder, "half.jsonl"), `${jsonLine(record(0))}{"ti`);

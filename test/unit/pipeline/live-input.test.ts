@@ -143,7 +143,7 @@ describe("sources by a script", () => {
     expect([now!.stopped, other!.stopped, input.source.description]).toEqual([false, true, now!.description]);
   });
 
-  test("a change of the calibration keeps the one that the source brought, as long as it is in use", async () => {
+  test("a change of the calibration keeps the calibration of the source, as long as it is in use", async () => {
     scripted(
       "synthetic",
       [{}, { calibration: CALIBRATION, warnings: ["dark"] }],

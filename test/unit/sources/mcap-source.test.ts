@@ -189,6 +189,16 @@ test("it begins at the named second of the recording", async () => {
     message: `${file}: expected an image pair from 0.5 s on, found none`,
     hint: "'depthwatt convert' counts what it holds and what cannot be read.",
   });
+  // The first reason is named.
+  const unread = await record(2, (side, pair) =>
+    side === "left" ? { encoding: pair === 0 ? "32FC1" : "64FC1" } : {},
+  );
+  await expect(open(unread)).rejects.toMatchObject({
+    code: "SOURCE_EMPTY",
+    message: expect.stringMatching(
+      /from 0 s on, found none: \/left\/image_raw: expected one of .*found "32FC1"$/,
+    ),
+  });
 });
 
 test("a consumer holds two pairs at most, and the end waits for what it holds", async () => {

@@ -2,11 +2,12 @@
 // The HTTP server over real sockets: exact paths, methods, no way into the file system, ports that are taken.
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { get } from "node:https";
 import { connect, type Socket } from "node:net";
-import { afterEach, expect, onTestFinished, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import { HttpServer, PasswordGate, RoutesBelow, sendText } from "../../../edge/http/index.js";
-import { makeCertificates } from "../../doubles/certificates.js";
+import { type Certificates, makeCertificates, type Pair } from "../../doubles/certificates.js";
 
 const servers: HttpServer[] = [];
 afterEach(async () => {
@@ -342,4 +343,54 @@ test("many addresses have a bounded number of guesses together", () => {
   expect(guesses()).toBeLessThanOrEqual(64 + 10);
   now += 20_000;
   expect(gate.check("correct horse", "10.0.77.7")).toBe("right");
+});
+
+test("a socket speaks the protocol of its path, or the first one that is offered", async () => {
+  const { server, port } = await listening();
+  server.socket("/spoken", (socket) => socket.send("welcome"), { protocol: "b.v1", password: "handler" });
+  const speak = async (path: string, offered: string[]) => {
+    const socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, offered);
+    const [word] = await once(socket, "message").catch((error: Error) => error.message.match(/\d{3}/)!);
+    socket.terminate();
+    return [String(word), socket.protocol];
+  };
+  expect(await speak("/spoken", ["a.v1", "b.v1", "c.v1"])).toEqual(["welcome", "b.v1"]);
+  for (const offered of [[], ["a.v1"], ["b.v2", "b.v"]])
+    expect(await speak("/spoken", offered)).toEqual(["400", ""]);
+  expect(await speak("/live", ["x", "y"])).toEqual(["welcome", "x"]);
+  expect(await speak("/live", [])).toEqual(["welcome", ""]);
+});
+
+describe("over TLS", () => {
+  let certificates: Certificates;
+  beforeAll(() => {
+    certificates = makeCertificates();
+  });
+  afterAll(() => certificates.remove());
+
+  const read = ({ certFile, keyFile }: Pair) => ({
+    cert: readFileSync(certFile),
+    key: readFileSync(keyFile),
+  });
+
+  test.each<[boolean, "client" | "strangerClient" | undefined, boolean]>([
+    [false, undefined, true],
+    [false, "strangerClient", true],
+    [true, undefined, false],
+    [true, "strangerClient", false],
+    [true, "client", true],
+  ])("with an authority of clients (%s) the client %s is let in: %s", async (named, client, letIn) => {
+    const ca = readFileSync(certificates.caFile);
+    const tls = { ...read(certificates.server), ...(named && { clientCa: ca }) };
+    const { url, port } = await listening({ tls });
+    expect(url).toBe(`https://127.0.0.1:${port}`);
+    const own = client === undefined ? {} : read(certificates[client]);
+    const status = await new Promise((resolve) => {
+      get(`https://localhost:${port}/`, { ca, agent: false, family: 4, ...own }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      }).on("error", () => resolve("refused"));
+    });
+    expect(status).toBe(letIn ? 200 : "refused");
+  });
 });

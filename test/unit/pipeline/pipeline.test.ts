@@ -3,6 +3,7 @@
 import { expect, test, vi } from "vitest";
 import { DepthwattError } from "../../../core/index.js";
 import type { ComputedFrame, FrameSink } from "../../../edge/contracts/computed-frame.js";
+import { CountsByCause } from "../../../edge/contracts/statistics.js";
 import { Pipeline } from "../../../edge/pipeline/pipeline.js";
 import { HandEngine, HandSource } from "../../doubles/pipeline.js";
 
@@ -288,4 +289,141 @@ test("a pair follows the one before unless time goes back, pauses for more than 
   engine.finish();
   deliver(2n * second + 7n);
   expect(engine.follows.slice(6)).toEqual([true, false]);
+});
+
+test("a frame is handed on with all that is known of it, and every figure of a run is the sum over its frames", async () => {
+  const source = new HandSource();
+  const engine = new HandEngine(3);
+  engine.stageMilliseconds.fill(Number.NaN);
+  engine.stageMilliseconds[1] = 5;
+  const [frames, offered, notes]: [ComputedFrame[], ComputedFrame[], unknown[]] = [[], [], []];
+  const encodings = { leftRgb: true } as never;
+  const pipeline = new Pipeline({
+    source,
+    engine,
+    width: 4,
+    height: 2,
+    sinks: [
+      (frame, release) => {
+        offered.push({ ...frame });
+        release();
+      },
+    ],
+    computed: () => ({ encodings, width: 3, height: 1, askedPixels: 5 }),
+    onFrame: (frame) => {
+      frame.energy = { available: true, joules: 0.25, joulesUncertainty: 0.01, seconds: 1, ageMs: 1 };
+      frames.push(frame);
+    },
+    onDegraded: (...words) => notes.push(words),
+    onWarning: (...words) => notes.push(words),
+  });
+  void pipeline.run();
+  source.events!.onWarning!("dark");
+  source.events!.onDegraded("left is away", "DEVICE_UNAVAILABLE");
+  source.events!.onDegraded(undefined);
+  expect(notes).toEqual([["dark"], ["left is away", "DEVICE_UNAVAILABLE"], [undefined, undefined]]);
+  const began = process.hrtime.bigint();
+  const image = { data: new Uint8Array(8), width: 4, height: 2, strideBytes: 4, format: "GREY" } as const;
+  const pairs = [0, 1].map((number) => ({
+    // Captured 3 ms and 5 ms apart, the right image first in the second pair.
+    left: { ...image, timestampNs: BigInt(1000 + number), sequence: 10 + number },
+    right: { ...image, timestampNs: number === 0 ? 3_001_000n : -4_998_999n, sequence: 20 + number },
+    other: { ...image, timestampNs: 7n, sequence: 30 + number },
+    clock: "file" as const,
+    timestampPoint: "exposureStart" as never,
+    release: () => void source.released.push(number),
+  }));
+  for (const pair of pairs) {
+    source.events!.onPair(pair);
+    engine.finish();
+  }
+  const { arrivedNs } = offered[0]!;
+  expect(arrivedNs >= began && arrivedNs <= process.hrtime.bigint()).toBe(true);
+  expect(offered[0]).toEqual({
+    slot: engine.slots[0],
+    result: {
+      slot: 0,
+      encodedDepthBytes: 0,
+      encodedDisparityBytes: 0,
+      validPixels: 8,
+      matchedPixels: 6,
+      droppedPixels: { filled: 1, lowConfidence: 0, tooNear: 0, tooFar: 0 },
+    },
+    encodings,
+    width: 3,
+    height: 1,
+    clock: "file",
+    timestampPoint: "exposureStart",
+    leftTimestampNs: 1000n,
+    rightTimestampNs: 3_001_000n,
+    leftSequence: 10,
+    rightSequence: 20,
+    other: { timestampNs: 7n, sequence: 30 },
+    images: pairs[0],
+    arrivedNs,
+    energy: { available: true, joules: 0.25, joulesUncertainty: 0.01, seconds: 1, ageMs: 1 },
+  });
+  // The images are their source's again.
+  expect([frames.map(({ images }) => images), source.released]).toEqual([
+    [undefined, undefined],
+    [0, 1],
+  ]);
+  const { validPixels, matchedPixels, droppedPixels, askedPixels } = pipeline;
+  expect({ frames: pipeline.frames, validPixels, matchedPixels, droppedPixels, askedPixels }).toEqual({
+    frames: 2,
+    validPixels: 16,
+    matchedPixels: 12,
+    droppedPixels: { filled: 2, lowConfidence: 0, tooNear: 0, tooFar: 0 },
+    askedPixels: 10,
+  });
+  // Only the second stage has run.
+  expect(pipeline.stageTimes.map(({ count }) => count)).toEqual(
+    pipeline.stageTimes.map((_, i) => (i === 1 ? 2 : 0)),
+  );
+  expect(pipeline.latency.count).toBe(2);
+  expect(pipeline.rate.perSecond(performance.now())).toBeGreaterThan(0);
+  expect(pipeline.energy.snapshot()).toMatchObject({ count: 2, sum: 0.5 });
+  expect(pipeline.skew.snapshot()).toMatchObject({ count: 2, sum: 3 + 5 });
+});
+
+test("without more said, frames are whole images without encodings", () => {
+  const { source, engine, pipeline } = start();
+  source.deliver();
+  engine.finish();
+  expect([pipeline.askedPixels, pipeline.drops.snapshot()]).toEqual([8, {}]);
+});
+
+test("a change may be made where no frame is in work, a pair waits, and it can be computed", () => {
+  const source = new HandSource();
+  const engine = new HandEngine(4);
+  engine.framesInFlight = 2;
+  const rests: number[] = [];
+  const drops = new CountsByCause();
+  const pipeline: Pipeline = new Pipeline({
+    source,
+    engine,
+    width: 4,
+    height: 2,
+    sinks: [],
+    frames: 3,
+    drops,
+    onRest: () => rests.push(pipeline.inWork),
+  });
+  void pipeline.run();
+  expect([rests, pipeline.inWork]).toEqual([[], 0]);
+  source.deliver();
+  expect([rests, pipeline.inWork]).toEqual([[1], 1]);
+  for (let i = 0; i < 3; i++) source.deliver();
+  expect([rests, pipeline.inWork, engine.pending.length]).toEqual([[1], 3, 2]);
+  engine.finish();
+  engine.finish();
+  expect([rests, pipeline.inWork, engine.pending.length]).toEqual([[1], 1, 1]);
+  source.deliver();
+  pipeline.discardWaiting("dutyCycle");
+  expect([drops.snapshot(), pipeline.inWork]).toEqual([{ engineBusy: 1, dutyCycle: 1 }, 1]);
+  pipeline.discardWaiting();
+  engine.finish();
+  // The limit of three frames is reached.
+  source.deliver();
+  expect([rests, drops.snapshot(), pipeline.frames]).toEqual([[1], { engineBusy: 1, dutyCycle: 1 }, 3]);
 });

@@ -84,9 +84,12 @@ class FakeEngine {
     this.info = { backend, backendReason: `reason ${number}` };
   }
 
-  submit(...[, , , onDone]: Parameters<NativeEngine["submit"]>): void {
+  readonly submitted: unknown[][] = [];
+
+  submit(...[slot, left, right, onDone, ...rest]: Parameters<NativeEngine["submit"]>): void {
     if (this.failure !== undefined) throw this.failure;
     this.flying.push(onDone);
+    this.submitted.push([slot, left, right, ...rest]);
   }
 
   setRightMap(map: Int32Array): void {
@@ -182,7 +185,10 @@ describe("a change", () => {
       "commit",
       "changed to 24",
     ]);
-    submit("first", () => engine.rest());
+    submit("first", () => {
+      engine.rest();
+      expect(engine.match.numDisparities).toBe(32);
+    });
     void change(withDisparities(32));
     await settle();
     finish(1);
@@ -362,9 +368,10 @@ describe("the backend", () => {
     engine.adjust({ numDisparities: 24 });
     await settle();
     next.backend = "cuda";
-    const found = engine.retryDevice();
+    let isFound = false;
+    const found = engine.retryDevice().then(() => (isFound = true));
     await settle();
-    expect(closed()).toEqual([false, true, true, false]);
+    expect([closed(), isFound]).toEqual([[false, true, true, false], false]);
     finish(0);
     await found;
     expect(engine.info).toEqual({ backend: "cuda", backendReason: "reason 3" });
@@ -420,7 +427,9 @@ test("a frame that is refused is not in work; results and errors of others come 
   expect(() => engine.submit(0, pair.left, pair.right, () => {})).toThrow("busy");
   await change(withDisparities(24));
   expect(engine.match.numDisparities).toBe(24);
-  const computed = engine.compute(pair.left, pair.right);
+  const other = new Uint8Array(1);
+  const computed = engine.compute(pair.left, pair.right, other);
+  expect(made[1]!.submitted).toEqual([[0, pair.left, pair.right, true, other]]);
   finish(1);
   expect(await computed).toEqual({});
   const failed = engine.compute(pair.left, pair.right);

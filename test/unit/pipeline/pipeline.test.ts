@@ -51,9 +51,14 @@ test("a pair goes back to its source exactly once, in every outcome", async () =
 test("stopped before it runs, it ends at once and never starts its source", async () => {
   const source = new HandSource();
   const pipeline = new Pipeline({ source, engine: new HandEngine(3), width: 4, height: 2, sinks: [] });
-  pipeline.stop();
-  await pipeline.run();
-  expect(source.events).toBeUndefined();
+  vi.useFakeTimers();
+  try {
+    pipeline.stop();
+    await pipeline.run();
+    expect([source.events, vi.getTimerCount()]).toEqual([undefined, 0]);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test("a slot that a sink holds is not computed into; the frame waits and a newer one replaces it", () => {
@@ -139,6 +144,20 @@ test("the frame limit ends the run after exactly that many frames", async () => 
   expect([...source.released].sort()).toEqual([0, 1, 2]);
 });
 
+test("the source is stopped when no frame is in work or waits any more", async () => {
+  const { source, engine, pipeline, ended } = start();
+  source.deliver();
+  source.deliver();
+  pipeline.stop();
+  const stopped = [source.stopped];
+  for (let i = 0; i < 2; i++) {
+    engine.finish();
+    stopped.push(source.stopped);
+  }
+  expect(stopped).toEqual([false, false, true]);
+  await ended;
+});
+
 test("the end of the source lets the last pair through", async () => {
   const { source, engine, computed, ended } = start();
   source.deliver();
@@ -194,6 +213,7 @@ test("a pair that the engine refuses is counted, and ends the run", async () => 
   await expect(ended).rejects.toMatchObject({ code: "ENGINE_FAILED" });
   expect(pipeline.drops.snapshot()).toEqual({ engineFailed: 1 });
   expect(source.released).toHaveLength(1);
+  expect(pipeline.inWork).toBe(0);
 });
 
 test("a failing source ends the run with its error", async () => {
@@ -363,6 +383,7 @@ test("a frame is handed on with all that is known of it, and every figure of a r
     arrivedNs,
     energy: { available: true, joules: 0.25, joulesUncertainty: 0.01, seconds: 1, ageMs: 1 },
   });
+  expect([source.stopped, pipeline.inWork]).toEqual([false, 0]);
   // The images are their source's again.
   expect([frames.map(({ images }) => images), source.released]).toEqual([
     [undefined, undefined],

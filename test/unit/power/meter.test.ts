@@ -912,6 +912,62 @@ describe("sampling", () => {
     });
   });
 
+  test("the idle power is measured while nothing runs, by a timer that is stopped if it was not on before", async () => {
+    const bench = new Bench({ main: (t) => (t < 3 ? 4 : 10) });
+    const read = vi.spyOn(bench, "read");
+    const meter = createTestMeter(bench);
+    const intervals = vi.spyOn(globalThis, "setInterval");
+    const clears = vi.spyOn(globalThis, "clearInterval");
+    const started = () => [intervals.mock.calls.length, clears.mock.calls.filter(([timer]) => timer).length];
+    const aborted = new AbortController();
+    const given = meter.measureIdle(60, aborted.signal);
+    aborted.abort();
+    expect(await given).toEqual({ available: false, reason: "no idle baseline was measured" });
+    expect(started()).toEqual([1, 1]);
+    const measured = meter.measureIdle(0.001);
+    bench.run(meter, 2);
+    const before = read.mock.calls.length;
+    expect(await measured).toBeCloseTo(4, 9);
+    expect([meter.idleWatts, started()]).toEqual([await measured, [2, 2]]);
+    // A last reading is taken at the end.
+    expect(read.mock.calls.length).toBeGreaterThan(before);
+    bench.nowNs = bench.at(3);
+    meter.start();
+    const again = meter.measureIdle(0.001);
+    bench.run(meter, 2);
+    expect(await again).toBeCloseTo(10, 9);
+    expect(started()).toEqual([3, 2]);
+    const short = meter.measureIdle(0.001);
+    expect(await short).toEqual({
+      available: false,
+      reason: "no idle baseline: needs a window of at least 1 s, has 0.00 s",
+    });
+    meter.close();
+    const none = new Meter({ sensor: { available: false, reason: "no sensor" }, rateHz: 20 });
+    expect(await none.measureIdle(60)).toEqual({ available: false, reason: "no idle baseline was measured" });
+    expect(none.rateHz).toBe(20);
+    for (const spy of [intervals, clears]) spy.mockRestore();
+  });
+
+  test("a restart forgets the frame before it", () => {
+    const bench = new Bench({ main: () => 5 });
+    const meter = createTestMeter(bench);
+    bench.run(meter, 2);
+    meter.frame(bench.at(0.5));
+    expect(meter.frame(bench.at(1))).toMatchObject({
+      joules: expect.closeTo(2.5, 9),
+      seconds: 0.5,
+      ageMs: 0,
+    });
+    meter.restart();
+    bench.run(meter, 2);
+    expect(meter.frame(bench.at(3))).toEqual({
+      available: false,
+      reason: "the first frame has no frame before it",
+    });
+    expect(meter.frame(bench.at(3.5))).toMatchObject({ joules: expect.closeTo(2.5, 9) });
+  });
+
   test("on the real clock: a timer reads, and closing closes the sensor", async () => {
     const sensor = new Bench({ main: () => 5 });
     sensor.read = () => [{ available: true, timestampNs: process.hrtime.bigint(), powerMilliwatts: 5000 }];

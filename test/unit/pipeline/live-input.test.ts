@@ -3,8 +3,8 @@
 import { mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
-import { sceneCalibration } from "../../../camera/index.js";
+import { afterAll, afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { sceneCalibration, stringifyCalibration } from "../../../camera/index.js";
 import { hasColours } from "../../../core/index.js";
 import { type Config, changedConfig, loadConfig, type SettingsChange } from "../../../edge/config/index.js";
 import type { OpenedSource } from "../../../edge/contracts/source.js";
@@ -166,6 +166,26 @@ describe("sources by a script", () => {
     const turned = await prepare({ "rig.orientation": "rotate180" });
     expect(turned!.geometry.maps).not.toEqual(input.geometry.maps);
     expect(await prepare({ "match.numDisparities": 32 })).toBeUndefined();
+  });
+
+  test("a change of the calibration reads the configured one where the source brought none", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "depthwatt-calibration-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, "calibration.json");
+    const focalOf = (scale: number) => {
+      const calibration = sceneCalibration({ ...SIZE, view: "rectified" });
+      const K = calibration.left.K.map((value, i) => (i === 0 || i === 4 ? scale * value : value)) as never;
+      const [left, right] = [calibration.left, calibration.right].map((camera) => ({ ...camera, K }));
+      writeFileSync(file, stringifyCalibration({ ...calibration, left: left!, right: right! }));
+      return scale * calibration.left.K[0]!;
+    };
+    scripted("synthetic", []);
+    const first = focalOf(1);
+    const { input, prepare } = await open(`calibration.file=${file}`);
+    expect(input.geometry.depth!.focalPixels).toBeCloseTo(first, 3);
+    const second = focalOf(2);
+    const next = await prepare({ "calibration.crop": 1 });
+    expect(next!.geometry.rig!.calibration.left.K[0]).toBeCloseTo(second, 6);
   });
 
   test("a source whose calibration does not fit is stopped, and the one in use stays", async () => {

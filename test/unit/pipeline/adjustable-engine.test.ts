@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes of an engine between two frames: which engines open and close, what they are given, and what is reported.
+// Changes of an engine between two frames: which engines open and close, their settings, and the reports.
 import { describe, expect, test } from "vitest";
 import type { EngineOptions, FrameResult, NativeEngine } from "../../../cuda/index.js";
 import { AdjustableEngine } from "../../../edge/pipeline/adjustable-engine.js";
@@ -170,7 +170,7 @@ describe("a change", () => {
       engine.rest();
       submit("second");
     });
-    submit("beside");
+    submit("meanwhile");
     void change(withDisparities(24));
     await settle();
     // Another frame is in work: it cannot rest.
@@ -180,7 +180,7 @@ describe("a change", () => {
     finish(0);
     expect(taken()).toEqual([
       `first of ${START}`,
-      `beside of ${START}`,
+      `meanwhile of ${START}`,
       `second of ${START}`,
       "commit",
       "changed to 24",
@@ -393,7 +393,7 @@ describe("the backend", () => {
 describe("the end", () => {
   const ENDED = { code: "RUN_ENDED", message: "the run ended before the change took effect" };
 
-  test("rejects the change that waits and all later ones, and closes what is open", async () => {
+  test("rejects the change that waits and all later ones, and closes the open engine", async () => {
     const { engine, made, submit, finish, withDisparities, closed, taken, change } = scripted("cpu");
     submit("frame");
     const waiting = change(withDisparities(24));

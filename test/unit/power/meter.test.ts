@@ -946,6 +946,12 @@ describe("sampling", () => {
     const none = new Meter({ sensor: { available: false, reason: "no sensor" }, rateHz: 20 });
     expect(await none.measureIdle(60)).toEqual({ available: false, reason: "no idle baseline was measured" });
     expect(none.rateHz).toBe(20);
+    // None of the timers keeps a process alive.
+    expect(intervals.mock.results.map(({ value }) => (value as NodeJS.Timeout).hasRef())).toEqual([
+      false,
+      false,
+      false,
+    ]);
     for (const spy of [intervals, clears]) spy.mockRestore();
   });
 
@@ -1003,7 +1009,6 @@ describe("who reads", () => {
 
   test("a timer, one at a time, and none after stop()", () => {
     const { bench, read } = sampledBench();
-    const intervals = vi.spyOn(globalThis, "setInterval");
     const meter = new Meter({ sensor: bench, clock: () => bench.nowNs, rateHz: 100 });
     const reads = (ms: number) => {
       read.mockClear();
@@ -1020,8 +1025,6 @@ describe("who reads", () => {
     expect(reads(1000)).toBe(0);
     meter.start();
     expect(reads(1000)).toBe(100);
-    for (const { value } of intervals.mock.results) expect((value as NodeJS.Timeout).hasRef()).toBe(false);
-    intervals.mockRestore();
     meter.close();
     expect([reads(1000), bench.closed]).toEqual([0, true]);
   });

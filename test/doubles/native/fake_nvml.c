@@ -10,16 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-typedef struct {
-  unsigned fieldId, scopeId;
-  long long timestampUs, latencyUs;
-  int valueType, status;
-  union {
-    double d;
-    unsigned u;
-    unsigned long long ull;
-  } value;
-} FieldValue;
+#include "nvml_field.h"
 
 static const double kMean = 200, kSwing = 100, kPeriod = 3, kRenewal = 0.02;
 static const int kGpuIsLost = 15;

@@ -5,16 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct {
-  unsigned fieldId, scopeId;
-  long long timestampUs, latencyUs;
-  int valueType, status;
-  union {
-    double d;
-    unsigned u;
-    unsigned long long ull;
-  } value;
-} FieldValue;
+#include "nvml_field.h"
 
 enum { kInvalidArgument = 2, kNotSupported = 3 };
 

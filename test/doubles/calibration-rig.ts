@@ -18,6 +18,7 @@ import type {
   StereoCalibration,
 } from "../../camera/index.js";
 import { boardCorners, boardGrid, boardPoint } from "../../camera/rig/calibrate/board.js";
+import type { NativeSolveCall } from "../../camera/rig/calibrate/native.js";
 import { pixelRay } from "../../camera/rig/calibrate/rays.js";
 import type { Random } from "./random.js";
 
@@ -180,4 +181,38 @@ export function seenPair(
     };
   };
   return { name, left: side("left"), right: side("right") };
+}
+
+/** A corner of the board, which is at `object` in the board's plane, in the image of a camera. */
+export interface SeenCorner {
+  readonly view: number;
+  readonly camera: number;
+  readonly object: readonly [number, number];
+  readonly pixel: readonly [number, number];
+}
+
+/** The solver's call for corners that all count. @param specs lens model, width and height of each camera */
+export function solveCall(
+  specs: readonly (readonly [number, number, number])[],
+  views: number,
+  corners: readonly SeenCorner[],
+  changes: Partial<NativeSolveCall> = {},
+): NativeSolveCall {
+  return {
+    cameras: specs.length,
+    cameraSpecs: Int32Array.from(specs.flat()),
+    views,
+    robust: false,
+    withoutK3: false,
+    count: corners.length,
+    viewIndex: Int32Array.from(corners, ({ view }) => view),
+    cameraIndex: Uint8Array.from(corners, ({ camera }) => camera),
+    used: new Uint8Array(corners.length).fill(1),
+    objects: Float64Array.from(corners.flatMap(({ object }) => [...object, 0])),
+    pixels: Float64Array.from(corners.flatMap(({ pixel }) => pixel)),
+    depthCount: 0,
+    depthPoints: new Float64Array(),
+    disparityPixels: 0.25,
+    ...changes,
+  };
 }

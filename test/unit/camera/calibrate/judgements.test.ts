@@ -25,7 +25,7 @@ import { checkCameras, checkFocus } from "../../../../camera/rig/calibrate/plaus
 import { calibrationWarnings, whyRowsApart } from "../../../../camera/rig/calibrate/quality.js";
 import { capturedPoint, pixelRay, rectifiedPoint } from "../../../../camera/rig/calibrate/rays.js";
 import { loadNative } from "../../../../edge/contracts/native.js";
-import { createPoses, createRig, seenPair } from "../../../doubles/calibration-rig.js";
+import { createPoses, createRig, seenPair, solveCall } from "../../../doubles/calibration-rig.js";
 import { Random } from "../../../doubles/random.js";
 
 const board: Board = { pattern: "chessboard", columns: 4, rows: 3, squareMetres: 0.03 };
@@ -437,31 +437,22 @@ describe("the adjustment alone", () => {
         return Array.from({ length: 20 }, (_, id) => ({
           view,
           camera,
-          id,
-          pixel: [...points.slice(2 * id, 2 * id + 2)],
+          object: boardPoint(small, id),
+          pixel: [points[2 * id]!, points[2 * id + 1]!] as const,
         }));
       }),
     );
-    return {
-      cameras: lenses.length,
-      cameraSpecs: Int32Array.from(
-        lenses.flatMap((lens) => [LENS_MODELS.indexOf(lens), imageSize.width, imageSize.height]),
-      ),
+    return solveCall(
+      lenses.map((lens) => [LENS_MODELS.indexOf(lens), imageSize.width, imageSize.height]),
       views,
-      robust: false,
-      withoutK3: false,
-      count: corners.length,
-      viewIndex: Int32Array.from(corners, ({ view }) => view),
-      cameraIndex: Uint8Array.from(corners, ({ camera }) => camera),
-      used: Uint8Array.from(ones(corners)),
-      objects: Float64Array.from(corners.flatMap(({ id }) => [...boardPoint(small, id), 0])),
-      pixels: Float64Array.from(corners.flatMap(({ pixel }) => pixel)),
-      depthCount: 3,
-      // Two points that both cameras see, and one behind them.
-      depthPoints: Float64Array.of(0.1, -0.05, 1, -0.4, 0.3, 2, 0, 0, -1),
-      disparityPixels: 0.25,
-      ...changes,
-    };
+      corners,
+      {
+        depthCount: 3,
+        // Two points that both cameras see, and one behind them.
+        depthPoints: Float64Array.of(0.1, -0.05, 1, -0.4, 0.3, 2, 0, 0, -1),
+        ...changes,
+      },
+    );
   }
 
   /** Each value counts by its place; NaN is 1000. */

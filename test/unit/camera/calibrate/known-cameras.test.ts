@@ -9,8 +9,8 @@ import {
   rotationMatrix,
   type Vector3,
 } from "../../../../camera/calibration/matrix.js";
-import type { NativeSolveCall } from "../../../../camera/rig/calibrate/native.js";
 import { loadNative } from "../../../../edge/contracts/native.js";
+import { type SeenCorner, solveCall } from "../../../doubles/calibration-rig.js";
 import { Random } from "../../../doubles/random.js";
 
 const [columns, rows] = [5, 4];
@@ -28,13 +28,6 @@ interface Pose {
   readonly R: Matrix3;
   readonly t: Vector3;
 }
-interface Corner {
-  readonly view: number;
-  readonly camera: number;
-  readonly id: number;
-  readonly pixel: readonly [number, number];
-}
-
 /** A board whose middle is at a pixel and whose rows are `span` pixels long where it faces the camera. */
 function poseAt({ width, height, focal }: Camera, turn: Vector3, at: readonly number[], span: number): Pose {
   const R = rotationMatrix(turn);
@@ -55,26 +48,14 @@ function projected({ width, height, focal }: Camera, { R, t }: Pose): [number, n
   });
 }
 
-function callOf(cameras: readonly Camera[], views: number, corners: readonly Corner[]): NativeSolveCall {
-  return {
-    cameras: cameras.length,
-    cameraSpecs: Int32Array.from(cameras.flatMap(({ width, height }) => [0, width, height])),
+const callOf = (cameras: readonly Camera[], views: number, corners: readonly SeenCorner[]) =>
+  solveCall(
+    cameras.map(({ width, height }) => [0, width, height]),
     views,
-    robust: false,
-    withoutK3: false,
-    count: corners.length,
-    viewIndex: Int32Array.from(corners, ({ view }) => view),
-    cameraIndex: Uint8Array.from(corners, ({ camera }) => camera),
-    used: new Uint8Array(corners.length).fill(1),
-    objects: Float64Array.from(corners.flatMap(({ id }) => [...places[id]!, 0])),
-    pixels: Float64Array.from(corners.flatMap(({ pixel }) => pixel)),
-    depthCount: 0,
-    depthPoints: new Float64Array(),
-    disparityPixels: 0.25,
-  };
-}
-const cornersOf = (pixels: readonly [number, number][], view: number, camera = 0): Corner[] =>
-  pixels.map((pixel, id) => ({ view, camera, id, pixel }));
+    corners,
+  );
+const cornersOf = (pixels: readonly [number, number][], view: number, camera = 0): SeenCorner[] =>
+  pixels.map((pixel, id) => ({ view, camera, object: places[id]!, pixel }));
 
 const TURNS: readonly Vector3[] = [
   [0.5, 0.2, 0.1],

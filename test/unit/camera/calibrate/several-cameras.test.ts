@@ -11,7 +11,7 @@ import { type Board, LENS_MODELS } from "../../../../camera/index.js";
 import { boardPoint } from "../../../../camera/rig/calibrate/board.js";
 import type { NativeSolution, NativeSolveCall } from "../../../../camera/rig/calibrate/native.js";
 import { loadNative } from "../../../../edge/contracts/native.js";
-import { createPoses, createRig, seenPair } from "../../../doubles/calibration-rig.js";
+import { createPoses, createRig, seenPair, solveCall } from "../../../doubles/calibration-rig.js";
 import { Random } from "../../../doubles/random.js";
 
 const native = loadNative();
@@ -48,7 +48,7 @@ function solve(
   cameras: readonly number[],
   changes: Partial<NativeSolveCall> = {},
 ): Promise<NativeSolution> {
-  const specs = [
+  const specs: [number, number, number][] = [
     [LENS_MODELS.indexOf("radtan"), 640, 480],
     [LENS_MODELS.indexOf("radtan"), 640, 480],
     [LENS_MODELS.indexOf("fisheye"), 320, 256],
@@ -58,27 +58,13 @@ function solve(
     Array.from({ length: points.length / 2 }, (_, id) => ({
       view,
       camera: cameras.indexOf(camera),
-      object: [...boardPoint(board, id), 0],
-      pixel: [points[2 * id]!, points[2 * id + 1]!],
+      object: boardPoint(board, id),
+      pixel: [points[2 * id]!, points[2 * id + 1]!] as const,
     })),
   );
-  return native.solveCalibration({
-    cameras: cameras.length,
-    cameraSpecs: Int32Array.from(cameras.flatMap((camera) => specs[camera]!)),
-    views: VIEWS,
-    robust: false,
-    withoutK3: false,
-    count: corners.length,
-    viewIndex: Int32Array.from(corners, ({ view }) => view),
-    cameraIndex: Uint8Array.from(corners, ({ camera }) => camera),
-    used: new Uint8Array(corners.length).fill(1),
-    objects: Float64Array.from(corners.flatMap(({ object }) => object)),
-    pixels: Float64Array.from(corners.flatMap(({ pixel }) => pixel)),
-    depthCount: 1,
-    depthPoints: Float64Array.of(0, 0, 1),
-    disparityPixels: 0.25,
-    ...changes,
-  });
+  const chosenSpecs = cameras.map((camera) => specs[camera]!);
+  const depth = { depthCount: 1, depthPoints: Float64Array.of(0, 0, 1) };
+  return native.solveCalibration(solveCall(chosenSpecs, VIEWS, corners, { ...depth, ...changes }));
 }
 
 function poseErrors({ rigs }: NativeSolution, at: number): { degrees: number; millimetres: number } {

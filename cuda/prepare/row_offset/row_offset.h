@@ -34,7 +34,7 @@ constexpr int32_t kFewestRowSamples = 200, kChanceBits = 8;
 constexpr int32_t kRowBands = 4, kBandsOffLine = 2, kFewestBandSamples = 50;
 
 struct RowOffsetSearch {
-  int32_t minDisparity = 0, numDisparities = 8;
+  int32_t minDisparity, numDisparities;
 };
 
 struct RowOffsetSums {

@@ -195,23 +195,31 @@ const formats = [
   "BAYER_GBRG12",
   "BAYER_BGGR16",
 ];
+const sizes = [
+  [13, 9],
+  [2, 2],
+  [1, 4],
+  [4, 1],
+] as const;
 test.each(formats)("still pictures have the engine's colours: %s", (format) => {
   const stage = native.stages.rectify as unknown as (call: object) => string;
-  const [width, height, strideBytes] = [13, 9, 41];
-  const image = random.fill(new Uint8Array(2 * strideBytes * height), 0, 255);
-  const expected = new Uint8Array(3 * width * height);
-  const size = { inputWidth: width, inputHeight: height, width, height };
-  stage({ variant: "reference", format, ...size, strideBytes, image, rgb: expected });
-  const still = {
-    data: image,
-    width,
-    height,
-    strideBytes,
-    format: format as PixelFormat,
-    timestampNs: 0n,
-    sequence: 0,
-  };
-  expect(Buffer.compare(toRgb(still).data, expected)).toBe(0);
+  const strideBytes = 41;
+  for (const [width, height] of sizes) {
+    const image = random.fill(new Uint8Array(2 * strideBytes * height), 0, 255);
+    const expected = new Uint8Array(3 * width * height);
+    const size = { inputWidth: width, inputHeight: height, width, height };
+    stage({ variant: "reference", format, ...size, strideBytes, image, rgb: expected });
+    const still = {
+      data: image,
+      width,
+      height,
+      strideBytes,
+      format: format as PixelFormat,
+      timestampNs: 0n,
+      sequence: 0,
+    };
+    expect(Buffer.compare(toRgb(still).data, expected), `${width}x${height}`).toBe(0);
+  }
 });
 
 const COLOUR_MATCHERS = ALGORITHMS.filter(readsColours);

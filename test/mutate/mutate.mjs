@@ -3,10 +3,11 @@
 // notices. It works in a copy of the tree.
 //   npm run test:mutate -- [--minutes N] [--count N] [--seed N] [--all] [--related | --wide] [--out FILE] [FILE...]
 // Files: the named files or folders, else those that differ from the branch main; --all takes the whole tree. Mutants are drawn at
-// random until the minutes (default 5) are over. A mutant of TypeScript meets the short tests that reach its file over the fewest
-// imports, a mutant of C++ those of its folder, for up to a minute. --related then builds the program and runs the next 16 tests that
-// reach the file; --wide runs all short suites for the mutants that survive the nearest tests. --count ends after so many judged
-// mutants. With --out, the file is written after each mutant, and a later call with the same seed continues its draw.
+// random until the minutes (default 5) are over. A mutant of TypeScript meets the short tests that name an export of its file, or
+// those that reach it over the fewest imports; a mutant of C++ those of its folder, for up to a minute. --related then builds the
+// program and runs the next 16 tests that reach the file; --wide runs all short suites for the mutants that survive the nearest
+// tests. --count ends after so many judged mutants. With --out, the file is written after each mutant, and a later call with the
+// same seed continues its draw.
 // It exits with 0 whether or not mutants survive: the report is for people.
 import { execFileSync } from "node:child_process";
 import {
@@ -277,8 +278,8 @@ function likeness(file, test) {
 }
 
 /**
- * Returns the tests of the short suites that reach a file: a list for each number of imports between them, the fewest first.
- * Many files are imported by way of an index, so the most alike paths come first in a list.
+ * Returns the tests of the short suites that reach a file: first those that name one of its exports, then a list for each number of
+ * imports between them, the fewest first. Many files are imported by way of an index, so the most alike paths come first in a list.
  */
 function reachingTests(file) {
   const seen = new Set([file]);
@@ -289,9 +290,15 @@ function reachingTests(file) {
     const tests = level
       .filter((path) => SHORT_TEST.test(path))
       .sort((one, other) => likeness(file, other) - likeness(file, one));
-    if (tests.length > 0) levels.push(tests);
+    levels.push(tests);
   }
-  return levels;
+  const exported = [...texts.get(file).matchAll(/^export (?:\w+ )*?(?:class|const|function|let)\*? (\w+)/gm)];
+  const names = new RegExp(`\\b(?:${exported.map(([, name]) => name).join("|")})\\b`);
+  const named = (test) => exported.length > 0 && names.test(readFileSync(join(root, test), "utf8"));
+  const tests = levels.flat();
+  return [tests.filter(named), ...levels.map((level) => level.filter((test) => !named(test)))].filter(
+    (level) => level.length > 0,
+  );
 }
 const imported = importers();
 const GROUP = 8;

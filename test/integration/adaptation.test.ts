@@ -327,7 +327,7 @@ describe("noise", () => {
     const pairs = Array.from({ length: LOOKS }, (_, look) => pairAt(look));
     const { reported } = await run(
       Array.from({ length: frames }, (_, frame) => pairs[lookIndex(frame)]!),
-      { denoise: "auto" },
+      { denoise: "auto", match: { ...sized(WIDTH, HEIGHT).match, numDisparities: 8 } },
     );
     const changes = (states: boolean[]) =>
       states.filter((state, n) => n > 0 && state !== states[n - 1]).length;

@@ -46,8 +46,6 @@ export class AdjustableEngine implements NativeEngine {
   #turn: Promise<unknown> = Promise.resolve();
   #adjustments = 0;
   #flying = 0;
-  /** A frame that is done is just being handed on: the swap waits until everybody has it. */
-  #delivering = false;
   #closed = false;
 
   /** @param open another engine in tests */
@@ -117,7 +115,7 @@ export class AdjustableEngine implements NativeEngine {
       // Only the last of the adjustments that arrive while another is being prepared takes effect.
       if (number !== this.#adjustments || this.#closed) return;
       await this.#prepare(this.#asked, adjustment);
-      this.#swapAtRest();
+      this.rest();
     }).catch((error: Error) => {
       if (!this.#closed) this.#events.onProblem(error);
     });
@@ -142,7 +140,7 @@ export class AdjustableEngine implements NativeEngine {
   #swapNext(commit: () => void): Promise<void> {
     return new Promise<void>((resolve, reject) => {
       this.#waiting.push({ commit, resolve, reject });
-      this.#swapAtRest();
+      this.rest();
     });
   }
 
@@ -217,8 +215,8 @@ export class AdjustableEngine implements NativeEngine {
   }
 
   /**
-   * Applies a waiting change if no frame is in work: for a caller inside onDone that has handed the frame on. Call it
-   * before choosing the next images, because they may be of another size afterwards.
+   * Applies a waiting change if no frame is in work. A caller inside onDone that has handed the frame on calls it before
+   * it chooses the next images, because they may be of another size afterwards.
    */
   rest(): void {
     if (this.#flying === 0 && !this.#closed) this.#swap();
@@ -229,23 +227,14 @@ export class AdjustableEngine implements NativeEngine {
     try {
       const onComputed: typeof onDone = (error, result) => {
         this.#flying--;
-        this.#delivering = true;
-        try {
-          onDone(error, result);
-        } finally {
-          this.#delivering = false;
-        }
-        this.#swapAtRest();
+        onDone(error, result);
+        this.rest();
       };
       this.#engine.submit(slot, left, right, onComputed, follows, registered);
     } catch (error) {
       this.#flying--;
       throw error;
     }
-  }
-
-  #swapAtRest(): void {
-    if (this.#flying === 0 && !this.#delivering && !this.#closed) this.#swap();
   }
 
   /** Results that an output still holds are JavaScript's memory and survive their engine. */

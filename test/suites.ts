@@ -67,7 +67,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "viewer",
     files: ["test/viewer/"],
-    budgetSeconds: 10,
+    budgetSeconds: 12,
     for: "the live page in Chromium, as a person uses it",
   },
   {

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { unzipSync } from "fflate";
 import type { Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { decodePng } from "../../clients/javascript/src/png.js";
 import { colourTable } from "../../clients/page/picture/colour-maps.js";
 import type { HubControl } from "../../edge/outputs/viewer/hub.js";
@@ -97,13 +97,27 @@ needs("chromium").suite("the live page in Chromium", () => {
   let browser: Browser;
   let page: Page;
   let frame: KnownFrame;
-  const device = controlledDevice(() => feed.hub.controlChanged());
+  let device: ReturnType<typeof controlledDevice>;
+
+  async function openFeed(port?: number) {
+    device = controlledDevice(() => feed.hub.controlChanged());
+    feed = await openPageFeed({ control: device.control, ...(port !== undefined && { port }) });
+  }
 
   beforeAll(async () => {
-    feed = await openPageFeed({ control: device.control });
+    await openFeed();
     browser = await openBrowser(feed.url);
     page = browser.page;
+    await page.addInitScript(() => location.protocol === "http:" && localStorage.clear());
     frame = knownFrame(42, feed.width * feed.height);
+  });
+
+  // A page that knows nothing, and a device with its first settings, at the same address.
+  beforeEach(async () => {
+    await page.goto("about:blank");
+    await feed.close();
+    await openFeed(Number(new URL(feed.url).port));
+    await page.goto(feed.url);
     await until("the page is there", () => feed.hub.pages === 1);
     await showFrame(page, feed, frame);
   });
@@ -155,6 +169,7 @@ needs("chromium").suite("the live page in Chromium", () => {
   });
 
   test("marks filled pixels by stripes and leaves matched ones alone", async () => {
+    await page.getByLabel("Mark filled pixels").uncheck();
     const plain = await readPixels(page, ".sheet.value canvas");
     await page.getByLabel("Mark filled pixels").check();
     const marked = await readPixels(page, ".sheet.value canvas");
@@ -243,9 +258,11 @@ needs("chromium").suite("the live page in Chromium", () => {
   });
 
   test("a snapshot holds all streams bit for bit", async () => {
-    const waiting = page.waitForEvent("download");
-    await page.getByRole("button", { name: "Snapshot" }).click();
-    const files = unzipSync(readFileSync(await (await waiting).path()));
+    const [snapshot] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Snapshot" }).click(),
+    ]);
+    const files = unzipSync(readFileSync(await snapshot.path()));
     const shape = { width: feed.width, height: feed.height };
     expect([...decodePng(files["depth.png"]!, { ...shape, depth: 16 })]).toEqual([...frame.depth]);
     expect([...decodePng(files["disparity.png"]!, { ...shape, depth: 16 })]).toEqual([...frame.disparity]);
@@ -321,9 +338,11 @@ needs("chromium").suite("the live page in Chromium", () => {
   });
 
   test("the device is asked for a snapshot, and for a restart only after a second press", async () => {
-    const waiting = page.waitForEvent("download");
-    await page.locator("[data-command=snapshot]").click();
-    const snapshot = await waiting;
+    await page.getByRole("tab", { name: "Settings" }).click();
+    const [snapshot] = await Promise.all([
+      page.waitForEvent("download"),
+      page.locator("[data-command=snapshot]").click(),
+    ]);
     expect(snapshot.suggestedFilename()).toBe("bench-snapshot.zip");
     expect(readFileSync(await snapshot.path(), "utf8")).toBe("a zip");
     const restart = page.locator("[data-command=restart]");
@@ -364,9 +383,11 @@ needs("chromium").suite("the live page in Chromium", () => {
     await far.press("Enter");
     const inRange = (i: number) => frame.depth[i]! >= 10_000 && frame.depth[i]! <= 20_000;
     const points = async () => {
-      const waiting = page.waitForEvent("download");
-      await page.getByRole("button", { name: "Save PLY" }).click();
-      return Number(/element vertex (\d+)/.exec(readFileSync(await (await waiting).path(), "latin1"))![1]);
+      const [file] = await Promise.all([
+        page.waitForEvent("download"),
+        page.getByRole("button", { name: "Save PLY" }).click(),
+      ]);
+      return Number(/element vertex (\d+)/.exec(readFileSync(await file.path(), "latin1"))![1]);
     };
     const all = [...frame.depth.keys()].filter(inRange);
     expect(await points()).toBe(all.length);

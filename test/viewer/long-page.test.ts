@@ -2,7 +2,7 @@
 // The live page in Chromium, what page.test.ts leaves out: freezing, plots, the point cloud and its files.
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Browser, openBrowser } from "../doubles/browser.js";
 import { sleep, until } from "../doubles/frames.js";
 import { needs } from "../doubles/needs.js";
@@ -15,7 +15,7 @@ needs("chromium").suite("the live page in Chromium, all of it", () => {
   let page: Page;
   let frame: KnownFrame;
 
-  beforeAll(async () => {
+  beforeEach(async () => {
     feed = await openPageFeed();
     browser = await openBrowser(feed.url);
     page = browser.page;
@@ -24,14 +24,11 @@ needs("chromium").suite("the live page in Chromium, all of it", () => {
     await showFrame(page, feed, frame);
   });
 
-  afterAll(async () => {
-    await browser?.close();
-    await feed?.close();
-  });
-
-  afterEach(() => {
+  afterEach(async () => {
     expect(browser.complaints).toEqual([]);
     expect(browser.foreign).toEqual([]);
+    await browser.close();
+    await feed.close();
   });
 
   test("a frozen page stays as it is and asks for nothing", async () => {
@@ -44,7 +41,6 @@ needs("chromium").suite("the live page in Chromium, all of it", () => {
     await page.getByRole("button", { name: "Freeze" }).click();
     await showFrame(page, feed, other);
     expect(differing(await readPixels(page, ".sheet.left canvas"), before)).toBeDefined();
-    await showFrame(page, feed, frame);
   });
 
   test("plots draw the published figures", async () => {
@@ -72,7 +68,6 @@ needs("chromium").suite("the live page in Chromium, all of it", () => {
     await expect.poll(() => text(page, "[data-plot=fps] [data-newest=fps]")).toMatch(/^[12]0\.0$/);
     await page.mouse.move(0, 0);
     await expect.poll(() => text(page, "[data-plot=fps] [data-newest=fps]")).toBe("30.0");
-    await page.getByRole("tab", { name: "Figures" }).click();
   });
 
   test("plots draw watts by rail and temperatures by sensor, each in its colour", async () => {
@@ -109,7 +104,6 @@ needs("chromium").suite("the live page in Chromium, all of it", () => {
       expect(drawn.blue, plot).toBeGreaterThan(3);
       expect(drawn.orange, plot).toBeGreaterThan(3);
     }
-    await page.getByRole("tab", { name: "Figures" }).click();
   });
 
   test("a PLY file has the points of the reconstruction", async () => {
@@ -146,6 +140,8 @@ needs("chromium").suite("the live page in Chromium, all of it", () => {
   });
 
   test("the cloud is drawn, and turns by keys and by the mouse", async () => {
+    await page.getByRole("tab", { name: "Point cloud" }).click();
+    await page.getByRole("button", { name: "Save PLY" }).waitFor();
     const shot = () => page.locator(".cloud canvas").screenshot();
     const first = await shot();
     await page.locator(".cloud canvas").focus();
@@ -160,7 +156,5 @@ needs("chromium").suite("the live page in Chromium, all of it", () => {
     await expect.poll(async () => (await shot()).equals(turned)).toBe(false);
     await page.getByRole("button", { name: "Reset view" }).click();
     await expect.poll(async () => (await shot()).equals(first)).toBe(true);
-    await page.getByRole("tab", { name: "Picture" }).click();
-    await showFrame(page, feed, frame);
   });
 });

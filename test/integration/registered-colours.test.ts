@@ -122,17 +122,17 @@ test.each([RGB, FISHEYE])(
           const [column, row] = [Math.round(u), Math.round(v)];
           if (!(column > 1 && row > 1 && column < view.width - 2 && row < view.height - 2)) continue;
           // A pixel of error at an edge makes neither of a hidden point nor of a seen one the other.
-          let [least, most] = [Number.POSITIVE_INFINITY, 0];
+          let [min, max] = [Number.POSITIVE_INFINITY, 0];
           for (let dy = -2; dy <= 2; dy += 2)
             for (let dx = -2; dx <= 2; dx += 2) {
               const share = truth.data[(row + dy) * view.width + column + dx]! / depth;
-              least = Math.min(least, share);
-              most = Math.max(most, share);
+              min = Math.min(min, share);
+              max = Math.max(max, share);
             }
-          if (most < 0.9) {
+          if (max < 0.9) {
             counts.hidden++;
             if (has === 255) counts.hiddenWithColour++;
-          } else if (least > 0.98 && most < 1.02) {
+          } else if (min > 0.98 && max < 1.02) {
             seen++;
             if (has === 255) seenWithColour++;
           }

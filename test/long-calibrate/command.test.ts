@@ -112,7 +112,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test("all forms are written, read back as the same numbers, and nothing is overwritten without --force", async () => {
-  const place = join(folder, "good");
+  const place = await stills("forms", plain);
   const forms = {
     own: join(place, "rig.json"),
     opencv: join(place, "rig.yaml"),

@@ -67,7 +67,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "viewer",
     files: ["test/viewer/"],
-    budgetSeconds: 12,
+    budgetSeconds: 10,
     for: "the live page in Chromium, as a person uses it",
   },
   {

@@ -292,13 +292,14 @@ function reachingTests(file) {
       .sort((one, other) => likeness(file, other) - likeness(file, one));
     levels.push(tests);
   }
-  const exported = [...texts.get(file).matchAll(/^export (?:\w+ )*?(?:class|const|function|let)\*? (\w+)/gm)];
-  const names = new RegExp(`\\b(?:${exported.map(([, name]) => name).join("|")})\\b`);
-  const named = (test) => exported.length > 0 && names.test(readFileSync(join(root, test), "utf8"));
-  const tests = levels.flat();
-  return [tests.filter(named), ...levels.map((level) => level.filter((test) => !named(test)))].filter(
-    (level) => level.length > 0,
-  );
+  const exports = texts.get(file).matchAll(/^export (?:\w+ )*?(?:class|const|function|let)\*? (\w+)/gm);
+  const names = [...exports].map(([, name]) => `\\b${name}\\b`);
+  const pattern = new RegExp(names.join("|"));
+  const naming = levels
+    .flat()
+    .filter((test) => names.length > 0 && pattern.test(readFileSync(join(root, test), "utf8")));
+  const others = levels.map((level) => level.filter((test) => !naming.includes(test)));
+  return [naming, ...others].filter((level) => level.length > 0);
 }
 const imported = importers();
 const GROUP = 8;

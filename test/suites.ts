@@ -148,7 +148,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "long-viewer",
     files: ["test/viewer/long-"],
-    budgetSeconds: 386,
+    budgetSeconds: 560,
     for: "the live page: access, control, brokers that go and come back, memory over time",
   },
   {
@@ -221,7 +221,7 @@ export const SUITES: readonly Suite[] = [
       "test/integration/cuda-plugin.test.ts",
       "test/integration/plugin-refusals.test.ts",
     ],
-    budgetSeconds: 585,
+    budgetSeconds: 470,
     for: "kernels and the CUDA backend on the CPU, every thread a fiber",
   },
   {
@@ -239,7 +239,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "long-vm",
     files: ["test/capture-vm/", "camera/v4l2/test/vm/"],
-    budgetSeconds: 632,
+    budgetSeconds: 560,
     for: "virtual machines with the kernel's own test cameras",
   },
   {

@@ -84,7 +84,7 @@ needs("chromium").suite("control from the live page", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  // A device serves ten requests a second, of all who ask.
+  // A device serves ten requests a second, from all clients together.
   const served = () => sleep(1000);
 
   const shown = () =>
@@ -287,12 +287,15 @@ needs("chromium").suite("control from the live page", () => {
     const restart = page.locator("[data-command=restart]");
     await restart.click();
     await restart.getByText("Press again to restart").waitFor();
+    const pressed = performance.now();
     await restart.click();
     await page.locator(".commands [data-said=ok]").getByText("restarting").waitFor();
     await until("the run begins again", () => running.stderr().includes("restart: beginning again"));
     // It has the same address, without what was not saved, and the page finds it again.
     await expect.poll(() => value("match.sgm.uniqueness"), { timeout: 20_000 }).toBe(12);
     await expect.poll(() => computed("uniqueness"), { timeout: 20_000 }).toBe(12);
+    const secondsBefore = async () => (await metrics())!.seconds - (performance.now() - pressed) / 1000;
+    await expect.poll(secondsBefore, { timeout: 20_000 }).toBeLessThan(0);
     const sets = await shown();
     await expect.poll(shown, { timeout: 20_000 }).toBeGreaterThan(sets);
   });

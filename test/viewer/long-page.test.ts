@@ -25,10 +25,10 @@ needs("chromium").suite("the live page in Chromium, all of it", () => {
   });
 
   afterEach(async () => {
+    await browser?.close();
+    await feed?.close();
     expect(browser.complaints).toEqual([]);
     expect(browser.foreign).toEqual([]);
-    await browser.close();
-    await feed.close();
   });
 
   test("a frozen page stays as it is and asks for nothing", async () => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The grid of the floor on the live page: every kind of cell at its place, each with a pattern that needs no colour.
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Browser, openBrowser } from "../doubles/browser.js";
 import { until } from "../doubles/frames.js";
 import { needs } from "../doubles/needs.js";
@@ -19,7 +19,7 @@ needs("chromium").suite("the floor from above", () => {
   let browser: Browser;
   let page: Page;
 
-  beforeAll(async () => {
+  beforeEach(async () => {
     feed = await openPageFeed();
     browser = await openBrowser(feed.url);
     page = browser.page;
@@ -27,7 +27,7 @@ needs("chromium").suite("the floor from above", () => {
     await showFrame(page, feed, knownFrame(42, feed.width * feed.height));
   });
 
-  afterAll(async () => {
+  afterEach(async () => {
     await browser?.close();
     await feed?.close();
   });

@@ -67,14 +67,14 @@ needs("chromium", "mosquitto").suite("zones, budget and log of a run, from its p
   });
 
   afterEach(async () => {
-    expect(browser.complaints).toEqual([]);
-    expect(browser.foreign).toEqual([]);
     await browser?.close();
     running?.child.kill("SIGTERM");
     await running?.ended;
     await client?.endAsync(true);
     await broker?.stop();
     rmSync(folder, { recursive: true, force: true });
+    expect(browser.complaints).toEqual([]);
+    expect(browser.foreign).toEqual([]);
   });
 
   const value = (key: string) =>

@@ -12,7 +12,7 @@ import { type Browser, openBrowser } from "../doubles/browser.js";
 import { until } from "../doubles/frames.js";
 import { needs } from "../doubles/needs.js";
 import { CAMERA, type KnownFrame, knownFrame, openPageFeed, type PageFeed } from "../doubles/page-feed.js";
-import { differing, readPixels, showFrame, text } from "./shown-page.js";
+import { differing, forgetOptions, readPixels, showFrame, text } from "./shown-page.js";
 
 /** A device whose settings may be changed; it refuses numbers above 100, and to restart. */
 function controlledDevice(changed: () => void) {
@@ -99,20 +99,20 @@ needs("chromium").suite("the live page in Chromium", () => {
   let frame: KnownFrame;
   let device: ReturnType<typeof controlledDevice>;
 
-  async function openFeed(port?: number) {
+  async function openFeed(port = 0) {
     device = controlledDevice(() => feed.hub.controlChanged());
-    feed = await openPageFeed({ control: device.control, ...(port !== undefined && { port }) });
+    feed = await openPageFeed({ control: device.control, port });
   }
 
   beforeAll(async () => {
     await openFeed();
     browser = await openBrowser(feed.url);
     page = browser.page;
-    await page.addInitScript(() => location.protocol === "http:" && localStorage.clear());
+    await forgetOptions(page);
     frame = knownFrame(42, feed.width * feed.height);
   });
 
-  // A page that knows nothing, and a device with its first settings, at the same address.
+  // The page without stored options, and a device with its initial settings, at the same address.
   beforeEach(async () => {
     await page.goto("about:blank");
     await feed.close();

@@ -6,6 +6,10 @@ import type { KnownFrame, PageFeed } from "../doubles/page-feed.js";
 
 export const text = (page: Page, selector: string) => page.locator(selector).first().innerText();
 
+/** Empties what the page stores in the browser, before each load. */
+export const forgetOptions = (page: Page) =>
+  page.addInitScript(() => location.protocol === "http:" && localStorage.clear());
+
 /** All pixels of a canvas as RGBA; through a copy, since the page's own canvas is made for writing. */
 export async function readPixels(page: Page, selector: string): Promise<Uint8Array> {
   const pixels = await page.locator(selector).evaluate((canvas: HTMLCanvasElement) => {

@@ -48,7 +48,7 @@ const resultsIn = (out: string) =>
         .sort()
     : [];
 
-/** A whole run. */
+/** The complete run whose results other tests compare with theirs. */
 let first: Awaited<ReturnType<typeof batch>>;
 beforeAll(async () => {
   const options = { frames: PAIRS, width: 128, height: 96, truth: "left", view: "ideal" } as const;

@@ -292,7 +292,7 @@ describe.each(forms)("row offset, %s: limits by hand", (variant) => {
   test("50 samples a band are enough for a line", () => {
     expect(rowLine(variant, bandsOf(200, [4, 4, 4, 4]))).toEqual({ known: true, middle: 4, overWidth: 0 });
     expect(rowLine(variant, bandsOf(199, [4, 4, 4, 4]))).toEqual(none);
-    // The last band has the rest: 50, 50, 50 and 53. Where three of it do not count, it needs all the others.
+    // The last band has the rest: 50, 50, 50 and 53. If three of its samples do not count, the other 50 are enough.
     const flatAt = (flats: number) => (i: number) => (i >= 150 && i < 150 + flats ? Array(9).fill(5) : clear);
     expect(rowLine(variant, pairOf(203, flatAt(3)))).toEqual({ known: true, middle: 4, overWidth: 0 });
     expect(rowLine(variant, pairOf(203, flatAt(4)))).toEqual(none);

@@ -92,7 +92,7 @@ needs("paho", "numpy").suite("a stranger", () => {
     expect(stdout, title).toMatch(EXPECTED[title]!);
   };
 
-  // Later tasks use what earlier ones made.
+  // Later tasks use the files of earlier tasks.
   test("does every task, one after the other", { timeout: 600_000 }, () => {
     for (const task of TASKS.filter(({ byHand }) => !byHand)) run(task);
   });

@@ -42,6 +42,8 @@ async function brightness(path, trait) {
   });
 }
 
+const sum = (drops) => Object.values(drops).reduce((total, count) => total + count, 0);
+
 const uncompressed = FORMAT_TRAITS.filter(({ format }) => format !== "MJPEG" && !/[IP]$/.test(format));
 
 async function measureBrightness(path, pattern, traits) {
@@ -102,6 +104,12 @@ export const captureCases = {
 
   "two VGA cameras give pairs with kernel time stamps and sequence numbers, every image accounted for": () =>
     withPair({ width: 640, height: 480, rateHz: 12.5 }, async (record) => {
+      const uncounted = { left: [], right: [] };
+      record.onPair = ({ left, right }) => {
+        const { pairs, dropsLeft, dropsRight } = record.source.counters();
+        uncounted.left.push(left.sequence - pairs - sum(dropsLeft));
+        uncounted.right.push(right.sequence - pairs - sum(dropsRight));
+      };
       await until(() => record.pairs.length >= 50, "50 pairs", 120_000);
       checkPairs(record, 40.001);
       const { pairs } = record;
@@ -117,11 +125,13 @@ export const captureCases = {
         // One late image at either end of the fifty is a millisecond or two.
         assert(Math.abs(stepMs - 80) < 4, `${stepMs} ms per frame`);
       }
-      const counters = record.source.counters();
-      const numbered = pairs.at(-1).leftSequence - pairs[0].leftSequence + 1;
-      const { driver = 0, unmatched = 0, alone = 0 } = counters.dropsLeft;
-      assert(Math.abs(numbered - pairs.length - driver - unmatched - alone) <= 2, JSON.stringify(counters));
-      return counters;
+      // An uncounted loss raises the figure for good. A loss before an image that waits for its partner is counted early and
+      // lowers it for a while, so the highest values of both halves are compared.
+      for (const figures of Object.values(uncounted)) {
+        const [first, second] = [figures.slice(0, 25), figures.slice(25)].map((half) => Math.max(...half));
+        assert.equal(second, first, JSON.stringify(figures));
+      }
+      return record.source.counters();
     }),
 
   "stamps at the start of exposure are reported as such": async () => {

@@ -4,7 +4,7 @@
 // of each kind. DEPTHWATT_SEED repeats a failure.
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import type { RunFigures } from "../../edge/run/figures.js";
 import { sleep } from "../doubles/frames.js";
@@ -24,8 +24,13 @@ const bytes = (length: number) => Buffer.from(Array.from({ length }, () => rando
 
 let run: Running;
 let port: number;
+let megabytesBefore: number;
 const held: Socket[] = [];
-beforeAll(async () => {
+
+const memoryMegabytes = () =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${run.child.pid}/status`, "utf8"))![1]) / 1000;
+
+beforeEach(async () => {
   port = await freePort();
   const size = ["source.synthetic.width=96", "source.synthetic.height=64", "match.numDisparities=16"];
   const settings = [...size, `http.port=${port}`, "outputs.viewer.enabled=true"];
@@ -37,15 +42,31 @@ beforeAll(async () => {
       () => false,
     );
   while (!(await served())) await sleep(100);
-});
-afterAll(() => {
-  for (const socket of held) socket.destroy();
-  run.child.kill("SIGKILL");
-  reportFuzz("HTTP doors", { seed: random.seed, counts });
+  megabytesBefore = memoryMegabytes();
 });
 
-const memoryMegabytes = () =>
-  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${run.child.pid}/status`, "utf8"))![1]) / 1000;
+/** After each attack it still serves, computes frames, has not grown, and ends on request. */
+afterEach(async () => {
+  try {
+    const page = await fetch(`http://127.0.0.1:${port}/`);
+    expect(page.status).toBe(200);
+    expect(await page.text()).toContain("<html");
+    await sleep(500);
+    expect(memoryMegabytes() - megabytesBefore).toBeLessThan(100);
+    run.child.kill("SIGINT");
+    const ran = await Promise.race([run.ended, sleep(15_000).then(() => undefined)]);
+    expect(ran, "the run ends").toBeDefined();
+    expect(ran!.code, ran!.stderr).toBe(0);
+    expect(ran!.stderr).not.toMatch(/bug in depthwatt|\n {4}at /);
+    const { frames, fps } = lastJson<RunFigures>(ran!);
+    expect(frames).toBeGreaterThan(10);
+    expect(fps).toBeGreaterThan(5);
+  } finally {
+    for (const socket of held.splice(0)) socket.destroy();
+    run.child.kill("SIGKILL");
+  }
+}, 60_000);
+afterAll(() => reportFuzz("HTTP doors", { seed: random.seed, counts }));
 
 const text = (length: number) => "x".repeat(length);
 const METHODS = [
@@ -186,8 +207,7 @@ test("WebSockets: messages of every shape, pages that never read, frames that ar
   }
 }, 60_000);
 
-test("it serves on, has not grown, and ends at once though connections are held open", async () => {
-  const before = memoryMegabytes();
+test("connections that are held open", async () => {
   const upgrade = (path: string, more = "") =>
     `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${more}\r\n`;
   const good = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
@@ -199,17 +219,4 @@ test("it serves on, has not grown, and ends at once though connections are held 
     await sent("held connections", upgrade("/live"), true);
     await sent("held connections", upgrade("/live", good), true);
   }
-  const page = await fetch(`http://127.0.0.1:${port}/`);
-  expect(page.status).toBe(200);
-  expect(await page.text()).toContain("<html");
-  await sleep(500);
-  expect(memoryMegabytes() - before).toBeLessThan(100);
-  run.child.kill("SIGINT");
-  const ran = await Promise.race([run.ended, sleep(15_000).then(() => undefined)]);
-  expect(ran, "the run ends").toBeDefined();
-  expect(ran!.code, ran!.stderr).toBe(0);
-  expect(ran!.stderr).not.toMatch(/bug in depthwatt|\n {4}at /);
-  const { frames, fps } = lastJson<RunFigures>(ran!);
-  expect(frames).toBeGreaterThan(10);
-  expect(fps).toBeGreaterThan(5);
 }, 60_000);

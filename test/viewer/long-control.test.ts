@@ -15,6 +15,7 @@ import type { ToPage } from "../../edge/outputs/viewer/protocol.js";
 import { PRESETS } from "../../edge/presets/index.js";
 import { type Browser, openBrowser } from "../doubles/browser.js";
 import { sleep, until } from "../doubles/frames.js";
+import { freePort } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";
 import { type Running, startProgram } from "../doubles/program.js";
 
@@ -65,6 +66,9 @@ needs("chromium").suite("control from the live page", () => {
       "robot-1",
       "--set",
       "refine.median=true",
+      // Not auto: another test's program could take that port while this one begins again.
+      "--set",
+      `http.port=${await freePort()}`,
     ]);
     const named = () => /^page +(\S+)$/m.exec(running.stdout())?.[1];
     await until("the program names its page", () => named() !== undefined, 30_000);

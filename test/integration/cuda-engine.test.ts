@@ -593,7 +593,7 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
     let paths: EngineInfo["memory"] | undefined;
     /** The stand-in's log of a run of `count` frames: [what, address, bytes]. */
     function readLog(device: string, count: number, buffers?: string, more: Record<string, string> = {}) {
-      const file = join(folder, `log-${device}`);
+      const file = join(mkdtempSync(join(folder, "log-")), device);
       const got = frames("cuda", count, { WARP_DEVICE: device, WARP_LOG: file, ...more }, buffers);
       paths = got.after.memory;
       const reference = frames("cpu", count);

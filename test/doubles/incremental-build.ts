@@ -159,14 +159,15 @@ export interface BuildOptions {
 }
 
 /**
- * Builds a program or library, two compilers at a time.
+ * Builds a program or library, two compilers at a time, in the order of the sources.
+ * @param flags of all sources, or of each
  * @returns the sources that were compiled
  * @throws Error with the compiler's messages
  */
 export async function buildProgram(
   program: string,
   sources: readonly string[],
-  flags: readonly string[],
+  flags: readonly string[] | ((source: string) => readonly string[]),
   { compiler = "g++", linkFlags = [], moreObjects = [], shared }: BuildOptions = {},
 ): Promise<string[]> {
   const folder = dirname(program);
@@ -177,7 +178,8 @@ export async function buildProgram(
     );
     const jobs = sources.map((path, i) => async () => {
       const list = `${objects[i]}.d`;
-      const command = [compiler, ...flags, "-MMD", "-MF", list, "-x", "c++", path];
+      const own = typeof flags === "function" ? flags(path) : flags;
+      const command = [compiler, ...own, "-MMD", "-MF", list, "-x", "c++", path];
       const make = shared === undefined ? undefined : (to: string) => compileOnce(shared, command, to);
       if (await produce(objects[i]!, [...command, "-c"], () => dependencies(list), make)) compiled.push(path);
     });

@@ -2,19 +2,16 @@
 // Engines, their workers, the watch over their pairs and the threads of frames that the binding drives, under ThreadSanitizer, then under
 // AddressSanitizer and UBSan: every matcher, two frames at once, and devices that fail.
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { packageRoot } from "../../core/index.js";
 import { nativeSources } from "../../scripts/native-sources.mjs";
+import { buildProgram } from "../doubles/incremental-build.js";
 import { needs } from "../doubles/needs.js";
 
 const root = packageRoot();
 const execute = promisify(execFile);
-const folder = mkdtempSync(join(tmpdir(), "depthwatt-engine-races-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The engine's own sources: nothing of Node, of one instruction set, or of the plugin, which the program is in for. */
 const SOURCES = nativeSources(root)
@@ -22,44 +19,34 @@ const SOURCES = nativeSources(root)
   .filter((path) => !/napi|binding|isa_(avx|neon)|\.ref\.cc$|plugin\.cc$/.test(path))
   .concat("test/native/engine_races_main.cc");
 /** Vector code takes minutes to compile for a sanitizer, and its threads are those of the scalar code. */
-const FLAGS = ["-DDEPTHWATT_SCALAR_ONLY", "-std=c++17", "-O1", "-g1", "-ffp-contract=off", "-I."];
+const FLAGS = ["-DDEPTHWATT_SCALAR_ONLY", "-std=c++17", "-O1", "-g1", "-ffp-contract=off", `-I${root}`];
 
-/** The scalar code of all stages takes far longer to compile than any other file. */
+/** The scalar code of all stages takes far longer to compile than any other file: it is the first, so that no CPU idles at the end. */
 const SCALAR_CODE = "cuda/simd/isa_scalar.cc";
+const ORDERED = [SCALAR_CODE, ...SOURCES.filter((source) => source !== SCALAR_CODE)];
 
-/** As many compilers at a time as there are CPUs. @returns the program */
-async function built(name: string, sanitize: readonly string[]): Promise<string> {
-  // First, so that no CPU idles at the end.
-  const ordered = [SCALAR_CODE, ...SOURCES.filter((source) => source !== SCALAR_CODE)];
-  // Optimised, UBSan's checks of it take two minutes to compile and save ten seconds.
-  const level = (source: string) => (source === SCALAR_CODE && name === "address" ? ["-O0"] : []);
-  const waiting = ordered.map((source) => ({
-    source,
-    object: join(folder, `${name}_${source.replaceAll("/", "_")}.o`),
-  }));
-  const objects = waiting.map(({ object }) => object);
-  const work = async () => {
-    for (let one = waiting.shift(); one !== undefined; one = waiting.shift())
-      await execute(
-        "g++",
-        [...FLAGS, ...level(one.source), ...sanitize, "-c", one.source, "-o", one.object],
-        { cwd: root },
-      );
+/** Builds what has changed. @returns the program */
+async function built(name: string, sanitizers: string): Promise<string> {
+  const program = join(root, "build/engine-races", name, "engine-races");
+  const sanitize = [`-fsanitize=${sanitizers}`, "-fno-sanitize-recover=all"];
+  const flagsOf = (source: string) => {
+    // Optimised, AddressSanitizer's checks of it take two minutes to compile and save ten seconds. UBSan's are in the sanitized addon.
+    const isScalar = source.endsWith(SCALAR_CODE) && name === "address";
+    return [...FLAGS, ...(isScalar ? ["-O0", "-fsanitize=address"] : sanitize)];
   };
-  await Promise.all(cpus().map(work));
-  const program = join(folder, name);
-  await execute("g++", [...sanitize, ...objects, "-o", program, "-pthread", "-ldl"]);
+  const paths = ORDERED.map((source) => join(root, source));
+  await buildProgram(program, paths, flagsOf, { linkFlags: [...sanitize, "-pthread"] });
   return program;
 }
 
 needs("toolchain").suite("engines under sanitizers", () => {
   test.each([
-    ["thread", ["-fsanitize=thread"]],
-    ["address and undefined behaviour", ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]],
+    ["thread", "thread"],
+    ["address and undefined behaviour", "address,undefined"],
   ])(
     "%s: no race is found, and the frame that failed is not the one computed now",
-    async (name, sanitize) => {
-      const program = await built(name.split(" ")[0]!, sanitize);
+    async (name, sanitizers) => {
+      const program = await built(name.split(" ")[0]!, sanitizers);
       const { stdout, stderr } = await execute(program, [], { timeout: 900_000 });
       expect(stderr).toBe("");
       const [frames, engines, asked, answered, lost, devices, ...sessions] = (stdout.match(/\d+/g) ?? []).map(

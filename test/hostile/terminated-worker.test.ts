@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { packageRoot } from "../../core/index.js";
 
-const COUNT = Number(process.env.DEPTHWATT_HOSTILE_COUNT ?? 250);
+const COUNT = Number(process.env.DEPTHWATT_HOSTILE_COUNT ?? 125);
 
 test("terminated in the middle of frames, every time", async () => {
   const seed = Number(process.env.DEPTHWATT_SEED ?? Date.now() % 1_000_000_007);

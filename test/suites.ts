@@ -119,7 +119,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "long-rig",
     files: ["test/long-rig/", "test/unit/health-examine.test.ts"],
-    budgetSeconds: 72,
+    budgetSeconds: 76,
     for: "rigs that have moved, pairs that were mounted wrongly: figures, verdicts, alarms, corrections",
   },
   {
@@ -142,25 +142,25 @@ export const SUITES: readonly Suite[] = [
       "test/integration/long-record",
       "test/integration/record.test.ts",
     ],
-    budgetSeconds: 279,
+    budgetSeconds: 312,
     for: "recordings whose program is killed a hundred times, a batch of three workers at a queue, one over all scenes",
   },
   {
     name: "long-viewer",
     files: ["test/viewer/long-"],
-    budgetSeconds: 560,
+    budgetSeconds: 570,
     for: "the live page: access, control, brokers that go and come back, memory over time",
   },
   {
     name: "long-outputs",
     files: ["test/outputs/"],
-    budgetSeconds: 218,
+    budgetSeconds: 234,
     for: "outputs and readers with their counterparts: Prometheus, brokers of other makers, Python, C++, ROS",
   },
   {
     name: "long-stranger",
     files: ["test/stranger/"],
-    budgetSeconds: 41,
+    budgetSeconds: 51,
     for: "a stranger's tasks with the commands of README and guides",
   },
   {
@@ -175,19 +175,19 @@ export const SUITES: readonly Suite[] = [
       "test/hostile/secrets.test.ts",
       "test/hostile/terminated-worker.test.ts",
     ],
-    budgetSeconds: 184,
+    budgetSeconds: 140,
     for: "hundreds of random attacks on every door and command, terminated workers, little memory",
   },
   {
     name: "long-fuzz",
     files: ["test/fuzz/"],
-    budgetSeconds: 197,
+    budgetSeconds: 180,
     for: "readers of bytes that others wrote, ten seconds each: libFuzzer, fast-check",
   },
   {
     name: "long-bad-days",
     files: ["test/bad-days/"],
-    budgetSeconds: 169,
+    budgetSeconds: 172,
     for: "failures of a running program: messages, recovery, memory afterwards",
   },
   {
@@ -210,7 +210,7 @@ export const SUITES: readonly Suite[] = [
       "test/stages/rvl-fuzz.test.ts",
       "test/unit/scene-bits.test.ts",
     ],
-    budgetSeconds: 800,
+    budgetSeconds: 680,
     for: "NEON under emulation, sanitizers",
   },
   {
@@ -233,13 +233,13 @@ export const SUITES: readonly Suite[] = [
   {
     name: "long-additions",
     files: ["test/integration/toy-"],
-    budgetSeconds: 130,
+    budgetSeconds: 120,
     for: "copies of the tree with a toy of every kind: stage, matcher, parameter, source, output, command, setting, board, sensor",
   },
   {
     name: "long-vm",
     files: ["test/capture-vm/", "camera/v4l2/test/vm/"],
-    budgetSeconds: 560,
+    budgetSeconds: 607,
     for: "virtual machines with the kernel's own test cameras",
   },
   {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The readers in Python and C++ on golden and on fuzzed frames, held to what depthwatt's own reader says of each; then at a real
-// broker; and how many VGA frames a second Python unpacks.
+// broker.
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,6 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { FRAME_HEADROOM_BYTES } from "../../core/frame/frame-format.js";
 import { writeFrame } from "../../core/frame/payload.js";
-import { encodeRvl, rvlMaxBytes } from "../../core/frame/rvl.js";
 import { packageRoot } from "../../core/index.js";
 import { createPublisher } from "../../edge/outputs/mqtt/publisher.js";
 import { makeFrame, sleep } from "../doubles/frames.js";
@@ -22,7 +21,6 @@ import {
   reseal,
   verdict,
 } from "../doubles/readers/corpus.js";
-import { seededRandom } from "../doubles/rvl-pictures.js";
 
 const root = packageRoot();
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-readers-"));
@@ -60,22 +58,6 @@ function mismatches(
       ? []
       : [`message ${index} (seed ${seed}): ${said[index]}, ours: ${expected}`];
   });
-}
-
-/** 640 x 480 of slopes, steps and holes with a millimetre or two of noise, as a matcher leaves them. */
-function vgaMessage(): Uint8Array {
-  const random = seededRandom(7);
-  const [width, height] = [640, 480];
-  const pixels = Uint16Array.from({ length: width * height }, (_, i) => {
-    const [x, y] = [i % width, Math.floor(i / width)];
-    if ((x * 13 + y * 7) % 97 < 4 || (x > 500 && y < 80)) return 0;
-    const step = x > 200 && x < 400 && y > 100 && y < 300 ? 1500 : 3000 + 4 * y;
-    return step + Math.floor(random() * 3);
-  });
-  const buffer = new Uint8Array(FRAME_HEADROOM_BYTES + rvlMaxBytes(pixels.length));
-  const bytes = encodeRvl(pixels, buffer, FRAME_HEADROOM_BYTES);
-  const { frame } = makeFrame(1, {}, [width, height]);
-  return writeFrame(buffer, FRAME_HEADROOM_BYTES, bytes, frame, { frameNumber: 0, runId: 1, clockDomain: 0 });
 }
 
 /** Messages with a coloured JPEG: the form that `registered` has, then forms that no stream has. */
@@ -135,18 +117,6 @@ needs("paho", "numpy").suite("the Python reader", () => {
       .slice(1)
       .map(() => "element");
     expect(said.trim().split("\n")).toEqual(["rgb8 colourValue 1.0 True", ...refused]);
-  });
-
-  test("unpacks a hundred VGA frames a second and more on one core", () => {
-    const file = written("vga", [vgaMessage()]);
-    const rates = (["c", "numpy"] as const).map((decoder) => {
-      const [line = ""] = python(decoder, file, "2");
-      const [by, rate] = line.split(" ");
-      expect(by).toBe(decoder);
-      return Number(rate);
-    });
-    console.info(`Python reader, VGA, frames a second of CPU time: C ${rates[0]}, numpy ${rates[1]}`);
-    expect(rates[0]).toBeGreaterThan(100);
   });
 
   needs("pip").suite("with pip", () => {

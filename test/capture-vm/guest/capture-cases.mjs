@@ -4,6 +4,7 @@ import { readdirSync, readlinkSync } from "node:fs";
 import {
   assert,
   CameraControls,
+  checkLosses,
   checkPairs,
   clocks,
   depthwatt,
@@ -18,6 +19,7 @@ import {
   until,
   V4l2Camera,
   video,
+  watchLosses,
   withCamera,
   withPair,
 } from "./tools.mjs";
@@ -41,8 +43,6 @@ async function brightness(path, trait) {
     return still;
   });
 }
-
-const sum = (drops) => Object.values(drops).reduce((total, count) => total + count, 0);
 
 const uncompressed = FORMAT_TRAITS.filter(({ format }) => format !== "MJPEG" && !/[IP]$/.test(format));
 
@@ -104,12 +104,7 @@ export const captureCases = {
 
   "two VGA cameras give pairs with kernel time stamps and sequence numbers, every image accounted for": () =>
     withPair({ width: 640, height: 480, rateHz: 12.5 }, async (record) => {
-      const uncounted = { left: [], right: [] };
-      record.onPair = ({ left, right }) => {
-        const { pairs, dropsLeft, dropsRight } = record.source.counters();
-        uncounted.left.push(left.sequence - pairs - sum(dropsLeft));
-        uncounted.right.push(right.sequence - pairs - sum(dropsRight));
-      };
+      const losses = watchLosses(record);
       await until(() => record.pairs.length >= 50, "50 pairs", 120_000);
       checkPairs(record, 40.001);
       const { pairs } = record;
@@ -125,12 +120,7 @@ export const captureCases = {
         // One late image at either end of the fifty is a millisecond or two.
         assert(Math.abs(stepMs - 80) < 4, `${stepMs} ms per frame`);
       }
-      // An uncounted loss raises the figure for good. A loss before an image that waits for its partner is counted early and
-      // lowers it for a while, so the highest values of both halves are compared.
-      for (const figures of Object.values(uncounted)) {
-        const [first, second] = [figures.slice(0, 25), figures.slice(25)].map((half) => Math.max(...half));
-        assert.equal(second, first, JSON.stringify(figures));
-      }
+      checkLosses(losses);
       return record.source.counters();
     }),
 

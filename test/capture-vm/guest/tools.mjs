@@ -123,6 +123,30 @@ export function checkPairs({ pairs, source }, windowMs = 33.334) {
   assert.equal(source.counters().pairs, pairs.length);
 }
 
+/** At each pair, how many images a camera has numbered that were neither paired nor counted as lost, up to a constant. */
+export function watchLosses(record) {
+  const uncounted = { left: [], right: [] };
+  const sum = (drops) => Object.values(drops).reduce((total, count) => total + count, 0);
+  record.onPair = ({ left, right }) => {
+    const { pairs, dropsLeft, dropsRight } = record.source.counters();
+    uncounted.left.push(left.sequence - pairs - sum(dropsLeft));
+    uncounted.right.push(right.sequence - pairs - sum(dropsRight));
+  };
+  return uncounted;
+}
+
+/**
+ * Holds if every loss was counted once. An uncounted loss raises the figure for good; a loss before an image that still waits for
+ * its partner lowers it for a while. So the highest figures of both halves are compared.
+ */
+export function checkLosses(uncounted) {
+  for (const figures of Object.values(uncounted)) {
+    const half = figures.length >> 1;
+    const [first, second] = [figures.slice(0, half), figures.slice(half)].map((some) => Math.max(...some));
+    assert.equal(second, first, JSON.stringify(figures));
+  }
+}
+
 /** One camera alone, started; frames are recorded and given back unless `keep`. */
 export async function withCamera(options, use) {
   const camera = await V4l2Camera.open(video, {

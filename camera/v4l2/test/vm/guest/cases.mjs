@@ -159,13 +159,15 @@ const cases = {
     setControl(left, "percentage_of_dropped_buffers=30");
     try {
       return await withCamera(left, SMALL, async (camera) => {
-        const seen = await read(camera, 60);
-        const numbered = seen.at(-1).sequence - seen[0].sequence + 1;
+        // A loss that is not counted raises this figure for good; one before a frame that was not read yet lowers it for a while.
+        const uncounted = [];
+        await read(camera, 60, (frame) => {
+          const { driver = 0, replaced = 0 } = camera.statistics().drops;
+          uncounted.push(frame.sequence - uncounted.length - driver - replaced);
+        });
+        assert.equal(Math.max(...uncounted.slice(30)), Math.max(...uncounted.slice(0, 30)), uncounted.join());
         const { drops } = camera.statistics();
         assert(drops.driver > 5, JSON.stringify(drops));
-        // Every number of the driver was read, lost or replaced, apart from a few before the first frame and after the last.
-        const accounted = seen.length + drops.driver + (drops.replaced ?? 0);
-        assert(Math.abs(numbered - accounted) <= 4, `${numbered} numbered, ${accounted} accounted for`);
         return drops;
       });
     } finally {

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine as JavaScript uses it: what it refuses, what it promises about threads and slots, and that every instruction
 // set computes the same bits from raw images to encoded bodies.
-import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readdirSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import {
   createEngine,
   type EngineOptions,
@@ -20,7 +17,6 @@ import { loadNative } from "../../edge/contracts/native.js";
 import { computeFrame, engineOptions } from "../doubles/engine-call.js";
 import { until } from "../doubles/frames.js";
 import { changedMatch } from "../doubles/match-change.js";
-import { needs } from "../doubles/needs.js";
 import { INVALID } from "../doubles/sgm-call.js";
 import { variants } from "../doubles/stages.js";
 import { layeredPair } from "../doubles/stereo-pair.js";
@@ -632,36 +628,6 @@ test("closed engines leave nothing behind: the memory of their slots is given ba
   await until("the engines are collected", () => {
     collect();
     return kept() <= 1;
-  });
-});
-
-// Without the child process that asks first, the crash would end this one.
-needs("toolchain").suite("a plugin that crashes while it is loaded", () => {
-  const folder = mkdtempSync(join(tmpdir(), "depthwatt-crash-"));
-  const plugin = join(folder, "crash.so");
-  const source =
-    "#include <signal.h>\n__attribute__((constructor)) static void crash(void) { raise(SIGSEGV); }\n";
-  beforeAll(() => {
-    execFileSync("gcc", ["-shared", "-fPIC", "-x", "c", "-", "-o", plugin], { input: source });
-    vi.stubEnv("DEPTHWATT_CUDA_PLUGIN", plugin);
-  });
-  afterAll(() => {
-    vi.unstubAllEnvs();
-    rmSync(folder, { recursive: true });
-  });
-  const reason = expect.stringMatching(/^CUDA unavailable: NVIDIA's library crashed \(SIGSEGV\)/);
-
-  test.each([
-    ["at once", async (changes: Partial<EngineOptions>) => createEngine(options(changes))],
-    ["on another thread", async (changes: Partial<EngineOptions>) => openEngine(options(changes))],
-  ])("an engine that is opened %s computes on the CPU, or is refused", async (_, open) => {
-    const engine = await open({ backend: "auto" });
-    expect(engine.info).toMatchObject({ backend: "cpu", backendReason: reason });
-    engine.close();
-    await expect(open({ backend: "cuda" })).rejects.toMatchObject({
-      code: "BACKEND_UNAVAILABLE",
-      message: reason,
-    });
   });
 });
 

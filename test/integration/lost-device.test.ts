@@ -6,7 +6,7 @@ import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { createEngine, type EngineInfo, type EngineOptions } from "../../cuda/index.js";
+import { createEngine, type EngineInfo, type EngineOptions, openEngine } from "../../cuda/index.js";
 import { loadNative } from "../../edge/contracts/native.js";
 import { needs } from "../doubles/needs.js";
 import { smallEngine } from "../doubles/small-engine.mjs";
@@ -200,5 +200,23 @@ needs("toolchain").suite("a plugin of this machine", () => {
     // Frame n takes 10 n and 20 n microseconds: 20, then 20 + 10 / 8, then 21.25 + 18.75 / 8.
     const images = [undefined, 20, 21.25, 23.59375];
     expect(paths).toEqual(images.map((time) => [time, time && 2 * time]));
+  });
+
+  // Without the child process that asks first, the crash would end this one.
+  test.each([
+    ["at once", async (options: EngineOptions) => createEngine(options)],
+    ["on another thread", openEngine],
+  ])("crashes while it is loaded, after another one was used: an engine opened %s", async (_, open) => {
+    expect((await compute("cuda", 1, 9))[0]!.backend).toBe("cuda");
+    const plugin = compile("crash.so", "crashing_plugin.c");
+    const opened = (backend: EngineOptions["backend"]) => {
+      process.env.DEPTHWATT_CUDA_PLUGIN = plugin;
+      return open(smallEngine(32, 16, { backend, threads: 1, slots: 2 }) as EngineOptions);
+    };
+    const reason = expect.stringMatching(/^CUDA unavailable: NVIDIA's library crashed \(SIGSEGV\)/);
+    const engine = await opened("auto");
+    expect(engine.info).toMatchObject({ backend: "cpu", backendReason: reason });
+    engine.close();
+    await expect(opened("cuda")).rejects.toMatchObject({ code: "BACKEND_UNAVAILABLE", message: reason });
   });
 });

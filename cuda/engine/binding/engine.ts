@@ -26,7 +26,7 @@ import {
   VOXEL_BYTES,
 } from "./native.js";
 
-import { type PluginProbe, probePlugin, probePluginBeside } from "./plugin-probe.js";
+import { type PluginProbe, pluginPath, probePlugin, probePluginBeside } from "./plugin-probe.js";
 
 const STAGES_AT = 4 + DROP_CAUSES.length;
 const OUTCOME_NUMBERS = STAGES_AT + STAGE_NAMES.length;
@@ -272,8 +272,8 @@ class SessionEngine implements NativeEngine {
   }
 }
 
-/** A child process has found a GPU: from then on this process opens the plugin itself. */
-let isPluginProven = false;
+/** The plugin with which a child process has found a GPU: from then on this process opens it itself. */
+let provenPlugin: string | undefined;
 
 /**
  * Keeps this process away from a plugin that no child process could use.
@@ -281,14 +281,14 @@ let isPluginProven = false;
  * @throws DepthwattError BACKEND_UNAVAILABLE
  */
 function refuse({ backend }: EngineOptions, { installed, reason }: PluginProbe): string | undefined {
-  if (installed && reason === "") isPluginProven = true;
+  if (installed && reason === "") provenPlugin = pluginPath();
   if (!installed || reason === "") return undefined;
   if (backend === "cuda") throw new DepthwattError("BACKEND_UNAVAILABLE", reason);
   return reason;
 }
 
 const asksForDevice = ({ backend, instructionSet }: EngineOptions) =>
-  backend !== "cpu" && instructionSet === undefined && !isPluginProven;
+  backend !== "cpu" && instructionSet === undefined && provenPlugin !== pluginPath();
 
 /**
  * Opens an engine: allocates every buffer, starts its threads.

@@ -23,9 +23,10 @@ const PRINTED_CHARACTERS = 2000;
 const PROGRAM = 'require("node:fs").writeSync(1, require(process.argv[1]).cudaUnavailable())';
 
 /** The plugin's file: next to the addon, unless DEPTHWATT_CUDA_PLUGIN names another one. */
-export function isPluginInstalled(): boolean {
-  return existsSync(process.env.DEPTHWATT_CUDA_PLUGIN || join(dirname(addonPath()), "libdepthwatt_cuda.so"));
-}
+export const pluginPath = (): string =>
+  process.env.DEPTHWATT_CUDA_PLUGIN || join(dirname(addonPath()), "libdepthwatt_cuda.so");
+
+export const isPluginInstalled = (): boolean => existsSync(pluginPath());
 
 const ABSENT: PluginProbe = { installed: false, reason: "", printed: "" };
 const words = () => ["-e", PROGRAM, addonPath()];

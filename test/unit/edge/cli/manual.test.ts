@@ -20,12 +20,25 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const program = await buildProgram();
 const everyCommand = (command: Command): Command[] => [command, ...command.commands.flatMap(everyCommand)];
+const commands = everyCommand(program);
+/** The names of a command and those above it, from the program on. */
+function pathOf(command: Command): string[] {
+  return [...(command.parent === null ? [] : pathOf(command.parent)), command.name()];
+}
+const byCommand = (values: string[][]) =>
+  Object.fromEntries(values.map((value, at) => [pathOf(commands[at]!).join(" "), value]));
+/** Splits what a shell printed, one suggestion a line and END after each answer. */
+const splitAnswers = (text: string): string[][] =>
+  text
+    .split(/^END\n/m)
+    .slice(0, -1)
+    .map((answer) => answer.split("\n").filter((line) => line !== ""));
 
 describe("manual pages", () => {
   const pages = manualPages(program, { version: "1.2.3", date: "2026-11-22" });
 
   test("one for the program and one for each command", () => {
-    expect(pages.size).toBe(everyCommand(program).length);
+    expect(pages.size).toBe(commands.length);
     expect([...pages.keys()]).toEqual(
       expect.arrayContaining(["depthwatt.1", "depthwatt-run.1", "depthwatt-config-explain.1"]),
     );
@@ -82,17 +95,18 @@ describe("completion in bash", () => {
   const script = join(folder, "completion.bash");
   writeFileSync(script, bashCompletion(program));
 
-  /** Returns bash's suggestions for the last word; words are split like bash does, "=" is a separate word. */
-  function offered(...words: string[]): string[] {
-    const code = `source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _depthwatt
-      [ \${#COMPREPLY[@]} -gt 0 ] && printf "%s\\n" "\${COMPREPLY[@]}"; true`;
-    const ran = spawnSync("bash", ["--norc", "-c", code, script, "depthwatt", ...words], {
-      encoding: "utf8",
-      cwd: folder,
-    });
+  /** Returns bash's suggestions for the last word of each line; words are split like bash does, "=" is a separate word. */
+  function offeredFor(lines: string[][]): string[][] {
+    const complete = lines.map(
+      (words) => `COMP_WORDS=(${["depthwatt", ...words].map((word) => `"${word}"`).join(" ")})
+        COMP_CWORD=${words.length}; COMPREPLY=(); _depthwatt; printf "%s\\n" "\${COMPREPLY[@]}" END`,
+    );
+    const code = ['source "$0"', ...complete].join("\n");
+    const ran = spawnSync("bash", ["--norc", "-c", code, script], { encoding: "utf8", cwd: folder });
     expect(ran.stderr).toBe("");
-    return ran.stdout.split("\n").filter((line) => line !== "");
+    return splitAnswers(ran.stdout);
   }
+  const offered = (...words: string[]) => offeredFor([words])[0]!;
 
   test("commands, and those below a command", () => {
     expect(offered("")).toEqual(program.commands.map((command) => command.name()));
@@ -100,11 +114,16 @@ describe("completion in bash", () => {
     expect(offered("config", "exp")).toEqual(["explain"]);
   });
 
-  test.each(everyCommand(program).map((command) => [command]))("every option of each command", (command) => {
-    const path: string[] = [];
-    for (let one: Command | null = command; one?.parent; one = one.parent) path.unshift(one.name());
-    const expected = command.options.flatMap(({ short, long }) => [short, long]).filter((flag) => flag);
-    expect(offered(...path, "-").sort()).toEqual([...expected, "-h", "--help"].sort());
+  test("every option of each command", () => {
+    const found = offeredFor(commands.map((command) => [...pathOf(command).slice(1), "-"]));
+    const expected = commands.map(({ options }) =>
+      [
+        ...options.flatMap(({ short, long }) => [short, long].flatMap((flag) => flag ?? [])),
+        "-h",
+        "--help",
+      ].sort(),
+    );
+    expect(byCommand(found.map((flags) => flags.sort()))).toEqual(byCommand(expected));
   });
 
   test("words that an option takes, after a blank and after =", () => {
@@ -141,7 +160,7 @@ describe("completion in zsh", () => {
   const text = zshCompletion(program);
 
   test("a function for each command, every option with what it does, no quote left open", () => {
-    for (const command of everyCommand(program).slice(1)) {
+    for (const command of commands.slice(1)) {
       expect(text).toMatch(
         new RegExp(`^_depthwatt_.*${command.name().replaceAll("-", "_")}\\(\\) \\{$`, "m"),
       );
@@ -156,27 +175,30 @@ needs("fish").suite("completion in a real fish", () => {
   const file = join(folder, "depthwatt.fish");
   writeFileSync(file, fishCompletion(program));
 
-  /** Returns fish's suggestions after this line. */
-  function offered(line: string): string[] {
-    const ran = spawnSync("fish", ["--no-config", "-c", `source ${file}; complete -C "${line}"`], {
+  /** Returns fish's suggestions after each line. */
+  function offeredFor(lines: string[]): string[][] {
+    const code = [`source ${file}`, ...lines.map((line) => `complete -C "${line}"; echo END`)].join("; ");
+    const ran = spawnSync("fish", ["--no-config", "-c", code], {
       encoding: "utf8",
       env: { PATH: process.env.PATH, HOME: folder },
       cwd: folder,
     });
     expect(ran.stderr).toBe("");
-    return ran.stdout.split("\n").flatMap((one) => (one === "" ? [] : [one.split("\t")[0]!]));
+    return splitAnswers(ran.stdout).map((answer) => answer.map((one) => one.split("\t")[0]!));
   }
+  const offered = (line: string) => offeredFor([line])[0]!;
 
   test("commands, and those below a command", () => {
     expect(offered("depthwatt ").sort()).toEqual(program.commands.map((command) => command.name()).sort());
     expect(offered("depthwatt config exp")).toEqual(["explain"]);
   });
 
-  test.each(everyCommand(program).map((command) => [command]))("every option of each command", (command) => {
-    const path: string[] = [];
-    for (let one: Command | null = command; one; one = one.parent) path.unshift(one.name());
-    const expected = command.options.flatMap(({ long }) => (long == null ? [] : [long]));
-    expect(offered(`${path.join(" ")} --`).sort()).toEqual([...expected, "--help"].sort());
+  test("every option of each command", () => {
+    const found = offeredFor(commands.map((command) => `${pathOf(command).join(" ")} --`));
+    const expected = commands.map(({ options }) =>
+      [...options.flatMap(({ long }) => (long == null ? [] : [long])), "--help"].sort(),
+    );
+    expect(byCommand(found.map((flags) => flags.sort()))).toEqual(byCommand(expected));
   });
 
   test("values of options, settings with theirs, and files", () => {

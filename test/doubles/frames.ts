@@ -19,9 +19,9 @@ export function makeFrame(
   [width, height] = [64, 48],
 ): TestFrame {
   const random = seededRandom(seed);
-  const pixels = Uint16Array.from({ length: width * height }, (_, i) =>
-    i % 37 === 0 ? 0 : 1000 + (i % width) * 3 + Math.floor(random() * 8),
-  );
+  const pixels = new Uint16Array(width * height);
+  for (let i = 0; i < pixels.length; i++)
+    pixels[i] = i % 37 === 0 ? 0 : 1000 + (i % width) * 3 + Math.floor(random() * 8);
   const encoding = changes.encoding ?? "rvl";
   const buffer = new Uint8Array(FRAME_HEADROOM_BYTES + rvlMaxBytes(pixels.length));
   let bodyBytes = pixels.byteLength;

@@ -197,12 +197,12 @@ describe("a configuration of another program", () => {
   });
 
   test("a key of megabytes is cut, and compared with nothing", () => {
-    for (const length of [101, 100_000, 9_000_000]) {
+    for (const length of [101, 100_000, 3_000_000]) {
       const path = file("long.json", `{"${"k".repeat(length)}": 1}`);
       const before = process.cpuUsage();
       const { message } = refusal({ file: path });
-      // Reading 9 MB of YAML is most of it; the comparison with each name took hours.
-      expect(cpuMsSince(before)).toBeLessThan(30_000);
+      // Reading 3 MB of YAML is most of it; the comparison with each name took hours.
+      expect(cpuMsSince(before)).toBeLessThan(10_000);
       expect(message).toMatch(/^k{97}\.\.\. \(from .*\): no setting has this name$/);
     }
     const before = process.cpuUsage();

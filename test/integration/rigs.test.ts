@@ -195,7 +195,8 @@ test("one server has a page for each rig, and a list of them", async () => {
 
 test("one governor lowers all rigs of the board, the last one first", async () => {
   const power = { sensor: "none", budgetWatts: 5 };
-  const bench = start({ ...TOP, power, rigs: { front: {}, rear: {} } });
+  const source = { kind: "synthetic", synthetic: { width: 64, height: 48, rateHz: 20 } };
+  const bench = start({ ...TOP, power, source, rigs: { front: {}, rear: {} } });
   await frames(bench, "front");
   await frames(bench, "rear");
   const governor = (name: string) => rig(bench, name).runtime!.governor!.figures;

@@ -7,7 +7,6 @@ import {
   chosenSuites,
   filesAtOnce,
   findSuite,
-  groupOrder,
   longestFirst,
   projectOf,
   type Suite,
@@ -64,7 +63,8 @@ export default defineConfig({
           include: files.filter((path) => own.includes(findSuite(path) as Suite)),
           isolate: !sharesProcesses(suite),
           maxWorkers: filesAtOnce(suite),
-          sequence: { groupOrder: groupOrder(suite) },
+          // One group runs after the other, and all suites of a group have the same number of workers.
+          sequence: { groupOrder: filesAtOnce(suite) },
           // Emulation and virtual machines are slow where other work shares the cores.
           testTimeout: /^(long|nightly|apart)-/.test(name) ? 300_000 : 60_000,
         },

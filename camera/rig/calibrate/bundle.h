@@ -40,7 +40,8 @@ struct Problem {
   std::vector<CameraSpec> cameras;  ///< 1 to kMaxCameras
   int32_t views = 0;
   std::vector<Observation> observations;
-  /// Corners further out than about three deviations count less (Huber 1964).
+  /// Corners further out than about three deviations count less (Huber 1964). solve() leaves out a camera's corners of a
+  /// board that moved between this camera and the first.
   bool robust = false;
   /// radtan's k3 stays 0, because Kalibr's radtan has none.
   bool withoutK3 = false;

@@ -107,7 +107,10 @@ export function misfits(
   alone: readonly number[][],
 ): Map<number, Rejection> {
   const distances = boardDistances(joint);
-  const perPair = pairs.map((_, view) => median(distances.filter((_, at) => corners[at]!.view === view)));
+  const ofImage = (view: number, camera: number) =>
+    median(distances.filter((_, at) => corners[at]!.view === view && corners[at]!.camera === camera));
+  // Where the board moved, the corners of one image fit exactly, and those of the other lie far away.
+  const perPair = pairs.map((_, view) => Math.max(ofImage(view, 0), ofImage(view, 1)));
   const usual = median(perPair);
   const out = new Map<number, Rejection>();
   perPair.forEach((here, view) => {

@@ -308,9 +308,18 @@ struct Alone {
   Solution mono;
 };
 
+/// Returns the median, the higher one of two. NaN does not count.
+double medianOf(std::vector<double> values) {
+  values.erase(std::remove_if(values.begin(), values.end(), [](double value) { return std::isnan(value); }),
+               values.end());
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
 /// Finds the pose of `other` next to the left camera: each view gives one; the one with the best median over all views.
-/// Returns false if no view fits both.
-bool estimateRig(const Alone& left, const Alone& other, Pose& rig) {
+/// `distances`: rms distance of each view's corners with that pose, pixels; infinite where no pose fits, NaN where a
+/// camera has no view. Returns false if no view fits both.
+bool estimateRig(const Alone& left, const Alone& other, Pose& rig, std::vector<double>& distances) {
   const Lens& lens = other.mono.lens[0];
   const size_t count = left.views.size();
   double bestCost = std::numeric_limits<double>::infinity();
@@ -318,19 +327,20 @@ bool estimateRig(const Alone& left, const Alone& other, Pose& rig) {
   for (size_t v = 0; v < count; ++v) {
     if (!shared(v)) continue;
     const Pose candidate = relative(left.mono.poses[v], other.mono.poses[v]);
-    std::vector<double> costs;
+    std::vector<double> here(count, std::nan(""));
     for (size_t w = 0; w < count; ++w) {
       if (!shared(w)) continue;
       const Pose& board = left.mono.poses[w];
       const Vector3 t = transformed(candidate.R, board.t);
       const Pose seen = {multiply(candidate.R, board.R),
                          {t[0] + candidate.t[0], t[1] + candidate.t[1], t[2] + candidate.t[2]}};
-      costs.push_back(poseCost(lens, other.views[w], seen) / static_cast<double>(other.views[w].size()));
+      here[w] = std::sqrt(poseCost(lens, other.views[w], seen) / static_cast<double>(other.views[w].size()));
     }
-    std::sort(costs.begin(), costs.end());
-    if (costs[costs.size() / 2] < bestCost) {
-      bestCost = costs[costs.size() / 2];
+    const double cost = medianOf(here);
+    if (cost < bestCost) {
+      bestCost = cost;
       rig = candidate;
+      distances = std::move(here);
     }
   }
   return std::isfinite(bestCost);
@@ -351,13 +361,21 @@ Status solve(const Problem& problem, Solution& s) {
     alone[c].views = collectPairings(part);
     s.lens.push_back(alone[c].mono.lens[0]);
   }
+  Problem consistent = problem;
   s.poses = alone[0].mono.poses;
   std::vector<bool> has(s.poses.size());
   for (size_t v = 0; v < s.poses.size(); ++v) has[v] = !alone[0].views[v].empty();
   for (size_t c = 1; c < cameras; ++c) {
     Pose& rig = s.rigs[c - 1];
-    if (!estimateRig(alone[0], alone[c], rig)) {
+    std::vector<double> distances;
+    if (!estimateRig(alone[0], alone[c], rig, distances)) {
       return Status::error(Code::kFailed, "No view shows the board to both cameras in a way that fits both.");
+    }
+    // A board that moved between the cameras would pull the rig from its place, even with a small weight.
+    const double limit = std::max(5 * medianOf(distances), medianOf(distances) + 0.4);
+    for (Observation& o : consistent.observations) {
+      const bool moved = o.camera == static_cast<int32_t>(c) && distances[static_cast<size_t>(o.view)] > limit;
+      if (problem.robust && moved) o.used = false;
     }
     // The pose of a board that the left camera did not observe comes from the first other camera that did.
     for (size_t v = 0; v < s.poses.size(); ++v) {
@@ -369,7 +387,7 @@ Status solve(const Problem& problem, Solution& s) {
       has[v] = true;
     }
   }
-  return adjust(problem, s);
+  return adjust(consistent, s);
 }
 
 }  // namespace depthwatt::calibrate

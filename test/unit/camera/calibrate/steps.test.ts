@@ -462,11 +462,14 @@ describe("quality", () => {
 });
 
 describe("pairs that do not fit", () => {
-  /** Views of one corner each. */
-  const judged = (distances: readonly number[], alone: readonly number[][]) => {
-    const corners = distances.map((_, view) => ({ view, camera: 0, id: 0, x: 0, y: 0, used: true }));
+  /** Views of one corner in each image. @param distances of both images, or of the left and the right one */
+  const judged = (distances: readonly (number | readonly [number, number])[], alone: readonly number[][]) => {
+    const bySide = distances.map((one) => (typeof one === "number" ? [one, one] : one));
+    const corners = bySide.flatMap((_, view) =>
+      [0, 1].map((camera) => ({ view, camera, id: 0, x: 0, y: 0, used: true })),
+    );
     const pairs = distances.map(() => ({ name: "", left: seen(0), right: seen(0) }));
-    const solution = { ...EMPTY, residuals: Float64Array.from(distances.flatMap((one) => [one, 0])) };
+    const solution = { ...EMPTY, residuals: Float64Array.from(bySide.flat().flatMap((one) => [one, 0])) };
     return [...misfits(pairs, corners, solution, alone)].map(([view, { cause, reason }]) => [
       view,
       cause,
@@ -486,6 +489,15 @@ describe("pairs that do not fit", () => {
     expect(judged([0.25, 0.25, 1.26], alone(0, 0))).toEqual([[2, "motion", moved("1.3 px")]]);
     expect(judged([0.0625, 0.0625, 0.4625], alone(0, 0))).toEqual([]);
     expect(judged([0.0625, 0.0625, 0.47], alone(0, 0))).toEqual([[2, "motion", moved("0.5 px")]]);
+  });
+
+  test("one image is enough", () => {
+    for (const [left, right] of [
+      [0.25, 1.26],
+      [1.26, 0.25],
+    ] as const)
+      expect(judged([0.25, 0.25, [left, right]], alone(0, 0))).toEqual([[2, "motion", moved("1.3 px")]]);
+    expect(judged([0.25, 0.25, [0.25, Number.NaN]], alone(0, 0))[0]![1]).toBe("misfit");
   });
 
   test("each image alone: a third of the distance, or twice the usual one", () => {

@@ -382,8 +382,8 @@ test.each([
       return { name: `${view}`, left, right: { ...right, points } };
     });
     const result = await calibratePairs(loadNative(), pairs, options);
-    const left = result.pairs.flatMap(({ name, used, cause }) => (used ? [] : [`${name} ${cause}`]));
-    expect(left, `seed ${seed}`).toEqual(["2 motion"]);
+    const leftOut = result.pairs.flatMap(({ name, used, cause }) => (used ? [] : [`${name} ${cause}`]));
+    expect(leftOut, `seed ${seed}`).toEqual(["2 motion"]);
     const off = rotationVector(multiply(result.calibration.R, transpose(rig.R)));
     expect(Math.hypot(...off), `seed ${seed}, radians`).toBeLessThan(0.005);
   }

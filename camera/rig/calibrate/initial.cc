@@ -1,24 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// Initial values of the adjustment: homographies (Hartley and Zisserman, 4.1), the focal length from them (Zhang 2000),
-// poses, and several other focal lengths, in case a strong lens misleads the first.
+// Initial values of one camera's adjustment: homographies (Hartley and Zisserman, 4.1), the focal length from them
+// (Zhang 2000), poses, and several other focal lengths, in case a strong lens misleads the first.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "bundle.h"
+#include "initial.h"
 
 namespace depthwatt::calibrate {
+
+Views groupByView(const Problem& problem) {
+  Views out(static_cast<size_t>(problem.views));
+  for (const Observation& o : problem.observations) {
+    if (o.used) out[static_cast<size_t>(o.view)].push_back({{o.object[0], o.object[1]}, {o.pixel[0], o.pixel[1]}});
+  }
+  return out;
+}
+
+double poseCost(const Lens& lens, const std::vector<Correspondence>& points, const Pose& pose) {
+  double cost = 0;
+  for (const Correspondence& p : points) {
+    const Vector3 x = {p.board[0], p.board[1], 0};
+    const Vector3 turned = transformed(pose.R, x);
+    double pixel[2];
+    if (!project(lens, {turned[0] + pose.t[0], turned[1] + pose.t[1], turned[2] + pose.t[2]}, pixel, nullptr,
+                 nullptr)) {
+      return std::numeric_limits<double>::infinity();
+    }
+    cost += (pixel[0] - p.image[0]) * (pixel[0] - p.image[0]) + (pixel[1] - p.image[1]) * (pixel[1] - p.image[1]);
+  }
+  return cost;
+}
+
 namespace {
 
-struct Pairing {
-  double board[2];
-  double image[2];
-};
-
 /// Returns the transformation that makes the mean 0 and the mean distance the square root of 2.
-Matrix3 normaliser(const std::vector<Pairing>& points, bool board) {
+Matrix3 normaliser(const std::vector<Correspondence>& points, bool board) {
   double mx = 0, my = 0, spread = 0;
-  for (const Pairing& p : points) {
+  for (const Correspondence& p : points) {
     const double* q = board ? p.board : p.image;
     mx += q[0];
     my += q[1];
@@ -26,7 +45,7 @@ Matrix3 normaliser(const std::vector<Pairing>& points, bool board) {
   const double n = static_cast<double>(points.size());
   mx /= n;
   my /= n;
-  for (const Pairing& p : points) {
+  for (const Correspondence& p : points) {
     const double* q = board ? p.board : p.image;
     spread += std::hypot(q[0] - mx, q[1] - my);
   }
@@ -35,11 +54,11 @@ Matrix3 normaliser(const std::vector<Pairing>& points, bool board) {
 }
 
 /// Computes image ~ H (x, y, 1) by the direct linear transformation.
-bool fitHomography(const std::vector<Pairing>& points, Matrix3& h) {
+bool fitHomography(const std::vector<Correspondence>& points, Matrix3& h) {
   if (points.size() < 4) return false;
   const Matrix3 tb = normaliser(points, true), ti = normaliser(points, false);
   std::vector<double> ata(81, 0.0);
-  for (const Pairing& p : points) {
+  for (const Correspondence& p : points) {
     const double x = tb[0] * p.board[0] + tb[2], y = tb[4] * p.board[1] + tb[5];
     const double u = ti[0] * p.image[0] + ti[2], v = ti[4] * p.image[1] + ti[5];
     const double rows[2][9] = {{-x, -y, -1, 0, 0, 0, u * x, u * y, u}, {0, 0, 0, -x, -y, -1, v * x, v * y, v}};
@@ -56,17 +75,9 @@ bool fitHomography(const std::vector<Pairing>& points, Matrix3& h) {
   return std::isfinite(determinant(h)) && std::fabs(determinant(h)) > 1e-14;
 }
 
-std::vector<std::vector<Pairing>> collectPairings(const Problem& problem) {
-  std::vector<std::vector<Pairing>> out(static_cast<size_t>(problem.views));
-  for (const Observation& o : problem.observations) {
-    if (o.used) out[static_cast<size_t>(o.view)].push_back({{o.object[0], o.object[1]}, {o.pixel[0], o.pixel[1]}});
-  }
-  return out;
-}
-
 /// Returns the focal length that fits all homographies best with the principal point in the middle; 0 if they do not
 /// determine it.
-double estimateFocal(const std::vector<std::vector<Pairing>>& views, double cx, double cy) {
+double estimateFocal(const Views& views, double cx, double cy) {
   // w = diag(1, 1, f^2) up to scale: h1' w^-1 h2 = 0 and h1' w^-1 h1 = h2' w^-1 h2, linear in 1 / f^2.
   double top = 0, bottom = 0;
   for (const auto& points : views) {
@@ -89,10 +100,10 @@ double estimateFocal(const std::vector<std::vector<Pairing>>& views, double cx, 
 }
 
 /// Computes the board's pose from its rays. Returns false if too few of them exist.
-bool estimatePose(const Lens& lens, const std::vector<Pairing>& points, Pose& pose) {
-  std::vector<Pairing> rays;
-  for (const Pairing& p : points) {
-    Pairing q = p;
+bool estimatePose(const Lens& lens, const std::vector<Correspondence>& points, Pose& pose) {
+  std::vector<Correspondence> rays;
+  for (const Correspondence& p : points) {
+    Correspondence q = p;
     if (pixelRay(lens, p.image, q.image)) rays.push_back(q);
   }
   Matrix3 h;
@@ -102,7 +113,7 @@ bool estimatePose(const Lens& lens, const std::vector<Pairing>& points, Pose& po
   double scale = 2 / (n1 + n2);
   // In front of the camera: the depth of the middle of the corners.
   double depth = 0;
-  for (const Pairing& q : rays) depth += h[6] * q.board[0] + h[7] * q.board[1] + h[8];
+  for (const Correspondence& q : rays) depth += h[6] * q.board[0] + h[7] * q.board[1] + h[8];
   if (depth < 0) scale = -scale;
   const Vector3 r1 = {h[0] * scale, h[3] * scale, h[6] * scale}, r2 = {h[1] * scale, h[4] * scale, h[7] * scale};
   const Vector3 r3 = cross(r1, r2);
@@ -113,28 +124,12 @@ bool estimatePose(const Lens& lens, const std::vector<Pairing>& points, Pose& po
   return true;
 }
 
-/// Returns the cost of one view with a fixed lens: six unknowns, in the same solver.
-double poseCost(const Lens& lens, const std::vector<Pairing>& points, const Pose& pose) {
-  double cost = 0;
-  for (const Pairing& p : points) {
-    const Vector3 x = {p.board[0], p.board[1], 0};
-    const Vector3 turned = transformed(pose.R, x);
-    double pixel[2];
-    if (!project(lens, {turned[0] + pose.t[0], turned[1] + pose.t[1], turned[2] + pose.t[2]}, pixel, nullptr,
-                 nullptr)) {
-      return std::numeric_limits<double>::infinity();
-    }
-    cost += (pixel[0] - p.image[0]) * (pixel[0] - p.image[0]) + (pixel[1] - p.image[1]) * (pixel[1] - p.image[1]);
-  }
-  return cost;
-}
-
 /// Refines one pose by the damped method of Gauss and Newton.
-double refinePose(const Lens& lens, const std::vector<Pairing>& points, Pose& pose) {
+double refinePose(const Lens& lens, const std::vector<Correspondence>& points, Pose& pose) {
   double cost = poseCost(lens, points, pose), lambda = 1e-4;
   for (int round = 0; round < 40 && std::isfinite(cost); ++round) {
     double a[36] = {}, b[6] = {};
-    for (const Pairing& p : points) {
+    for (const Correspondence& p : points) {
       const Vector3 turned = transformed(pose.R, {p.board[0], p.board[1], 0});
       double pixel[2], j[6];
       project(lens, {turned[0] + pose.t[0], turned[1] + pose.t[1], turned[2] + pose.t[2]}, pixel, j, nullptr);
@@ -173,10 +168,10 @@ double refinePose(const Lens& lens, const std::vector<Pairing>& points, Pose& po
 }
 
 /// Returns the better of two refined poses: from far away a flat board looks the same when it is tilted the other way.
-bool bestPose(const Lens& lens, const std::vector<Pairing>& points, Pose& pose) {
+bool bestPose(const Lens& lens, const std::vector<Correspondence>& points, Pose& pose) {
   if (!estimatePose(lens, points, pose)) return false;
   double cx = 0, cy = 0;
-  for (const Pairing& p : points) {
+  for (const Correspondence& p : points) {
     cx += p.board[0] / static_cast<double>(points.size());
     cy += p.board[1] / static_cast<double>(points.size());
   }
@@ -210,8 +205,7 @@ bool bestPose(const Lens& lens, const std::vector<Pairing>& points, Pose& pose) 
 }
 
 /// Computes the poses of all views. A view without one loses its corners in `problem`.
-bool estimatePoses(Problem& problem, const Lens& lens, const std::vector<std::vector<Pairing>>& views,
-                   std::vector<Pose>& poses) {
+bool estimatePoses(Problem& problem, const Lens& lens, const Views& views, std::vector<Pose>& poses) {
   poses.assign(views.size(), {});
   size_t good = 0;
   std::vector<bool> has(views.size(), false);
@@ -233,8 +227,10 @@ Lens lensAt(const CameraSpec& camera, double focal) {
   return lens;
 }
 
+}  // namespace
+
 Status solveMono(const Problem& problem, Solution& best) {
-  const auto views = collectPairings(problem);
+  const auto views = groupByView(problem);
   const CameraSpec& camera = problem.cameras[0];
   const double side = std::max(camera.width, camera.height);
   std::vector<double> focals;
@@ -280,114 +276,6 @@ Status solveMono(const Problem& problem, Solution& best) {
     }
   }
   return adjust(problem, best);
-}
-
-Problem only(const Problem& problem, int32_t camera) {
-  Problem out = problem;
-  out.cameras = {problem.cameras[static_cast<size_t>(camera)]};
-  out.observations.clear();
-  for (Observation o : problem.observations) {
-    if (o.camera != camera) continue;
-    o.camera = 0;
-    out.observations.push_back(o);
-  }
-  return out;
-}
-
-Pose relative(const Pose& left, const Pose& right) {
-  Pose out;
-  out.R = multiply(right.R, transpose(left.R));
-  const Vector3 turned = transformed(out.R, left.t);
-  out.t = {right.t[0] - turned[0], right.t[1] - turned[1], right.t[2] - turned[2]};
-  return out;
-}
-
-/// The views of one camera, and its solution alone.
-struct Alone {
-  std::vector<std::vector<Pairing>> views;
-  Solution mono;
-};
-
-/// Returns the median, the higher one of two. NaN does not count.
-double medianOf(std::vector<double> values) {
-  values.erase(std::remove_if(values.begin(), values.end(), [](double value) { return std::isnan(value); }),
-               values.end());
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-/// Finds the pose of `other` next to the left camera: each view gives one; the one with the best median over all views.
-/// `distances`: rms distance of each view's corners with that pose, pixels; infinite where no pose fits, NaN where a
-/// camera has no view. Returns false if no view fits both.
-bool estimateRig(const Alone& left, const Alone& other, Pose& rig, std::vector<double>& distances) {
-  const Lens& lens = other.mono.lens[0];
-  const size_t count = left.views.size();
-  double bestCost = std::numeric_limits<double>::infinity();
-  const auto shared = [&](size_t v) { return !left.views[v].empty() && !other.views[v].empty(); };
-  for (size_t v = 0; v < count; ++v) {
-    if (!shared(v)) continue;
-    const Pose candidate = relative(left.mono.poses[v], other.mono.poses[v]);
-    std::vector<double> here(count, std::nan(""));
-    for (size_t w = 0; w < count; ++w) {
-      if (!shared(w)) continue;
-      const Pose& board = left.mono.poses[w];
-      const Vector3 t = transformed(candidate.R, board.t);
-      const Pose seen = {multiply(candidate.R, board.R),
-                         {t[0] + candidate.t[0], t[1] + candidate.t[1], t[2] + candidate.t[2]}};
-      here[w] = std::sqrt(poseCost(lens, other.views[w], seen) / static_cast<double>(other.views[w].size()));
-    }
-    const double cost = medianOf(here);
-    if (cost < bestCost) {
-      bestCost = cost;
-      rig = candidate;
-      distances = std::move(here);
-    }
-  }
-  return std::isfinite(bestCost);
-}
-
-}  // namespace
-
-Status solve(const Problem& problem, Solution& s) {
-  const size_t cameras = problem.cameras.size();
-  if (cameras == 1) return solveMono(problem, s);
-  std::vector<Alone> alone(cameras);
-  s.lens.clear();
-  s.rigs.assign(cameras - 1, {});
-  for (size_t c = 0; c < cameras; ++c) {
-    const Problem part = only(problem, static_cast<int32_t>(c));
-    const Status status = solveMono(part, alone[c].mono);
-    if (!status.ok()) return status;
-    alone[c].views = collectPairings(part);
-    s.lens.push_back(alone[c].mono.lens[0]);
-  }
-  Problem consistent = problem;
-  s.poses = alone[0].mono.poses;
-  std::vector<bool> has(s.poses.size());
-  for (size_t v = 0; v < s.poses.size(); ++v) has[v] = !alone[0].views[v].empty();
-  for (size_t c = 1; c < cameras; ++c) {
-    Pose& rig = s.rigs[c - 1];
-    std::vector<double> distances;
-    if (!estimateRig(alone[0], alone[c], rig, distances)) {
-      return Status::error(Code::kFailed, "No view shows the board to both cameras in a way that fits both.");
-    }
-    // A board that moved between the cameras would pull the rig from its place, even with a small weight.
-    const double limit = std::max(5 * medianOf(distances), medianOf(distances) + 0.4);
-    for (Observation& o : consistent.observations) {
-      const bool moved = o.camera == static_cast<int32_t>(c) && distances[static_cast<size_t>(o.view)] > limit;
-      if (problem.robust && moved) o.used = false;
-    }
-    // The pose of a board that the left camera did not observe comes from the first other camera that did.
-    for (size_t v = 0; v < s.poses.size(); ++v) {
-      if (has[v] || alone[c].views[v].empty()) continue;
-      const Matrix3 back = transpose(rig.R);
-      const Pose& seen = alone[c].mono.poses[v];
-      s.poses[v].R = multiply(back, seen.R);
-      s.poses[v].t = transformed(back, {seen.t[0] - rig.t[0], seen.t[1] - rig.t[1], seen.t[2] - rig.t[2]});
-      has[v] = true;
-    }
-  }
-  return adjust(consistent, s);
 }
 
 }  // namespace depthwatt::calibrate

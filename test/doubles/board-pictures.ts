@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pictures of boards of known places, as a rig of known numbers sees them: every pixel is the mean of n x n rays.
 import { readFileSync } from "node:fs";
+import type { CameraCalibration } from "../../camera/calibration/index.js";
 import { apply, multiply, transpose } from "../../camera/calibration/matrix.js";
 import type { Board, StereoCalibration } from "../../camera/index.js";
 import { pixelRay } from "../../camera/rig/calibrate/rays.js";
@@ -67,23 +68,19 @@ export function printedBoard(board: Board): (x: number, y: number) => number | u
   };
 }
 
-const rayCache = new WeakMap<StereoCalibration, Record<"left" | "right", Float64Array>>();
+const rayCache = new WeakMap<CameraCalibration, Float64Array>();
 
-/** Rays of all pixel centres, and one column and row beyond. */
+/** Rays of all corners of pixels. */
 function cachedRays(rig: StereoCalibration, side: "left" | "right"): Float64Array {
-  const known = rayCache.get(rig);
-  if (known !== undefined) return known[side];
   const { width, height } = rig.imageSize;
-  const all = (which: "left" | "right") => {
-    const rays = new Float64Array(2 * (width + 1) * (height + 1));
-    for (let y = 0; y <= height; y++)
-      for (let x = 0; x <= width; x++)
-        rays.set(pixelRay(rig[which], x - 0.5, y - 0.5), 2 * (y * (width + 1) + x));
-    return rays;
-  };
-  const both = { left: all("left"), right: all("right") };
-  rayCache.set(rig, both);
-  return both[side];
+  const known = rayCache.get(rig[side]);
+  if (known !== undefined) return known;
+  const rays = new Float64Array(2 * (width + 1) * (height + 1));
+  for (let y = 0; y <= height; y++)
+    for (let x = 0; x <= width; x++)
+      rays.set(pixelRay(rig[side], x - 0.5, y - 0.5), 2 * (y * (width + 1) + x));
+  rayCache.set(rig[side], rays);
+  return rays;
 }
 
 export interface PictureOptions {

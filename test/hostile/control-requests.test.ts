@@ -83,6 +83,7 @@ test("random bytes, bent requests and bodies of every kind: one answer each, a k
   const { run, gate } = door(SECRET);
   const trusting = door(undefined);
   const fine = { base: "depthwatt", device: "d", secret: SECRET, client: "c" };
+  const codes = new Set(Object.keys(ERROR_CATALOGUE));
   let right = 0;
   for (let i = 0; i < COUNT; i++) {
     const command = pick(COMMANDS);
@@ -101,12 +102,9 @@ test("random bytes, bent requests and bodies of every kind: one answer each, a k
       answers.push(await trusting.gate.answer(command, Buffer.from(JSON.stringify({ id: "1", body }))));
     }
     for (const answer of answers) {
-      expect(answer, `seed ${random.seed}: ${command} ${JSON.stringify(body)}`).toBeDefined();
-      if (answer!.ok) right++;
-      else {
-        expect(Object.keys(ERROR_CATALOGUE)).toContain(answer!.code);
-        expect(answer!.code, JSON.stringify(answer)).not.toBe("INTERNAL");
-      }
+      if (answer?.ok) right++;
+      else if (answer === undefined || !codes.has(answer.code) || answer.code === "INTERNAL")
+        expect.fail(`seed ${random.seed}: ${command} ${JSON.stringify(body)}: ${JSON.stringify(answer)}`);
     }
     if (kind === 2) expect(answers[1]).toMatchObject({ ok: false, code: expect.stringMatching(/REPLAYED/) });
   }

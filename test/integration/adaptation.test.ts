@@ -325,9 +325,20 @@ describe("noise", () => {
     const lookIndex = (frame: number) => (frame <= 12 ? frame >> 2 : 3 + ((frame - 12) >> 4));
     const frames = 13 + 16 * (LOOKS - 4);
     const pairs = Array.from({ length: LOOKS }, (_, look) => pairAt(look));
+    // Only the noise is of interest.
+    const { match, refine } = sized(WIDTH, HEIGHT);
     const { reported } = await run(
       Array.from({ length: frames }, (_, frame) => pairs[lookIndex(frame)]!),
-      { denoise: "auto", match: { ...sized(WIDTH, HEIGHT).match, numDisparities: 8 } },
+      {
+        denoise: "auto",
+        match: {
+          ...match,
+          algorithm: "sad",
+          parameters: { windowWidth: 3, windowHeight: 3 },
+          numDisparities: 8,
+        },
+        refine: { ...refine, leftRight: false, speckleSize: 0, fill: "off", boundary: false, median: false },
+      },
     );
     const changes = (states: boolean[]) =>
       states.filter((state, n) => n > 0 && state !== states[n - 1]).length;

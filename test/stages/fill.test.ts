@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Three witnesses for hole filling: vectors worked out by hand, properties, and twins against the definition.
 import { describe, expect, test } from "vitest";
-import { AWKWARD_WIDTHS, expectSameImage, native, Random, variants } from "../doubles/stages.js";
+import { AWKWARD_WIDTHS, expectIs, expectSameImage, native, Random, variants } from "../doubles/stages.js";
 
 const INVALID = -32768;
 const stage = native.stages.fill as unknown as (call: object) => string;
@@ -23,7 +23,7 @@ function fill(variant: string, disparityQ4: Int16Array, call: Call): Int16Array 
   const grey = call.grey ?? new Uint8Array(filled.length);
   const defaults = { thresholdQ4: 48, lowestQ4: 0, highestQ4: 16 * 127 };
   const ran = stage({ variant, ...defaults, ...call, grey, disparityQ4: filled });
-  expect(ran, "the form that was asked for is the form that ran").toBe(variant);
+  expectIs(ran, variant, "the form that ran");
   return filled;
 }
 
@@ -198,9 +198,9 @@ describe.each(forms)("fill, %s: properties", (variant) => {
       const grey = random.fill(new Uint8Array(width * height), 0, 255);
       const once = fill(variant, image, { width, height, method, grey });
       for (let i = 0; i < image.length; ++i) {
-        expect(once[i], `seed ${random.seed}`).not.toBe(INVALID);
+        expectIs(once[i] === INVALID, false, `a hole at ${i}, seed ${random.seed}`);
         const inStrip = method === "background" && i % width < 8;
-        if (image[i] !== INVALID && !inStrip) expect(once[i], `seed ${random.seed}`).toBe(image[i]);
+        if (image[i] !== INVALID && !inStrip) expectIs(once[i], image[i], `seed ${random.seed}`);
       }
       if (method === "background") return; // its first columns are recreated each time
       const twice = fill(variant, once, { width, height, method, grey });
@@ -220,10 +220,8 @@ describe.each(forms)("fill, %s: properties", (variant) => {
         continue;
       }
       const right = image.subarray(x).find((value) => value !== INVALID) ?? left;
-      expect(
-        filled[x]! >= Math.min(left, right) && filled[x]! <= Math.max(left, right),
-        `seed ${random.seed}`,
-      ).toBe(true);
+      const isBetween = filled[x]! >= Math.min(left, right) && filled[x]! <= Math.max(left, right);
+      expectIs(isBetween, true, `seed ${random.seed}, column ${x}`);
     }
   });
 });

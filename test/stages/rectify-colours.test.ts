@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Three witnesses for rectification in colours: vectors worked out by hand, properties, and twins against the definition.
 import { describe, expect, test } from "vitest";
-import { AWKWARD_WIDTHS, expectSameImage, native, Random, variants } from "../doubles/stages.js";
+import { AWKWARD_WIDTHS, expectIs, expectSameImage, native, Random, variants } from "../doubles/stages.js";
 
 interface Call {
   format: string;
@@ -46,12 +46,9 @@ const packedGroup = (format: string) => (format.endsWith("10P") ? 4 : format.end
 function colours(variant: string, call: Call): Uint8Array {
   const bytes = 3 * call.width * call.height;
   const rgb = new Uint8Array(bytes + 64).fill(0xa5);
-  expect(stage({ ...call, variant, rgb })).toBe(variant);
-  const behind = rgb.subarray(bytes);
-  expect(
-    behind.every((byte) => byte === 0xa5),
-    "nothing is written behind the image",
-  ).toBe(true);
+  expectIs(stage({ ...call, variant, rgb }), variant, "the form that ran");
+  const isUntouched = rgb.subarray(bytes).every((byte) => byte === 0xa5);
+  expectIs(isUntouched, true, "nothing is written behind the image");
   return rgb.subarray(0, bytes);
 }
 
@@ -59,11 +56,9 @@ function colours(variant: string, call: Call): Uint8Array {
 function withGrey(variant: string, call: Call): [rgb: Uint8Array, grey: Uint8Array] {
   const pixels = call.width * call.height;
   const [rgb, grey] = [new Uint8Array(3 * pixels), new Uint8Array(pixels + 64).fill(0xa5)];
-  expect(stage({ ...call, variant, rgb, grey })).toBe(variant);
-  expect(
-    grey.subarray(pixels).every((byte) => byte === 0xa5),
-    "nothing is written behind the grey image",
-  ).toBe(true);
+  expectIs(stage({ ...call, variant, rgb, grey }), variant, "the form that ran");
+  const isUntouched = grey.subarray(pixels).every((byte) => byte === 0xa5);
+  expectIs(isUntouched, true, "nothing is written behind the grey image");
   return [rgb, grey.subarray(0, pixels)];
 }
 

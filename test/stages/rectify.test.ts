@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import type { PixelFormat } from "../../camera/index.js";
 import { hasColours } from "../../core/index.js";
-import { AWKWARD_WIDTHS, expectSameImage, native, Random, variants } from "../doubles/stages.js";
+import { AWKWARD_WIDTHS, expectIs, expectSameImage, native, Random, variants } from "../doubles/stages.js";
 
 interface Call {
   format: PixelFormat;
@@ -27,12 +27,10 @@ const GUARD = 0xa5;
 
 function rectify(variant: string, call: Call): Uint8Array {
   const grey = new Uint8Array(call.width * call.height + 64).fill(GUARD);
-  expect(stage({ ...call, variant, grey }), "the form that was asked for is the form that ran").toBe(variant);
+  expectIs(stage({ ...call, variant, grey }), variant, "the form that ran");
   const pixels = call.width * call.height;
-  expect(
-    grey.subarray(pixels).every((byte) => byte === GUARD),
-    "nothing is written behind the image",
-  ).toBe(true);
+  const isUntouched = grey.subarray(pixels).every((byte) => byte === GUARD);
+  expectIs(isUntouched, true, "nothing is written behind the image");
   return grey.subarray(0, pixels);
 }
 
@@ -131,7 +129,7 @@ describe.each(forms)("rectify, %s: by hand", (variant) => {
     // Repeated until every set's widest vector is filled, and one pixel over.
     const many = Uint8Array.from({ length: 33 * image.length }, (_, i) => image[i % image.length]!);
     const grey = rectify(variant, convert(format, 132, 1, many));
-    for (const [i, value] of grey.entries()) expect(value).toBe(expected[i % 4]);
+    for (const [i, value] of grey.entries()) expectIs(value, expected[i % 4], `pixel ${i}`);
   });
 
   test("Bayer: each of the four sites of a mosaic of one colour", () => {
@@ -333,7 +331,7 @@ describe.each(forms)("rectify, %s: properties", (variant) => {
       ...convert("GREY", width, height, random.fill(new Uint8Array(width * height), 90, 140)),
       map,
     };
-    for (const value of rectify(variant, call)) expect(value >= 90 && value <= 140).toBe(true);
+    expect(rectify(variant, call).every((value) => value >= 90 && value <= 140)).toBe(true);
   });
 
   test.each(FORMATS)("%s: the black level of any image is that of its grey", (format) => {
@@ -476,17 +474,14 @@ describe("rectify: the bytes that are read of an image", () => {
               const image = new Uint8Array(bytes);
               const call = { ...convert(format, width, height, image, strideBytes), ...result };
               const what = `${width} x ${height}, stride ${strideBytes}, colours ${colours}`;
-              expect(refusal(call), what).toBe("none");
-              expect(refusal({ ...call, image: image.subarray(1) }), what).toBe(
-                `Expected at least ${bytes} bytes for image, got ${bytes - 1}.`,
-              );
+              expectIs(refusal(call), "none", what);
+              const missing = `Expected at least ${bytes} bytes for image, got ${bytes - 1}.`;
+              expectIs(refusal({ ...call, image: image.subarray(1) }), missing, what);
             }
             const call = convert(format, width, height, new Uint8Array(999), last - 1);
             const result = colours ? { rgb: new Uint8Array(999) } : { grey: new Uint8Array(999) };
-            if (last > 1)
-              expect(refusal({ ...call, ...result })).toBe(
-                `Expected a row stride that holds ${width} pixels, got ${last - 1} bytes.`,
-              );
+            const short = `Expected a row stride that holds ${width} pixels, got ${last - 1} bytes.`;
+            if (last > 1) expectIs(refusal({ ...call, ...result }), short, `${width} x ${height}`);
           }
         }
       }

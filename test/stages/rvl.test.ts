@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { decodeRvl, encodeRvl, rvlMaxBytes } from "../../core/frame/rvl.js";
 import { depthLikePicture, randomBytes, seededRandom } from "../doubles/rvl-pictures.js";
-import { expectSameImage, native, variants } from "../doubles/stages.js";
+import { expectIs, expectSameImage, native, variants } from "../doubles/stages.js";
 
 const encode = native.stages.rvlEncode as unknown as (call: {
   variant: string;
@@ -23,15 +23,27 @@ function pack(variant: string, pixels: Uint16Array | Int16Array): Uint8Array {
   const bound = nativeBound(pixels.length);
   const output = new Uint8Array(bound + 16).fill(0xee);
   const bytes = encode({ variant, pixels, body: output.subarray(0, bound) });
-  expect(output.subarray(bytes + SCRATCH_BYTES).every((value) => value === 0xee)).toBe(true);
+  expectIs(
+    output.subarray(bytes + SCRATCH_BYTES).every((value) => value === 0xee),
+    true,
+    "untouched behind",
+  );
   return output.subarray(0, bytes);
 }
 
 function unpack(body: Uint8Array, count: number): Uint16Array | undefined {
   const guarded = new Uint16Array(count + 32).fill(0xbeef);
   const whole = decode({ body, pixels: guarded.subarray(16, 16 + count) });
-  expect(guarded.subarray(0, 16).every((value) => value === 0xbeef)).toBe(true);
-  expect(guarded.subarray(16 + count).every((value) => value === 0xbeef)).toBe(true);
+  expectIs(
+    guarded.subarray(0, 16).every((value) => value === 0xbeef),
+    true,
+    "untouched before",
+  );
+  expectIs(
+    guarded.subarray(16 + count).every((value) => value === 0xbeef),
+    true,
+    "untouched behind",
+  );
   return whole ? guarded.slice(16, 16 + count) : undefined;
 }
 

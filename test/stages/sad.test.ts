@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Three witnesses for window SAD: vectors worked out by hand, properties, and twins against the definition.
 import { describe, expect, test } from "vitest";
-import { AWKWARD_WIDTHS, expectSameImage, native, Random, variants } from "../doubles/stages.js";
+import { AWKWARD_WIDTHS, expectIs, expectSameImage, native, Random, variants } from "../doubles/stages.js";
 import { INVALID, MAPS, noisyPair, valuesOnly, windowStage } from "../doubles/window-stages.js";
 
 const forms = ["reference", ...variants];
@@ -64,8 +64,8 @@ describe.each(forms)("sad, %s: properties", (variant) => {
       const { disparity, rightDisparity } = sad(variant, { ...pair, windowWidth, windowHeight });
       for (let y = 0; y < 17; ++y) {
         for (let x = 20; x < 40; ++x) {
-          expect(disparity[y * 60 + x], `seed ${random.seed}, left ${x}, ${y}`).toBe(shift);
-          expect(rightDisparity[y * 60 + x - 12], `seed ${random.seed}, right ${x - 12}, ${y}`).toBe(shift);
+          expectIs(disparity[y * 60 + x], shift, `seed ${random.seed}, left ${x}, ${y}`);
+          expectIs(rightDisparity[y * 60 + x - 12], shift, `seed ${random.seed}, right ${x - 12}, ${y}`);
         }
       }
     }

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { mergedVoxels, sortedVoxels, voxelMiddles } from "../../core/frame/voxels.js";
 import { listedVoxels } from "../../cuda/index.js";
-import { AWKWARD_WIDTHS, expectSameImage, native, Random, variants } from "../doubles/stages.js";
+import { AWKWARD_WIDTHS, expectIs, expectSameImage, native, Random, variants } from "../doubles/stages.js";
 
 const INVALID = -32_768;
 const stage = native.stages.voxels as unknown as (call: object) => string;
@@ -153,7 +153,7 @@ test("no voxel twice; each point within half an edge of a voxel's middle, along 
       const found = near[0]!.some((x) =>
         near[1]!.some((y) => near[2]!.some((cell) => there.has([x, y, cell, level].join()))),
       );
-      expect(found, `pixel ${i} of ${width}x${height} at ${point}`).toBe(true);
+      expectIs(found, true, `pixel ${i} of ${width}x${height} at ${point}`);
     }
   }
 });

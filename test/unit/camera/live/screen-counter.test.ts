@@ -80,12 +80,16 @@ function exposed(bar: number, from: number, to: number): number {
 
 function render({ rightWhite: _, ...rig }: Rig, startS: number, first: number): Uint8Array {
   const data = new Uint8Array(WIDTH * HEIGHT);
+  const lightFrom = (from: number) => {
+    const to = from + (rig.exposureUs / 1e6) * rig.screenHz;
+    const light = BAR_BITS.map((_, bar) => 30 + rig.white * exposed(bar, from, to));
+    return rig.isReversed ? light.reverse() : light;
+  };
+  let [exposedFrom, light] = [Number.NaN, [] as number[]];
   for (let y = 0; y < HEIGHT; y++) {
     // The screen's row is as far down as the image's.
     const from = (startS + (y * rig.lineUs) / 1e6) * rig.screenHz - (rig.scan * y) / HEIGHT;
-    const to = from + (rig.exposureUs / 1e6) * rig.screenHz;
-    const light = BAR_BITS.map((_, bar) => 30 + rig.white * exposed(bar, from, to));
-    if (rig.isReversed) light.reverse();
+    if (from !== exposedFrom) [exposedFrom, light] = [from, lightFrom(from)];
     const edge = 8 + (rig.tilt * y) / HEIGHT;
     let noise = (first + y * WIDTH) % NOISE.length;
     for (let x = 0; x < WIDTH; x++) {

@@ -8,6 +8,11 @@ import { PRESET_GROUPS, PRESET_NAMES, PRESETS } from "../../../../edge/presets/i
 
 const quiet = { environment: {}, set: ["board=none"] };
 const settingByKey = new Map(SETTINGS.map((setting) => [setting.key, setting]));
+const fresh = loadConfig(quiet).config;
+/** By preset: a running program that was given it. */
+const running = PRESET_NAMES.map(
+  (name) => [name, changedConfig(fresh, PRESETS[name]!.settings, "test").config] as const,
+);
 
 describe.each(PRESET_NAMES)("preset %s", (preset) => {
   test("sets what exists, within its ranges, and reports it", () => {
@@ -40,13 +45,9 @@ describe.each(PRESET_NAMES)("preset %s", (preset) => {
   });
 
   test("a running program has it after every other preset", () => {
-    const { settings } = PRESETS[preset]!;
-    const fresh = loadConfig(quiet).config;
-    const wanted = relevant(changedConfig(fresh, settings, "test").config);
-    for (const before of PRESET_NAMES) {
-      const first = changedConfig(fresh, PRESETS[before]!.settings, "test").config;
-      expect(relevant(changedConfig(first, settings, "test").config), before).toEqual(wanted);
-    }
+    const change = (config: Config) => changedConfig(config, PRESETS[preset]!.settings, "test").config;
+    const wanted = relevant(change(fresh));
+    for (const [before, config] of running) expect(relevant(change(config)), before).toEqual(wanted);
   });
 });
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // From settings to the engine's parameters: which matcher halves, where a region ends, and how many disparities that makes.
-import { spawnSync } from "node:child_process";
-import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { loadConfig } from "../../../edge/config/index.js";
 import { adaptationFigures } from "../../../edge/pipeline/adaptation.js";
@@ -11,6 +9,7 @@ import {
   megaDisparities,
   regionParameters,
 } from "../../../edge/pipeline/parameters.js";
+import { runInProcess } from "../../doubles/command-line.js";
 
 const configWith = (...set: string[]) => loadConfig({ set: ["board=none", ...set], environment: {} }).config;
 
@@ -56,18 +55,14 @@ test("half resolution evaluates an eighth of the disparities", () => {
   expect(megaDisparities({ halfResolution: true, numDisparities: 65 }, { width: 3, height: 3 })).toBe(132e-6);
 });
 
-test("a region that is not in the pictures is refused by the command with its code", () => {
-  const depthwatt = (...words: string[]) =>
-    spawnSync(process.execPath, [join(import.meta.dirname, "../../../dist/edge/cli/main.js"), ...words], {
-      encoding: "utf8",
-    });
+test("a region that is not in the pictures is refused by the command with its code", async () => {
   const bench = ["bench", "--width", "64", "--height", "48", "--num-disparities", "16", "--frames", "2"];
   const set = (x: number) => ["--set", `region.x=${x}`, "--set", "region.width=40", "--backend", "cpu"];
-  const bad = depthwatt(...bench, ...set(30));
-  expect(bad.status).not.toBe(0);
+  const bad = await runInProcess([...bench, ...set(30)]);
+  expect(bad.code).not.toBe(0);
   expect(bad.stderr).toContain("inside the rectified images of 64x48, got 40x48 from (30, 0) on");
-  const good = depthwatt(...bench, ...set(24), "--json");
-  expect(good.status, good.stderr).toBe(0);
+  const good = await runInProcess([...bench, ...set(24), "--json"]);
+  expect(good.code, good.stderr).toBe(0);
   expect(JSON.parse(good.stdout).stages.region).toBeGreaterThanOrEqual(0);
 });
 

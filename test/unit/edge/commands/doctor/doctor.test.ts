@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The doctor: each finding in both of its states, lines that fit a terminal, facts for scripts, exit codes.
-import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -26,6 +25,7 @@ import { loadConfig } from "../../../../../edge/config/index.js";
 import { loadNative } from "../../../../../edge/contracts/native.js";
 import { SENSORS } from "../../../../../power/index.js";
 import { buildBoardTree, CONSTRUCTED_BOARDS } from "../../../../doubles/board-trees.js";
+import { runInProcess } from "../../../../doubles/command-line.js";
 
 const root = mkdtempSync(join(tmpdir(), "depthwatt-doctor-"));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -229,12 +229,10 @@ test("lines fit the terminal", () => {
 });
 
 describe("the command", () => {
-  const main = resolve(import.meta.dirname, "../../../../../dist/edge/cli/main.js");
-  const run = (...words: string[]) =>
-    spawnSync(process.execPath, [main, "doctor", ...words], { encoding: "utf8" });
+  const run = (...words: string[]) => runInProcess(["doctor", ...words]);
 
-  test("--json is one object with a finding for everything", () => {
-    const { stdout, status } = run("--json");
+  test("--json is one object with a finding for everything", async () => {
+    const { stdout, code } = await run("--json");
     const { findings, healthy } = JSON.parse(stdout);
     const names = findings.map((finding: { name: string }) => finding.name);
     expect(names).toEqual([
@@ -251,12 +249,12 @@ describe("the command", () => {
       "broker",
     ]);
     expect(healthy).toBe(true);
-    expect(status).toBe(0);
+    expect(code).toBe(0);
   });
 
-  test("exits with the code of a bad finding", () => {
-    expect(run("--set", "outputs.mqtt.broker=mqtt://127.0.0.1:1").status).toBe(5);
-    expect(run("--set", "match.sgm.p1=0").status).toBe(2);
+  test("exits with the code of a bad finding", async () => {
+    expect((await run("--set", "outputs.mqtt.broker=mqtt://127.0.0.1:1")).code).toBe(5);
+    expect((await run("--set", "match.sgm.p1=0")).code).toBe(2);
   });
 });
 

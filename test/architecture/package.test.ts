@@ -11,7 +11,7 @@ const manifest = JSON.parse(readFileSync("package.json", "utf8"));
 /** Files that the install writes before it compiles (scripts/native-sources.mjs). */
 const GENERATED = "build/generated/";
 /** Limits of the package: raise them only for files that a user needs. The page does not count: in a coverage run it is readable. */
-const MAX_FILES = 1170;
+const MAX_FILES = 1175;
 const MAX_UNPACKED_BYTES = 7e6;
 let packed: Set<string>;
 let unpackedBytes = 0;

@@ -292,6 +292,7 @@ test.each([4, 5] as const)(
     expect(statuses.at(-1)?.error).toMatchObject({
       code: "BROKER_REFUSED",
       message: expect.stringMatching(/does not let this client read depthwatt\/test\/depth/),
+      context: { found: version === 5 ? 0x87 : 0x80 },
     });
   },
 );

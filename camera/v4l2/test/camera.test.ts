@@ -243,6 +243,17 @@ describe("native capture", () => {
     await camera.close();
   });
 
+  test("a number that is no buffer's is refused", async () => {
+    fake.plugIn({ path: PATH });
+    const { camera } = await openAndStart({ buffers: 4 });
+    for (const image of [4, -1, 1.5, Number.NaN, 2 ** 31, -(2 ** 31)])
+      expect(() => camera.native.release(image), String(image)).toThrow(
+        /^Expected an image buffer from 0 to 3, got/,
+      );
+    expect(() => camera.native.release(3)).toThrow(/is not held/);
+    await camera.close();
+  });
+
   test("a buffer goes round: held ones are not filled, given-back ones are", async () => {
     fake.plugIn({ path: PATH });
     const { camera, frames } = await openAndStart({ buffers: 4 });

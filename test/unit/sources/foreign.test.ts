@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The source "foreign": cat plays what a helper writes, and the engine refines and publishes its disparity.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sceneCalibration } from "../../../camera/index.js";
 import type { DepthwattError } from "../../../core/index.js";
 import { createEngine } from "../../../cuda/index.js";
 import { loadConfig } from "../../../edge/config/index.js";
+import { Helper } from "../../../edge/match/helper.js";
 import { engineOptionsFrom } from "../../../edge/pipeline/engine-options.js";
 import { rectifiedGeometry, uncalibrated } from "../../../edge/pipeline/geometry.js";
 import { openRuntime } from "../../../edge/run/main.js";
@@ -81,6 +82,20 @@ const refusal = (command: string, more: readonly string[] = []) =>
     () => expect.fail("the run succeeded"),
     (error: DepthwattError) => error,
   );
+
+test("a helper of other images' size is refused, ended, and its images are removed", async () => {
+  const [files, pid] = [join(folder, "files"), join(folder, "pid")];
+  const command = `echo $$ > ${pid}; echo {left} > ${files}; ${helper(frame())}; exec sleep 60`;
+  const images = { left, right, width: HEIGHT, height: WIDTH, numDisparities: 16 };
+  await expect(Helper.open({ command, shell: true, timeoutMs: 5000 }, images)).rejects.toMatchObject({
+    code: "IMAGE_SIZE_MISMATCH",
+    message: "expected pairs of the images' size 17x33 from the helper, got 33x17",
+  });
+  const place = readFileSync(files, "utf8").trim();
+  expect(place).toMatch(/left\.png$/);
+  expect(existsSync(dirname(place))).toBe(false);
+  expect(() => process.kill(Number(readFileSync(pid, "utf8")), 0)).toThrow("ESRCH");
+});
 
 describe("a helper's pairs", () => {
   test("disparity, confidence, image, time and number arrive as written", async () => {

@@ -325,6 +325,18 @@ test("the engine gives up the memory of the images before the cameras are closed
   expect(bench.engines.at(-1)!.options).toMatchObject({ inputMemory: memory[1] });
 });
 
+test("if the engine cannot give it up, the cameras stay open, with a notice", async () => {
+  const bench = new Bench();
+  bench.memoryOf = () => [new Uint8Array(8)];
+  await bench.open(...CYCLE);
+  script.openEngine = () => {
+    throw new DepthwattError("ENGINE_PARAMETER", "no memory is left");
+  };
+  await bench.pairs(4);
+  expect(bench.notices).toContain("the cameras stay open: no memory is left");
+  expect(bench.source.stopped).toBe(false);
+});
+
 test("cameras that come back with another size get another engine and geometry", async () => {
   const bench = new Bench();
   await bench.open(...CYCLE);

@@ -212,7 +212,7 @@ describe("truth", () => {
   test("nothing comes nearer than a tenth of the width, in any phase of any motion", () => {
     const small = sceneView(64, 48);
     let max = 0;
-    for (let n = 0; n < 960; n += 12) {
+    for (let n = 0; n < 960; n += 5) {
       for (const value of ideal.truth(n, "left", small).disparity.data) max = Math.max(max, value);
     }
     expect(max).toBeLessThan(6.4);
@@ -328,22 +328,22 @@ describe("the frame number in the pixels", () => {
     expect([boardCrc(0), boardCrc(1), boardCrc(2), boardCrc(3)]).toEqual([0, 7, 14, 9]);
   });
 
-  test("64 of 256 frames, raw pictures of 320x240, both images", async () => {
+  test("256 frames of raw 320x240 pictures, both images", async () => {
     const raw = renderer({ width: 320, height: 240 });
     const wrong: number[] = [];
-    // Each of the low eight bits changes.
-    for (let n = 0; n < 256; n += n % 2 === 0 ? 3 : 5) {
+    for (let n = 0; n < 256; n++) {
       const { left, right } = await raw.frame(n);
       if (readFrameIndex(board(left)) !== n || readFrameIndex(board(right)) !== n) wrong.push(n);
     }
     expect(wrong).toEqual([]);
   });
 
-  test("strong noise, JPEG, rectification, numbers up to 2^24, sizes from 160x120 to 752x480", async () => {
+  test("strong noise, JPEG, rectification, numbers up to 2^24, sizes from 160x120 to 1280x720", async () => {
     for (const [width, height] of [
       [160, 120],
       [640, 480],
       [752, 480],
+      [1280, 720],
     ] as const) {
       const raw = renderer({ width, height, noiseGrey: 6 });
       const calibration = sceneCalibration({ width, height });

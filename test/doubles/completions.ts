@@ -11,6 +11,7 @@ export const commands = everyCommand(program);
 export function pathOf(command: Command): string[] {
   return [...(command.parent === null ? [] : pathOf(command.parent)), command.name()];
 }
+/** Returns values in the order of `commands` by the names of their commands. */
 export const byCommand = (values: string[][]) =>
   Object.fromEntries(values.map((value, at) => [pathOf(commands[at]!).join(" "), value]));
 /** Splits what a shell printed, one suggestion a line and END after each answer. */

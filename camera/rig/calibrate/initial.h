@@ -20,7 +20,8 @@ using Views = std::vector<std::vector<Correspondence>>;
 /// Groups the used observations by view. `problem` has one camera.
 Views groupByView(const Problem& problem);
 
-/// Returns the squared distance between the corners of a view and their projections, summed, pixels squared.
+/// Returns the squared distance between the corners of a view and their projections, summed, pixels squared;
+/// infinite if one has no projection.
 double poseCost(const Lens& lens, const std::vector<Correspondence>& points, const Pose& pose);
 
 /// solve() of one camera.

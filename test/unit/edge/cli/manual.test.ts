@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Manual pages and completions made from the commands: read by man and by a real bash, as users do.
+// Manual pages and completions made from the commands; a real bash reads its own. real-shells.test.ts has man, fish and zsh.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

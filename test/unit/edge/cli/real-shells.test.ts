@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Manual pages in man, completions in fish and zsh, as users meet them. manual.test.ts has bash, which starts faster.
+// Manual pages in man, completions in fish and zsh, as users meet them.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
